@@ -1,0 +1,1 @@
+"""Local embedders. Importing this package loads no model and no numpy."""

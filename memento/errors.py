@@ -1,0 +1,164 @@
+"""Every error memento raises, so that a caller can catch one family.
+
+    MementoError
+    ├── InvalidInput            a value that cannot be accepted (also a ValueError)
+    │   └── InvalidScope        a scope path or namespace label that is not well formed
+    ├── NotFound                no such memory in this namespace (also a LookupError)
+    ├── IdConflict              the id belongs to a memory with another content
+    ├── StoreError              the ledger cannot do what was asked
+    │   ├── StoreClosed         the manager was closed
+    │   ├── StoreFromTheFuture  written by a newer version of memento
+    │   ├── StoreUnusable       the root is no folder, is another program's, or is damaged
+    │   ├── StoreBusy           another process kept the write lock past the time limit
+    │   ├── ReadOnlyStore       the root cannot be written
+    │   └── StorageFull         the disk is full
+    ├── TierUnavailable         a tier could not be asked; nothing is lost
+    ├── EmbedderError           the embedder failed or broke its contract
+    │   └── EmbeddingMismatch   the stored vectors come from another embedder
+    └── MissingExtra            an optional dependency is not installed
+
+Each carries its facts as attributes and says in its message what to do next.
+"""
+
+from pathlib import Path
+
+
+class MementoError(Exception):
+    """Base of every error of this package."""
+
+
+class InvalidInput(MementoError, ValueError):
+    """A value at the door that cannot be accepted; nothing was written.
+
+    Attributes:
+        field: Name of the parameter at fault.
+    """
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+
+
+class InvalidScope(InvalidInput):
+    """A scope path or namespace label that is not well formed."""
+
+
+class NotFound(MementoError, LookupError):
+    """No memory with this id in this namespace.
+
+    An id of another namespace gives the same error: it does not tell whether the id exists.
+    """
+
+    def __init__(self, memory_id: str) -> None:
+        super().__init__(f"no memory {memory_id!r} in this namespace")
+        self.memory_id = memory_id
+
+
+class IdConflict(MementoError):
+    """The id given to ``add`` already belongs to a memory with another content."""
+
+    def __init__(self, memory_id: str) -> None:
+        super().__init__(
+            f"id {memory_id!r} is taken by a memory with another content; "
+            "use update() to change it, or another id"
+        )
+        self.memory_id = memory_id
+
+
+class StoreError(MementoError):
+    """The ledger cannot do what was asked.
+
+    Attributes:
+        path: The file or folder concerned.
+    """
+
+    def __init__(self, path: Path | str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = Path(path)
+
+
+class StoreClosed(StoreError):
+    """The manager was closed; open a new one."""
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(path, "this memory is closed; open a new MemoryManager")
+
+
+class StoreFromTheFuture(StoreError):
+    """The store was written by a newer version of memento; it was not touched.
+
+    Attributes:
+        found: Schema version of the file.
+        known: Newest schema version this code understands.
+    """
+
+    def __init__(self, path: Path | str, found: int, known: int) -> None:
+        super().__init__(
+            path,
+            f"written with schema {found}, this memento knows up to {known}; upgrade agent-memento",
+        )
+        self.found = found
+        self.known = known
+
+
+class StoreUnusable(StoreError):
+    """The root is not a folder, holds another program's file, or is damaged."""
+
+
+class StoreBusy(StoreError):
+    """Another process held the write lock longer than the time limit; nothing was written."""
+
+
+class ReadOnlyStore(StoreError):
+    """The root cannot be written; reading still works."""
+
+
+class StorageFull(StoreError):
+    """No space left on the disk; nothing was written and nothing was lost."""
+
+
+class TierUnavailable(MementoError):
+    """A tier could not be asked. Its memories are safe in the ledger.
+
+    Attributes:
+        tier: Name of the tier.
+    """
+
+    def __init__(self, tier: str, problem: str) -> None:
+        super().__init__(f"{tier} tier unavailable: {problem}")
+        self.tier = tier
+
+
+class EmbedderError(MementoError):
+    """The embedder failed, or returned something other than unit vectors of its dimension."""
+
+
+class EmbeddingMismatch(EmbedderError):
+    """The vectors in the store come from another embedder than the one in use.
+
+    Attributes:
+        stored: Identity of the embedder that made the stored vectors.
+        given: Identity of the embedder in use.
+    """
+
+    def __init__(self, stored: str, given: str) -> None:
+        super().__init__(
+            f"stored vectors come from {stored}, the embedder in use is {given}; "
+            "run reindex() or `memento reindex`; until then search is by text alone"
+        )
+        self.stored = stored
+        self.given = given
+
+
+class MissingExtra(MementoError, ImportError):
+    """An optional dependency is not installed.
+
+    Attributes:
+        extra: Name of the extra that brings it.
+    """
+
+    def __init__(self, extra: str, package: str) -> None:
+        super().__init__(
+            f"{package} is not installed; run: pip install 'agent-memento[{extra}]'"
+        )
+        self.extra = extra

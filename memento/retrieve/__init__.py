@@ -1,0 +1,1 @@
+"""Read path: query, gather, fuse, rank, budget."""

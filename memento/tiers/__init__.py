@@ -1,0 +1,1 @@
+"""Where to look: short (ring buffer), medium (FTS5), long (Chroma), exact (NumPy)."""
