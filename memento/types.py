@@ -9,10 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, overload
-
-EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class Tier(StrEnum):
@@ -102,7 +99,7 @@ class Memory:
         tags: Labels to filter by.
         metadata: JSON object of the caller's.
         source: Where it comes from.
-        pinned: Never leaves the long tier, never fades.
+        pinned: Never fades.
         occurred_at: When it happened or was said, UTC.
         created_at: When the ledger took it, UTC.
         updated_at: When it last changed, UTC.
@@ -174,22 +171,23 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """An earlier state of a memory.
+    """One state of a memory.
 
     Attributes:
         version: Number of that state, from 1.
         text: Its text.
         status: Its status.
         tier: Its tier.
-        until: When it was replaced, UTC.
-        reason: What replaced it: ``updated``, ``superseded``, ``forgotten``, ``restored``, ``moved``.
+        until: When it was replaced, UTC; None for the present one.
+        reason: What replaced it: ``updated``, ``superseded``, ``forgotten``, ``restored``,
+            ``moved``; ``present`` for the present one.
     """
 
     version: int
     text: str
     status: Status
     tier: Tier
-    until: datetime
+    until: datetime | None
     reason: str
 
 
@@ -209,8 +207,8 @@ class Hit:
     memory: Memory
     score: float
     confidence: float
-    terms: Mapping[str, float] = EMPTY
-    ranks: Mapping[str, int] = EMPTY
+    terms: Mapping[str, float] = field(default_factory=dict)
+    ranks: Mapping[str, int] = field(default_factory=dict)
     folded: tuple[str, ...] = ()
 
     @property
@@ -260,9 +258,9 @@ class Retrieval(Sequence[Hit]):
 
     query: str
     hits: tuple[Hit, ...] = ()
-    missing: Mapping[str, str] = EMPTY
+    missing: Mapping[str, str] = field(default_factory=dict)
     confidence: float = 0.0
-    took: Mapping[str, float] = EMPTY
+    took: Mapping[str, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -286,23 +284,6 @@ class Retrieval(Sequence[Hit]):
         ] or ["nothing found"]
         blocks += [f"not asked: {tier} ({why})" for tier, why in sorted(self.missing.items())]
         return "\n\n".join(blocks)
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One line of the append-only log.
-
-    Attributes:
-        kind: What happened: ``added``, ``reinforced``, ``retrieved``, ``superseded`` ...
-        at: When, UTC.
-        memory_id: The memory concerned, or None.
-        detail: JSON object with the particulars.
-    """
-
-    kind: str
-    at: datetime
-    memory_id: str | None
-    detail: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

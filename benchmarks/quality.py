@@ -1,0 +1,225 @@
+"""Does it find what answers the question? Retrieval quality on a public benchmark file.
+
+    python benchmarks/quality.py FILE [--level turn|session|message] [--categories]
+                                 [--no-embedder] [--k 10] [--limit N] [--json OUT]
+
+FILE is LoCoMo, BEAM or LongMemEval (see dialogues.py), which you bring yourself. Every conversation
+gets a fresh store, filled and asked through the public interface alone, as an application would.
+
+A turn is right if it is one of those the benchmark names. At session level a session ranks where
+its best turn ranks. LoCoMo's adversarial questions count at session level only: what they ask for
+did not happen, so no turn answers them. A near-identical memory folded into a hit counts for
+nothing, though the caller learns of it: the strict reading.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from common import FIGURE_HEADERS, Figure, median, percentile, table, write_json
+from dialogues import ADVERSARIAL, DEFAULT_LEVELS, Conversation, Dataset, Query, load
+from metrics import best_of_each, score, summary
+
+from memento import MemoryManager
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SESSION_DEPTH = 100
+"""Turns asked for at session level, so that 20 sessions come together."""
+
+FIGURES = {
+    ("locomo", "turn"): {
+        "any@5": (0.81, 0.86),
+        "any@10": (0.88, 0.92),
+        "nDCG@10": (0.65, 0.70),
+        "all@10": (0.74, 0.80),
+    },
+    ("locomo", "session"): {
+        "any@5": (0.94, 0.96),
+        "any@10": (0.97, 0.985),
+        "frac@10": (0.94, 0.97),
+    },
+    ("beam", "message"): {"any@10": (0.78, 0.86), "nDCG@10": (0.53, 0.62)},
+    ("locomo", "turn", "no embedder"): {"any@10": (0.85, 0.88)},
+    ("beam", "message", "no embedder"): {"any@10": (0.75, 0.81)},
+}
+"""Floor and aim by benchmark, level and embedder."""
+
+MULTI_HOP_FIGURES = {"all@10": (0.25, 0.40), "all@30": (0.45, 0.60)}
+
+
+@dataclass(slots=True)
+class Run:
+    """What was measured.
+
+    Attributes:
+        scores: (category, measures) of each question.
+        wall: Seconds each ``retrieve`` took.
+        cpu: CPU seconds of the process for all ``retrieve`` calls.
+        drafts: Turns stored.
+        ingest: Seconds from the first draft given until all was indexed.
+    """
+
+    scores: list[tuple[str, dict[str, float]]] = field(default_factory=list)
+    wall: list[float] = field(default_factory=list)
+    cpu: float = 0.0
+    drafts: int = 0
+    ingest: float = 0.0
+
+
+def measure(conversation: Conversation, run: Run, options: argparse.Namespace) -> None:
+    """Fill a fresh store with a conversation and put its questions to it."""
+    embedder = None if options.no_embedder else "default"
+    now = conversation.now
+    clock = None if now is None else lambda: now
+    with (
+        TemporaryDirectory(prefix="memento-quality-") as root,
+        MemoryManager(root=root, embedder=embedder, clock=clock) as memory,
+    ):
+        started = time.perf_counter()
+        stored = memory.add_many(conversation.drafts)
+        if len({kept.id for kept in stored}) != len(conversation.drafts):
+            raise RuntimeError(f"{conversation.id}: turns were merged")
+        memory.flush(wait=True)
+        run.ingest += time.perf_counter() - started
+        run.drafts += len(stored)
+        memory.retrieve("warm up", k=1, record=False)
+        for query in asked(conversation, options.level):
+            ranked = timed_retrieve(memory, query, run, options)
+            gold = query.sessions if options.level == "session" else query.turns
+            if gold:
+                run.scores.append((query.category, score(ranked, gold, options.k)))
+
+
+def asked(conversation: Conversation, level: str) -> list[Query]:
+    """Return the questions that count at this level."""
+    return [
+        query
+        for query in conversation.queries
+        if level == "session" or query.category != ADVERSARIAL
+    ]
+
+
+def timed_retrieve(
+    memory: MemoryManager, query: Query, run: Run, options: argparse.Namespace
+) -> list[str]:
+    """Ask one question; return the ids of the turns or sessions found, best first."""
+    depth = SESSION_DEPTH if options.level == "session" else max(20, options.k)
+    wall, cpu = time.perf_counter(), time.process_time()
+    hits = memory.retrieve(query.text, k=depth, record=False)
+    run.wall.append(time.perf_counter() - wall)
+    run.cpu += time.process_time() - cpu
+    if options.level == "session":
+        return best_of_each(str(hit.memory.session) for hit in hits)
+    return [str(hit.metadata["turn"]) for hit in hits]
+
+
+def report(dataset: Dataset, run: Run, options: argparse.Namespace) -> dict[str, Any]:
+    """Put the figures together."""
+    categories = sorted({category for category, _ in run.scores})
+    by_category = {
+        name: [row for category, row in run.scores if category == name] for name in categories
+    }
+    return {
+        "benchmark": dataset.name,
+        "file": options.file.name,
+        "level": options.level,
+        "embedder": None if options.no_embedder else "default",
+        "conversations": len(dataset.conversations),
+        "drafts": run.drafts,
+        "questions": len(run.scores),
+        "all": summary([row for _, row in run.scores]),
+        "categories": {
+            name: {"questions": len(rows), **summary(rows)} for name, rows in by_category.items()
+        },
+        "retrieve_ms": {
+            "p50": 1e3 * median(run.wall),
+            "p95": 1e3 * percentile(run.wall, 0.95),
+            "cpu": 1e3 * run.cpu / len(run.wall),
+        },
+        "ingest_s": run.ingest,
+    }
+
+
+def figures(result: dict[str, Any]) -> list[Figure]:
+    """Return the measures that have a floor, beside it."""
+    bare = () if result["embedder"] else ("no embedder",)
+    where = (result["benchmark"], result["level"], *bare)
+    rows = [
+        Figure(f"{' '.join(where)} {name}", result["all"][name]["mean"], *marks, "", higher=True)
+        for name, marks in FIGURES.get(where, {}).items()
+        if name in result["all"]
+    ]
+    hops = result["categories"].get("multi-hop", {}) if where == ("locomo", "turn") else {}
+    rows += [
+        Figure(f"multi-hop {name}", hops[name]["mean"], *marks, "", higher=True)
+        for name, marks in MULTI_HOP_FIGURES.items()
+        if name in hops
+    ]
+    return rows
+
+
+def show(result: dict[str, Any], *, categories: bool) -> None:
+    """Print the result as tables."""
+    groups = {"all": {"questions": result["questions"], **result["all"]}}
+    groups |= result["categories"] if categories else {}
+    measures = list(result["all"])
+    rows = [
+        [name, str(group["questions"]), *(cell(group[measure]) for measure in measures)]
+        for name, group in groups.items()
+    ]
+    took = result["retrieve_ms"]
+    print(
+        f"{result['benchmark']} {result['file']}, {result['level']} level, embedder "
+        f"{result['embedder']}: {result['conversations']} stores, {result['drafts']} turns, "
+        f"{result['questions']} questions\n"
+    )
+    print(table(["per cent (95 % interval)", "n", *measures], rows))
+    print(
+        f"\nretrieve: p50 {took['p50']:.1f} ms, p95 {took['p95']:.1f} ms, "
+        f"CPU {took['cpu']:.1f} ms; ingest and index: {result['ingest_s']:.1f} s\n"
+    )
+    if held := figures(result):
+        print(table(FIGURE_HEADERS[:-1], [figure.cells()[:-1] for figure in held]))
+
+
+def cell(measure: dict[str, float]) -> str:
+    """Return a mean with its interval, in per cent."""
+    return f"{100 * measure['mean']:.1f} ({100 * measure['low']:.0f}-{100 * measure['high']:.0f})"
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("file", type=Path, help="LoCoMo, BEAM or LongMemEval, gzipped or not")
+    parser.add_argument("--level", choices=("turn", "session", "message"))
+    parser.add_argument("--categories", action="store_true", help="one line for each category")
+    parser.add_argument("--no-embedder", action="store_true", help="full text alone")
+    parser.add_argument("--k", type=int, default=10, help="depth of all@k and frac@k")
+    parser.add_argument("--limit", type=int, help="only the first N conversations")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the result there")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the benchmark."""
+    options = parsed(arguments)
+    dataset = load(options.file)
+    dataset = Dataset(dataset.name, dataset.conversations[: options.limit])
+    options.level = options.level or DEFAULT_LEVELS[dataset.name]
+    run = Run()
+    for conversation in dataset.conversations:
+        measure(conversation, run, options)
+    result = report(dataset, run, options)
+    show(result, categories=options.categories)
+    write_json(options.json, result)
+
+
+if __name__ == "__main__":
+    main()

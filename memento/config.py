@@ -1,0 +1,115 @@
+"""All of memento's settings: the small configs beside the code they tune, composed.
+
+``Config()`` is right for most. ``Config.from_env()`` reads the environment once; nothing else
+in memento does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from memento.errors import InvalidInput
+from memento.observe.admit import Limits
+from memento.observe.importance import TierChoice
+from memento.retrieve.config import RetrieveConfig
+from memento.tiers.config import ChooseConfig, IndexConfig, LongConfig, LongIndex, ShortConfig
+
+PREFIX = "MEMENTO_"
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Settings of one store.
+
+    Attributes:
+        limits: What ``add`` refuses as too large.
+        tier_choice: Which importance leads to which tier.
+        short: Ring buffers and their snapshot.
+        index: The background indexer.
+        long: Chroma.
+        choose: When Chroma answers in place of exact search.
+        long_index: ``auto``, ``chroma`` or ``exact``: who answers a search by meaning.
+        retrieve: Ranking.
+        close_seconds: Longest time ``close`` lets the indexer finish its bite, >= 0.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    tier_choice: TierChoice = field(default_factory=TierChoice)
+    short: ShortConfig = field(default_factory=ShortConfig)
+    index: IndexConfig = field(default_factory=IndexConfig)
+    long: LongConfig = field(default_factory=LongConfig)
+    choose: ChooseConfig = field(default_factory=ChooseConfig)
+    long_index: LongIndex | str = LongIndex.AUTO
+    retrieve: RetrieveConfig = field(default_factory=RetrieveConfig)
+    close_seconds: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.long_index not in tuple(LongIndex):
+            known = ", ".join(LongIndex)
+            raise InvalidInput("long_index", f"{self.long_index!r} is not one of: {known}")
+        if self.short.capacity < 1:
+            raise InvalidInput("short.capacity", f"must be at least 1, not {self.short.capacity}")
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> Self:
+        """Read settings from ``MEMENTO_*`` variables.
+
+        Known are ``MEMENTO_SHORT_CAPACITY``, ``MEMENTO_SNAPSHOT_SECONDS``,
+        ``MEMENTO_TEXT_CHARS``, ``MEMENTO_LONG_INDEX``, and ``MEMENTO_ROOT`` and
+        ``MEMENTO_NAMESPACE``, which the command line reads.
+
+        Args:
+            environ: The environment; None for the process's own.
+
+        Raises:
+            InvalidInput: If a value cannot be read, or a ``MEMENTO_*`` name is not known.
+        """
+        environ = os.environ if environ is None else environ
+        config = cls()
+        for name, text in sorted(environ.items()):
+            if name.startswith(PREFIX) and name not in _ELSEWHERE:
+                if name not in _READERS:
+                    known = ", ".join(sorted((*_READERS, *_ELSEWHERE)))
+                    raise InvalidInput(name, f"is not a setting of memento; known: {known}")
+                config = _READERS[name](config, text)
+        return config
+
+
+_ELSEWHERE = frozenset({"MEMENTO_ROOT", "MEMENTO_NAMESPACE"})
+
+
+def _number(name: str, text: str, kind: Callable[[str], Any]) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise InvalidInput(name, f"{text!r} is not a number") from None
+
+
+def _capacity(config: Config, text: str) -> Config:
+    capacity = _number("MEMENTO_SHORT_CAPACITY", text, int)
+    return replace(config, short=replace(config.short, capacity=capacity))
+
+
+def _snapshot(config: Config, text: str) -> Config:
+    seconds = _number("MEMENTO_SNAPSHOT_SECONDS", text, float)
+    return replace(config, short=replace(config.short, snapshot_seconds=seconds))
+
+
+def _text_chars(config: Config, text: str) -> Config:
+    chars = _number("MEMENTO_TEXT_CHARS", text, int)
+    return replace(config, limits=replace(config.limits, text_chars=chars))
+
+
+def _long_index(config: Config, text: str) -> Config:
+    return replace(config, long_index=text)
+
+
+_READERS: dict[str, Callable[[Config, str], Config]] = {
+    "MEMENTO_SHORT_CAPACITY": _capacity,
+    "MEMENTO_SNAPSHOT_SECONDS": _snapshot,
+    "MEMENTO_TEXT_CHARS": _text_chars,
+    "MEMENTO_LONG_INDEX": _long_index,
+}

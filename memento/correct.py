@@ -1,0 +1,199 @@
+"""Every deliberate change of mind: update, forget, restore, move. Nothing is lost by any of them.
+
+Each function is one writer job: it takes the connection first and runs in one transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memento.errors import InvalidInput
+from memento.ledger import fulltext, memories
+from memento.ledger.rows import Row, content_hash
+from memento.ledger.sqlite import Connection
+from memento.observe import admit
+from memento.scopes import parse_scope
+from memento.types import Kind, Status, Tier
+
+_ABSENT: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """What ``update`` changes; fields left at ``KEEP`` stay as they are."""
+
+    text: Any = _ABSENT
+    kind: Any = _ABSENT
+    importance: Any = _ABSENT
+    scope: Any = _ABSENT
+    tags: Any = _ABSENT
+    metadata: Any = _ABSENT
+    pinned: Any = _ABSENT
+    valid_until: Any = _ABSENT
+    expires_in: Any = _ABSENT
+    add_aliases: Sequence[str] = ()
+    remove_aliases: Sequence[str] = ()
+
+
+KEEP = _ABSENT
+"""Stands for "as it is", since None means "none" for some fields."""
+
+
+def update(
+    connection: Connection,
+    ns: int,
+    memory_id: str,
+    corrections: Corrections,
+    *,
+    now: int,
+    limits: admit.Limits,
+) -> Row:
+    """Change a memory in place and keep its earlier version.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+        InvalidInput: If nothing is to change, a value cannot be accepted, or the memory is
+            forgotten.
+    """
+    row = memories.by_id(connection, ns, memory_id)
+    if row.status == Status.FORGOTTEN:
+        raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
+    changes = _changes(row, corrections, now, limits)
+    if not changes:
+        return row
+    reworded = "text" in changes
+    retitled = reworded or "aliases" in changes or "tags" in changes
+    changes |= {"updated_at": now, "version": row.version + 1}
+    memories.keep_version(connection, row, "updated", now)
+    for name, value in changes.items():
+        setattr(row, name, value)
+    if retitled:
+        columns = fulltext.columns_of(row)
+        changes |= {"words": columns.words, "head_words": columns.head_words}
+        fulltext.replace(connection, row.docid, columns)
+    memories.overwrite(connection, row, changes)
+    if reworded and row.status == Status.ACTIVE:
+        memories.enqueue(connection, row, "embed")
+    named = sorted(set(changes) - {"updated_at", "version"})
+    memories.record(connection, ns, now, "updated", row.docid, {"fields": named})
+    return row
+
+
+def forget(connection: Connection, ns: int, memory_id: str, *, now: int) -> Row:
+    """Hide a memory at once; ``restore`` brings it back. Forgetting twice changes nothing.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+    """
+    row = memories.by_id(connection, ns, memory_id)
+    if row.status == Status.FORGOTTEN:
+        return row
+    changes = {"status": Status.FORGOTTEN.value, "updated_at": now}
+    memories.revise(connection, row, changes, "forgotten")
+    memories.enqueue(connection, row, "drop")
+    memories.record(connection, ns, now, "forgotten", row.docid)
+    return row
+
+
+def restore(connection: Connection, ns: int, memory_id: str, *, now: int, ring: int) -> Row:
+    """Bring a forgotten memory back to the status it had.
+
+    If another memory fills its slot by now, it comes back superseded by that one. A memory
+    that was not forgotten is returned as it is.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+    """
+    row = memories.by_id(connection, ns, memory_id)
+    if row.status != Status.FORGOTTEN:
+        return row
+    earlier = memories.versions(connection, row.docid)
+    status = next(state[2] for state in reversed(earlier) if state[5] == "forgotten")
+    changes: dict[str, Any] = {"status": status, "updated_at": now}
+    memories.revise(connection, row, changes, "restored")
+    memories.record(connection, ns, now, "restored", row.docid)
+    if status == Status.ACTIVE:
+        memories.enqueue(connection, row, "embed")
+        holder = memories.slot_holder(connection, row) if row.key is not None else None
+        if holder is not None:
+            memories.supersede(connection, row, holder, now)
+        elif row.tier == Tier.SHORT:
+            memories.overflow(connection, ns, row.session, now=now, ring=ring)
+            row = memories.by_id(connection, ns, memory_id)
+    return row
+
+
+def move(
+    connection: Connection, ns: int, memory_id: str, tier: object, *, now: int, ring: int
+) -> Row:
+    """Put a memory into another tier.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+        InvalidInput: If the tier is unknown.
+    """
+    target = admit.member(Tier, "tier", tier)
+    row = memories.by_id(connection, ns, memory_id)
+    if row.tier == target:
+        return row
+    memories.revise(connection, row, {"tier": target.value, "updated_at": now}, "moved")
+    memories.enqueue(connection, row, "drop" if target is Tier.SHORT else "index")
+    memories.record(connection, ns, now, "moved", row.docid, {"to": target.value})
+    if target is Tier.SHORT:
+        memories.overflow(connection, ns, row.session, now=now, ring=ring)
+        row = memories.by_id(connection, ns, memory_id)
+    return row
+
+
+def _changes(row: Row, asked: Corrections, now: int, limits: admit.Limits) -> dict[str, Any]:
+    """Work out which columns differ from what is asked for."""
+    wanted: dict[str, Any] = {}
+    if asked.text is not KEEP:
+        wanted |= _wording(row, admit.check_text(asked.text, limits))
+    if asked.kind is not KEEP:
+        wanted["kind"] = admit.member(Kind, "kind", asked.kind).value
+    if asked.importance is not KEEP:
+        wanted["importance"] = admit.check_share("importance", asked.importance)
+    if asked.scope is not KEEP:
+        wanted["scope"] = parse_scope(asked.scope)
+    if asked.tags is not KEEP:
+        wanted["tags"] = admit.to_json(admit.names("tags", asked.tags))
+    if asked.metadata is not KEEP:
+        wanted["metadata"] = admit.check_metadata(asked.metadata, limits)
+    if asked.pinned is not KEEP:
+        wanted["pinned"] = int(admit.check_flag("pinned", asked.pinned))
+    wanted |= _ends(row, asked, now)
+    wanted["aliases"] = _aliases(row, asked)
+    return {name: value for name, value in wanted.items() if getattr(row, name) != value}
+
+
+def _wording(row: Row, text: str) -> Mapping[str, Any]:
+    identity = content_hash(text, row.scope, row.key, row.session, row.actor, row.role, None)
+    return {
+        "text": text,
+        "cues": admit.words_of.cues(text, row.role),
+        "content_hash": identity,
+    }
+
+
+def _ends(row: Row, asked: Corrections, now: int) -> Mapping[str, Any]:
+    ends: dict[str, Any] = {}
+    if asked.expires_in is not KEEP:
+        ends["expires_at"] = admit.expiry(asked.expires_in, now)
+    if asked.valid_until is not KEEP:
+        end = asked.valid_until
+        moment = None if end is None else admit.check_moment("valid_until", end)
+        if moment is not None and moment <= row.valid_from:
+            raise InvalidInput("valid_until", "must be later than the start of validity")
+        ends["valid_until"] = moment
+    return ends
+
+
+def _aliases(row: Row, asked: Corrections) -> str:
+    added = admit.names("add_aliases", asked.add_aliases)
+    removed = set(admit.names("remove_aliases", asked.remove_aliases))
+    kept = [name for name in json.loads(row.aliases) if name not in removed]
+    return admit.to_json(tuple(dict.fromkeys((*kept, *added))))

@@ -1,0 +1,115 @@
+"""Find damage, name it, and mend what is derived. The memories themselves are never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from memento.errors import StoreError
+from memento.ledger import checks, fulltext, vectors
+from memento.ledger.ledger import Ledger
+from memento.ledger.sqlite import SAFE_VERSION, library_version
+from memento.types import Finding
+
+SHOWN = 5
+"""Most ids named in one finding."""
+
+
+def examine(
+    ledger: Ledger, *, repair: bool, embedding: bool, trouble: dict[str, str]
+) -> list[Finding]:
+    """Look at everything in the store.
+
+    Args:
+        ledger: The store.
+        repair: Whether to mend what is derived: full text, backlog, stray rows.
+        embedding: Whether an embedder is in use, so that vectors are owed.
+        trouble: What the indexer complains of, by stage.
+
+    Returns:
+        One finding for each check, in a fixed order.
+    """
+    repair = repair and not ledger.read_only
+    return [
+        _library(),
+        *_structure(ledger),
+        _contents(ledger),
+        _fulltext(ledger, repair=repair),
+        _strays(ledger, repair=repair),
+        *(_vectors(ledger, repair=repair) if embedding else ()),
+        *(Finding(stage, ok=False, detail=why) for stage, why in sorted(trouble.items())),
+    ]
+
+
+def _library() -> Finding:
+    version = library_version()
+    name = ".".join(map(str, version))
+    if version >= SAFE_VERSION:
+        return Finding("sqlite", ok=True, detail=f"SQLite {name}")
+    return Finding(
+        "sqlite",
+        ok=True,
+        detail=f"SQLite {name} can lose a race between several processes;"
+        " `pip install pysqlite3` brings a newer one",
+    )
+
+
+def _structure(ledger: Ledger) -> Iterator[Finding]:
+    try:
+        problems = ledger.read(checks.quick_check)
+    except StoreError as error:
+        problems = [str(error)]
+    detail = "; ".join(problems) if problems else "the file is sound"
+    yield Finding("ledger", ok=not problems, detail=detail)
+
+
+def _contents(ledger: Ledger) -> Finding:
+    changed = ledger.read(checks.changed_rows)
+    if not changed:
+        return Finding("memories", ok=True, detail="every memory matches its checksum")
+    shown = ", ".join(changed[:SHOWN]) + (" ..." if len(changed) > SHOWN else "")
+    return Finding(
+        "memories", ok=False, detail=f"{len(changed)} changed outside memento: {shown}"
+    )
+
+
+def _fulltext(ledger: Ledger, *, repair: bool) -> Finding:
+    wrong = ledger.read(checks.unindexed_rows)
+    sound = ledger.read_only or ledger.write(fulltext.intact)
+    if sound and not wrong:
+        return Finding("full text", ok=True, detail="agrees with the memories")
+    detail = f"{wrong} memories are indexed wrongly" if wrong else "the index is damaged"
+    return _mend("full text", detail, lambda: ledger.write(checks.rebuild_fulltext), repair=repair)
+
+
+def _strays(ledger: Ledger, *, repair: bool) -> Finding:
+    strays = {table: count for table, count in ledger.read(checks.stray_rows).items() if count}
+    if not strays:
+        return Finding("derived rows", ok=True, detail="none without its memory")
+    detail = ", ".join(f"{count} in {table}" for table, count in sorted(strays.items()))
+    return _mend(
+        "derived rows",
+        f"without their memory: {detail}",
+        lambda: ledger.write(checks.drop_strays),
+        repair=repair,
+    )
+
+
+def _vectors(ledger: Ledger, *, repair: bool) -> Iterator[Finding]:
+    unowed = ledger.read(checks.unowed_rows)
+    if unowed:
+        yield _mend(
+            "vectors",
+            f"{unowed} memories have no vector and none is owed",
+            lambda: ledger.write(checks.owe_missing),
+            repair=repair,
+        )
+    else:
+        owed = sum(ledger.read(vectors.backlog_size).values())
+        yield Finding("vectors", ok=True, detail=f"complete but for {owed} still owed")
+
+
+def _mend(check: str, detail: str, cure: Callable[[], object], *, repair: bool) -> Finding:
+    if not repair:
+        return Finding(check, ok=False, detail=detail)
+    cure()
+    return Finding(check, ok=True, detail=f"{detail}; mended", repaired=True)

@@ -1,0 +1,231 @@
+"""The default embedder: an ONNX model in a folder, run by onnxruntime on one thread.
+
+Offline, no torch. A text is embedded alone, never padded beside others: dynamic quantisation
+scales by everything in a batch, so in a batch the same text would get another vector (cosine
+0.99 on average, down to 0.96). Alone, the same text always gives the same vector.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memento.embed import require_texts
+from memento.embed.windows import MAX_WINDOWS, combine, split
+from memento.errors import EmbedderError, InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+MINILM = Path(__file__).parent / "minilm"
+"""Folder of the model in the package; ``scripts/build_minilm.py`` makes it."""
+SPECIAL_TOKENS = 2
+"""[CLS] in front and [SEP] behind every window."""
+MIN_TOKENS = 16
+"""Smallest window worth embedding."""
+
+_default_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class _Manifest:
+    name: str
+    dim: int
+    max_tokens: int
+    sha256: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    tokenizer: Any
+    session: Any
+    first: int
+    last: int
+
+
+class OnnxEmbedder:
+    """Embeds with ``model.onnx`` and ``tokenizer.json`` of a folder.
+
+    The folder also holds ``manifest.json``, which names the model and the sha256 of both files.
+    The model takes ``input_ids`` (1, n) int64 and returns (1, dim) float32 of unit length.
+    Construction reads the manifest alone; the model loads with the first text (about 0.1 s
+    of CPU, after 0.1 s for onnxruntime itself), once in each process, so that a fork is safe.
+    Several threads may embed at once.
+
+    Args:
+        folder: Where the three files are.
+        threads: Threads for one text, >= 1. A second one gains nothing for short texts.
+        max_tokens: Window in word pieces, [16, what the model takes]. The default is what
+            all-MiniLM-L6-v2 was made for.
+        max_windows: Most windows of one text, >= 2; see ``memento.embed.windows``.
+
+    Attributes:
+        name: Model name and the first 12 hex digits of the sha256 of its weights.
+        dim: Length of its vectors.
+
+    Raises:
+        EmbedderError: If the manifest is missing or damaged; at the first text, if another file
+            is.
+        InvalidInput: If an argument is out of its range.
+    """
+
+    def __init__(
+        self,
+        folder: Path | str,
+        *,
+        threads: int = 1,
+        max_tokens: int = 256,
+        max_windows: int = MAX_WINDOWS,
+    ) -> None:
+        self._folder = Path(folder)
+        self._manifest = _read_manifest(self._folder)
+        _in_range("threads", threads, 1, 1024)
+        _in_range("max_tokens", max_tokens, MIN_TOKENS, self._manifest.max_tokens)
+        _in_range("max_windows", max_windows, 2, 65_536)
+        self.name = f"{self._manifest.name}@{self._manifest.sha256['model.onnx'][:12]}"
+        self.dim = self._manifest.dim
+        self._threads = threads
+        self._window = max_tokens - SPECIAL_TOKENS
+        self._max_windows = max_windows
+        # By process id: what a fork copied (a session, a lock held by a thread that is
+        # not there any more) is not used in the child.
+        self._models: dict[int, _Model] = {}
+        self._locks: dict[int, threading.Lock] = {}
+
+    def __repr__(self) -> str:
+        return f"OnnxEmbedder({self.name!r})"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed texts; see ``memento.protocols.Embedder``.
+
+        The vector of a text does not depend on the other texts.
+
+        Returns:
+            (len(texts), dim) float32, each row of unit length.
+
+        Raises:
+            InvalidInput: If a text is empty or no text.
+            EmbedderError: If a file of the model is missing, damaged or cannot be run.
+        """
+        wanted = require_texts(texts)
+        vectors = np.empty((len(wanted), self.dim), np.float32)
+        for row, text in enumerate(wanted):
+            windows = [self._run(ids) for ids in self.tokenize(text)]
+            vectors[row] = combine(np.stack(windows))
+        return vectors
+
+    def tokenize(self, text: str) -> list[list[int]]:
+        """Return the token ids of each window of a text, special tokens included.
+
+        No window is padded: a text of 9 word pieces is 11 ids.
+        """
+        model = self._model()
+        ids = model.tokenizer.encode(text, add_special_tokens=False).ids
+        return [
+            [model.first, *ids[start:end], model.last]
+            for start, end in split(len(ids), self._window, self._max_windows)
+        ]
+
+    def _run(self, ids: list[int]) -> NDArray[np.float32]:
+        (answer,) = self._model().session.run(None, {"input_ids": np.array([ids], np.int64)})
+        vector: NDArray[np.float32] = answer[0]
+        return vector
+
+    def _model(self) -> _Model:
+        process = os.getpid()
+        model = self._models.get(process)
+        if model is None:
+            with self._locks.setdefault(process, threading.Lock()):
+                model = self._models.get(process)
+                if model is None:
+                    model = self._models[process] = self._load()
+        return model
+
+    def _load(self) -> _Model:
+        for name, expected in self._manifest.sha256.items():
+            _verify(self._folder / name, expected)
+        try:
+            return _open(self._folder, self._threads)
+        except Exception as error:
+            raise EmbedderError(
+                f"{self._folder}: the model cannot be loaded by this onnxruntime or tokenizers "
+                f"({error}); upgrade them, or choose another embedder"
+            ) from error
+
+
+def default_embedder() -> OnnxEmbedder:
+    """Return the embedder of the package: one for the whole process, its model loaded at need.
+
+    Raises:
+        EmbedderError: If the model in the package is damaged.
+    """
+    with _default_lock:
+        return _default()
+
+
+@functools.cache
+def _default() -> OnnxEmbedder:
+    return OnnxEmbedder(MINILM)
+
+
+def _in_range(field: str, value: int, least: int, most: int) -> None:
+    if not isinstance(value, int) or not least <= value <= most:
+        raise InvalidInput(field, f"must be an integer in [{least}, {most}], not {value!r}")
+
+
+def _read_manifest(folder: Path) -> _Manifest:
+    path = folder / "manifest.json"
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        sha256 = {name: fields["sha256"][name] for name in ("model.onnx", "tokenizer.json")}
+        return _Manifest(fields["name"], fields["dim"], fields["max_tokens"], sha256)
+    except OSError as error:
+        raise EmbedderError(f"{path}: cannot be read ({error.strerror}); {_REPAIR}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise EmbedderError(f"{path}: not a manifest of a model; {_REPAIR}") from error
+
+
+_REPAIR = "reinstall agent-memento, or build the folder with scripts/build_minilm.py"
+
+
+def _verify(path: Path, expected: str) -> None:
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise EmbedderError(f"{path}: cannot be read ({error.strerror}); {_REPAIR}") from error
+    if found != expected:
+        raise EmbedderError(
+            f"{path}: damaged, its sha256 is {found[:12]}…, expected {expected[:12]}…; {_REPAIR}"
+        )
+
+
+def _open(folder: Path, threads: int) -> _Model:
+    # imported here: a process that never embeds does not pay for them
+    import onnxruntime  # noqa: PLC0415 - see above
+    from tokenizers import Tokenizer  # noqa: PLC0415 - see above
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()  # the published file pads every text to 128 and cuts it there
+    tokenizer.no_truncation()
+    first, last = tokenizer.encode("").ids
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = False  # the arena never gives memory back
+    options.log_severity_level = 3  # errors; warnings about the host help nobody here
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    session = onnxruntime.InferenceSession(
+        str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
+    )
+    return _Model(tokenizer, session, first, last)

@@ -1,0 +1,267 @@
+"""Any server that speaks OpenAI's ``/embeddings``: OpenAI, Ollama, vLLM, LM Studio, TEI ...
+
+The only embedder that sends texts to another machine. It reads a key only where told to.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memento.embed import require_texts
+from memento.embed.windows import MAX_WINDOWS, combine, split
+from memento.errors import EmbedderError, InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+OPENAI_URL = "https://api.openai.com/v1"
+KNOWN_DIMS = {
+    "text-embedding-3-small": 1536,
+    "text-embedding-3-large": 3072,
+    "text-embedding-ada-002": 1536,
+}
+"""Length of the vectors of OpenAI's models. Source: platform.openai.com/docs/guides/embeddings."""
+RETRY_STATUSES = {408, 409, 429, 500, 502, 503, 504}
+"""Answers worth asking again for."""
+FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
+"""Seconds before the first retry (doubled each time), and the longest wait a server may ask."""
+MESSAGE_LIMIT = 200
+"""Characters of a server's error message that are passed on."""
+
+
+class OpenAIEmbedder:
+    """Embeds through an OpenAI-compatible HTTP endpoint.
+
+    Args:
+        model: Name the server knows the model by.
+        dim: Length of the vectors, >= 1. May be left out for OpenAI's own models; for the
+            ``text-embedding-3`` family another length than the native one is asked of the
+            server.
+        base_url: Address up to and including ``/v1``.
+        api_key: Sent as bearer token; None sends none. Not read from the environment here,
+            see ``from_env``.
+        timeout: Seconds to wait for one answer, > 0.
+        max_batch: Texts in one request, >= 1.
+        max_chars: Characters in one window, >= 100; longer texts are sent as several windows
+            (see ``memento.embed.windows``). The default fits OpenAI's 8,191 tokens in any
+            language; lower it for a server that cuts at fewer tokens.
+        max_windows: Most windows of one text, >= 2.
+        retries: Times to ask again after 408, 409, 429, a 5xx or no answer, >= 0. Waits 0.5 s,
+            1 s, 2 s ... or what ``Retry-After`` says, at most 60 s.
+        sleep: Waits that many seconds; for tests.
+
+    Attributes:
+        name: ``openai:``, model, vector length and, if not OpenAI's own, the server.
+        dim: Length of its vectors.
+
+    Raises:
+        MissingExtra: If httpx is not installed.
+        InvalidInput: If an argument is out of its range, or ``dim`` is missing.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        dim: int | None = None,
+        base_url: str = OPENAI_URL,
+        api_key: str | None = None,
+        timeout: float = 30.0,
+        max_batch: int = 64,
+        max_chars: int = 2500,
+        max_windows: int = MAX_WINDOWS,
+        retries: int = 3,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.dim = _dim(model, dim)
+        _at_least("timeout", timeout, 0.001)
+        _at_least("max_batch", max_batch, 1)
+        _at_least("max_chars", max_chars, 100)
+        _at_least("max_windows", max_windows, 2)
+        _at_least("retries", retries, 0)
+        self._url = base_url.rstrip("/") + "/embeddings"
+        server = "" if base_url == OPENAI_URL else f"@{base_url.rstrip('/')}"
+        self.name = f"openai:{model}/{self.dim}{server}"
+        self._request: dict[str, Any] = {"model": model, "encoding_format": "float"}
+        if KNOWN_DIMS.get(model, self.dim) != self.dim:
+            self._request["dimensions"] = self.dim
+        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._timeout = timeout
+        self._max_batch = max_batch
+        self._max_chars = max_chars
+        self._max_windows = max_windows
+        self._retries = retries
+        self._sleep = sleep
+        self._httpx = _import_httpx()
+        self._client: Any = None
+        self._lock = threading.Lock()
+
+    @classmethod
+    def from_env(cls, model: str, *, dim: int | None = None) -> OpenAIEmbedder:
+        """Take the key from ``OPENAI_API_KEY`` and the address from ``OPENAI_BASE_URL``.
+
+        The address defaults to OpenAI's; another server may do without a key.
+
+        Raises:
+            InvalidInput: If the address is OpenAI's and no key is set, or ``dim`` is missing.
+            MissingExtra: If httpx is not installed.
+        """
+        base_url = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        api_key = os.environ.get("OPENAI_API_KEY") or None
+        if api_key is None and base_url == OPENAI_URL:
+            raise InvalidInput("api_key", "set OPENAI_API_KEY, or OPENAI_BASE_URL to a server")
+        return cls(model, dim=dim, base_url=base_url, api_key=api_key)
+
+    def __repr__(self) -> str:
+        return f"OpenAIEmbedder({self.name!r})"
+
+    def close(self) -> None:
+        """Close the connections. The next ``embed`` opens new ones."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed texts; see ``memento.protocols.Embedder``.
+
+        Returns:
+            (len(texts), dim) float32, each row of unit length.
+
+        Raises:
+            InvalidInput: If a text is empty or no text.
+            EmbedderError: If the server cannot be reached, refuses, or answers with something
+                other than one finite vector of length ``dim`` for each text.
+        """
+        wanted = require_texts(texts)
+        if not wanted:
+            return np.empty((0, self.dim), np.float32)
+        pieces = [self._pieces(text) for text in wanted]
+        flat = [piece for group in pieces for piece in group]
+        batches = [
+            self._batch(flat[start : start + self._max_batch])
+            for start in range(0, len(flat), self._max_batch)
+        ]
+        ends = np.cumsum([len(group) for group in pieces])[:-1]
+        return np.stack([combine(group) for group in np.split(np.concatenate(batches), ends)])
+
+    def _pieces(self, text: str) -> list[str]:
+        spans = split(len(text), self._max_chars, self._max_windows)
+        return [text[start:end] for start, end in spans]
+
+    def _batch(self, pieces: list[str]) -> NDArray[np.float32]:
+        response = self._post({**self._request, "input": pieces})
+        try:
+            items = sorted(response.json()["data"], key=lambda item: item["index"])
+            places = [item["index"] for item in items]
+            rows = np.array([item["embedding"] for item in items], dtype=np.float64)
+        except (ValueError, KeyError, TypeError) as error:
+            raise EmbedderError(
+                f"{self._url}: the answer is not a list of embeddings; is this an "
+                "OpenAI-compatible server?"
+            ) from error
+        if places != list(range(len(pieces))):
+            raise EmbedderError(
+                f"{self._url}: {len(pieces)} texts sent, vectors for {len(places)} came back"
+            )
+        return self._unit(rows)
+
+    def _unit(self, rows: NDArray[np.float64]) -> NDArray[np.float32]:
+        if rows.ndim != 2 or rows.shape[1] != self.dim:  # noqa: PLR2004 - rows and columns
+            raise EmbedderError(
+                f"{self.name}: vectors of length {rows.shape[-1]} came back; "
+                f"expected {self.dim}: set dim to what the model makes"
+            )
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not (np.isfinite(norms) & (norms > 0)).all():
+            raise EmbedderError(f"{self.name}: a vector is zero or not finite; ask the server why")
+        return (rows / norms).astype(np.float32)
+
+    def _post(self, request: dict[str, Any]) -> Any:
+        """Send a request, again while that may help; returns the 200 answer."""
+        for attempt in range(self._retries + 1):
+            response, problem = self._try(request)
+            if response is not None and response.status_code == self._httpx.codes.OK:
+                return response
+            if response is not None and response.status_code not in RETRY_STATUSES:
+                raise EmbedderError(f"{self._url}: {problem}; check the key, model and address")
+            wait = _wait(response, attempt)
+            if attempt == self._retries or wait > LONGEST_WAIT:
+                break
+            self._sleep(wait)
+        raise EmbedderError(f"{self._url}: {problem} after {attempt + 1} tries; try again later")
+
+    def _try(self, request: dict[str, Any]) -> tuple[Any, str]:
+        try:
+            response = self._connected().post(self._url, json=request, headers=self._headers)
+        except self._httpx.TransportError as error:
+            return None, f"no answer ({type(error).__name__}: {error})"
+        return response, f"HTTP {response.status_code} {_server_message(response)}".rstrip()
+
+    def _connected(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                self._client = self._httpx.Client(timeout=self._timeout)
+            return self._client
+
+
+def _import_httpx() -> Any:
+    try:
+        import httpx  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise MissingExtra("openai", "httpx") from error
+    return httpx
+
+
+def _dim(model: str, dim: int | None) -> int:
+    known = KNOWN_DIMS.get(model) if dim is None else dim
+    if known is None:
+        raise InvalidInput(
+            "dim", f"the vector length of {model!r} is not known: OpenAIEmbedder(model, dim=...)"
+        )
+    _at_least("dim", known, 1)
+    return known
+
+
+def _at_least(field: str, value: float, least: float) -> None:
+    if not value >= least:
+        raise InvalidInput(field, f"must be >= {least}, not {value!r}")
+
+
+def _wait(response: Any, attempt: int) -> float:
+    """Seconds before the next try: what the server asks for, or twice as long as the last."""
+    asked = None if response is None else response.headers.get("Retry-After")
+    if asked is None:
+        return float(min(FIRST_WAIT * 2**attempt, LONGEST_WAIT))
+    try:
+        return max(0.0, float(asked))
+    except ValueError:
+        return _until(asked, response.headers.get("Date"), attempt)
+
+
+def _until(asked: str, sent: str | None, attempt: int) -> float:
+    """Seconds from the server's own clock to the date it asks to wait for."""
+    try:
+        return max(
+            0.0,
+            (parsedate_to_datetime(asked) - parsedate_to_datetime(sent or "")).total_seconds(),
+        )
+    except (ValueError, TypeError):
+        return float(min(FIRST_WAIT * 2**attempt, LONGEST_WAIT))
+
+
+def _server_message(response: Any) -> str:
+    """What an OpenAI-shaped error says; nothing else of the body, which may echo the texts."""
+    try:
+        message = response.json()["error"]["message"]
+    except (ValueError, KeyError, TypeError):
+        return ""
+    return str(message)[:MESSAGE_LIMIT]

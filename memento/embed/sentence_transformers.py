@@ -1,0 +1,173 @@
+"""Any model that sentence-transformers can load, on any device it can use."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memento.embed import require_texts
+from memento.embed.windows import MAX_WINDOWS, combine, split
+from memento.errors import EmbedderError, InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+SPARE_TOKENS = 16
+"""Room left in a window: a word cut at its edge may take more pieces than it did whole."""
+IDENTITY_SUFFIXES = {".bin", ".json", ".safetensors", ".txt"}
+"""Files of a model folder that decide its vectors: weights, configuration, vocabulary."""
+
+
+class SentenceTransformerEmbedder:
+    """Embeds with a sentence-transformers model.
+
+    The model loads at once: only it knows the length of its vectors. With a folder nothing is
+    downloaded; with a name sentence-transformers looks in its cache and then on the Hugging Face
+    Hub (set ``HF_HUB_OFFLINE=1`` to forbid that).
+
+    Args:
+        model: Name on the Hugging Face Hub, or a folder.
+        device: ``"cpu"``, ``"cuda"``, ``"mps"`` ...; None lets sentence-transformers choose.
+        prompt: Text put before every text, such as ``"query: "`` for the E5 family. The same
+            one for memories and for questions; part of the identity.
+        batch_size: Windows in one run of the model, >= 1.
+        max_windows: Most windows of one text, >= 2; see ``memento.embed.windows``.
+
+    Attributes:
+        name: Model name with a hash of the files for a folder, or the revision for a Hub model.
+        dim: Length of its vectors.
+
+    Raises:
+        MissingExtra: If sentence-transformers is not installed.
+        EmbedderError: If the model cannot be loaded, or has no tokenizer that tells where in the
+            text a token stands although its window is limited.
+        InvalidInput: If an argument is out of its range.
+    """
+
+    def __init__(
+        self,
+        model: str | Path,
+        *,
+        device: str | None = None,
+        prompt: str = "",
+        batch_size: int = 16,
+        max_windows: int = MAX_WINDOWS,
+    ) -> None:
+        if batch_size < 1:
+            raise InvalidInput("batch_size", f"must be >= 1, not {batch_size}")
+        if max_windows < 2:  # noqa: PLR2004 - first and last
+            raise InvalidInput("max_windows", f"must be >= 2, not {max_windows}")
+        self._model = _load(str(model), device)
+        self._prompt = prompt
+        self._batch_size = batch_size
+        self._max_windows = max_windows
+        self._window = _window(self._model, prompt)
+        self.name = _identity(self._model, str(model), prompt)
+        self.dim = _dimension(self._model)
+
+    def __repr__(self) -> str:
+        return f"SentenceTransformerEmbedder({self.name!r})"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed texts; see ``memento.protocols.Embedder``.
+
+        Returns:
+            (len(texts), dim) float32, each row of unit length.
+
+        Raises:
+            InvalidInput: If a text is empty or no text.
+            EmbedderError: If the model fails.
+        """
+        wanted = require_texts(texts)
+        if not wanted:
+            return np.empty((0, self.dim), np.float32)
+        pieces = [self._pieces(text) for text in wanted]
+        vectors = self._encode([piece for group in pieces for piece in group])
+        ends = np.cumsum([len(group) for group in pieces])[:-1]
+        return np.stack([combine(group) for group in np.split(vectors, ends)])
+
+    def _pieces(self, text: str) -> list[str]:
+        if self._window is None:
+            return [text]
+        offsets = self._model.tokenizer(
+            text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        )["offset_mapping"]
+        spans = split(len(offsets), self._window, self._max_windows)
+        if len(spans) == 1:
+            return [text]
+        return [text[offsets[start][0] : offsets[end - 1][1]] for start, end in spans]
+
+    def _encode(self, pieces: list[str]) -> NDArray[np.float32]:
+        try:
+            vectors = self._model.encode(
+                [self._prompt + piece for piece in pieces],
+                batch_size=self._batch_size,
+                normalize_embeddings=True,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+            )
+        except (RuntimeError, ValueError, IndexError) as error:  # torch raises these
+            raise EmbedderError(f"{self.name} failed: {error}") from error
+        return np.asarray(vectors, dtype=np.float32)
+
+
+def _load(model: str, device: str | None) -> Any:
+    try:
+        from sentence_transformers import (  # noqa: PLC0415 - an extra, and slow to import
+            SentenceTransformer,
+        )
+    except ImportError as error:
+        raise MissingExtra("sentence-transformers", "sentence-transformers") from error
+    try:
+        return SentenceTransformer(model, device=device)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise EmbedderError(
+            f"sentence-transformers cannot load {model!r}: {error}; "
+            "give the name of a model on the Hugging Face Hub, or a folder"
+        ) from error
+
+
+def _window(model: Any, prompt: str) -> int | None:
+    """Tokens of text that fit beside the prompt and the special tokens; None for no limit."""
+    limit = model.max_seq_length
+    if limit is None:
+        return None
+    if not getattr(model.tokenizer, "is_fast", False):
+        raise EmbedderError(
+            "the model has a limited window and a tokenizer without offsets: a long text would "
+            "be cut; choose a model with a fast tokenizer"
+        )
+    window = int(limit) - SPARE_TOKENS - len(model.tokenizer(prompt)["input_ids"])
+    if window < 1:
+        raise InvalidInput("prompt", f"leaves no room in a window of {limit} tokens")
+    return window
+
+
+def _dimension(model: Any) -> int:
+    # renamed in sentence-transformers 5
+    ask = getattr(model, "get_embedding_dimension", None)
+    return int((ask or model.get_sentence_embedding_dimension)())
+
+
+def _identity(model: Any, name: str, prompt: str) -> str:
+    folder = Path(name)
+    if folder.is_dir():
+        identity = f"{folder.resolve().name}@{_folder_hash(folder)}"
+    else:
+        config = getattr(getattr(model[0], "auto_model", None), "config", None)
+        identity = f"{name}@{str(getattr(config, '_commit_hash', None))[:12]}"
+    return f"{identity}+{hashlib.sha256(prompt.encode()).hexdigest()[:8]}" if prompt else identity
+
+
+def _folder_hash(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.suffix in IDENTITY_SUFFIXES):
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        digest.update(f"{path.relative_to(folder).as_posix()} {found}\n".encode())
+    return digest.hexdigest()[:12]

@@ -1,0 +1,299 @@
+"""What the views of one store share: ledger, tiers, embedder and the background thread."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memento import doctor
+from memento.config import Config
+from memento.embedding import StoreEmbedder
+from memento.errors import InvalidInput, MementoError
+from memento.ledger import memories, vectors
+from memento.ledger.ledger import Ledger
+from memento.ledger.rows import Row, to_micros
+from memento.ledger.schema import SEQ_BITS
+from memento.ledger.sqlite import Connection
+from memento.observe.admit import admit
+from memento.observe.novelty import Novelty
+from memento.tiers.indexer import Indexer
+from memento.tiers.short import ShortTier
+from memento.types import Draft, Finding, Tier
+
+if TYPE_CHECKING:
+    from memento.protocols import Clock, Embedder
+    from memento.retrieve.search import Searcher
+    from memento.tiers.long import LongSample, LongTier
+
+CHROMA_FOLDER = "chroma"
+SAMPLED = 20
+"""Stored vectors that must find themselves before a Chroma folder is trusted."""
+ACCESSES = 10_000
+"""Most retrievals whose log line waits in RAM; older ones give way."""
+
+
+def system_clock() -> datetime:
+    """Return the present moment, UTC."""
+    return datetime.now(UTC)
+
+
+class Engine:
+    """One open store. Safe from any thread, and usable again in a forked child.
+
+    Args:
+        root: Folder of the store.
+        config: Settings.
+        embedder: What ``memento.embed.resolve`` accepts; None for full text alone.
+        clock: Tells the time.
+    """
+
+    def __init__(
+        self, root: Path, config: Config, embedder: str | Embedder | None, clock: Clock
+    ) -> None:
+        self.config = config
+        self.clock = clock
+        self.ledger = Ledger(root)
+        self._spec = embedder
+        self._start()
+        self.short.load()
+        _open_engines.add(self)
+
+    def _start(self) -> None:
+        """Make everything that does not survive a fork."""
+        self.short = ShortTier(self.ledger, self.config.short)
+        self.embedding = None if self._spec is None else StoreEmbedder(self.ledger, self._spec)
+        self._novelty = Novelty(self.ledger)
+        self._lock = threading.Lock()
+        self._searcher: Searcher | None = None
+        self._long: LongTier | None = None
+        self._queries = 0
+        self._accesses: deque[tuple[int, int, list[str]]] = deque(maxlen=ACCESSES)
+        self.indexer = Indexer(
+            self.ledger,
+            self.embedding,
+            self.open_long,
+            housekeeping=self._keep_house,
+            busy=lambda: self._queries,
+            config=self.config.index,
+        )
+        self._snapshot_due = self.now() + self._snapshot_period()
+
+    def now(self) -> int:
+        """Return the present moment, microseconds since 1970 UTC.
+
+        Raises:
+            InvalidInput: If the clock tells a time without time zone.
+        """
+        moment = self.clock()
+        if moment.tzinfo is None:
+            raise InvalidInput("clock", "must return a time with a time zone")
+        return to_micros(moment)
+
+    def add(self, labels: tuple[str, ...], drafts: Sequence[Draft]) -> list[Row]:
+        """Accept drafts and write them in one durable transaction."""
+        now = self.now()
+        ns = self.ledger.namespace(labels)
+        entries = [
+            admit(
+                draft,
+                now=now,
+                limits=self.config.limits,
+                choice=self.config.tier_choice,
+                novelty=lambda words: self._novelty.share(ns, words),
+            )
+            for draft in drafts
+        ]
+        ring = self.config.short.capacity
+        rows = self.ledger.write(lambda c: memories.add(c, ns, entries, now=now, ring=ring))
+        self.changed(ns, rows)
+        return rows
+
+    def changed(self, ns: int, rows: Sequence[Row]) -> None:
+        """Tell the tiers that rows changed."""
+        sessions = {row.session for row in rows if row.tier == Tier.SHORT}
+        if sessions:
+            self.short.touch(ns, sessions)
+        self.indexer.start()
+
+    @property
+    def searcher(self) -> Searcher:
+        """The read path, made on first use: it needs NumPy."""
+        if self._searcher is None:
+            from memento.retrieve.search import Searcher  # noqa: PLC0415 - keeps import light
+
+            with self._lock:
+                if self._searcher is None:
+                    self._searcher = Searcher(
+                        self.ledger, self.config, self.embedding, self.long_tier
+                    )
+        return self._searcher
+
+    def long_tier(self) -> LongTier | None:
+        """Return the long tier for a search, asking the indexer to open it if it is not."""
+        if self._long is None or self._long.state == "cold":
+            self.indexer.want_index()
+        return self._long
+
+    def long_state(self) -> str:
+        """Say whether the long tier's index can be asked."""
+        return "cold" if self._long is None else str(self._long.state)
+
+    def open_long(self) -> LongTier:
+        """Return the long tier, open; only the background thread calls this.
+
+        Raises:
+            TierUnavailable: If it cannot be opened.
+            EmbedderError: If its vectors come from another embedder.
+        """
+        assert self.embedding is not None  # noqa: S101 - the indexer has no index without one
+        if self._long is None:
+            from memento.tiers.long import LongTier  # noqa: PLC0415 - needs NumPy
+
+            model = self.embedding.model()
+            self._long = LongTier(
+                self.ledger.root / CHROMA_FOLDER,
+                identity=self.embedding.identity,
+                dim=self.embedding.dim,
+                samples=self._samples,
+                on_reset=lambda _why: self._owe_index(model),
+                config=self.config.long,
+            )
+        self._long.open()
+        return self._long
+
+    def reindex(self) -> int:
+        """Make the embedder in use the store's, owe every vector anew; returns how many.
+
+        Raises:
+            InvalidInput: If there is no embedder.
+        """
+        if self.embedding is None:
+            raise InvalidInput("embedder", "is None: this store has nothing to index with")
+        owed = self.embedding.adopt()
+        with self._lock:
+            self._searcher = None
+            long, self._long = self._long, None
+        if long is not None:
+            long.close()
+        self.indexer.retry()
+        return owed
+
+    def query_begins(self) -> None:
+        """Note that a query is in flight; the indexer gives way."""
+        with self._lock:
+            self._queries += 1
+
+    def query_ends(self) -> None:
+        """Note that a query is done."""
+        with self._lock:
+            self._queries -= 1
+
+    def accessed(self, labels: tuple[str, ...], ids: list[str]) -> None:
+        """Note what was retrieved; the background thread writes it to the log."""
+        ns = self.ledger.find_namespace(labels)
+        if ns is not None and not self.ledger.read_only:
+            self._accesses.append((ns, self.now(), ids))
+            self.indexer.start()
+
+    def examine(self, *, repair: bool) -> list[Finding]:
+        """Look for damage; see ``doctor.examine``."""
+        found = doctor.examine(
+            self.ledger,
+            repair=repair,
+            embedding=self.embedding is not None,
+            trouble=self.indexer.trouble,
+        )
+        if any(finding.repaired for finding in found):
+            self.indexer.retry()
+        return found
+
+    def flush(self, *, wait: bool, timeout: float | None) -> bool:
+        """Write the snapshot and the log; optionally wait for the indexes.
+
+        Returns:
+            Whether nothing is owed any more that this process can settle.
+        """
+        self._log_accesses()
+        self.short.snapshot()
+        return self.indexer.wait(timeout) if wait else True
+
+    def close(self) -> None:
+        """Finish the bite in hand, write the snapshot, close everything. Idempotent."""
+        if self.ledger.closed:
+            return
+        self.indexer.stop(self.config.close_seconds)
+        if self._long is not None:
+            self._long.close()
+        self._log_accesses()
+        self.short.snapshot()
+        self.ledger.close()
+        _open_engines.discard(self)
+
+    def _keep_house(self) -> None:
+        """Do what is due in a quiet moment."""
+        self._log_accesses()
+        now = self.now()
+        if self.short.stale and now >= self._snapshot_due:
+            self._snapshot_due = now + self._snapshot_period()
+            self.short.snapshot()
+        if self.ledger.wal_bytes() > self.config.index.checkpoint_bytes:
+            self.ledger.checkpoint()
+
+    def _snapshot_period(self) -> int:
+        return int(self.config.short.snapshot_seconds * 1_000_000)
+
+    def _log_accesses(self) -> None:
+        if not self._accesses or self.ledger.read_only:
+            return
+        waiting = [self._accesses.popleft() for _ in range(len(self._accesses))]
+
+        def job(connection: Connection) -> None:
+            for ns, at, ids in waiting:
+                memories.record(connection, ns, at, "retrieved", None, {"ids": ids})
+
+        self.ledger.write(job)
+
+    def _samples(self) -> list[LongSample]:
+        import numpy as np  # noqa: PLC0415 - must not load with memento
+
+        assert self.embedding is not None  # noqa: S101 - see open_long
+        model = self.embedding.model()
+        chosen = self.ledger.read(lambda c: vectors.sample(c, model, SAMPLED))
+        return [
+            (self.ledger.labels(docid >> SEQ_BITS), memory_id, np.frombuffer(blob, "f4"))
+            for docid, memory_id, blob in chosen
+        ]
+
+    def _owe_index(self, model: int) -> None:
+        self.ledger.write(lambda c: vectors.owe_index(c, model))
+
+    def reopen_after_fork(self) -> None:
+        """Start afresh in a forked child; the parent's threads and locks are not here."""
+        self._start()
+
+
+_open_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for engine in list(_open_engines):
+        with suppress(MementoError):  # the interpreter is going; the ledger has it all
+            engine.close()
+
+
+def _after_fork() -> None:
+    for engine in list(_open_engines):
+        if not engine.ledger.closed:
+            engine.reopen_after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

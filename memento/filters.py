@@ -1,0 +1,123 @@
+"""Read what a caller asked to see into the ledger's filters. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from memento.errors import InvalidInput
+from memento.ledger.predicate import Filters
+from memento.observe.admit import check_flag, check_moment, member, optional_name
+from memento.scopes import parse_scope
+from memento.types import Kind, Status, Tier
+
+E = TypeVar("E", bound=StrEnum)
+
+MAX_K = 10_000
+"""Most hits one call may ask for."""
+
+
+def filters_of(
+    now: int,
+    *,
+    tiers: str | Sequence[str] | None = None,
+    kinds: str | Sequence[str] | None = None,
+    statuses: str | Sequence[str] | None = None,
+    scope: str | Sequence[str] | None = None,
+    session: str | Sequence[str] | None = None,
+    tags: str | Sequence[str] | None = None,
+    where: Mapping[str, Any] | None = None,
+    pinned: bool | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    as_of: datetime | None = None,
+    include_superseded: bool = False,
+) -> Filters:
+    """Validate the filter arguments that ``retrieve`` and ``list`` share.
+
+    Args:
+        now: The present moment, microseconds.
+        tiers: One tier or several; None for all.
+        kinds: One kind or several.
+        statuses: One status or several; None for active ones.
+        scope: One path or several.
+        session: One session or several.
+        tags: One tag or several; all must be on the memory.
+        where: Metadata key to the scalar it must equal, or a list of scalars to choose from.
+        pinned: Only pinned ones (True) or only others (False).
+        since: Earliest time of occurrence, inclusive.
+        until: Latest time of occurrence, exclusive.
+        as_of: Show what held at this moment.
+        include_superseded: Also those whose place a newer one took.
+
+    Raises:
+        InvalidInput: If a value is not of its kind.
+    """
+    wanted = members(Status, "status", statuses) or (Status.ACTIVE.value,)
+    if check_flag("include_superseded", include_superseded) or as_of is not None:
+        wanted = tuple(dict.fromkeys((*wanted, Status.SUPERSEDED.value)))
+    return Filters(
+        now=now,
+        tiers=members(Tier, "tiers", tiers),
+        kinds=members(Kind, "kinds", kinds),
+        statuses=wanted,
+        scopes=tuple(parse_scope(path) for path in several("scope", scope)),
+        sessions=_names("session", session),
+        tags=_names("tags", tags),
+        where=_conditions(where),
+        pinned=None if pinned is None else check_flag("pinned", pinned),
+        since=None if since is None else check_moment("since", since),
+        until=None if until is None else check_moment("until", until),
+        as_of=None if as_of is None else check_moment("as_of", as_of),
+    )
+
+
+def members(kind: type[E], field: str, values: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Accept one member of an enumeration or several, by value."""
+    return tuple(member(kind, field, value).value for value in several(field, values))
+
+
+def several(field: str, values: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Accept one string, several, or None for no condition."""
+    if values is None:
+        return ()
+    if isinstance(values, str):
+        return (values,)
+    if not isinstance(values, Iterable):
+        raise InvalidInput(field, f"must be a string or a list of strings, not {values!r}")
+    chosen = tuple(values)
+    if not chosen:
+        raise InvalidInput(field, "is an empty list, which nothing can match; use None for all")
+    return chosen
+
+
+def check_count(field: str, value: object, *, most: int = MAX_K) -> int:
+    """Accept a whole number from 1 to ``most``."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInput(field, f"must be a whole number, not {value!r}")
+    if not 1 <= value <= most:
+        raise InvalidInput(field, f"must be from 1 to {most:,}, not {value}")
+    return value
+
+
+def _names(field: str, values: str | Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(str(optional_name(field, value)) for value in several(field, values))
+
+
+def _conditions(where: Mapping[str, Any] | None) -> dict[str, Any]:
+    if where is None:
+        return {}
+    if not isinstance(where, Mapping):
+        raise InvalidInput("where", f"must map metadata keys to values, not {where!r}")
+    conditions: dict[str, Any] = {}
+    for key, value in where.items():
+        if not isinstance(key, str):
+            raise InvalidInput("where", f"keys must be strings, not {key!r}")
+        options = tuple(value) if isinstance(value, list | tuple | set | frozenset) else (value,)
+        for option in options:
+            if option is not None and not isinstance(option, str | int | float | bool):
+                raise InvalidInput("where", f"{key!r} must be compared with scalars, not {option!r}")
+        conditions[key] = options
+    return conditions

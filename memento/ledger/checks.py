@@ -1,0 +1,84 @@
+"""What can be wrong in the ledger file, looked at row by row, and what can be made again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memento.ledger import fulltext
+from memento.ledger.rows import COLUMNS, Row, checksum
+from memento.ledger.sqlite import Connection
+
+
+def quick_check(connection: Connection) -> list[str]:
+    """Return what SQLite finds wrong with the file's structure."""
+    found = [str(line) for (line,) in connection.execute("PRAGMA quick_check(20)")]
+    return [] if found == ["ok"] else found
+
+
+def changed_rows(connection: Connection) -> list[str]:
+    """Return the ids of memories whose content no longer matches their checksum."""
+    return [row.id for row in _rows(connection) if checksum(row) != row.checksum]
+
+
+def unindexed_rows(connection: Connection) -> int:
+    """Count rows whose full-text entry is absent or was made from another text."""
+    indexed = connection.cursor()
+    wrong = 0
+    for row in _rows(connection):
+        found = indexed.execute(
+            "SELECT title, head, rest FROM memories_fts WHERE rowid = ?", (row.docid,)
+        ).fetchone()
+        wrong += found != tuple(fulltext.columns_of(row))
+    return wrong
+
+
+def stray_rows(connection: Connection) -> dict[str, int]:
+    """Count rows of derived tables whose memory is not there, by table."""
+    tables = {"memories_fts": "rowid", "embeddings": "docid", "backlog": "docid"}
+    return {
+        table: connection.execute(
+            f"SELECT count(*) FROM {table} WHERE {key} NOT IN (SELECT docid FROM memories)"
+        ).fetchone()[0]
+        for table, key in tables.items()
+    }
+
+
+def unowed_rows(connection: Connection) -> int:
+    """Count active rows that have neither a vector nor a line in the backlog."""
+    (count,) = connection.execute(
+        "SELECT count(*) FROM memories WHERE status = 'active'"
+        " AND docid NOT IN (SELECT docid FROM embeddings)"
+        " AND docid NOT IN (SELECT docid FROM backlog)"
+    ).fetchone()
+    return int(count)
+
+
+def rebuild_fulltext(connection: Connection) -> int:
+    """Make the full-text index again from the memories; returns how many it holds."""
+    connection.execute("DELETE FROM memories_fts")
+    connection.execute("INSERT INTO memories_fts (memories_fts) VALUES ('optimize')")
+    count = 0
+    for row in list(_rows(connection)):
+        fulltext.insert(connection, [(row.docid, fulltext.columns_of(row))])
+        count += 1
+    return count
+
+
+def drop_strays(connection: Connection) -> None:
+    """Remove rows of derived tables whose memory is not there."""
+    for table in ("embeddings", "backlog"):
+        connection.execute(f"DELETE FROM {table} WHERE docid NOT IN (SELECT docid FROM memories)")
+
+
+def owe_missing(connection: Connection) -> None:
+    """Owe a vector to every active row that has none and is owed none."""
+    connection.execute(
+        "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories WHERE status = 'active'"
+        " AND docid NOT IN (SELECT docid FROM embeddings)"
+        " AND docid NOT IN (SELECT docid FROM backlog)"
+    )
+
+
+def _rows(connection: Connection) -> Iterator[Row]:
+    for values in connection.execute(f"SELECT {COLUMNS} FROM memories ORDER BY docid"):
+        yield Row(*values)

@@ -1,0 +1,85 @@
+"""The FTS5 index: what goes in, and the postings that come out.
+
+FTS5 stems, folds and stores the postings. The ranking is ours (``retrieve/``), since FTS5's
+``bm25()`` counts every tenant's rows and cannot see the neighbouring turns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from memento.ledger.rows import Row, docid_range
+from memento.ledger.sqlite import Connection, sqlite3
+from memento.text import Columns, columns
+
+
+def columns_of(row: Row) -> Columns:
+    """Compose what is indexed of a memory."""
+    return columns(
+        row.text,
+        actor=row.actor,
+        role=row.role,
+        key=row.key,
+        aliases=json.loads(row.aliases),
+        tags=json.loads(row.tags),
+    )
+
+
+def insert(connection: Connection, documents: Iterable[tuple[int, Columns]]) -> None:
+    """Index new rows."""
+    connection.executemany(
+        "INSERT INTO memories_fts (rowid, title, head, rest) VALUES (?, ?, ?, ?)",
+        [(docid, *document) for docid, document in documents],
+    )
+
+
+def replace(connection: Connection, docid: int, document: Columns) -> None:
+    """Index a row anew after its text changed."""
+    connection.execute("DELETE FROM memories_fts WHERE rowid = ?", (docid,))
+    insert(connection, [(docid, document)])
+
+
+def postings(connection: Connection, ns: int, match: str, limit: int) -> list[int]:
+    """Return the newest row ids of a namespace that match, descending.
+
+    Args:
+        connection: Any connection.
+        ns: Namespace number.
+        match: FTS5 expression, built by ``retrieve.query`` and by nobody else.
+        limit: Most row ids to return, >= 1.
+    """
+    low, high = docid_range(ns)
+    found = connection.execute(
+        "SELECT rowid FROM memories_fts WHERE memories_fts MATCH ? AND rowid BETWEEN ? AND ?"
+        " ORDER BY rowid DESC LIMIT ?",
+        (match, low, high, limit),
+    )
+    return [docid for (docid,) in found]
+
+
+def holds(connection: Connection, ns: int, word: str) -> bool:
+    """Tell whether any memory of a namespace has a word.
+
+    Args:
+        connection: Any connection.
+        ns: Namespace number.
+        word: A folded word of letters and digits only.
+    """
+    low, high = docid_range(ns)
+    found = connection.execute(
+        "SELECT 1 FROM memories_fts WHERE memories_fts MATCH ? AND rowid BETWEEN ? AND ? LIMIT 1",
+        (f'"{word}"', low, high),
+    ).fetchone()
+    return found is not None
+
+
+def intact(connection: Connection) -> bool:
+    """Tell whether the index agrees with the texts it was built from."""
+    try:
+        connection.execute(
+            "INSERT INTO memories_fts (memories_fts, rank) VALUES ('integrity-check', 1)"
+        )
+    except sqlite3.DatabaseError:
+        return False
+    return True

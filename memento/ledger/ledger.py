@@ -1,0 +1,268 @@
+"""The ledger as the rest of memento sees it: one file, one writer, a reader for each thread."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from memento.errors import MementoError, ReadOnlyStore, StoreClosed, StoreUnusable
+from memento.ledger import schema
+from memento.ledger.sqlite import Connection, connect, create_private, sqlite3, translated
+from memento.ledger.writer import Writer
+
+T = TypeVar("T")
+
+FILE_NAME = "ledger.db"
+BUSY_SECONDS = 30.0
+"""How long a write waits for another process before StoreBusy; writes take milliseconds."""
+READER_CACHE_KIB = 16 * 1024
+WAL_PAGES = 8192
+"""A writer folds the log into the file by itself only past this many pages (32 MiB); the
+background thread does it much earlier, so that no ``add`` pays for it."""
+
+
+class Ledger:
+    """Opens, reads and writes the one file that holds every memory.
+
+    Safe from any thread. In a forked child it opens its own connections on first use.
+
+    Args:
+        root: Folder of the store; made with mode 0700 if absent.
+
+    Raises:
+        StoreUnusable: If the root is no folder, or the file is not a ledger or is damaged.
+        StoreFromTheFuture: If a newer memento wrote it.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.path = root / FILE_NAME
+        self.read_only = False
+        self._immutable = False
+        self._closed = False
+        self._lock = threading.Lock()
+        self._namespaces: dict[tuple[str, ...], int] = {}
+        self._open()
+        _opened.add(self)
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._closed
+
+    def write(self, job: Callable[[Connection], T]) -> T:
+        """Run a job in one durable transaction; see ``Writer.run``.
+
+        Raises:
+            StoreClosed: After ``close``.
+            ReadOnlyStore: If the root cannot be written.
+        """
+        self._check_open()
+        if self.read_only:
+            raise ReadOnlyStore(self.root, "the store is read-only; nothing was written")
+        return self._writer().run(job)
+
+    def read(self, job: Callable[[Connection], T]) -> T:
+        """Run a job on this thread's reading connection, in one snapshot.
+
+        Raises:
+            StoreClosed: After ``close``.
+            StoreUnusable: If the file is damaged where the job reads.
+        """
+        self._check_open()
+        connection = self._reader()
+        with translated(self.path):
+            connection.execute("BEGIN")
+            try:
+                return job(connection)
+            finally:
+                connection.execute("COMMIT")
+
+    def find_namespace(self, labels: tuple[str, ...]) -> int | None:
+        """Return the number of a namespace, or None if nothing was ever stored in it."""
+        number = self._namespaces.get(labels)
+        if number is None:
+            number = self.read(lambda connection: _find(connection, labels))
+            if number is not None:
+                self._namespaces[labels] = number
+        return number
+
+    def namespace(self, labels: tuple[str, ...]) -> int:
+        """Return the number of a namespace, giving it one if it is new."""
+        number = self.find_namespace(labels)
+        if number is None:
+            number = self._namespaces[labels] = self.write(lambda c: _create(c, labels))
+        return number
+
+    def labels(self, ns: int) -> tuple[str, ...]:
+        """Return the labels of a namespace number."""
+
+        def job(connection: Connection) -> tuple[str, ...]:
+            query = "SELECT labels FROM namespaces WHERE ns = ?"
+            (text,) = connection.execute(query, (ns,)).fetchone()
+            return tuple(json.loads(text))
+
+        return self.read(job)
+
+    def data_version(self) -> int:
+        """Return a number that changes when another connection has written."""
+        self._check_open()
+        with translated(self.path):
+            (version,) = self._reader().execute("PRAGMA data_version").fetchone()
+        return int(version)
+
+    def checkpoint(self) -> None:
+        """Fold the write-ahead log into the file."""
+        if not self.read_only and not self._closed:
+            self._writer().checkpoint()
+
+    def wal_bytes(self) -> int:
+        """Return the size of the write-ahead log, bytes."""
+        try:
+            return self.path.with_name(f"{FILE_NAME}-wal").stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def close(self) -> None:
+        """Close every connection. Idempotent."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            readers, self._readers = self._readers, []
+            writer, self._writing = self._writing, None
+        for reader in readers:
+            reader.close()
+        if writer is not None:
+            writer.close()
+
+    def reopen_after_fork(self) -> None:
+        """Forget the parent's connections without touching them; they are the parent's."""
+        _inherited.append((self._readers, self._writing, self._local))
+        self._lock = threading.Lock()
+        self._start_afresh()
+
+    def _open(self) -> None:
+        make_root(self.root)
+        self._start_afresh()
+        try:
+            if not self.path.exists():
+                create_private(self.path)
+            self._writer()
+        except (ReadOnlyStore, PermissionError, OSError, StoreUnusable) as error:
+            if isinstance(error, StoreUnusable) and os.access(self.path, os.W_OK):
+                raise
+            self._open_read_only(error)
+
+    def _open_read_only(self, cause: Exception) -> None:
+        if not self.path.exists():
+            raise ReadOnlyStore(self.root, "cannot be written and holds no store yet") from cause
+        self.read_only = True
+        try:
+            self.read(lambda connection: schema.check_version(connection, self.path))
+        except StoreUnusable:
+            self._start_afresh()
+            self._immutable = True  # not even the -shm file can be made here
+            self.read(lambda connection: schema.check_version(connection, self.path))
+
+    def _start_afresh(self) -> None:
+        self._local = threading.local()
+        self._readers: list[Connection] = []
+        self._writing: Writer | None = None
+
+    def _writer(self) -> Writer:
+        if self._writing is None:
+            with self._lock:
+                if self._closed:
+                    raise StoreClosed(self.root)
+                if self._writing is None:
+                    self._writing = self._connect_writer()
+        return self._writing
+
+    def _connect_writer(self) -> Writer:
+        connection = connect(self.path, busy_seconds=BUSY_SECONDS, writable=True)
+        try:
+            with translated(self.path):
+                schema.migrate(connection, self.path)
+                connection.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
+        except (MementoError, sqlite3.Error):
+            connection.close()
+            raise
+        return Writer(self.path, connection)
+
+    def _reader(self) -> Connection:
+        connection: Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = connect(
+                self.path, busy_seconds=BUSY_SECONDS, writable=False, immutable=self._immutable
+            )
+            connection.execute(f"PRAGMA cache_size=-{READER_CACHE_KIB}")
+            with self._lock:
+                if self._closed:
+                    connection.close()
+                    raise StoreClosed(self.root)
+                self._readers.append(connection)
+            self._local.connection = connection
+        return connection
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed(self.root)
+
+
+def make_root(root: Path) -> None:
+    """Make the folder of a store, private to its owner.
+
+    Raises:
+        StoreUnusable: If the path is something else than a folder.
+        ReadOnlyStore: If it cannot be made.
+    """
+    if root.exists() and not root.is_dir():
+        raise StoreUnusable(root, "is not a folder; give the folder that holds the store")
+    try:
+        if not root.exists():
+            root.mkdir(parents=True, mode=0o700)
+            root.chmod(0o700)
+        elif not any(root.iterdir()):
+            root.chmod(0o700)
+    except NotADirectoryError as error:
+        raise StoreUnusable(root, "lies under a file; give another folder") from error
+    except OSError as error:
+        raise ReadOnlyStore(root, f"the folder cannot be made ({error.strerror})") from error
+
+
+def _find(connection: Connection, labels: tuple[str, ...]) -> int | None:
+    query = "SELECT ns FROM namespaces WHERE labels = ?"
+    found = connection.execute(query, (_encode(labels),)).fetchone()
+    return None if found is None else int(found[0])
+
+
+def _create(connection: Connection, labels: tuple[str, ...]) -> int:
+    connection.execute(
+        "INSERT OR IGNORE INTO namespaces (labels) VALUES (?)", (_encode(labels),)
+    )
+    number = _find(connection, labels)
+    assert number is not None  # noqa: S101 - inserted one line above
+    return number
+
+
+def _encode(labels: tuple[str, ...]) -> str:
+    return json.dumps(list(labels), ensure_ascii=False)
+
+
+_opened: weakref.WeakSet[Ledger] = weakref.WeakSet()
+_inherited: list[object] = []
+"""Connections of a forked parent: kept, so that the child never closes what is not its own."""
+
+
+def _after_fork() -> None:
+    for ledger in list(_opened):
+        ledger.reopen_after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,441 @@
+"""Every change of the ``memories`` table, each meant to run inside one writer job.
+
+Functions take the connection first and never commit: the writer does. Each change of a row
+takes the next revision, so that caches learn what changed by asking for later revisions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memento.errors import IdConflict, InvalidInput, NotFound
+from memento.ledger import fulltext
+from memento.ledger.predicate import Filters, predicate
+from memento.ledger.rows import COLUMNS, HOLES, Row, docid_of, docid_range
+from memento.ledger.sqlite import Connection
+from memento.text import Columns
+from memento.types import Status, Tier
+
+CHUNK = 500
+"""Most values bound to one ``IN``; SQLite's own limit is 32,766."""
+
+_INSERT = f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})"
+_SELECT = f"SELECT {COLUMNS} FROM memories"
+
+
+@dataclass(slots=True)
+class Entry:
+    """An accepted memory on its way into the ledger.
+
+    Attributes:
+        row: All columns; ``docid``, ``ns`` and ``rev`` are set on insertion.
+        text: What full text indexes: title, head, rest.
+        chosen_id: Whether the caller gave the id.
+        supersedes: Ids it takes the place of.
+        related: Ids it is linked to.
+    """
+
+    row: Row
+    text: Columns
+    chosen_id: bool
+    supersedes: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+
+
+def add(
+    connection: Connection, ns: int, entries: Sequence[Entry], *, now: int, ring: int
+) -> list[Row]:
+    """Insert entries, fold repeated ones into what is there, and let the ring overflow.
+
+    Args:
+        connection: Inside a transaction.
+        ns: Namespace number.
+        entries: What to insert, in order of arrival.
+        now: The present moment, microseconds.
+        ring: Capacity of a session's ring buffer; older turns move to medium.
+
+    Returns:
+        One row an entry, in order: the new one, or the one that was there.
+
+    Raises:
+        IdConflict: If a chosen id is taken by another content.
+        NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
+    """
+    known = _known(connection, ns, entries, now)
+    fresh: list[Entry] = []
+    answers: list[Row] = []
+    repeated: list[Row] = []
+    for entry in entries:
+        identity = _identity(entry)
+        found = known.get(identity)
+        if found is None:
+            known[identity] = entry.row
+            fresh.append(entry)
+        elif found.content_hash != entry.row.content_hash:
+            raise IdConflict(entry.row.id)
+        elif not entry.chosen_id:
+            repeated.append(found)
+        answers.append(found or entry.row)
+    _insert(connection, ns, fresh, now)
+    for entry in fresh:
+        _settle(connection, ns, entry, now)
+    for row in repeated:
+        _reinforce(connection, row, now)
+    _overflow(connection, ns, {entry.row.session for entry in fresh if _short(entry)}, now, ring)
+    return answers
+
+
+def by_id(connection: Connection, ns: int, memory_id: str) -> Row:
+    """Read one memory.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+    """
+    found = connection.execute(
+        f"{_SELECT} WHERE ns = ? AND id = ?", (ns, memory_id)
+    ).fetchone()
+    if found is None:
+        raise NotFound(memory_id)
+    return Row(*found)
+
+
+def by_docids(connection: Connection, ns: int, docids: Sequence[int]) -> dict[int, Row]:
+    """Read several memories of one namespace by row id; absent ones are left out."""
+    rows: dict[int, Row] = {}
+    for part in _chunks(docids):
+        marks = ", ".join("?" * len(part))
+        query = f"{_SELECT} WHERE docid IN ({marks}) AND ns = ?"
+        rows |= {values[0]: Row(*values) for values in connection.execute(query, (*part, ns))}
+    return rows
+
+
+def texts(connection: Connection, ns: int, docids: Sequence[int]) -> dict[int, str]:
+    """Read the texts of some rows of one namespace; absent ones are left out."""
+    found: dict[int, str] = {}
+    for part in _chunks(docids):
+        marks = ", ".join("?" * len(part))
+        query = f"SELECT docid, text FROM memories WHERE docid IN ({marks}) AND ns = ?"
+        found.update(connection.execute(query, (*part, ns)).fetchall())
+    return found
+
+
+def reword_as_of(connection: Connection, rows: Iterable[Row], moment: int) -> None:
+    """Give rows the text they had at a moment, microseconds."""
+    for row in rows:
+        if row.version > 1:
+            earlier = connection.execute(
+                "SELECT text FROM versions WHERE docid = ? AND until > ? ORDER BY rev LIMIT 1",
+                (row.docid, moment),
+            ).fetchone()
+            if earlier is not None:
+                (row.text,) = earlier
+
+
+def docids_of(connection: Connection, ns: int, ids: Sequence[str]) -> dict[str, int]:
+    """Translate ids of one namespace to row ids; absent ones are left out."""
+    found: dict[str, int] = {}
+    for part in _chunks(ids):
+        marks = ", ".join("?" * len(part))
+        query = f"SELECT id, docid FROM memories WHERE ns = ? AND id IN ({marks})"
+        found.update(connection.execute(query, (ns, *part)).fetchall())
+    return found
+
+
+def select(
+    connection: Connection,
+    ns: int,
+    filters: Filters,
+    *,
+    newest_first: bool,
+    limit: int,
+    offset: int = 0,
+) -> list[Row]:
+    """List what fits the filters, in order of arrival."""
+    condition, values = predicate(ns, filters)
+    order = "DESC" if newest_first else "ASC"
+    query = f"{_SELECT} WHERE {condition} ORDER BY docid {order} LIMIT ? OFFSET ?"
+    return [Row(*found) for found in connection.execute(query, (*values, limit, offset))]
+
+
+def matching(connection: Connection, ns: int, filters: Filters) -> list[int]:
+    """Return the row ids that fit the filters, ascending."""
+    condition, values = predicate(ns, filters)
+    query = f"SELECT docid FROM memories WHERE {condition} ORDER BY docid"
+    return [docid for (docid,) in connection.execute(query, values)]
+
+
+def counts(connection: Connection, ns: int, now: int) -> dict[str, int]:
+    """Count the live memories of a namespace by tier, and the hidden ones by status."""
+    query = (
+        "SELECT CASE WHEN status = 'active' THEN tier ELSE status END, count(*) FROM memories"
+        " WHERE ns = ? AND (expires_at IS NULL OR expires_at > ?) GROUP BY 1"
+    )
+    return dict(connection.execute(query, (ns, now)).fetchall())
+
+
+def revise(connection: Connection, row: Row, changes: Mapping[str, Any], reason: str) -> Row:
+    """Change columns of a row and keep its earlier state.
+
+    Args:
+        connection: Inside a transaction.
+        row: The row as it is; changed in place.
+        changes: Column names to new values; must hold ``updated_at``.
+        reason: What changes it, for ``versions``.
+
+    Returns:
+        The row as it is now.
+    """
+    keep_version(connection, row, reason, changes["updated_at"])
+    return overwrite(connection, row, changes)
+
+
+def overwrite(connection: Connection, row: Row, changes: Mapping[str, Any]) -> Row:
+    """Change columns of a row under a new revision, without keeping the earlier state."""
+    for name, value in changes.items():
+        setattr(row, name, value)
+    row.rev = next_rev(connection)
+    row.seal()
+    names = [*changes, "rev", "checksum"]
+    marks = ", ".join(f"{name} = ?" for name in names)
+    values = [getattr(row, name) for name in names]
+    connection.execute(f"UPDATE memories SET {marks} WHERE docid = ?", (*values, row.docid))
+    return row
+
+
+def keep_version(connection: Connection, row: Row, reason: str, until: int) -> None:
+    """Write down the present state of a row before it changes."""
+    connection.execute(
+        "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (row.docid, row.rev, row.version, row.text, row.status, row.tier, until, reason),
+    )
+
+
+def versions(connection: Connection, docid: int) -> list[tuple[Any, ...]]:
+    """Return earlier states, oldest first: (version, text, status, tier, until, reason)."""
+    return connection.execute(
+        "SELECT version, text, status, tier, until, reason FROM versions"
+        " WHERE docid = ? ORDER BY rev",
+        (docid,),
+    ).fetchall()
+
+
+def supersede(connection: Connection, old: Row, new: Row, now: int) -> None:
+    """Hide ``old`` behind ``new``: it stops holding when the new one starts."""
+    if old.docid == new.docid:
+        raise InvalidInput("supersedes", "a memory cannot supersede itself")
+    ends = max(old.valid_from, new.valid_from)
+    if old.valid_until is not None:
+        ends = min(ends, old.valid_until)
+    changes = {
+        "status": Status.SUPERSEDED.value,
+        "superseded_by": new.id,
+        "valid_until": ends,
+        "updated_at": now,
+    }
+    revise(connection, old, changes, "superseded")
+    link(connection, new.docid, old.docid, "supersedes")
+    enqueue(connection, old, "drop")
+    record(connection, old.ns, now, "superseded", old.docid, {"by": new.id})
+
+
+def slot_holder(connection: Connection, row: Row) -> Row | None:
+    """Return the active memory that fills the same slot as ``row``, if there is another."""
+    found = connection.execute(
+        f"{_SELECT} WHERE ns = ? AND key = ? AND scope = ? AND status = 'active' AND docid <> ?",
+        (row.ns, row.key, row.scope, row.docid),
+    ).fetchone()
+    return None if found is None else Row(*found)
+
+
+def link(connection: Connection, src: int, dst: int, relation: str) -> None:
+    """Link two memories; linking them again changes nothing."""
+    connection.execute("INSERT OR IGNORE INTO links VALUES (?, ?, ?, 1.0)", (src, dst, relation))
+
+
+def linked(connection: Connection, docid: int) -> list[tuple[int, str]]:
+    """Return (row id, relation) of every memory linked from or to this one."""
+    return connection.execute(
+        "SELECT dst, relation FROM links WHERE src = ?1"
+        " UNION SELECT src, relation FROM links WHERE dst = ?1 ORDER BY 1, 2",
+        (docid,),
+    ).fetchall()
+
+
+def enqueue(connection: Connection, row: Row, op: str) -> None:
+    """Tell the indexer about a row. An embedding still owed stays owed."""
+    connection.execute(
+        "INSERT INTO backlog VALUES (?, ?, ?) ON CONFLICT (docid) DO UPDATE SET rev = excluded.rev,"
+        " op = CASE WHEN op = 'embed' AND excluded.op = 'index' THEN op ELSE excluded.op END",
+        (row.docid, row.rev, op),
+    )
+
+
+def record(  # noqa: D417 - the arguments are the columns
+    connection: Connection,
+    ns: int,
+    at: int,
+    kind: str,
+    docid: int | None,
+    detail: Mapping[str, Any] | None = None,
+) -> None:
+    """Append one event."""
+    connection.execute(
+        "INSERT INTO events (ns, at, kind, docid, detail) VALUES (?, ?, ?, ?, ?)",
+        (ns, at, kind, docid, json.dumps(detail) if detail else None),
+    )
+
+
+def next_rev(connection: Connection, count: int = 1) -> int:
+    """Take ``count`` revisions and return the first of them."""
+    (last,) = connection.execute(
+        "UPDATE meta SET value = value + ? WHERE name = 'rev' RETURNING value", (count,)
+    ).fetchone()
+    return int(last) - count + 1
+
+
+def overflow(connection: Connection, ns: int, session: str | None, *, now: int, ring: int) -> None:
+    """Move what a session's ring cannot hold any more to medium."""
+    _overflow(connection, ns, {session}, now, ring)
+
+
+def _identity(entry: Entry) -> str | bytes:
+    return entry.row.id if entry.chosen_id else entry.row.content_hash
+
+
+def _short(entry: Entry) -> bool:
+    return entry.row.tier == Tier.SHORT
+
+
+def _known(
+    connection: Connection, ns: int, entries: Sequence[Entry], now: int
+) -> dict[str | bytes, Row]:
+    """Find what is there already: chosen ids, and equal content that is still active."""
+    known: dict[str | bytes, Row] = {}
+    ids = [entry.row.id for entry in entries if entry.chosen_id]
+    for part in _chunks(ids):
+        marks = ", ".join("?" * len(part))
+        query = f"{_SELECT} WHERE ns = ? AND id IN ({marks})"
+        for values in connection.execute(query, (ns, *part)):
+            row = Row(*values)
+            known[row.id] = row
+    hashes = [entry.row.content_hash for entry in entries if not entry.chosen_id]
+    for part in _chunks(hashes):
+        marks = ", ".join("?" * len(part))
+        query = (
+            f"{_SELECT} WHERE ns = ? AND content_hash IN ({marks}) AND status = 'active'"
+            " AND (expires_at IS NULL OR expires_at > ?) ORDER BY docid DESC"
+        )
+        for values in connection.execute(query, (ns, *part, now)):
+            row = Row(*values)
+            known[row.content_hash] = row
+    return known
+
+
+def _insert(connection: Connection, ns: int, fresh: Sequence[Entry], now: int) -> None:
+    """Insert rows with their full text, backlog line and event."""
+    if not fresh:
+        return
+    first = next_rev(connection, len(fresh))
+    for rev, entry in enumerate(fresh, start=first):
+        entry.row.ns, entry.row.rev, entry.row.docid = ns, rev, docid_of(ns, rev)
+    connection.executemany(_INSERT, [entry.row.values() for entry in fresh])
+    fulltext.insert(connection, [(entry.row.docid, entry.text) for entry in fresh])
+    connection.executemany(
+        "INSERT INTO backlog VALUES (?, ?, 'embed')",
+        [(entry.row.docid, entry.row.rev) for entry in fresh],
+    )
+    connection.executemany(
+        "INSERT INTO events (ns, at, kind, docid) VALUES (?, ?, 'added', ?)",
+        [(ns, now, entry.row.docid) for entry in fresh],
+    )
+
+
+def _settle(connection: Connection, ns: int, entry: Entry, now: int) -> None:
+    """Do what a new memory asks for: take over its slot, supersede, link."""
+    row = entry.row
+    if row.key is not None:
+        holder = slot_holder(connection, row)
+        if holder is not None:
+            supersede(connection, holder, row, now)
+    for memory_id in entry.supersedes:
+        old = by_id(connection, ns, memory_id)
+        if old.status == Status.ACTIVE:
+            supersede(connection, old, row, now)
+    for memory_id in entry.related:
+        link(connection, row.docid, by_id(connection, ns, memory_id).docid, "related")
+
+
+def _reinforce(connection: Connection, row: Row, now: int) -> None:
+    """Count that the same content arrived again."""
+    overwrite(connection, row, {"reinforced": row.reinforced + 1, "updated_at": now})
+    record(connection, row.ns, now, "reinforced", row.docid)
+
+
+def _overflow(
+    connection: Connection, ns: int, sessions: Iterable[str | None], now: int, ring: int
+) -> None:
+    for session in sessions:
+        pushed_out = connection.execute(
+            "SELECT docid FROM memories WHERE ns = ? AND session IS ? AND tier = 'short'"
+            " AND status = 'active' ORDER BY docid DESC LIMIT -1 OFFSET ?",
+            (ns, session, ring),
+        ).fetchall()
+        if not pushed_out:
+            continue
+        first = next_rev(connection, len(pushed_out))
+        moves = [(rev, now, docid) for rev, (docid,) in enumerate(pushed_out, start=first)]
+        connection.executemany(
+            "UPDATE memories SET tier = 'medium', rev = ?, updated_at = ? WHERE docid = ?", moves
+        )
+        connection.executemany(
+            "INSERT INTO backlog VALUES (?, ?, 'index') ON CONFLICT (docid) DO NOTHING",
+            [(docid, rev) for rev, _, docid in moves],
+        )
+
+
+def changes_since(connection: Connection, ns: int, rev: int, *, limit: int) -> list[Row]:
+    """Return the rows of a namespace that changed after ``rev``, in order of change."""
+    query = f"{_SELECT} WHERE ns = ? AND rev > ? ORDER BY rev LIMIT ?"
+    return [Row(*found) for found in connection.execute(query, (ns, rev, limit))]
+
+
+def newest_short(connection: Connection, ns: int, session: str | None, limit: int) -> list[Row]:
+    """Return the newest turns of a session's ring, newest first."""
+    query = (
+        f"{_SELECT} WHERE ns = ? AND session IS ? AND tier = 'short' AND status = 'active'"
+        " ORDER BY docid DESC LIMIT ?"
+    )
+    return [Row(*found) for found in connection.execute(query, (ns, session, limit))]
+
+
+def outlines_since(connection: Connection, ns: int, rev: int) -> list[tuple[Any, ...]]:
+    """Return what the read path keeps in RAM of every row that changed after ``rev``.
+
+    Each is (docid, session, actor, scope, tier, kind, status, words, head_words, cues,
+    importance, occurred_at, expires_at, valid_from, valid_until, key, aliases), times in
+    microseconds since 1970 UTC, aliases as JSON, in order of arrival.
+    """
+    low, high = docid_range(ns)
+    query = (
+        "SELECT docid, session, actor, scope, tier, kind, status, words, head_words, cues,"
+        " importance, occurred_at, expires_at, valid_from, valid_until, key, aliases"
+        " FROM memories WHERE docid BETWEEN ? AND ? ORDER BY docid"
+    )
+    if rev == 0:
+        return connection.execute(query, (low, high)).fetchall()
+    query = query.replace("docid BETWEEN ? AND ?", "ns = ? AND rev > ?")
+    return connection.execute(query, (ns, rev)).fetchall()
+
+
+def latest_rev(connection: Connection) -> int:
+    """Return the newest revision of the ledger; 0 for an empty one."""
+    (rev,) = connection.execute("SELECT value FROM meta WHERE name = 'rev'").fetchone()
+    return int(rev)
+
+
+def _chunks(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
+    for start in range(0, len(values), CHUNK):
+        yield values[start : start + CHUNK]

@@ -1,0 +1,158 @@
+"""A memory as a row and back: the one place that knows the order of the columns."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from typing import Any
+
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.types import Kind, Memory, Source, Status, Tier, Trust
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass(slots=True)
+class Row:
+    """One row of ``memories``, fields in the order of its columns.
+
+    Times are integer microseconds since 1970 UTC; ``aliases``, ``tags``, ``metadata`` and
+    ``source_parents`` are JSON text.
+    """
+
+    docid: int
+    ns: int
+    rev: int
+    id: str
+    text: str
+    tier: str
+    kind: str
+    status: str
+    scope: str
+    session: str | None
+    actor: str | None
+    role: str | None
+    key: str | None
+    aliases: str
+    importance: float
+    tags: str
+    metadata: str
+    trust: str
+    source_uri: str | None
+    source_model: str | None
+    source_parents: str
+    pinned: int
+    occurred_at: int
+    created_at: int
+    updated_at: int
+    valid_from: int
+    valid_until: int | None
+    expires_at: int | None
+    superseded_by: str | None
+    reinforced: int
+    version: int
+    words: int
+    head_words: int
+    cues: int
+    content_hash: bytes
+    checksum: bytes
+
+    def values(self) -> tuple[Any, ...]:
+        """Return the values in column order, to be bound."""
+        return tuple(getattr(self, name) for name in NAMES)
+
+    def seal(self) -> None:
+        """Recompute the checksum after a change of content."""
+        self.checksum = checksum(self)
+
+
+NAMES = tuple(field.name for field in fields(Row))
+COLUMNS = ", ".join(NAMES)
+HOLES = ", ".join("?" * len(NAMES))
+
+_SEALED = (
+    "id", "text", "kind", "scope", "session", "actor", "role", "key", "aliases", "tags",
+    "metadata", "trust", "source_uri", "source_model", "source_parents", "occurred_at",
+    "created_at", "valid_from",
+)  # fmt: skip
+
+
+def checksum(row: Row) -> bytes:
+    """Digest what a memory says and where it comes from, to notice damage on the disk."""
+    sealed = repr([getattr(row, name) for name in _SEALED])
+    return blake2b(sealed.encode(), digest_size=8).digest()
+
+
+def content_hash(*parts: object) -> bytes:
+    """Digest what makes two memories the same: equal parts, equal hash."""
+    return blake2b(repr(parts).encode(), digest_size=16).digest()
+
+
+def docid_of(ns: int, seq: int) -> int:
+    """Compose a row id from the namespace number and the position in the ledger."""
+    return ns << SEQ_BITS | seq
+
+
+def docid_range(ns: int) -> tuple[int, int]:
+    """Return the lowest and highest row id a namespace can have."""
+    return ns << SEQ_BITS, ns << SEQ_BITS | SEQ_MASK
+
+
+def to_micros(moment: datetime) -> int:
+    """Convert an aware datetime to microseconds since 1970 UTC, exactly."""
+    return (moment - EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    """Convert microseconds since 1970 to an aware UTC datetime, exactly."""
+    return EPOCH + timedelta(microseconds=micros)
+
+
+def to_memory(row: Row, namespace: tuple[str, ...]) -> Memory:
+    """Turn a row into the value that is handed out."""
+    return Memory(
+        id=row.id,
+        seq=row.docid & SEQ_MASK,
+        namespace=namespace,
+        text=row.text,
+        tier=Tier(row.tier),
+        kind=Kind(row.kind),
+        status=Status(row.status),
+        scope=row.scope,
+        session=row.session,
+        actor=row.actor,
+        role=row.role,
+        key=row.key,
+        aliases=_strings(row.aliases),
+        importance=row.importance,
+        tags=_strings(row.tags),
+        metadata=_mapping(row.metadata),
+        source=Source(
+            Trust(row.trust), row.source_uri, row.source_model, _strings(row.source_parents)
+        ),
+        pinned=bool(row.pinned),
+        occurred_at=from_micros(row.occurred_at),
+        created_at=from_micros(row.created_at),
+        updated_at=from_micros(row.updated_at),
+        valid_from=from_micros(row.valid_from),
+        valid_until=_moment(row.valid_until),
+        expires_at=_moment(row.expires_at),
+        superseded_by=row.superseded_by,
+        reinforced=row.reinforced,
+        version=row.version,
+    )
+
+
+def _moment(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)
+
+
+def _strings(text: str) -> tuple[str, ...]:
+    return () if text == "[]" else tuple(json.loads(text))
+
+
+def _mapping(text: str) -> dict[str, Any]:
+    return {} if text == "{}" else json.loads(text)

@@ -1,0 +1,179 @@
+"""The tables of the ledger and how they came to be, one migration a version.
+
+Row ids carry the namespace: ``docid = namespace number << 40 | seq``. A namespace is thus one
+range of row ids, which FTS5 and every index can seek to, and no query can forget to filter.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memento.errors import StoreFromTheFuture, StoreUnusable
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+    from memento.ledger.sqlite import Connection
+
+APPLICATION_ID = 0x6D656D6F
+"""``memo`` in ASCII: tells our file from another program's."""
+
+SCHEMA_VERSION = 1
+"""Version this code writes; kept in ``PRAGMA user_version``."""
+
+SEQ_BITS = 40
+SEQ_MASK = (1 << SEQ_BITS) - 1
+
+M001 = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE namespaces (ns INTEGER PRIMARY KEY, labels TEXT NOT NULL UNIQUE);
+CREATE TABLE memories (
+    docid INTEGER PRIMARY KEY,
+    ns INTEGER NOT NULL REFERENCES namespaces (ns),
+    rev INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    text TEXT NOT NULL,
+    tier TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    status TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    session TEXT,
+    actor TEXT,
+    role TEXT,
+    key TEXT,
+    aliases TEXT NOT NULL,
+    importance REAL NOT NULL,
+    tags TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    trust TEXT NOT NULL,
+    source_uri TEXT,
+    source_model TEXT,
+    source_parents TEXT NOT NULL,
+    pinned INTEGER NOT NULL,
+    occurred_at INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    valid_from INTEGER NOT NULL,
+    valid_until INTEGER,
+    expires_at INTEGER,
+    superseded_by TEXT,
+    reinforced INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    words INTEGER NOT NULL,
+    head_words INTEGER NOT NULL,
+    cues INTEGER NOT NULL,
+    content_hash BLOB NOT NULL,
+    checksum BLOB NOT NULL
+);
+CREATE UNIQUE INDEX memories_by_id ON memories (ns, id);
+CREATE INDEX memories_by_rev ON memories (ns, rev);
+CREATE INDEX memories_by_content ON memories (ns, content_hash);
+CREATE INDEX memories_by_key ON memories (ns, key) WHERE key IS NOT NULL;
+CREATE INDEX memories_by_session ON memories (ns, session) WHERE session IS NOT NULL;
+CREATE INDEX memories_in_ring ON memories (ns, session, docid)
+    WHERE tier = 'short' AND status = 'active';
+CREATE VIRTUAL TABLE memories_fts USING fts5 (
+    title, head, rest, tokenize = 'porter unicode61 remove_diacritics 2'
+);
+CREATE TABLE versions (
+    docid INTEGER NOT NULL,
+    rev INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    status TEXT NOT NULL,
+    tier TEXT NOT NULL,
+    until INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (docid, rev)
+) WITHOUT ROWID;
+CREATE TABLE links (
+    src INTEGER NOT NULL,
+    dst INTEGER NOT NULL,
+    relation TEXT NOT NULL,
+    weight REAL NOT NULL,
+    PRIMARY KEY (src, relation, dst)
+) WITHOUT ROWID;
+CREATE INDEX links_by_dst ON links (dst);
+CREATE TABLE events (
+    event INTEGER PRIMARY KEY,
+    ns INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    docid INTEGER,
+    detail TEXT
+);
+CREATE TABLE embedders (model INTEGER PRIMARY KEY, name TEXT NOT NULL, dim INTEGER NOT NULL,
+    UNIQUE (name, dim));
+CREATE TABLE embeddings (
+    docid INTEGER PRIMARY KEY,
+    model INTEGER NOT NULL REFERENCES embedders (model),
+    stamp INTEGER NOT NULL,
+    vector BLOB NOT NULL
+);
+CREATE INDEX embeddings_by_stamp ON embeddings (stamp);
+CREATE TABLE backlog (
+    docid INTEGER PRIMARY KEY,
+    rev INTEGER NOT NULL,
+    op TEXT NOT NULL CHECK (op IN ('embed', 'index', 'drop'))
+);
+INSERT INTO meta VALUES ('rev', 0), ('stamp', 0);
+"""
+
+
+def migrate(connection: Connection, path: Path) -> None:
+    """Bring the file to ``SCHEMA_VERSION``; does nothing when it is there already.
+
+    All pending migrations and the version stamp are one transaction: a crash leaves the
+    old schema or the new one.
+
+    Raises:
+        StoreFromTheFuture: If a newer memento wrote the file.
+        StoreUnusable: If another program did.
+    """
+    if check_version(connection, path) == SCHEMA_VERSION:
+        return
+    from sqlite_utils import Database  # noqa: PLC0415 - costs 0.1 s, needed on first open only
+
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if check_version(connection, path) < SCHEMA_VERSION:
+            _migrations().apply(Database(connection, execute_plugins=False))
+            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def check_version(connection: Connection, path: Path) -> int:
+    """Return the schema version of the file; 0 for an empty one.
+
+    Raises:
+        StoreFromTheFuture: If it is newer than this code.
+        StoreUnusable: If the file holds another program's tables.
+    """
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if application != APPLICATION_ID and (application or version or tables):
+        raise StoreUnusable(path, "this SQLite file belongs to another program")
+    if version > SCHEMA_VERSION:
+        raise StoreFromTheFuture(path, found=version, known=SCHEMA_VERSION)
+    return int(version)
+
+
+def _migrations():  # type: ignore[no-untyped-def]  # noqa: ANN202 - sqlite_utils is imported late
+    from sqlite_utils.migrations import Migrations  # noqa: PLC0415 - see migrate()
+
+    migrations = Migrations("memento")
+
+    @migrations()
+    def m001_first_schema(db: Database) -> None:
+        for statement in M001.split(";\n"):
+            if statement.strip():
+                db.execute(statement)
+
+    return migrations

@@ -1,0 +1,113 @@
+"""Connections to the ledger file, and SQLite's errors in memento's words.
+
+Prefers the ``pysqlite3`` wheel: system SQLite from 3.7.0 to 3.51.2 can lose a WAL reset race
+between several processes. sqlite-utils prefers it likewise, so both speak to one library.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memento.errors import (
+    ReadOnlyStore,
+    StorageFull,
+    StoreBusy,
+    StoreError,
+    StoreUnusable,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+else:
+    try:
+        import pysqlite3 as sqlite3
+    except ImportError:
+        import sqlite3
+
+Connection = sqlite3.Connection
+
+SAFE_VERSION = (3, 51, 3)
+"""First SQLite release without the WAL-reset race. Source: sqlite.org/wal.html."""
+
+MMAP_BYTES = 256 * 1024 * 1024
+
+_SAYINGS: tuple[tuple[str, type[StoreError], str], ...] = (
+    ("database or disk is full", StorageFull, "the disk is full; nothing was written"),
+    ("disk i/o error", StoreError, "the disk reported an I/O error; nothing was written"),
+    ("readonly database", ReadOnlyStore, "the store is read-only; nothing was written"),
+    ("database is locked", StoreBusy, "another process is writing; try again"),
+    ("not a database", StoreUnusable, "this file is not a memento ledger"),
+    ("malformed", StoreUnusable, "the ledger is damaged; run `memento doctor`"),
+    ("unable to open", StoreUnusable, "the ledger cannot be opened"),
+)
+
+
+def library_version() -> tuple[int, ...]:
+    """Return the version of the SQLite library in use, such as ``(3, 53, 4)``."""
+    return tuple(int(part) for part in sqlite3.sqlite_version.split("."))
+
+
+def connect(
+    path: Path, *, busy_seconds: float, writable: bool, immutable: bool = False
+) -> Connection:
+    """Open a connection that any one thread at a time may use.
+
+    Args:
+        path: The ledger file; it must exist.
+        busy_seconds: How long SQLite waits for another process's lock, > 0.
+        writable: False gives a connection that can only read.
+        immutable: Read a file on a medium where not even the ``-shm`` file can be made.
+
+    Raises:
+        StoreError: If SQLite cannot open it.
+    """
+    mode = "rw" if writable else "ro"
+    suffix = "&immutable=1" if immutable else ""
+    with translated(path):
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}{suffix}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=busy_seconds,
+            cached_statements=256,
+        )
+        connection.execute(f"PRAGMA mmap_size={MMAP_BYTES}")
+        if writable:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+        else:
+            connection.execute("PRAGMA query_only=ON")
+    return connection
+
+
+def explain(path: Path, error: sqlite3.Error) -> StoreError:
+    """Say in memento's words what SQLite reported about a file."""
+    said = str(error).lower()
+    for words, kind, problem in _SAYINGS:
+        if words in said:
+            return kind(path, problem)
+    return StoreError(path, f"SQLite says: {error}")
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into memento's, with the path they concern."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise explain(path, error) from error
+
+
+def create_private(path: Path) -> None:
+    """Create an empty file that only its owner can read, unless it exists."""
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        if os.fstat(descriptor).st_size == 0:
+            os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)

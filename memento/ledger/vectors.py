@@ -1,0 +1,202 @@
+"""Embeddings and the backlog of what the indexer still owes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from memento.ledger.rows import docid_range
+from memento.ledger.schema import SEQ_BITS
+from memento.ledger.sqlite import Connection
+
+
+class Owed(NamedTuple):
+    """One line of the backlog with what the indexer needs to settle it.
+
+    Attributes:
+        docid: Row id of the memory.
+        rev: Revision the line was written at; a later change makes a new line.
+        op: ``embed``, ``index`` or ``drop``.
+        id: The memory's id.
+        tier: Its tier.
+        status: Its status.
+        speaker: Who said it, or ``""``.
+        text: Its text.
+    """
+
+    docid: int
+    rev: int
+    op: str
+    id: str
+    tier: str
+    status: str
+    speaker: str
+    text: str
+
+    @property
+    def ns(self) -> int:
+        """Number of the namespace."""
+        return self.docid >> SEQ_BITS
+
+
+def embedder_id(connection: Connection, name: str, dim: int) -> int:
+    """Return the number of an embedder, giving it one if it is new. Inside a transaction."""
+    connection.execute("INSERT OR IGNORE INTO embedders (name, dim) VALUES (?, ?)", (name, dim))
+    (model,) = connection.execute(
+        "SELECT model FROM embedders WHERE name = ? AND dim = ?", (name, dim)
+    ).fetchone()
+    return int(model)
+
+
+def embedders(connection: Connection) -> dict[str, int]:
+    """Count the stored vectors by embedder, as ``name (dim)``."""
+    query = (
+        "SELECT name || ' (' || dim || ')', count(*) FROM embeddings JOIN embedders"
+        " USING (model) GROUP BY model"
+    )
+    return dict(connection.execute(query).fetchall())
+
+
+def find_embedder(connection: Connection, name: str, dim: int) -> int | None:
+    """Return the number of an embedder, or None if it never stored a vector here."""
+    found = connection.execute(
+        "SELECT model FROM embedders WHERE name = ? AND dim = ?", (name, dim)
+    ).fetchone()
+    return None if found is None else int(found[0])
+
+
+def store(connection: Connection, model: int, vectors: Iterable[tuple[Owed, bytes]]) -> None:
+    """Keep vectors whose text has not changed since, and hand their rows on to the index.
+
+    Rows of the short tier and hidden rows are done with that; the long tier's index does not
+    hold them.
+    """
+    (stamp,) = connection.execute(
+        "UPDATE meta SET value = value + 1 WHERE name = 'stamp' RETURNING value"
+    ).fetchone()
+    for owed, vector in vectors:
+        connection.execute(
+            "INSERT OR REPLACE INTO embeddings SELECT docid, ?3, ?4, ?5 FROM backlog"
+            " WHERE docid = ?1 AND rev = ?2 AND op = 'embed'",
+            (owed.docid, owed.rev, model, stamp, vector),
+        )
+        connection.execute(
+            "UPDATE backlog SET op = 'index' WHERE docid = ? AND rev = ? AND op = 'embed'",
+            (owed.docid, owed.rev),
+        )
+        connection.execute(
+            "DELETE FROM backlog WHERE docid = ?1 AND rev = ?2 AND op = 'index' AND EXISTS ("
+            "SELECT 1 FROM memories WHERE docid = ?1 AND (tier = 'short' OR status <> 'active'))",
+            (owed.docid, owed.rev),
+        )
+
+
+def owed(connection: Connection, ops: Sequence[str], limit: int) -> list[Owed]:
+    """Read the oldest lines of the backlog with these operations."""
+    marks = ", ".join("?" * len(ops))
+    query = (
+        "SELECT docid, backlog.rev, op, id, tier, status, coalesce(actor, role, ''), text"
+        f" FROM backlog JOIN memories USING (docid) WHERE op IN ({marks}) ORDER BY docid LIMIT ?"
+    )
+    return [Owed(*found) for found in connection.execute(query, (*ops, limit))]
+
+
+def settle(connection: Connection, lines: Iterable[Owed]) -> None:
+    """Strike lines off the backlog unless their row changed since they were read."""
+    connection.executemany(
+        "DELETE FROM backlog WHERE docid = ? AND rev = ? AND op = ?",
+        [(line.docid, line.rev, line.op) for line in lines],
+    )
+
+
+def backlog_size(connection: Connection) -> dict[str, int]:
+    """Count the backlog by operation."""
+    return dict(connection.execute("SELECT op, count(*) FROM backlog GROUP BY op").fetchall())
+
+
+def read(connection: Connection, docids: Sequence[int], model: int) -> dict[int, bytes]:
+    """Read the vectors of some rows made by one embedder; absent ones are left out."""
+    vectors: dict[int, bytes] = {}
+    for start in range(0, len(docids), 500):
+        part = docids[start : start + 500]
+        marks = ", ".join("?" * len(part))
+        query = f"SELECT docid, vector FROM embeddings WHERE docid IN ({marks}) AND model = ?"
+        vectors.update(connection.execute(query, (*part, model)).fetchall())
+    return vectors
+
+
+def since(
+    connection: Connection, ns: int, model: int, stamp: int
+) -> list[tuple[int, int, bytes]]:
+    """Read the vectors of a namespace stored after ``stamp``: (stamp, row id, vector)."""
+    low, high = docid_range(ns)
+    if stamp == 0:  # everything: walk the rows, not the index of stamps
+        query = (
+            "SELECT stamp, docid, vector FROM embeddings"
+            " WHERE docid BETWEEN ? AND ? AND model = ? ORDER BY docid"
+        )
+        return connection.execute(query, (low, high, model)).fetchall()
+    query = (
+        "SELECT stamp, docid, vector FROM embeddings"
+        " WHERE stamp > ? AND +docid BETWEEN ? AND ? AND model = ? ORDER BY docid"
+    )
+    return connection.execute(query, (stamp, low, high, model)).fetchall()
+
+
+def unindexed(connection: Connection, ns: int, model: int) -> list[tuple[int, bytes]]:
+    """Read the vectors the long tier's index does not hold: the short tier, and what is owed."""
+    low, high = docid_range(ns)
+    return connection.execute(
+        "SELECT docid, vector FROM embeddings WHERE model = ?3 AND docid IN ("
+        "SELECT docid FROM memories WHERE ns = ?4 AND tier = 'short' AND status = 'active'"
+        " UNION SELECT docid FROM backlog WHERE docid BETWEEN ?1 AND ?2) ORDER BY docid",
+        (low, high, model, ns),
+    ).fetchall()
+
+
+def latest_stamp(connection: Connection) -> int:
+    """Return the stamp of the vectors stored last."""
+    (stamp,) = connection.execute("SELECT value FROM meta WHERE name = 'stamp'").fetchone()
+    return int(stamp)
+
+
+def current_embedder(connection: Connection) -> str | None:
+    """Return the identity of the embedder this store works with, or None before the first."""
+    query = "SELECT value FROM meta WHERE name = 'embedder'"
+    found = connection.execute(query).fetchone()
+    return None if found is None else str(found[0])
+
+
+def set_embedder(connection: Connection, identity: str) -> None:
+    """Make an embedder the one this store works with. Inside a transaction."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (identity,))
+
+
+def sample(connection: Connection, model: int, size: int) -> list[tuple[int, str, bytes]]:
+    """Pick indexed rows spread over the store: (row id, id, vector)."""
+    query = (
+        "SELECT docid, id, vector FROM embeddings JOIN memories USING (docid)"
+        " WHERE model = ? AND status = 'active' AND tier <> 'short'"
+        " AND docid NOT IN (SELECT docid FROM backlog) ORDER BY rev * 2654435761 % 4294967296 LIMIT ?"
+    )
+    return connection.execute(query, (model, size)).fetchall()
+
+
+def owe_index(connection: Connection, model: int) -> int:
+    """Owe the long tier's index every row it should hold; returns how many."""
+    return connection.execute(
+        "INSERT INTO backlog SELECT docid, rev, 'index' FROM embeddings JOIN memories USING (docid)"
+        " WHERE model = ? AND status = 'active' AND tier <> 'short'"
+        " ON CONFLICT (docid) DO UPDATE SET op = CASE WHEN op = 'embed' THEN op ELSE 'index' END",
+        (model,),
+    ).rowcount
+
+
+def owe_embedding(connection: Connection, model: int | None) -> int:
+    """Owe a vector to every row that has none of this embedder; returns how many."""
+    return connection.execute(
+        "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories LEFT JOIN embeddings"
+        " USING (docid) WHERE model IS NOT ?1 OR ?1 IS NULL"
+        " ON CONFLICT (docid) DO UPDATE SET op = 'embed', rev = excluded.rev",
+        (model,),
+    ).rowcount

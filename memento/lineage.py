@@ -1,0 +1,83 @@
+"""Reading what happened: history of one memory, and the state of the whole. Writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memento.ledger import memories, vectors
+from memento.ledger.ledger import Ledger
+from memento.ledger.rows import from_micros
+from memento.ledger.sqlite import Connection
+from memento.types import Status, Tier, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The state of one namespace and of the store it is in.
+
+    Attributes:
+        tiers: Live memories by tier.
+        hidden: Superseded and forgotten memories by status.
+        backlog: What the indexer still owes, in all namespaces, by operation.
+        embedders: Stored vectors by the embedder that made them, in all namespaces.
+        trouble: What does not work at present, by part.
+        long: State of the long tier's index: ``cold``, ``ready`` ...
+        ledger_bytes: Size of the ledger file and its log.
+    """
+
+    tiers: Mapping[str, int]
+    hidden: Mapping[str, int]
+    backlog: Mapping[str, int]
+    embedders: Mapping[str, int]
+    trouble: Mapping[str, str]
+    long: str
+    ledger_bytes: int
+
+    @property
+    def memories(self) -> int:
+        """Live memories in the namespace."""
+        return sum(self.tiers.values())
+
+
+def stats(
+    ledger: Ledger, ns: int | None, *, now: int, trouble: Mapping[str, str], long: str
+) -> Stats:
+    """Count what a namespace holds."""
+    found = {} if ns is None else ledger.read(lambda c: memories.counts(c, ns, now))
+    return Stats(
+        tiers={tier.value: found.get(tier.value, 0) for tier in Tier},
+        hidden={
+            status.value: found.get(status.value, 0)
+            for status in (Status.SUPERSEDED, Status.FORGOTTEN)
+        },
+        backlog=ledger.read(vectors.backlog_size),
+        embedders=ledger.read(vectors.embedders),
+        trouble=dict(trouble),
+        long=long,
+        ledger_bytes=ledger.path.stat().st_size + ledger.wal_bytes(),
+    )
+
+
+def history(ledger: Ledger, ns: int, memory_id: str) -> list[Version]:
+    """Return every state of a memory, oldest first; the last is the present one.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+    """
+
+    def job(connection: Connection) -> list[Version]:
+        row = memories.by_id(connection, ns, memory_id)
+        earlier = [
+            Version(version, text, Status(status), Tier(tier), from_micros(until), reason)
+            for version, text, status, tier, until, reason in memories.versions(
+                connection, row.docid
+            )
+        ]
+        present = Version(
+            row.version, row.text, Status(row.status), Tier(row.tier), None, "present"
+        )
+        return [*earlier, present]
+
+    return ledger.read(job)
+

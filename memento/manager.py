@@ -1,0 +1,560 @@
+"""The one object people use. Each method opens one door; the rules are behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from memento import correct, doctor, lineage
+from memento.config import Config
+from memento.engine import Engine, system_clock
+from memento.errors import NotFound
+from memento.filters import check_count, filters_of
+from memento.ledger import memories
+from memento.ledger.rows import Row, to_memory
+from memento.observe.admit import check_id, draft_of, optional_name
+from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
+from memento.types import Draft, Finding, Kind, Memory, Retrieval, Source, Tier, Trust, Version
+
+if TYPE_CHECKING:
+    from memento.lineage import Stats
+    from memento.protocols import Clock, Embedder, TokenCounter
+
+KEEP = correct.KEEP
+
+
+class MemoryManager:
+    """Remembers, finds and corrects what an agent should know.
+
+    One folder on disk holds everything; it may be opened by several processes. Every method
+    may be called from any thread. Use it as a context manager, or call ``close``.
+
+    Args:
+        root: Folder of the store; made if absent.
+        namespace: Who may see these memories: one label or several. A manager sees its own
+            namespace only; ``of`` gives another.
+        config: Settings; ``Config.from_env()`` reads them from the environment.
+        embedder: ``"default"`` for the model that comes with memento,
+            ``"sentence-transformers:NAME"``, ``"openai:MODEL"``, an object with ``name``,
+            ``dim`` and ``embed``, or None to search by text alone.
+        clock: Returns the present moment with a time zone; None for the system's.
+
+    Raises:
+        InvalidScope: If a namespace label is not well formed.
+        StoreUnusable: If the root is no folder, or holds something else than a store.
+        StoreFromTheFuture: If a newer memento wrote the store.
+        ReadOnlyStore: If there is no store and none can be made.
+    """
+
+    def __init__(
+        self,
+        root: str | Path = "agent_memory",
+        *,
+        namespace: str | Sequence[str] = DEFAULT_NAMESPACE,
+        config: Config | None = None,
+        embedder: str | Embedder | None = "default",
+        clock: Clock | None = None,
+    ) -> None:
+        self._namespace = parse_namespace(namespace)
+        self._engine = Engine(Path(root), config or Config(), embedder, clock or system_clock)
+
+    @property
+    def root(self) -> Path:
+        """Folder of the store."""
+        return self._engine.ledger.root
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """Labels of the namespace this manager sees."""
+        return self._namespace
+
+    @property
+    def closed(self) -> bool:
+        """Whether the store was closed."""
+        return self._engine.ledger.closed
+
+    def of(self, *labels: str) -> MemoryManager:
+        """Return a view of another namespace of the same store.
+
+        The views share everything; closing one closes all.
+
+        Args:
+            labels: One label or several, such as ``of("acme", "rami")``.
+        """
+        view = object.__new__(type(self))
+        view._namespace = parse_namespace(labels)
+        view._engine = self._engine
+        return view
+
+    def add(
+        self,
+        text: str,
+        tier: Tier | str | None = None,
+        *,
+        kind: Kind | str = Kind.FACT,
+        importance: float | None = None,
+        key: str | None = None,
+        aliases: Sequence[str] = (),
+        scope: str = "",
+        session: str | None = None,
+        actor: str | None = None,
+        role: str | None = None,
+        source: Source | Trust | str | None = None,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        occurred_at: datetime | None = None,
+        valid_until: datetime | None = None,
+        expires_in: timedelta | float | None = None,
+        pinned: bool = False,
+        supersedes: str | Sequence[str] = (),
+        related: str | Sequence[str] = (),
+        id: str | None = None,  # noqa: A002 - the field's own name, as in Memory.id
+    ) -> Memory:
+        """Remember something. When this returns, it is on the disk.
+
+        Equal content in the same namespace, scope, slot, session and by the same actor is kept
+        once: adding it again returns the one that is there and counts a reinforcement. Turns
+        said at different moments (``occurred_at``) are different memories.
+
+        Args:
+            text: What to remember; not empty, at most ``Config.limits.text_chars`` characters.
+            tier: ``short``, ``medium`` or ``long``; None chooses by importance.
+            kind: What it is, see ``Kind``.
+            importance: [0, 1]; None has it scored, see ``memento.observe.importance``.
+            key: The slot it fills, such as ``user/editor``. Another value for the same slot
+                supersedes the one before; that stays in its history.
+            aliases: Other names it is to be found by.
+            scope: Where it applies, a path such as ``project/alpha``; ``""`` is everywhere.
+            session: Conversation it belongs to.
+            actor: Who said it.
+            role: Chat role of who said it: ``user``, ``assistant``, ``tool`` ...
+            source: Where it comes from; a trust class or a ``Source``; None for the user.
+            tags: Labels to filter by.
+            metadata: A JSON object of your own.
+            occurred_at: When it happened or was said, with a time zone; None for now.
+            valid_until: When it stops holding, with a time zone.
+            expires_in: Seconds, or a timedelta, after which it is not found any more.
+            pinned: Never fades; goes to the long tier if no tier is given.
+            supersedes: Ids of memories whose place it takes.
+            related: Ids of memories to link it to.
+            id: Your own id, 1 to 128 characters; makes a retry harmless.
+
+        Returns:
+            The memory as stored.
+
+        Raises:
+            InvalidInput: If a value cannot be accepted; nothing was written.
+            IdConflict: If ``id`` is taken by another content.
+            NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
+            StoreError: If it could not be written; see its children.
+        """
+        draft = Draft(
+            text=text,
+            tier=tier,
+            kind=kind,
+            importance=importance,
+            key=key,
+            aliases=aliases,
+            scope=scope,
+            session=session,
+            actor=actor,
+            role=role,
+            source=source,
+            tags=tags,
+            metadata={} if metadata is None else metadata,
+            occurred_at=occurred_at,
+            valid_until=valid_until,
+            expires_in=expires_in,
+            pinned=pinned,
+            supersedes=supersedes,
+            related=related,
+            id=id,
+        )
+        return self._memory(self._engine.add(self._namespace, [draft])[0])
+
+    def add_many(self, items: Iterable[str | Mapping[str, Any] | Draft]) -> list[Memory]:
+        """Remember several things in one transaction: all of them, or none.
+
+        Args:
+            items: Texts, mappings with the arguments of ``add``, or drafts.
+
+        Returns:
+            The memories as stored, in order.
+
+        Raises:
+            InvalidInput: If one of them cannot be accepted; it names its position.
+            StoreError: If they could not be written.
+        """
+        drafts = [draft_of(item) for item in items]
+        if not drafts:
+            return []
+        return [self._memory(row) for row in self._engine.add(self._namespace, drafts)]
+
+    def retrieve(
+        self,
+        query: str,
+        k: int = 5,
+        *,
+        match: str = "auto",
+        tiers: str | Sequence[str] | None = None,
+        kinds: str | Sequence[str] | None = None,
+        scope: str | Sequence[str] | None = None,
+        session: str | Sequence[str] | None = None,
+        tags: str | Sequence[str] | None = None,
+        where: Mapping[str, Any] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+        min_score: float = 0.0,
+        cutoff: float = 0.0,
+        tokens: int | None = None,
+        count_tokens: TokenCounter | None = None,
+        include_superseded: bool = False,
+        record: bool = True,
+    ) -> Retrieval:
+        """Find the memories that bear on a query, best first.
+
+        Any text is a valid query, in any language; nothing in it is read as syntax.
+
+        Args:
+            query: What is looked for, in plain words.
+            k: Most hits to return, 1 to 10,000.
+            match: ``"auto"`` prefers memories whose key or alias the query names; ``"names"``
+                returns only those; ``"text"`` takes no notice of names.
+            tiers: Look in these tiers only.
+            kinds: Return these kinds only.
+            scope: One path or several; memories that apply there: at it, below it, above it.
+            session: One session or several.
+            tags: Memories that carry all of these.
+            where: Metadata keys with the value each must have, or a list to choose from.
+            since: Earliest ``occurred_at``, inclusive.
+            until: Latest ``occurred_at``, exclusive.
+            as_of: Answer with what held at this moment.
+            min_score: Drop hits below this score, [0, 1].
+            cutoff: Drop hits below this share of the best hit's score, [0, 1].
+            tokens: Return only as many hits, in order, as fit this many tokens.
+            count_tokens: How to count them; None for one token in four characters.
+            include_superseded: Also return memories whose place a newer one took.
+            record: Note in the log what was retrieved.
+
+        Returns:
+            Hits, best first; ``missing`` names what could not be asked.
+
+        Raises:
+            InvalidInput: If an argument other than the text cannot be accepted.
+            StoreError: If the ledger cannot be read.
+        """
+        from memento.retrieve.search import Request  # noqa: PLC0415 - needs NumPy, used from here on
+
+        engine = self._engine
+        now = engine.now()
+        request = Request.checked(
+            query,
+            k=k,
+            match=match,
+            min_score=min_score,
+            cutoff=cutoff,
+            tokens=tokens,
+            count_tokens=count_tokens,
+            filters=filters_of(
+                now,
+                tiers=tiers,
+                kinds=kinds,
+                scope=scope,
+                session=session,
+                tags=tags,
+                where=where,
+                since=since,
+                until=until,
+                as_of=as_of,
+                include_superseded=include_superseded,
+            ),
+        )
+        engine.query_begins()
+        try:
+            found = engine.searcher.search(self._namespace, request)
+        finally:
+            engine.query_ends()
+        if record and found.hits:
+            engine.accessed(self._namespace, [hit.id for hit in found.hits])
+        return found
+
+    def get(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+        """Return one memory by id, whatever its status.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+        """
+        memory_id = check_id(id)
+        ns = self._known_namespace(memory_id)
+        return self._memory(self._engine.ledger.read(lambda c: memories.by_id(c, ns, memory_id)))
+
+    def update(
+        self,
+        id: str,  # noqa: A002 - the field's own name
+        *,
+        text: str = KEEP,
+        kind: Kind | str = KEEP,
+        importance: float = KEEP,
+        scope: str = KEEP,
+        tags: Sequence[str] = KEEP,
+        metadata: Mapping[str, Any] = KEEP,
+        pinned: bool = KEEP,
+        valid_until: datetime | None = KEEP,
+        expires_in: timedelta | float | None = KEEP,
+        add_aliases: Sequence[str] = (),
+        remove_aliases: Sequence[str] = (),
+    ) -> Memory:
+        """Change a memory; its earlier version stays in its history.
+
+        Args:
+            id: Which one.
+            text: New text.
+            kind: New kind.
+            importance: New importance, [0, 1].
+            scope: New scope.
+            tags: New tags, in place of all there are.
+            metadata: New metadata, in place of all there is.
+            pinned: Whether it never fades.
+            valid_until: When it stops holding; None for never.
+            expires_in: Time to live from now; None for ever.
+            add_aliases: Names to add.
+            remove_aliases: Names to take away.
+
+        Returns:
+            The memory as it is now.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            InvalidInput: If a value cannot be accepted, or the memory is forgotten.
+        """
+        corrections = correct.Corrections(
+            text=text,
+            kind=kind,
+            importance=importance,
+            scope=scope,
+            tags=tags,
+            metadata=metadata,
+            pinned=pinned,
+            valid_until=valid_until,
+            expires_in=expires_in,
+            add_aliases=add_aliases,
+            remove_aliases=remove_aliases,
+        )
+        now, limits = self._engine.now(), self._engine.config.limits
+        return self._change(
+            id, lambda c, ns: correct.update(c, ns, id, corrections, now=now, limits=limits)
+        )
+
+    def forget(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+        """Hide a memory at once; ``restore`` brings it back.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+        """
+        now = self._engine.now()
+        return self._change(id, lambda c, ns: correct.forget(c, ns, id, now=now))
+
+    def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+        """Bring a forgotten memory back; if its slot was filled meanwhile, as superseded.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+        """
+        now, ring = self._engine.now(), self._engine.config.short.capacity
+        return self._change(id, lambda c, ns: correct.restore(c, ns, id, now=now, ring=ring))
+
+    def move(self, id: str, tier: Tier | str) -> Memory:  # noqa: A002 - the field's own name
+        """Put a memory into another tier.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            InvalidInput: If there is no such tier.
+        """
+        now, ring = self._engine.now(), self._engine.config.short.capacity
+        return self._change(id, lambda c, ns: correct.move(c, ns, id, tier, now=now, ring=ring))
+
+    def list(
+        self,
+        *,
+        scope: str | Sequence[str] | None = None,
+        kinds: str | Sequence[str] | None = None,
+        tiers: str | Sequence[str] | None = None,
+        pinned: bool | None = None,
+        status: str | Sequence[str] | None = None,
+        session: str | Sequence[str] | None = None,
+        tags: str | Sequence[str] | None = None,
+        where: Mapping[str, Any] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        newest_first: bool = False,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[Memory]:
+        """List memories in order of arrival, without ranking.
+
+        Args:
+            scope: One path or several, as for ``retrieve``.
+            kinds: These kinds only.
+            tiers: These tiers only.
+            pinned: Only pinned ones (True), or only others (False).
+            status: ``active`` (the default), ``superseded``, ``forgotten``, or several.
+            session: One session or several.
+            tags: Memories that carry all of these.
+            where: Metadata keys with the value each must have, or a list to choose from.
+            since: Earliest ``occurred_at``, inclusive.
+            until: Latest ``occurred_at``, exclusive.
+            newest_first: Turn the order round.
+            limit: Most memories to return, 1 to 1,000,000.
+            offset: How many to pass over first, >= 0.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        check_count("limit", limit, most=1_000_000)
+        if offset:
+            check_count("offset", offset, most=1 << 40)
+        filters = filters_of(
+            self._engine.now(),
+            scope=scope,
+            kinds=kinds,
+            tiers=tiers,
+            pinned=pinned,
+            statuses=status,
+            session=session,
+            tags=tags,
+            where=where,
+            since=since,
+            until=until,
+        )
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return []
+        rows = self._engine.ledger.read(
+            lambda c: memories.select(
+                c, ns, filters, newest_first=newest_first, limit=limit, offset=offset
+            )
+        )
+        return [self._memory(row) for row in rows]
+
+    def recent(self, n: int | None = None, *, session: str | None = None) -> list[Memory]:
+        """Return the newest memories of a session's ring buffer, oldest first.
+
+        Args:
+            n: Most memories to return; None for all the ring holds.
+            session: The session; None for memories without one.
+
+        Raises:
+            InvalidInput: If ``n`` is not a positive whole number.
+        """
+        if n is not None:
+            check_count("n", n)
+        name = optional_name("session", session)
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return []
+        rows = self._engine.short.recent(ns, name, n, self._engine.now())
+        return [self._memory(row) for row in rows]
+
+    def history(self, id: str) -> list[Version]:  # noqa: A002 - the field's own name
+        """Return every state of a memory, oldest first; the last is the present one.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+        """
+        memory_id = check_id(id)
+        return lineage.history(self._engine.ledger, self._known_namespace(memory_id), memory_id)
+
+    def stats(self) -> Stats:
+        """Count what this namespace holds, and what the store still owes its indexes."""
+        engine = self._engine
+        return lineage.stats(
+            engine.ledger,
+            engine.ledger.find_namespace(self._namespace),
+            now=engine.now(),
+            trouble=engine.indexer.trouble,
+            long=engine.long_state(),
+        )
+
+    def doctor(self, *, repair: bool = True) -> list[Finding]:
+        """Look for damage in the whole store.
+
+        Args:
+            repair: Mend what is derived from the memories; they themselves are never changed.
+
+        Returns:
+            One finding for each thing looked at; all is well when every one is ``ok``.
+        """
+        return self._engine.examine(repair=repair)
+
+    def reindex(self, *, wait: bool = False, timeout: float | None = None) -> int:
+        """Embed everything anew with the embedder in use, after it was changed.
+
+        Args:
+            wait: Return when it is done.
+            timeout: Seconds to wait at most; None for as long as it takes.
+
+        Returns:
+            How many memories are to be embedded.
+
+        Raises:
+            InvalidInput: If this manager has no embedder.
+        """
+        owed = self._engine.reindex()
+        if wait:
+            self._engine.flush(wait=True, timeout=timeout)
+        return owed
+
+    def flush(self, *, wait: bool = False, timeout: float | None = None) -> bool:
+        """Write the snapshot of the short tier; optionally wait for the indexes.
+
+        The memories themselves need no flush: they are on the disk when ``add`` returns.
+
+        Args:
+            wait: Wait until every memory is embedded and the long tier knows it.
+            timeout: Seconds to wait at most; None for as long as it takes.
+
+        Returns:
+            False if something is still owed: time ran out, or an index cannot be reached
+            (``stats().trouble`` says why).
+        """
+        return self._engine.flush(wait=wait, timeout=timeout)
+
+    def close(self) -> None:
+        """Write the snapshot and close the store, for all its views. Idempotent."""
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else "open"
+        return f"<MemoryManager {str(self.root)!r} {'/'.join(self._namespace)} {state}>"
+
+    def _memory(self, row: Row) -> Memory:
+        return to_memory(row, self._namespace)
+
+    def _known_namespace(self, memory_id: str) -> int:
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            raise NotFound(memory_id)
+        return ns
+
+    def _change(self, memory_id: str, job: Any) -> Memory:
+        ns = self._known_namespace(check_id(memory_id))
+        row: Row = self._engine.ledger.write(lambda c: job(c, ns))
+        self._engine.changed(ns, [row])
+        return self._memory(row)
+
+

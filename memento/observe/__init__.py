@@ -1,0 +1,1 @@
+"""Write path: a draft is validated, weighed and becomes a row the ledger accepts."""

@@ -1,0 +1,339 @@
+"""The door: a draft is checked, given its defaults, and becomes an entry for the ledger. Pure.
+
+Whatever is refused here raises ``InvalidInput`` naming the field; nothing is changed silently.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, TypeVar
+
+import uuid_utils
+
+from memento import text as words_of
+from memento.errors import InvalidInput
+from memento.ledger.memories import Entry
+from memento.ledger.rows import Row, content_hash, to_micros
+from memento.observe.importance import TierChoice, importance
+from memento.scopes import parse_scope
+from memento.types import Draft, Kind, Source, Status, Tier, Trust
+
+E = TypeVar("E", bound=StrEnum)
+
+MAX_NAME = 256
+"""Longest key, alias, tag, actor, role or session, characters."""
+MAX_ID = 128
+MAX_ITEMS = 64
+"""Most aliases, tags or links on one memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the door lets through.
+
+    Attributes:
+        text_chars: Longest text, characters, >= 1.
+        metadata_bytes: Largest metadata as JSON, bytes, >= 2.
+    """
+
+    text_chars: int = 65_536
+    metadata_bytes: int = 16_384
+
+
+def draft_of(item: str | Mapping[str, Any] | Draft) -> Draft:
+    """Read what ``add_many`` accepts as a draft.
+
+    Raises:
+        InvalidInput: If it is none of these, or a mapping with an unknown field.
+    """
+    if isinstance(item, Draft):
+        return item
+    if isinstance(item, str):
+        return Draft(item)
+    if not isinstance(item, Mapping):
+        raise InvalidInput("memory", f"expected a string, mapping or Draft, not {_name(item)}")
+    known = {field.name for field in fields(Draft)}
+    if unknown := sorted(str(name) for name in item if name not in known):
+        raise InvalidInput("memory", f"unknown fields {unknown}; known: {sorted(known)}")
+    if "text" not in item:
+        raise InvalidInput("text", "is missing")
+    return Draft(**item)
+
+
+def admit(
+    draft: Draft,
+    *,
+    now: int,
+    limits: Limits,
+    choice: TierChoice,
+    novelty: Callable[[Sequence[str]], float],
+) -> Entry:
+    """Turn a draft into an entry.
+
+    Args:
+        draft: As the caller gave it.
+        now: The present moment, microseconds since 1970 UTC.
+        limits: What is too large.
+        choice: Which tier an importance leads to.
+        novelty: Share of some words not met before, asked only when importance is not given.
+
+    Returns:
+        An entry whose row lacks only its place in the ledger.
+
+    Raises:
+        InvalidInput: If anything about the draft cannot be accepted.
+    """
+    text = check_text(draft.text, limits)
+    words = words_of.words(text)
+    kind = member(Kind, "kind", draft.kind)
+    key = optional_name("key", draft.key)
+    aliases = names("aliases", draft.aliases)
+    tags = names("tags", draft.tags)
+    source = check_source(draft.source)
+    scope = parse_scope(draft.scope)
+    session = optional_name("session", draft.session)
+    actor = optional_name("actor", draft.actor)
+    role = optional_name("role", draft.role)
+    occurred = now if draft.occurred_at is None else check_moment("occurred_at", draft.occurred_at)
+    if draft.importance is None:
+        weight = importance(text, words, kind, novelty(words))
+    else:
+        weight = check_share("importance", draft.importance)
+    row = Row(
+        docid=0,
+        ns=0,
+        rev=0,
+        id=check_id(draft.id) if draft.id is not None else str(uuid_utils.uuid7()),
+        text=text,
+        tier=_tier(draft, weight, choice).value,
+        kind=kind.value,
+        status=Status.ACTIVE.value,
+        scope=scope,
+        session=session,
+        actor=actor,
+        role=role,
+        key=key,
+        aliases=to_json(aliases),
+        importance=weight,
+        tags=to_json(tags),
+        metadata=check_metadata(draft.metadata, limits),
+        trust=source.kind.value,
+        source_uri=source.uri,
+        source_model=source.model,
+        source_parents=to_json(source.parents),
+        pinned=int(check_flag("pinned", draft.pinned)),
+        occurred_at=occurred,
+        created_at=now,
+        updated_at=now,
+        valid_from=occurred,
+        valid_until=_end_of_validity(draft, occurred),
+        expires_at=expiry(draft.expires_in, now),
+        superseded_by=None,
+        reinforced=0,
+        version=1,
+        words=0,
+        head_words=0,
+        cues=words_of.cues(text, role),
+        content_hash=content_hash(
+            text, scope, key, session, actor, role, occurred if draft.occurred_at else None
+        ),
+        checksum=b"",
+    )
+    columns = words_of.columns(
+        text, actor=actor, role=role, key=key, aliases=aliases, tags=tags
+    )
+    row.words, row.head_words = columns.words, columns.head_words
+    row.seal()
+    return Entry(
+        row=row,
+        text=columns,
+        chosen_id=draft.id is not None,
+        supersedes=ids("supersedes", draft.supersedes),
+        related=ids("related", draft.related),
+    )
+
+
+def check_text(text: object, limits: Limits) -> str:
+    """Accept a text that is not empty, not too long, and can be stored as UTF-8."""
+    if not isinstance(text, str):
+        raise InvalidInput("text", f"must be a string, not {_name(text)}")
+    if not text.strip():
+        raise InvalidInput("text", "is empty")
+    if len(text) > limits.text_chars:
+        raise InvalidInput(
+            "text", f"{len(text):,} characters; the limit is {limits.text_chars:,}: split it"
+        )
+    return _storable("text", text)
+
+
+def check_moment(field: str, moment: object) -> int:
+    """Accept a timezone-aware datetime; returns microseconds since 1970 UTC."""
+    if not isinstance(moment, datetime):
+        raise InvalidInput(field, f"must be a datetime, not {_name(moment)}")
+    if moment.tzinfo is None or moment.utcoffset() is None:
+        raise InvalidInput(field, "has no time zone; use for example datetime.now(UTC)")
+    return to_micros(moment)
+
+
+def check_share(field: str, value: object) -> float:
+    """Accept a number in [0, 1]."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput(field, f"must be a number in [0, 1], not {_name(value)}")
+    if not 0.0 <= value <= 1.0:
+        raise InvalidInput(field, f"must be in [0, 1], not {value}")
+    return float(value)
+
+
+def check_flag(field: str, value: object) -> bool:
+    """Accept a bool."""
+    if not isinstance(value, bool):
+        raise InvalidInput(field, f"must be True or False, not {_name(value)}")
+    return value
+
+
+def check_id(value: object) -> str:
+    """Accept an id of the caller's: 1 to 128 printable characters."""
+    if not isinstance(value, str) or not value or len(value) > MAX_ID or not value.isprintable():
+        raise InvalidInput("id", f"must be 1 to {MAX_ID} printable characters, not {value!r}")
+    return _storable("id", value)
+
+
+def check_metadata(metadata: object, limits: Limits) -> str:
+    """Accept a JSON object; returns it as JSON text."""
+    if not isinstance(metadata, Mapping):
+        raise InvalidInput("metadata", f"must be a mapping, not {_name(metadata)}")
+    if wrong := [key for key in metadata if not isinstance(key, str)]:
+        raise InvalidInput("metadata", f"keys must be strings, not {wrong[0]!r}")
+    if not metadata:
+        return "{}"
+    try:
+        encoded = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput("metadata", f"is not JSON: {error}") from error
+    _storable("metadata", encoded)
+    if "\\u0000" in encoded:
+        raise InvalidInput("metadata", "holds a NUL character")
+    if len(encoded.encode()) > limits.metadata_bytes:
+        raise InvalidInput("metadata", f"is larger than {limits.metadata_bytes:,} bytes as JSON")
+    return encoded
+
+
+def check_source(source: object) -> Source:
+    """Accept a Source, a trust class, or nothing (the user)."""
+    if source is None:
+        return Source()
+    if not isinstance(source, Source):
+        return Source(member(Trust, "source", source))
+    for field, value in (("source.uri", source.uri), ("source.model", source.model)):
+        if value is not None:
+            _storable(field, value)
+    return Source(
+        member(Trust, "source.kind", source.kind),
+        source.uri,
+        source.model,
+        ids("source.parents", source.parents),
+    )
+
+
+def expiry(expires_in: object, now: int) -> int | None:
+    """Turn a time to live, in seconds or as timedelta, into a moment in microseconds."""
+    if expires_in is None:
+        return None
+    if isinstance(expires_in, timedelta):
+        seconds = expires_in.total_seconds()
+    elif isinstance(expires_in, int | float) and not isinstance(expires_in, bool):
+        seconds = float(expires_in)
+    else:
+        raise InvalidInput("expires_in", f"must be seconds or a timedelta, not {_name(expires_in)}")
+    if not 0.0 < seconds < MAX_SECONDS:
+        raise InvalidInput("expires_in", f"must be > 0 and at most 1,000 years, not {expires_in}")
+    return now + int(seconds * 1_000_000)
+
+
+MAX_SECONDS = 1000 * 366 * 86_400.0
+
+
+def member(kind: type[E], field: str, value: object) -> E:
+    """Accept a member of an enumeration or its spelling; nothing else."""
+    try:
+        return kind(value)  # type: ignore[arg-type]  # an unknown value raises ValueError
+    except ValueError:
+        known = ", ".join(item.value for item in kind)
+        raise InvalidInput(field, f"{value!r} is not one of: {known}") from None
+
+
+def names(field: str, values: object) -> tuple[str, ...]:
+    """Accept a sequence of short non-empty strings; repeats are dropped, order kept."""
+    if isinstance(values, str) or not isinstance(values, Sequence | set | frozenset):
+        raise InvalidInput(field, f"must be a list of strings, not {_name(values)}")
+    ordered = sorted(values) if isinstance(values, set | frozenset) else values
+    if len(ordered) > MAX_ITEMS:
+        raise InvalidInput(field, f"has more than {MAX_ITEMS} items")
+    return tuple(dict.fromkeys(_short_name(field, value) for value in ordered))
+
+
+def optional_name(field: str, value: object) -> str | None:
+    """Accept a short non-empty string or None."""
+    return None if value is None else _short_name(field, value)
+
+
+def ids(field: str, values: object) -> tuple[str, ...]:
+    """Accept one id or several."""
+    if isinstance(values, str):
+        return (check_id(values),)
+    if not isinstance(values, Sequence):
+        raise InvalidInput(field, f"must be an id or a list of ids, not {_name(values)}")
+    return tuple(dict.fromkeys(check_id(value) for value in values))
+
+
+def to_json(values: Sequence[str]) -> str:
+    """Spell a list of strings as the ledger keeps it."""
+    return json.dumps(list(values), ensure_ascii=False) if values else "[]"
+
+
+def _tier(draft: Draft, weight: float, choice: TierChoice) -> Tier:
+    if draft.tier is None:
+        return choice.tier(weight, pinned=bool(draft.pinned))
+    return member(Tier, "tier", draft.tier)
+
+
+def _end_of_validity(draft: Draft, occurred: int) -> int | None:
+    if draft.valid_until is None:
+        return None
+    end = check_moment("valid_until", draft.valid_until)
+    if end <= occurred:
+        raise InvalidInput("valid_until", "must be later than occurred_at (now if not given)")
+    return end
+
+
+def _short_name(field: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(field, f"must be a string, not {_name(value)}")
+    if not value.strip():
+        raise InvalidInput(field, "is empty")
+    if len(value) > MAX_NAME:
+        raise InvalidInput(field, f"is longer than {MAX_NAME} characters")
+    return _storable(field, value)
+
+
+def _storable(field: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(field, f"must be a string, not {_name(value)}")
+    if "\0" in value:
+        raise InvalidInput(field, "holds a NUL character")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(
+            field, "holds a lone surrogate; decode the bytes it came from with the right encoding"
+        ) from None
+    return value
+
+
+def _name(value: object) -> str:
+    return type(value).__name__

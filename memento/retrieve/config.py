@@ -1,0 +1,83 @@
+"""The numbers of the read path and where each comes from. No NumPy here: configuration is cheap to import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each piece of evidence adds to the score of a memory that has it in full.
+
+    Fitted together (listwise softmax, L2 1e-3) on the development halves of two public
+    benchmarks, LoCoMo and BEAM, each with half of the mass, by ``benchmarks/fit_weights.py``;
+    then rounded. Unit: nats of that softmax. All >= 0.
+
+    Attributes:
+        window: BM25 of the memory and its neighbours' heads, share of the best candidate's.
+        session_text: BM25 of its session, share of the best candidate's.
+        meaning: Cosine to the query, smoothed over neighbours, min-max over the candidates.
+        session_meaning: Best cosine in its session, min-max over the candidates.
+        speaker: The one participant the query names said it.
+        calendar: It was said at, or soon after, a time the query names.
+        said_date: It speaks of a time the query names.
+        when: The query asks when, and it has a word of time.
+        digit: The query asks how many, and it has a digit.
+        first_person: It speaks in the first person.
+        user: The user said it, and no summary is asked for.
+        opens: The user opens the session with it.
+        standing: It is a standing instruction.
+        importance: Its importance, centred; a bounded prior, not fitted.
+    """
+
+    window: float = 3.56
+    session_text: float = 0.94
+    meaning: float = 3.10
+    session_meaning: float = 1.50
+    speaker: float = 2.54
+    calendar: float = 3.15
+    said_date: float = 1.53
+    when: float = 1.22
+    digit: float = 1.87
+    first_person: float = 0.58
+    user: float = 2.45
+    opens: float = 0.66
+    standing: float = 2.29
+    importance: float = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieveConfig:
+    """How `find` looks and judges.
+
+    Attributes:
+        weights: What each piece of evidence is worth.
+        arm: Candidates each way of looking proposes, >= 1. 30 loses 3 points of any@10 on BEAM
+            500K, 400 gains none.
+        terms: Most words of a query that are looked up, >= 1; the first ones.
+        cap: Most rows read for one word, >= 1; of a more frequent word only those that rarer
+            words of the query found as well, else the newest.
+        k1: BM25 saturation of repeated words, > 0 (the usual 1.2).
+        b: BM25 share of length normalisation, [0, 1] (the usual 0.75).
+        near: What a word in the head of the previous or next turn counts, of one in the memory.
+        far: The same for the second previous and second next turn.
+        smooth: Weight of each neighbour's vector against the memory's own 1; short turns only.
+        noise: Cosine below which a memory without any word of the query is not proposed, [-1, 1].
+        echo: What is left of the score of a memory that only repeats the question, [0, 1].
+        sure: Logistic of the confidence: factor of the cosine, of the share of words, constant.
+        sure_of_words: The same without vectors: factor of the share of words, constant.
+    """
+
+    weights: Weights = field(default_factory=Weights)
+    arm: int = 200
+    terms: int = 32
+    cap: int = 2000
+    k1: float = 1.2
+    b: float = 0.75
+    near: float = 0.5
+    far: float = 0.2
+    smooth: float = 0.5
+    noise: float = 0.25
+    echo: float = 0.25
+    sure: tuple[float, float, float] = (10.5, 4.5, -7.66)
+    sure_of_words: tuple[float, float] = (8.0, -4.5)

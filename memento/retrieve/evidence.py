@@ -1,0 +1,173 @@
+"""What speaks for each candidate: one named value in [0, 1] for each piece of evidence.
+
+Pure. A piece that does not apply to the query or to the namespace (nobody is named, no sessions, no
+vectors) is left out, so that it neither helps nor harms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memento.retrieve.dates import Period, said
+from memento.retrieve.lexical import Lexical
+from memento.retrieve.meaning import Cosines
+from memento.retrieve.query import Query
+from memento.retrieve.roster import Floats, Mask, Rows, Snapshot
+from memento.text import Cue
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_DAY = _EPOCH.toordinal()
+_DAY = 86_400_000_000  # microseconds
+_LONG = 100  # days; a longer period is a year, which dates nothing
+_SOON = 2  # days before a day asked about in which plans for it are made
+_SHORT_PERIOD = 3  # days; up to there a period is "a day"
+_LINGER = {True: 10.0, False: 20.0}  # days in which people still tell of a day, of a month
+_MONTH = 31
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """The candidates and what speaks for them.
+
+    Attributes:
+        rows: (m,) rows of the candidates, ascending.
+        signals: Name, as in `Weights`, to (m,) values in [0, 1].
+        cosine: (m,) the larger of own and smoothed cosine, or None without vectors.
+        cover: (m,) share of the query's idf in the row and its neighbours, [0, 1].
+    """
+
+    rows: Rows
+    signals: Mapping[str, Floats]
+    cosine: Floats | None
+    cover: Floats
+
+
+def weigh(
+    query: Query,
+    snap: Snapshot,
+    rows: Rows,
+    lexical: Lexical,
+    cosines: Cosines | None,
+    texts: Mapping[int, str],
+) -> Evidence:
+    """Collect the evidence for the candidates.
+
+    Args:
+        query: The question.
+        snap: The namespace.
+        rows: Candidates, ascending.
+        lexical: What the words say of every row.
+        cosines: What the vectors say of the candidates, or None.
+        texts: Row to text, for those that `dated` names.
+    """
+    signals = {"window": share_of_best(lexical.score[rows])}
+    session = snap.session[rows]
+    in_session = session >= 0
+    if in_session.any():
+        by_text = np.where(in_session, lexical.sessions[session], np.float32(0))
+        signals["session_text"] = share_of_best(by_text)
+    if cosines is not None and cosines.known.any():
+        signals["meaning"] = spread(cosines.smooth, cosines.known)
+        if in_session.any():
+            signals["session_meaning"] = _by_session(cosines, session)
+    signals |= _traits(query, snap, rows)
+    if query.periods:
+        signals["calendar"] = calendar(query.periods, snap.occurred_at[rows])
+        signals["said_date"] = _said_date(query.periods, snap, rows, texts)
+    cosine = None if cosines is None else np.maximum(cosines.own, cosines.smooth)
+    return Evidence(rows, signals, cosine, lexical.cover[rows])
+
+
+def dated(query: Query, snap: Snapshot, rows: Rows) -> Rows:
+    """Return the candidates whose text is to be read for dates; none if none is asked about."""
+    if not any(period.days < _LONG for period in query.periods):
+        return rows[:0]
+    cues = snap.cues[rows]
+    telling = (cues & np.uint32(Cue.TIME_WORD | Cue.DIGIT)) != 0
+    return rows[telling & ((cues & np.uint32(Cue.ASSISTANT)) == 0)]
+
+
+def _traits(query: Query, snap: Snapshot, rows: Rows) -> dict[str, Floats]:
+    """Return what is known of the rows without their text."""
+    cues = snap.cues[rows]
+    traits = {"first_person": Cue.FIRST_PERSON, "standing": Cue.STANDING}
+    if query.wants_time:
+        traits["when"] = Cue.TIME_WORD
+    if query.wants_number:
+        traits["digit"] = Cue.DIGIT
+    found = {name: ((cues & np.uint32(cue)) != 0).astype(np.float32) for name, cue in traits.items()}
+    user = (cues & np.uint32(Cue.USER)) != 0
+    if not query.wants_summary:
+        found["user"] = user.astype(np.float32)
+    opens = user & (snap.session[rows] >= 0) & (snap.prev[rows] < 0)
+    found["opens"] = opens.astype(np.float32)
+    if query.speaker is not None:
+        found["speaker"] = (snap.actor[rows] == query.speaker).astype(np.float32)
+    found["importance"] = snap.importance[rows]
+    return found
+
+
+def calendar(periods: Sequence[Period], occurred_at: NDArray[np.int64]) -> Floats:
+    """Say how well moments fit the times asked about.
+
+    1 inside a period (less for one longer than a month), falling to 0 in the days after, in which
+    people still tell of it; one half in the two days before a day.
+    """
+    day = occurred_at // _DAY + _EPOCH_DAY
+    best = np.zeros(len(day), np.float32)
+    for period in periods:
+        brief = period.days <= _SHORT_PERIOD
+        fit = np.clip(1 - (day - period.end) / _LINGER[brief], 0, 1)
+        early = period.start - day
+        fit = np.where(early > 0, np.where(brief & (early <= _SOON), 0.5, 0.0), fit)
+        best = np.maximum(best, fit.astype(np.float32) * np.float32(tightness(period)))
+    return best
+
+
+def tightness(period: Period) -> float:
+    """Say how much a period tells: 1 up to a season, less for years."""
+    return 1.0 if period.days < _LONG else _MONTH / period.days
+
+
+def _said_date(
+    periods: Sequence[Period], snap: Snapshot, rows: Rows, texts: Mapping[int, str]
+) -> Floats:
+    wanted = [period for period in periods if period.days < _LONG]
+    found = np.zeros(len(rows), np.float32)
+    for at, row in enumerate(rows.tolist()):
+        if wanted and row in texts:
+            on = (_EPOCH + timedelta(microseconds=int(snap.occurred_at[row]))).date()
+            spoken = said(texts[row], on)
+            found[at] = max((min(1.0, _MONTH / p.days) for p in spoken if any(map(p.overlaps, wanted))), default=0.0)
+    return found
+
+
+def _by_session(cosines: Cosines, session: NDArray[np.int32]) -> Floats:
+    """Give each candidate the best cosine of its session, spread over [0, 1]."""
+    best = np.full(int(session.max()) + 1, -1.0, np.float32)
+    inside = (session >= 0) & cosines.known
+    np.maximum.at(best, session[inside], cosines.own[inside])
+    mine = best[session]
+    return spread(mine, (session >= 0) & (mine > -1.0))
+
+
+def share_of_best(values: Floats) -> Floats:
+    """Divide by the largest value; all 0 if none is positive."""
+    best = float(values.max(initial=0.0))
+    return values / np.float32(best) if best > 0 else np.zeros_like(values)
+
+
+def spread(values: Floats, known: Mask) -> Floats:
+    """Stretch known values over [0, 1]; an unknown one gets the mean, for it may be anything."""
+    if not known.any():
+        return np.zeros_like(values)
+    low, high = values[known].min(), values[known].max()
+    if high <= low:
+        return np.where(known, np.float32(1), np.float32(0))
+    stretched = (values - low) / (high - low)
+    return np.where(known, stretched, stretched[known].mean()).astype(np.float32)

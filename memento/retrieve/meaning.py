@@ -1,0 +1,123 @@
+"""Cosines of a query to memories, each smoothed over the neighbouring turns.
+
+A short turn such as "yes, last Friday" means little alone; its vector is taken together with half
+of each neighbour's. The smoothed vectors are never stored: their cosine follows from the plain
+cosines and a length kept in the roster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, smoothable
+from memento.retrieve.source import Nearest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cosines:
+    """Cosines of some rows to the query.
+
+    Attributes:
+        own: Of the row's own vector, [-1, 1]; 0 where there is none.
+        smooth: Of its smoothed vector, [-1, 1].
+        known: Whether it has a vector.
+    """
+
+    own: Floats
+    smooth: Floats
+    known: Mask
+
+
+class Meaning(Protocol):
+    """A way to search by vector."""
+
+    def propose(self, allowed: Mask | None, count: int) -> Rows:
+        """Return the rows nearest by smoothed cosine, nearest first, newest first among equals."""
+        ...
+
+    def of(self, rows: Rows) -> Cosines:
+        """Return the cosines of rows."""
+        ...
+
+
+class Exact:
+    """Search over all vectors of the namespace, which the roster holds."""
+
+    def __init__(self, snap: Snapshot, vectors: Floats, query: Floats, share: float) -> None:
+        self._snap = snap
+        self._own = vectors @ query
+        padded = np.append(self._own, np.float32(0))  # at -1: no neighbour
+        rows = np.arange(snap.n)
+        mixed = self._own.copy()
+        for link in (snap.prev, snap.next):
+            near = smoothable(rows, link, snap.cues, snap.status, snap.n)
+            mixed += np.float32(share) * padded[near]
+        self._smooth = mixed / snap.smooth_norm
+
+    def propose(self, allowed: Mask | None, count: int) -> Rows:
+        """Return the rows nearest by smoothed cosine."""
+        open_to = self._snap.has_vector if allowed is None else self._snap.has_vector & allowed
+        return best_rows(np.flatnonzero(open_to), self._smooth, count)
+
+    def of(self, rows: Rows) -> Cosines:
+        """Return the cosines of rows."""
+        return Cosines(self._own[rows], self._smooth[rows], self._snap.has_vector[rows])
+
+
+class Approximate:
+    """Search through an index that knows the nearest vectors only."""
+
+    def __init__(self, snap: Snapshot, index: Nearest, query: Floats, share: float) -> None:
+        self._snap, self._index, self._query, self._share = snap, index, query, np.float32(share)
+
+    def propose(self, allowed: Mask | None, count: int) -> Rows:
+        """Return the rows nearest by smoothed cosine, among the nearest and their neighbours."""
+        docids, _ = self._index.nearest(self._query, count)
+        rows = self._snap.rows_of(docids)
+        around = [rows, self._snap.neighbours(rows, 1), self._snap.neighbours(rows, -1)]
+        rows = np.unique(np.concatenate(around))
+        rows = rows[rows >= 0]
+        if allowed is not None:
+            rows = rows[allowed[rows]]
+        cosines = self.of(rows)
+        smooth = dict(zip(rows.tolist(), cosines.smooth.tolist(), strict=True))
+        ranked = sorted((row for row, has in zip(rows.tolist(), cosines.known.tolist(), strict=True) if has),
+                        key=lambda row: (-smooth[row], -row))
+        return np.array(ranked[:count], np.intp)
+
+    def of(self, rows: Rows) -> Cosines:
+        """Return the cosines of rows."""
+        snap = self._snap
+        links = [smoothable(rows, link, snap.cues, snap.status, snap.n) for link in (snap.prev, snap.next)]
+        every = np.unique(np.concatenate([rows, *links])).astype(np.intp)
+        every = every[every >= 0]
+        table = np.vstack([self._index.vectors_of(snap.docid[every]), np.zeros((1, len(self._query)), np.float32)])
+        at = {row: i for i, row in enumerate(every.tolist())} | {-1: len(every)}
+        own = table[[at[row] for row in rows.tolist()]]
+        mix = own.copy()
+        for link in links:
+            mix += self._share * table[[at[row] for row in link.tolist()]]
+        length = np.sqrt(np.einsum("ij,ij->i", mix, mix))
+        smooth = (mix @ self._query) / np.where(length > 0, length, np.float32(1))
+        return Cosines(own @ self._query, smooth, np.any(own != 0, axis=1))
+
+
+def best_rows(rows: Rows, score: Floats, count: int) -> Rows:
+    """Return the best rows, best first; among equals the newest first.
+
+    Args:
+        rows: Rows to choose from, ascending.
+        score: One value for every row of the namespace.
+        count: Most rows to return, >= 1.
+    """
+    values = score[rows]
+    if len(rows) > count:
+        bar = np.partition(values, len(rows) - count)[len(rows) - count]
+        above = values > bar
+        level = np.flatnonzero(values == bar)[-(count - int(above.sum())) :]
+        above[level] = True
+        rows, values = rows[above], values[above]
+    return rows[np.lexsort((-rows, -values))]

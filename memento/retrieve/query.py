@@ -1,0 +1,114 @@
+"""Take a question apart. Pure: the text and what is known of the namespace in, a `Query` out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import date
+
+from memento import text as spelling
+from memento.retrieve.dates import Period, asked
+
+_WHEN = re.compile(r"\s*(when|what (year|month|date|day|time)|how long|since when)\b", re.IGNORECASE)
+_COUNT = re.compile(r"\s*how (many|much|old|long|often|far|tall|big)\b", re.IGNORECASE)
+_SUMMARY = re.compile(r"summar|overview|recap", re.IGNORECASE)
+MAX_TEXT = 4000
+"""Characters of a query that are looked at; the rest is left to the embedding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question, taken apart.
+
+    Attributes:
+        text: As given.
+        words: All its words in order, folded.
+        terms: The words to look up, each once, in order.
+        topic: Those of ``terms`` that name no participant (all, if only participants are named).
+        exact: Identifiers and quoted phrases, to be matched letter for letter, as given.
+        periods: Times it asks about.
+        speaker: Code of the one participant it names, or None.
+        wants_time: It asks when.
+        wants_number: It asks how many.
+        wants_summary: It asks for a summary.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    terms: tuple[str, ...]
+    topic: frozenset[str]
+    exact: tuple[str, ...]
+    periods: tuple[Period, ...]
+    speaker: int | None
+    wants_time: bool
+    wants_number: bool
+    wants_summary: bool
+
+
+def parse(
+    text: str,
+    *,
+    now: date,
+    years: range,
+    people: dict[str, int],
+    max_terms: int,
+) -> Query:
+    """Take a question apart.
+
+    Args:
+        text: The question, any string.
+        now: The day it is asked.
+        years: Years that the memories speak of.
+        people: Folded name of each participant to its code; -1 for a name that several share.
+        max_terms: Most words to look up, >= 1.
+    """
+    seen = text[:MAX_TEXT]
+    words = tuple(spelling.terms(seen))
+    named = _named(words, people)
+    terms = tuple(dict.fromkeys(spelling.content(words)))[:max_terms]
+    spoken = {part for name in people for part in name.split()} if named else set[str]()
+    topic = frozenset(terms) - spoken
+    return Query(
+        text=text,
+        words=words,
+        terms=terms,
+        topic=topic or frozenset(terms),
+        exact=tuple(dict.fromkeys([*spelling.quoted(seen), *spelling.identifiers(seen)])),
+        periods=tuple(asked(seen, now, years)),
+        speaker=next(iter(named)) if len(named) == 1 else None,
+        wants_time=bool(_WHEN.match(seen)),
+        wants_number=bool(_COUNT.match(seen)),
+        wants_summary=bool(_SUMMARY.search(seen)),
+    )
+
+
+def match_term(term: str, column: str = "") -> str:
+    """Write the FTS5 expression that finds one word, whatever is in it.
+
+    Args:
+        term: The word; a single character of a script without spaces finds every run with it.
+        column: Columns to look in, such as ``head``; all when empty.
+
+    >>> match_term("near"), match_term("猫", "head")
+    ('"near"', '{head} : "猫" *')
+    """
+    quoted = '"{}"'.format(term.replace('"', '""'))
+    single = len(term) == 1 and spelling.is_unspaced(term)
+    return (f"{{{column}}} : " if column else "") + quoted + (" *" if single else "")
+
+
+def match_any(terms: Collection[str]) -> str:
+    """Write the FTS5 expression that finds any of several words."""
+    return " OR ".join(match_term(term) for term in terms)
+
+
+def _named(words: tuple[str, ...], people: dict[str, int]) -> set[int]:
+    """Return the codes of the participants a query names."""
+    longest = max((name.count(" ") + 1 for name in people), default=0)
+    found = {
+        people.get(" ".join(words[at : at + length]), -1)
+        for length in range(1, longest + 1)
+        for at in range(len(words) - length + 1)
+    }
+    return found - {-1}

@@ -1,0 +1,237 @@
+"""Order candidates by their evidence, then mend what evidence alone gets wrong. Pure.
+
+Evidence adds up linearly; every weight is positive and every value in [0, 1], so that more evidence
+never harms. Three things it cannot see are mended among the best candidates, with their texts:
+a question asked before is not its answer, of two statements alike but for their object the newer
+holds, and the same thing said twice is one hit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from memento.retrieve.config import RetrieveConfig, Weights
+from memento.retrieve.evidence import Evidence
+from memento.retrieve.roster import Floats
+from memento.text import content, words
+
+_COMPARED = 400  # characters; a statement alike but for its object is short
+_ECHO = 0.8  # share of words that a question and its echo have in common
+_FRAME = 0.5  # share of a statement that is the same in one alike but for its object
+_FRAME_WORDS = 2
+_FILLERS = frozenset("a an the really just also very so please well oh and that".split())
+_PLAIN = 0.9  # best score of a candidate while others are matched by name or letter for letter
+_NAMED = 0.95
+_BY_NAME = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memory on its way into the answer.
+
+    Attributes:
+        row: Its row in the roster.
+        score: [0, 1].
+        confidence: [0, 1].
+        terms: Piece of evidence to what it added.
+        matched: Bit i set: it holds term i of the query itself.
+        actor: Code of who said it, -1 for nobody.
+        question: It is a question.
+        folded: Rows of near-identical memories it stands for.
+    """
+
+    row: int
+    score: float
+    confidence: float
+    terms: Mapping[str, float]
+    matched: int
+    actor: int
+    question: bool
+    folded: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a candidate says, as far as it is compared with others.
+
+    Attributes:
+        words: Its words; none of a long text.
+        gist: What has to be equal for two candidates to say the same.
+    """
+
+    words: tuple[str, ...]
+    gist: Sequence[str]
+
+    @classmethod
+    def of(cls, text: str) -> Said:
+        """Read a text; a long one is only ever equal to itself."""
+        if len(text) > _COMPARED:
+            return cls((), text)
+        heard = tuple(words(text))
+        return cls(heard, tuple(word for word in heard if word not in _FILLERS) or text)
+
+
+def total(evidence: Evidence, weights: Weights) -> tuple[Floats, dict[str, Floats]]:
+    """Add the evidence up.
+
+    Returns:
+        The sums, (m,), and what each piece contributed to them.
+    """
+    parts = {
+        name: values * np.float32(getattr(weights, name))
+        for name, values in evidence.signals.items()
+    }
+    return np.sum(list(parts.values()), axis=0, dtype=np.float32), parts
+
+
+def strength(cosine: Floats | None, cover: Floats) -> Floats:
+    """Say how strong each candidate is on its own, whatever the others are, [0, 1].
+
+    Either all words of the query or a very close vector is enough; half of each adds up as
+    independent chances do.
+    """
+    missed = 1 - np.float32(0.95) * cover
+    if cosine is not None:
+        missed = missed * (1 - np.float32(0.9) * np.clip((cosine - 0.15) / 0.6, 0, 1))
+    return 1 - missed
+
+
+def confidence(cosine: Floats | None, cover: Floats, config: RetrieveConfig) -> Floats:
+    """Estimate the chance that each candidate bears on the query, [0, 1].
+
+    A logistic over the cosine and the share of the query's words; see `RetrieveConfig`.
+    """
+    if cosine is None:
+        slope, shift = config.sure_of_words
+        logit = slope * cover + shift
+    else:
+        by_cosine, by_cover, shift = config.sure
+        logit = by_cosine * cosine + by_cover * cover + shift
+    return 1 / (1 + np.exp(-logit))
+
+
+def scale(sums: Floats, strengths: Floats) -> Floats:
+    """Bring sums of evidence to scores in [0, 1].
+
+    A score is the share of the best sum, times how strong the strongest of the ten best is: 1 is a
+    memory with every word of the query in a store where nothing fits better.
+    """
+    best = float(sums.max(initial=0.0))
+    if best <= 0:
+        return np.zeros_like(sums)
+    top = np.argsort(-sums, kind="stable")[:10]
+    return np.clip(sums / best, 0, 1) * strengths[top].max()
+
+
+def lift(scores: Floats, named: Floats) -> Floats:
+    """Raise the scores of candidates that are matched by name or letter for letter.
+
+    Args:
+        scores: Scores so far, [0, 1].
+        named: 0 for neither; up to 0.5 letter for letter; above, by name; 1 is the best.
+
+    Returns:
+        Scores below 0.9 for the others, up to 0.95 letter for letter, up to 1 by name.
+    """
+    by_name = named > _BY_NAME
+    degree = np.where(by_name, 2 * named - 1, 2 * named)
+    lifted = np.where(by_name, _NAMED, _PLAIN) + np.float32(0.05) * (0.8 * degree + 0.2 * scores)
+    return np.where(named > 0, lifted, scores * _PLAIN).astype(np.float32)
+
+
+def by_score(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Sort by score; among equals the newest first."""
+    return sorted(candidates, key=lambda one: (-one.score, -one.row))
+
+
+def demote_echoes(ranked: Sequence[Candidate], said: Mapping[int, Said], query: Sequence[str], left: float) -> list[Candidate]:
+    """Lower the score of questions that only repeat the query.
+
+    Args:
+        ranked: Candidates.
+        said: Row to what it says.
+        query: Words of the query.
+        left: What is left of an echo's score, [0, 1].
+    """
+    asked = set(content(query))
+    mended = [
+        replace(one, score=one.score * left)
+        if one.question and _overlap(asked, set(content(said[one.row].words))) >= _ECHO
+        else one
+        for one in ranked
+    ]
+    return by_score(mended)
+
+
+def newest_first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
+    """Let the newer of two statements alike but for their object take the higher place.
+
+    Only where the newer matches every word of the query that the older matches, and the same
+    participant says both: then nothing in the query speaks for the older. The scores stay with
+    the places.
+    """
+    order = list(ranked)
+    for at in range(len(order)):
+        later = range(at + 1, len(order))
+        rivals = [place for place in later if _replaces(order[place], order[at], said)]
+        if rivals:
+            order.insert(at, order.pop(max(rivals, key=lambda place: order[place].row)))
+    return [
+        one if one.score == place.score else replace(one, score=place.score)
+        for one, place in zip(order, ranked, strict=True)
+    ]
+
+
+def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
+    """Merge candidates that say the same words into the best placed one."""
+    kept: dict[tuple[int, Sequence[str]], Candidate] = {}
+    for one in ranked:
+        key = (one.actor, said[one.row].gist)
+        if key in kept:
+            stands = kept[key]
+            kept[key] = replace(stands, folded=(*stands.folded, one.row))
+        else:
+            kept[key] = one
+    return list(kept.values())
+
+
+def cut(ranked: Sequence[Candidate], min_score: float, cutoff: float) -> list[Candidate]:
+    """Drop candidates below a score, or below a share of the best score."""
+    bar = max(min_score, cutoff * max((one.score for one in ranked), default=0.0))
+    return [one for one in ranked if one.score >= bar]
+
+
+def overall(confidences: Sequence[float]) -> float:
+    """Estimate the chance that the answer is among hits of these confidences, [0, 1]."""
+    return max(confidences, default=0.0)
+
+
+def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> bool:
+    if newer.row < older.row or newer.actor != older.actor or newer.question or older.question:
+        return False
+    if older.matched & ~newer.matched:
+        return False
+    return _same_frame(said[older.row].words, said[newer.row].words)
+
+
+def _same_frame(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Tell whether two statements are the same up to one span of words."""
+    longest, shortest = max(len(one), len(other)), min(len(one), len(other))
+    if not shortest or (one[0] != other[0] and one[-1] != other[-1]):
+        return False
+    start = _common(one, other)
+    end = min(_common(one[::-1], other[::-1]), shortest - start)
+    return start + end >= max(_FRAME_WORDS, math.ceil(longest * _FRAME))
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _overlap(one: set[str], other: set[str]) -> float:
+    return len(one & other) / max(1, len(one | other))

@@ -1,0 +1,385 @@
+"""Answer a request from the tiers: keeps each namespace's roster, asks `find`, reads the rows."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, Self, get_args
+
+import json
+import numpy as np
+from numpy.typing import NDArray
+
+from memento.config import Config
+from memento.embedding import StoreEmbedder
+from memento.errors import EmbedderError, InvalidInput, TierUnavailable
+from memento.filters import check_count
+from memento.ledger import fulltext, memories, vectors
+from memento.ledger.ledger import Ledger
+from memento.ledger.predicate import Filters
+from memento.ledger.rows import Row, from_micros, to_memory
+from memento.ledger.sqlite import Connection
+from memento.observe.admit import check_share
+from memento.retrieve.filters import allow, needs_ledger
+from memento.retrieve.find import Found, Match, Ranking, find
+from memento.retrieve.roster import Roster, RosterRow, Snapshot
+from memento.retrieve.source import Nearest
+from memento.tiers.choose import LongIndex, choose_index
+from memento.tiers.long import LongState
+from memento.types import Hit, Retrieval, Tier
+
+if TYPE_CHECKING:
+    from memento.protocols import TokenCounter
+    from memento.tiers.long import LongTier
+
+CHARS_PER_TOKEN = 4
+"""Characters an English token takes on average; used when no counter is given."""
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text from its length, at least 1."""
+    return max(1, -(-len(text) // CHARS_PER_TOKEN))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A checked call of ``retrieve``; see there for the meaning of each field."""
+
+    query: str
+    k: int
+    match: Match
+    min_score: float
+    cutoff: float
+    tokens: int | None
+    count_tokens: TokenCounter
+    filters: Filters
+
+    @classmethod
+    def checked(
+        cls,
+        query: str,
+        *,
+        k: int,
+        match: str,
+        min_score: float,
+        cutoff: float,
+        tokens: int | None,
+        count_tokens: TokenCounter | None,
+        filters: Filters,
+    ) -> Self:
+        """Accept the arguments of ``retrieve``.
+
+        Raises:
+            InvalidInput: If one cannot be accepted.
+        """
+        if not isinstance(query, str):
+            raise InvalidInput("query", f"must be a string, not {type(query).__name__}")
+        return cls(
+            query=query,
+            k=check_count("k", k),
+            match=_check_match(match),
+            min_score=check_share("min_score", min_score),
+            cutoff=check_share("cutoff", cutoff),
+            tokens=None if tokens is None else check_count("tokens", tokens, most=1 << 40),
+            count_tokens=count_tokens or estimate_tokens,
+            filters=filters,
+        )
+
+
+def _check_match(match: str) -> Match:
+    for known in get_args(Match):
+        if match == known:
+            return known  # type: ignore[no-any-return]  # one of the literals
+    raise InvalidInput("match", f"{match!r} is not one of: {', '.join(get_args(Match))}")
+
+
+@dataclass(slots=True)
+class _Held:
+    """What is kept in RAM of one namespace, and up to where it has followed the ledger."""
+
+    roster: Roster
+    rev: int = 0
+    stamp: int = 0
+    exact: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Searcher:
+    """Answers requests for every namespace of a store. Safe from any thread.
+
+    Args:
+        ledger: The store.
+        config: Settings.
+        embedding: The embedder, or None for full text alone.
+        long: Returns the long tier, or None while there is none.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        config: Config,
+        embedding: StoreEmbedder | None,
+        long: Callable[[], LongTier | None],
+    ) -> None:
+        self._ledger = ledger
+        self._config = config
+        self._embedding = embedding
+        self._long = long
+        self._lock = threading.Lock()
+        self._held: dict[int, _Held] = {}
+
+    def search(self, labels: tuple[str, ...], request: Request) -> Retrieval:
+        """Find memories of one namespace."""
+        began = time.perf_counter()
+        ns = self._ledger.find_namespace(labels)
+        if ns is None:
+            return Retrieval(request.query, took={"total": time.perf_counter() - began})
+        missing: dict[str, str] = {}
+        vector = self._vector(request.query, missing)
+        embedded = time.perf_counter()
+        held = self._hold(ns)
+        snap, nearest = self._follow(ns, held, request, vector is not None)
+        source = _Source(self._ledger, ns)
+        ranking = self._find(request, snap, source, vector, nearest, missing)
+        ranked = time.perf_counter()
+        hits = self._hits(labels, ns, ranking, request)
+        ended = time.perf_counter()
+        took = {
+            "embed": embedded - began,
+            "rank": ranked - embedded,
+            "read": ended - ranked,
+            "total": ended - began,
+        }
+        return Retrieval(request.query, hits, missing, ranking.confidence if hits else 0.0, took)
+
+    def _vector(self, query: str, missing: dict[str, str]) -> NDArray[np.float32] | None:
+        if self._embedding is None or not query.strip():
+            return None
+        try:
+            if self._embedding.known_model() is None:
+                return None  # nothing was ever embedded here
+            return self._embedding.query(query)
+        except EmbedderError as error:
+            missing[Tier.LONG.value] = str(error)
+            return None
+
+    def _find(
+        self,
+        request: Request,
+        snap: Snapshot,
+        source: _Source,
+        vector: NDArray[np.float32] | None,
+        nearest: _LongSearch | None,
+        missing: dict[str, str],
+    ) -> Ranking:
+        filters = request.filters
+        docids = source.matching(filters) if needs_ledger(filters) else None
+
+        def ask(by_index: Nearest | None) -> Ranking:
+            return find(
+                request.query,
+                snap,
+                source,
+                vector,
+                self._config.retrieve,
+                now=from_micros(filters.now),
+                k=request.k,
+                match=request.match,
+                allowed=allow(snap, filters, docids),
+                nearest=by_index,
+                min_score=request.min_score,
+                cutoff=request.cutoff,
+                tokens=request.tokens,
+                count=request.count_tokens,
+            )
+
+        try:
+            return ask(nearest)
+        except TierUnavailable as error:
+            missing[Tier.LONG.value] = str(error)
+            return ask(None)
+
+    def _hold(self, ns: int) -> _Held:
+        with self._lock:
+            held = self._held.get(ns)
+            if held is None:
+                held = self._held[ns] = _Held(Roster(self._dim()))
+            return held
+
+    def _dim(self) -> int | None:
+        return None if self._embedding is None else self._embedding.dim
+
+    def _follow(
+        self, ns: int, held: _Held, request: Request, semantic: bool
+    ) -> tuple[Snapshot, _LongSearch | None]:
+        """Bring a namespace up to date; decide who answers by meaning."""
+        with held.lock:
+            held.rev = self._ledger.read(lambda c: _follow_rows(c, ns, held))
+            long = self._long() if semantic and self._big(held) else None
+            nearest = self._long_search(ns, held, long, request) if semantic else None
+            if semantic and nearest is None:
+                self._load_vectors(ns, held)
+            return held.roster.snapshot(), nearest
+
+    def _big(self, held: _Held) -> bool:
+        return (
+            len(held.roster) >= self._config.choose.exact_below
+            or self._config.long_index == LongIndex.CHROMA
+        )
+
+    def _long_search(
+        self, ns: int, held: _Held, long: LongTier | None, request: Request
+    ) -> _LongSearch | None:
+        """Return the long tier's search if it should answer, else None for exact search."""
+        if long is None or self._embedding is None:
+            return None
+        model = self._embedding.known_model()
+        assert model is not None  # noqa: S101 - a query vector exists, see _vector
+        narrow = request.filters.narrow
+        tail = self._ledger.read(lambda c: vectors.unindexed(c, ns, model))
+        choice, _why = choose_index(
+            self._config.long_index,
+            live=len(held.roster),
+            allowed=len(self._ledger.read(lambda c: memories.matching(c, ns, request.filters)))
+            if narrow
+            else None,
+            state=long.state,
+            backlog=len(tail),
+            config=self._config.choose,
+        )
+        if choice is LongIndex.EXACT:
+            return None
+        return _LongSearch(self._ledger, ns, model, long, tail, self._config.choose.overfetch)
+
+    def _load_vectors(self, ns: int, held: _Held) -> None:
+        if self._embedding is None:
+            return
+        model = self._embedding.known_model()
+        if model is None:
+            return
+
+        def job(connection: Connection) -> tuple[int, list[tuple[int, int, bytes]]]:
+            stamp = vectors.latest_stamp(connection)
+            if stamp == held.stamp:
+                return stamp, []
+            return stamp, vectors.since(connection, ns, model, held.stamp)
+
+        stamp, found = self._ledger.read(job)
+        if found:
+            docids = np.array([docid for _, docid, _ in found], np.int64)
+            matrix = np.frombuffer(b"".join(blob for _, _, blob in found), np.float32)
+            held.roster.set_vectors(docids, matrix.reshape(len(found), -1))
+        held.stamp = stamp
+
+    def _hits(
+        self, labels: tuple[str, ...], ns: int, ranking: Ranking, request: Request
+    ) -> tuple[Hit, ...]:
+        """Read the rows of what was found. A row changed meanwhile is shown as it is now."""
+        folded = [docid for one in ranking.found for docid in one.folded]
+
+        def job(connection: Connection) -> dict[int, Row]:
+            rows = memories.by_docids(
+                connection, ns, [*(one.docid for one in ranking.found), *folded]
+            )
+            if request.filters.as_of is not None:
+                memories.reword_as_of(connection, rows.values(), request.filters.as_of)
+            return rows
+
+        rows = self._ledger.read(job)
+        wanted = request.filters.statuses
+        return tuple(
+            _hit(labels, rows, one)
+            for one in ranking.found
+            if one.docid in rows and rows[one.docid].status in wanted
+        )
+
+
+class _Source:
+    """The ledger as `find` sees it: one namespace, nothing else."""
+
+    def __init__(self, ledger: Ledger, ns: int) -> None:
+        self._ledger = ledger
+        self._ns = ns
+
+    def postings(self, match: str, limit: int) -> NDArray[np.int64]:
+        found = self._ledger.read(lambda c: fulltext.postings(c, self._ns, match, limit))
+        return np.array(found[::-1], np.int64)
+
+    def texts(self, docids: Sequence[int]) -> list[str]:
+        found = self._ledger.read(lambda c: memories.texts(c, self._ns, docids))
+        return [found.get(docid, "") for docid in docids]
+
+    def matching(self, filters: Filters) -> NDArray[np.int64]:
+        found = self._ledger.read(lambda c: memories.matching(c, self._ns, filters))
+        return np.array(found, np.int64)
+
+
+class _LongSearch:
+    """The long tier's index and, exactly, what it has not learnt yet, as one search."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        ns: int,
+        model: int,
+        long: LongTier,
+        tail: Sequence[tuple[int, bytes]],
+        overfetch: int,
+    ) -> None:
+        self._ledger = ledger
+        self._ns = ns
+        self._model = model
+        self._long = long
+        self._tail = tail
+        self._overfetch = overfetch
+        self._labels = ledger.labels(ns)
+
+    def nearest(
+        self, vector: NDArray[np.float32], n: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        found = self._long.search(self._labels, vector, n * self._overfetch)
+        docids = self._ledger.read(
+            lambda c: memories.docids_of(c, self._ns, [memory_id for memory_id, _ in found])
+        )
+        near = {docids[memory_id]: cosine for memory_id, cosine in found if memory_id in docids}
+        if self._tail:
+            matrix = np.frombuffer(b"".join(blob for _, blob in self._tail), np.float32)
+            cosines = matrix.reshape(len(self._tail), -1) @ vector
+            pairs = zip(self._tail, cosines.tolist(), strict=True)
+            near |= {docid: cosine for (docid, _), cosine in pairs}
+        order = sorted(near, key=lambda docid: (-near[docid], -docid))
+        return np.array(order, np.int64), np.array([near[docid] for docid in order], np.float32)
+
+    def vectors_of(self, docids: NDArray[np.int64]) -> NDArray[np.float32]:
+        asked = docids.tolist()
+        held = self._ledger.read(lambda c: vectors.read(c, asked, self._model))
+        dim = len(next(iter(held.values()), b"")) // 4
+        matrix = np.zeros((len(asked), dim), np.float32)
+        for at, docid in enumerate(asked):
+            if docid in held:
+                matrix[at] = np.frombuffer(held[docid], np.float32)
+        return matrix
+
+
+def _follow_rows(connection: Connection, ns: int, held: _Held) -> int:
+    rev = memories.latest_rev(connection)
+    if rev != held.rev:
+        outlines = memories.outlines_since(connection, ns, held.rev)
+        held.roster.apply(
+            RosterRow(*outline[:-1], () if outline[-1] == "[]" else tuple(json.loads(outline[-1])))
+            for outline in outlines
+        )
+    return rev
+
+
+def _hit(labels: tuple[str, ...], rows: dict[int, Row], one: Found) -> Hit:
+    return Hit(
+        memory=to_memory(rows[one.docid], labels),
+        score=one.score,
+        confidence=one.confidence,
+        terms=dict(one.terms),
+        ranks=dict(one.ranks),
+        folded=tuple(rows[docid].id for docid in one.folded if docid in rows),
+    )

@@ -1,0 +1,312 @@
+"""Words of a text, as the full-text index and the queries see them. Pure; standard library only.
+
+Writer and reader both come through here, so that they agree: `fold` brings a text to the
+spelling that is indexed, `columns` cuts it into the columns of the full-text table, `cues`
+notes what can be seen of a text once and for all, `terms` takes a query apart.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from enum import IntFlag
+from typing import NamedTuple
+
+HEAD = 200
+"""Characters of a text that its neighbours in the conversation are found by; 250 to 400 find
+no better and 120 worse, on public dialogue benchmarks."""
+
+SHORT = 400
+"""Longest text, in characters, that counts as a short turn."""
+
+# Scripts written without spaces: Han, Kana, Thai, Lao, Burmese, Khmer.
+_UNSPACED = (
+    "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\U00020000-\U0003ffff\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u1000-\u103f\u1780-\u17d3"
+)
+# Vowel signs and the like, which belong to the word although \w does not know them.
+_MARKS = "\u0300-\u036f\u06d6-\u06ed\u0900-\u0963\u0970-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ecd\u102b-\u103e\u17b4-\u17d3"
+_RUN = re.compile(f"[{_UNSPACED}]+")
+_WORD = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*")
+# Accents, Hebrew points, Arabic vowels and tatweel: dropped, people rarely type them.
+_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]")
+_UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\ud800-\udfff]")
+
+STOP_WORDS = frozenset(
+    """a about after all also am an and any are as at be because been before being but by can could
+    did do does doing for from had has have having he her hers him his how i if in into is it its
+    just me more most my no nor not of on once only or other our out over own same she should so
+    some such than that the their them then there these they this those to too under until up us
+    very was we were what when where which while who whom why will with would you your yours
+    s t don now d ll m o re ve y""".split()
+)
+
+META_WORDS = frozenset(
+    """mention only item items list order ordered walk brought bring aspects aspect throughout
+    across conversation conversations session sessions chat chats discussion discussions discussed
+    discuss talked mentioned told said summary summarize summarise comprehensive provide give
+    overview tell remind different key including show complete detailed can could please earlier
+    previously ever two three four five six seven eight nine ten""".split()
+)
+"""Words that speak about the conversation or the answer wanted, not about what is looked for."""
+
+
+class Cue(IntFlag):
+    """What can be seen of a memory when it is written, one bit each."""
+
+    USER = 1
+    """The role is ``user``."""
+    ASSISTANT = 2
+    """The role is ``assistant``."""
+    FIRST_PERSON = 4
+    """Says I, my, we ..."""
+    DIGIT = 8
+    """Has a digit."""
+    TIME_WORD = 16
+    """Has a word of time: yesterday, May, week, 2023 ..."""
+    STANDING = 32
+    """A person's standing instruction: "always ...", "from now on ..."."""
+    QUESTION = 64
+    """Ends with a question mark."""
+    SHORT = 128
+    """At most `SHORT` characters."""
+
+
+_FIRST_PERSON = re.compile(r"\b(I|I'm|I've|[Mm]y|[Ww]e|[Oo]ur|me)\b")
+_DIGIT = re.compile(r"\d")
+_TIME_WORD = re.compile(
+    r"\b(yesterday|today|tonight|tomorrow|last|next|this|ago|week|weekend|month|year|january"
+    r"|february|march|april|may|june|july|august|september|october|november|december|monday"
+    r"|tuesday|wednesday|thursday|friday|saturday|sunday|\d{4}|easter|christmas|halloween"
+    r"|thanksgiving)\b",
+    re.IGNORECASE,
+)
+_STANDING = re.compile(
+    r"^\W*(please )?(always|never|from now on|going forward|in future)\b"
+    r"|\b(from now on|going forward|when(ever)? I ask"
+    r"|(please|make sure to|remember to|want you to) (always|never)"
+    r"|(always|never) (use|include|give|show|format|provide|mention|add|write|call|answer|reply))\b",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"[?？؟]\W*$")
+_STANDING_WITHIN = 600  # characters; an instruction is said at the start
+
+
+def cues(text: str, role: str | None) -> int:
+    """Note what can be seen of a text, so that no query has to read it again.
+
+    Args:
+        text: The text as given.
+        role: Chat role of who said it; a text without a role is a statement of the user's own.
+
+    Returns:
+        The bits of `Cue` that hold.
+
+    >>> Cue(cues("Always answer in French.", "user"))
+    <Cue.USER|STANDING|SHORT: 161>
+    """
+    seen = Cue.SHORT if len(text) <= SHORT else Cue(0)
+    seen |= {"user": Cue.USER, "assistant": Cue.ASSISTANT}.get(role or "", Cue(0))
+    if _FIRST_PERSON.search(text):
+        seen |= Cue.FIRST_PERSON
+    if _DIGIT.search(text):
+        seen |= Cue.DIGIT
+    if _TIME_WORD.search(text):
+        seen |= Cue.TIME_WORD
+    if role in {None, "user"} and _STANDING.search(text[:_STANDING_WITHIN]):
+        seen |= Cue.STANDING
+    if _QUESTION.search(text[-40:]):
+        seen |= Cue.QUESTION
+    return int(seen)
+
+
+def fold(text: str) -> str:
+    """Bring a text to the spelling that is indexed.
+
+    Compatibility forms, case and accents are evened out; runs of a script without spaces become
+    overlapping pairs of characters, the last character alone closing the run, so that a query of
+    one character finds it as a prefix. What SQLite cannot store becomes a space.
+
+    >>> fold("Straße ÉCLAIR ıstanbul")
+    'strasse eclair istanbul'
+    >>> fold("东京塔").split()
+    ['东京', '京塔', '塔']
+    """
+    plain = _plain(text)
+    return plain if plain.isascii() else _RUN.sub(_pairs_and_last, plain)
+
+
+def words(text: str) -> list[str]:
+    """List the words of a text in order, folded, as the index has them.
+
+    >>> words("Don't panic, foo_bar!")
+    ['don', 't', 'panic', 'foo', 'bar']
+    """
+    return _WORD.findall(fold(text))
+
+
+def terms(text: str) -> list[str]:
+    """List the words of a query in order, folded.
+
+    As `words`, but a run of a script without spaces gives its pairs only: the single character
+    that closes a run in the index would match the end of other runs.
+
+    >>> terms("东京塔 in Japan")
+    ['东京', '京塔', 'in', 'japan']
+    """
+    plain = _plain(text)
+    return _WORD.findall(plain if plain.isascii() else _RUN.sub(_pairs, plain))
+
+
+def is_unspaced(word: str) -> bool:
+    """Tell whether a word belongs to a script written without spaces."""
+    return bool(_RUN.match(word))
+
+
+def content(of: Sequence[str]) -> list[str]:
+    """Keep the words that say what is looked for; if none is left, fewer are dropped.
+
+    >>> content(["what", "did", "i", "say", "about", "rust"]), content(["who", "am", "i"])
+    (['say', 'rust'], ['who', 'am', 'i'])
+    """
+    telling = [word for word in of if word not in STOP_WORDS]
+    return [word for word in telling if word not in META_WORDS] or telling or list(of)
+
+
+class Columns(NamedTuple):
+    """One row of the full-text table.
+
+    Attributes:
+        title: Who said it and the names it goes by.
+        head: The first `HEAD` characters, folded.
+        rest: What follows the head, folded.
+    """
+
+    title: str
+    head: str
+    rest: str
+
+    @property
+    def words(self) -> int:
+        """Words in all columns, >= 0."""
+        return sum(len(_WORD.findall(column)) for column in self)
+
+    @property
+    def head_words(self) -> int:
+        """Words in the head, >= 0."""
+        return len(_WORD.findall(self.head))
+
+
+def columns(
+    text: str,
+    *,
+    actor: str | None = None,
+    role: str | None = None,
+    key: str | None = None,
+    aliases: Sequence[str] = (),
+    tags: Sequence[str] = (),
+) -> Columns:
+    """Cut a memory into the columns of the full-text table.
+
+    Args:
+        text: What is remembered.
+        actor: Who said it; the role stands in when there is none.
+        role: Chat role of who said it.
+        key: The slot it fills; split into words.
+        aliases: Other names it is to be found by.
+        tags: Labels.
+
+    >>> columns("Uses vim.", actor="Ada", key="user/editor")
+    Columns(title='ada user editor', head='uses vim.', rest='')
+    """
+    names = [actor or role or "", key or "", *aliases, *tags]
+    title = " ".join(word for name in names for word in words(name))
+    head, rest = split_head(text)
+    return Columns(title, fold(head), fold(rest))
+
+
+def split_head(text: str) -> tuple[str, str]:
+    """Split a text after about `HEAD` characters, between two words where there is a gap.
+
+    >>> split_head("short")
+    ('short', '')
+    """
+    if len(text) <= HEAD:
+        return text, ""
+    cut = max(text.rfind(gap, HEAD // 2, HEAD + 1) for gap in (" ", "\n"))
+    cut = cut if cut > 0 else HEAD
+    return text[:cut], text[cut:]
+
+
+_QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”|«([^»]{2,200})»|「([^」]{2,200})」|`([^`]{2,200})`')
+_EDGE = ".,;:!?\"'()[]{}<>“”‘’«»`*"
+_ALNUM = re.compile(r"[^\W_]")
+_INNER = re.compile(r"[^\W_][_/.:@#\\+=&-]+[^\W_]")
+_AMOUNT = re.compile(r"[\d.,:/-]+(st|nd|rd|th|s|am|pm|k|m|b|x|h|min|km|kg|cm|mm|gb|mb|kb|px|%)?", re.IGNORECASE)
+_MIX = re.compile(r"[^\W\d_]\d|\d[^\W\d_]")
+_DOTTED = re.compile(r"[^\W_]{2,}(\.[^\W_]{2,})+", re.UNICODE)
+_CODED = re.compile(r"_|://|::|@.+\.|\\|^[~.]?/|/.*/|/.*\.|#\d|-.*\d|\d.*-", re.UNICODE)
+
+
+def quoted(text: str) -> list[str]:
+    """List the phrases a query puts between quotation marks.
+
+    >>> quoted('who said "it works on my machine"?')
+    ['it works on my machine']
+    """
+    found = (next(filter(None, match.groups())) for match in _QUOTED.finditer(text))
+    return [phrase for phrase in (part.strip() for part in found) if _ALNUM.search(phrase)]
+
+
+def identifiers(text: str) -> list[str]:
+    """List the tokens of a query that only make sense letter for letter.
+
+    Ticket numbers, names from code, paths, addresses; not amounts, times or plain dates.
+
+    >>> identifiers("why did ticket4711 break foo_bar at 10am on 2024-05-01, see a.io/x/y?")
+    ['ticket4711', 'foo_bar', 'a.io/x/y']
+    """
+    return [token for token in map(_trim, text.split()) if _is_identifier(token)]
+
+
+def _trim(token: str) -> str:
+    trimmed = token.strip(_EDGE)
+    return trimmed.removesuffix("'s").removesuffix("’s")
+
+
+def _is_identifier(token: str) -> bool:
+    if len(token) < 3 or len(token) > 300 or _AMOUNT.fullmatch(token):  # noqa: PLR2004 - documented bounds
+        return False
+    if _INNER.search(token) and (_CODED.search(token) or _DOTTED.fullmatch(token)):
+        return True
+    return len(token) > 3 and bool(_MIX.search(token)) and token[0] not in "0123456789"  # noqa: PLR2004 - "mp3" is a word
+
+
+def squeeze(text: str) -> str:
+    """Fold a text and even out its white space, keeping punctuation: for exact comparison."""
+    return " ".join(_plain(text).split())
+
+
+def _plain(text: str) -> str:
+    text = _UNSTORABLE.sub(" ", text)
+    if text.isascii():
+        return text.lower()
+    apart = unicodedata.normalize("NFKD", text).casefold().replace("ı", "i")
+    return unicodedata.normalize("NFKC", _ACCENTS.sub("", apart))
+
+
+def _pairs(run: re.Match[str]) -> str:
+    found = run.group()
+    if len(found) == 1:
+        return f" {found} "
+    return f" {' '.join(_bigrams(found))} "
+
+
+def _pairs_and_last(run: re.Match[str]) -> str:
+    found = run.group()
+    return f" {' '.join([*_bigrams(found), found[-1]])} "
+
+
+def _bigrams(run: str) -> Iterator[str]:
+    return (run[i : i + 2] for i in range(len(run) - 1))

@@ -1,0 +1,106 @@
+"""Decide who answers a vector search: Chroma or exact search. Pure.
+
+Both know the same vectors and are held to the same answers; this is about cost and about
+whether Chroma can be trusted to know them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memento.errors import InvalidInput
+from memento.tiers.long import LongState
+
+
+class LongIndex(StrEnum):
+    """Which index is to answer by meaning."""
+
+    AUTO = "auto"
+    """The cheaper one."""
+    CHROMA = "chroma"
+    """Chroma, unless its answer would be short."""
+    EXACT = "exact"
+    """Exact search always."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseConfig:
+    """Where Chroma becomes the better choice.
+
+    Attributes:
+        exact_below: Vectors under which exact search is faster, >= 0. Measured with 384
+            dimensions on one core: exact 0.9 ms at 10,000, Chroma 1.7 ms there and 1.9 ms at
+            100,000.
+        overfetch: Times the wanted number that is asked of Chroma, to be filtered afterwards,
+            >= 1. A filter that leaves less than one in so many is left to exact search.
+        max_backlog: Vectors Chroma may not know yet, >= 0; exact search looks through them in
+            any case (0.1 ms per 1,000).
+    """
+
+    exact_below: int = 15_000
+    overfetch: int = 4
+    max_backlog: int = 2_000
+
+
+def choose_index(
+    setting: LongIndex | str,
+    *,
+    live: int,
+    allowed: int | None,
+    state: LongState,
+    backlog: int,
+    config: ChooseConfig = ChooseConfig(),
+) -> tuple[LongIndex, str]:
+    """Choose the index that answers one vector search.
+
+    Args:
+        setting: What the user wants.
+        live: Vectors in the namespace.
+        allowed: How many of them the filters of the search leave; None without filters.
+        state: State of the long tier.
+        backlog: Vectors that Chroma has not learnt yet.
+        config: Where Chroma becomes the better choice.
+
+    Returns:
+        `CHROMA` or `EXACT`, and the reason in a few words.
+
+    Raises:
+        InvalidInput: If there is no such setting.
+
+    >>> choose_index("auto", live=800, allowed=None, state=LongState.READY, backlog=0)
+    (<LongIndex.EXACT: 'exact'>, 'fewer than 15000 vectors')
+    """
+    wanted = _parse(setting)
+    if wanted is LongIndex.EXACT:
+        return LongIndex.EXACT, "asked for"
+    if short := _why_short(live, allowed, state, backlog, config):
+        return LongIndex.EXACT, short
+    if wanted is LongIndex.CHROMA:
+        return LongIndex.CHROMA, "asked for"
+    if live < config.exact_below:
+        return LongIndex.EXACT, f"fewer than {config.exact_below} vectors"
+    if allowed is not None and allowed < config.exact_below:
+        return LongIndex.EXACT, f"filtered to fewer than {config.exact_below} vectors"
+    return LongIndex.CHROMA, f"{config.exact_below} vectors or more"
+
+
+def _parse(setting: LongIndex | str) -> LongIndex:
+    try:
+        return LongIndex(setting)
+    except ValueError:
+        choices = ", ".join(LongIndex)
+        raise InvalidInput("long_index", f"{setting!r} is not one of {choices}") from None
+
+
+def _why_short(
+    live: int, allowed: int | None, state: LongState, backlog: int, config: ChooseConfig
+) -> str | None:
+    """Say why Chroma's answer would be short of something, or None if it would not."""
+    if state is not LongState.READY:
+        return f"Chroma is {state}"
+    if backlog > config.max_backlog:
+        return f"Chroma is {backlog} vectors behind"
+    if allowed is not None and allowed * config.overfetch < live:
+        return f"the filters leave less than 1 in {config.overfetch}"
+    return None

@@ -1,0 +1,342 @@
+"""Open, question and close one Chroma folder: whatever is peculiar to Chroma is here.
+
+It knows neither the ledger nor who owns the folder. Everything Chroma throws, Rust panics
+included, comes out as `ChromaFault`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import importlib
+import json
+import os
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+Sample = tuple[str, "NDArray[np.float32]"]
+"""An id and the vector it was stored with."""
+
+LOOK_AMONG = 10
+"""Neighbours among which a stored vector has to find itself; its equals may crowd it out."""
+
+SAME = 0.9999
+"""Cosine similarity from which two vectors count as equal."""
+
+MISSES_ALLOWED = 0.05
+"""Share of a collection's samples that may fail to find themselves: the graph is approximate
+(1 of 400 was measured on a sound one), while damage makes most of them miss."""
+
+LOOK_BATCH = 64
+"""Vectors per query of a health check."""
+
+WEATHER = ("disk is full", "No space left", "database is locked", "Too many open files")
+"""Words of errors that come from outside and pass; the folder is not at fault."""
+
+
+class ChromaFault(Exception):
+    """Chroma failed.
+
+    Attributes:
+        damage: Whether the folder has to be held for damaged; False if the cause is outside
+            (a full disk, another program's lock) and may pass.
+    """
+
+    def __init__(self, problem: str, *, damage: bool) -> None:
+        super().__init__(problem)
+        self.damage = damage
+
+
+class ForkedFolder(Exception):
+    """The folder was open when this process was forked; Chroma cannot open it here any more."""
+
+
+def chroma_version() -> str:
+    """Return the version of chromadb that is installed, without importing it."""
+    return version("chromadb")
+
+
+def collection_name(namespace: Sequence[str]) -> str:
+    """Name the collection of a namespace; it shows nothing of the labels.
+
+    >>> collection_name(("acme", "rami"))
+    'm-8ba7c8a7955f85cc9e35dc1b1e57e4a2'
+    """
+    labels = json.dumps(list(namespace), ensure_ascii=False, separators=(",", ":"))
+    return f"m-{hashlib.sha256(labels.encode()).hexdigest()[:32]}"
+
+
+class ChromaFolder:
+    """A Chroma folder, open.
+
+    Args:
+        folder: The folder; made if it is not there.
+
+    Raises:
+        ChromaFault: If Chroma cannot be imported or cannot open it, or if another client of
+            this process has it open.
+        ForkedFolder: If it was open when this process was forked.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = str(folder)
+        if self._path in _forked:
+            raise ForkedFolder(self._path)
+        self._collections: dict[str, Any] = {}
+        # Searched once since it was opened. The write after the first search applies everything
+        # written before it a second time (1-4 s for 1,000 rows), so the first search comes early.
+        self._searched: set[str] = set()
+        with _faults():
+            self._client = _connect(self._path)
+        _open[self._path] = self._client
+
+    def close(self) -> None:
+        """Let go of the folder and stop Chroma's threads."""
+        self._collections.clear()
+        _open.pop(self._path, None)
+        with _faults():
+            self._client.close()
+
+    def names(self) -> list[str]:
+        """List the collections, sorted."""
+        with _faults():
+            return sorted(collection.name for collection in self._client.list_collections())
+
+    def count(self, name: str) -> int:
+        """Count the rows of a collection; 0 if there is none."""
+        with _faults():
+            collection = self._find(name)
+            return 0 if collection is None else int(collection.count())
+
+    def upsert(
+        self,
+        name: str,
+        ids: Sequence[str],
+        vectors: NDArray[np.float32],
+        metadatas: Sequence[Mapping[str, str | int]],
+    ) -> None:
+        """Store rows, replacing those whose id is there already.
+
+        Args:
+            name: The collection; made if it is not there.
+            ids: n ids, none twice.
+            vectors: (n, dim) float32.
+            metadatas: n mappings; empty ones are not stored.
+        """
+        with _faults():
+            collection = self._find(name) or self._make(name)
+            given = [dict(metadata) for metadata in metadatas] if any(metadatas) else None
+            collection.upsert(ids=list(ids), embeddings=vectors, metadatas=given)
+            if name not in self._searched:
+                self._searched.add(name)
+                collection.query(query_embeddings=vectors[:1], n_results=1, include=[])
+
+    def remove(self, name: str, ids: Sequence[str]) -> None:
+        """Remove rows; ids that are not there are fine."""
+        with _faults():
+            if collection := self._find(name):
+                collection.delete(ids=list(ids))
+
+    def search(
+        self, name: str, vectors: NDArray[np.float32], n: int
+    ) -> list[list[tuple[str, float]]]:
+        """Find the nearest rows of each vector.
+
+        Returns:
+            For each vector up to n (id, cosine similarity in [-1, 1]), best first, ties by id.
+        """
+        with _faults():
+            collection = self._find(name)
+            if collection is None:
+                return [[] for _ in vectors]
+            found = collection.query(query_embeddings=vectors, n_results=n, include=["distances"])
+            return [
+                _ordered(ids, distances)
+                for ids, distances in zip(found["ids"], found["distances"], strict=True)
+            ]
+
+    def ailment(
+        self, samples: Mapping[str, Sequence[Sample]], rows: Mapping[str, int]
+    ) -> str | None:
+        """Say what is wrong with the index, or None if stored vectors find themselves.
+
+        Args:
+            samples: Collection name to rows known to be stored there.
+            rows: Collection name to the number of rows it must hold, as far as known.
+        """
+        for name, expected in rows.items():
+            if (count := self.count(name)) != expected:
+                return f"a collection holds {count} rows instead of {expected}"
+        for name, stored in samples.items():
+            lost = self._lost(name, stored)
+            if lost > int(len(stored) * MISSES_ALLOWED):
+                return f"{lost} of {len(stored)} stored vectors do not find themselves"
+        return None
+
+    def inner_ailment(self) -> str | None:
+        """Say what is wrong by the folder's own account, or None.
+
+        The first row of each collection is read back and has to find itself. This loads every
+        index, and takes as long.
+        """
+        for name in self.names():
+            with _faults():
+                first = self._find(name).get(limit=1, include=["embeddings"])  # type: ignore[union-attr]
+                stored = [
+                    (row, np.asarray(vector, np.float32))
+                    for row, vector in zip(first["ids"], first["embeddings"], strict=True)
+                ]
+            if self._lost(name, stored):
+                return "a stored vector, read back, does not find itself"
+        return None
+
+    def _lost(self, name: str, stored: Sequence[Sample]) -> int:
+        lost = 0
+        for start in range(0, len(stored), LOOK_BATCH):
+            part = stored[start : start + LOOK_BATCH]
+            vectors = np.stack([vector for _, vector in part])
+            hits = self.search(name, vectors, LOOK_AMONG)
+            lost += sum(not _among(row, near) for (row, _), near in zip(part, hits, strict=True))
+        return lost
+
+    def _find(self, name: str) -> Any | None:
+        if name in self._collections:
+            return self._collections[name]
+        errors = importlib.import_module("chromadb.errors")
+        try:
+            found = self._client.get_collection(name, embedding_function=None)
+        except errors.NotFoundError:
+            return None
+        self._collections[name] = found
+        return found
+
+    def _make(self, name: str) -> Any:
+        made = self._client.get_or_create_collection(
+            name,
+            embedding_function=None,
+            configuration={"hnsw": {"space": "cosine"}},
+            metadata={"memento_format": 1},
+        )
+        self._collections[name] = made
+        return made
+
+
+def _ordered(ids: Sequence[str], distances: Sequence[float]) -> list[tuple[str, float]]:
+    pairs = [
+        (row, min(1.0, max(-1.0, 1.0 - distance)))
+        for row, distance in zip(ids, distances, strict=True)
+    ]
+    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
+
+
+def _among(row: str, near: Sequence[tuple[str, float]]) -> bool:
+    if any(found == row for found, _ in near):
+        return True
+    # More equals than places: the row stands behind its doubles.
+    return len(near) == LOOK_AMONG and near[-1][1] >= SAME
+
+
+@contextlib.contextmanager
+def _faults() -> Iterator[None]:
+    """Turn whatever Chroma throws into `ChromaFault`."""
+    try:
+        yield
+    except ChromaFault:
+        raise
+    except Exception as error:
+        raise _fault(error) from error
+    except BaseException as error:  # a panic of Chroma's Rust half is no Exception
+        if type(error).__name__ != "PanicException":
+            raise
+        raise _fault(error) from error
+
+
+def _fault(error: BaseException) -> ChromaFault:
+    text = " ".join(str(error).split())[:300] or "no message"
+    return ChromaFault(f"Chroma says {type(error).__name__}: {text}", damage=not will_pass(text))
+
+
+def will_pass(text: str) -> bool:
+    """Tell whether an error message is about something outside the folder that may pass."""
+    return any(words in text for words in WEATHER)
+
+
+def _connect(path: str) -> Any:
+    try:
+        chromadb = importlib.import_module("chromadb")
+    except ImportError as error:
+        raise ChromaFault(f"chromadb cannot be imported: {error}", damage=False) from error
+    refuse_if_shared(Path(path))
+    try:
+        return chromadb.PersistentClient(path, settings=_settings(chromadb))
+    except BaseException:
+        # Chroma files a system before it starts it, and would hand out the stillborn next time.
+        _systems().pop(path, None)
+        raise
+
+
+def refuse_if_shared(folder: Path) -> None:
+    """Make sure that no other client of this process has the folder open.
+
+    Chroma keeps one system per path and process; ours would share it, and go on working on a
+    folder that was set aside.
+
+    Raises:
+        ChromaFault: If one has.
+    """
+    if str(folder) in _systems():
+        raise ChromaFault("another Chroma client of this process has it open", damage=False)
+
+
+def _systems() -> dict[str, Any]:
+    shared = sys.modules.get("chromadb.api.shared_system_client")
+    if shared is None:
+        return {}
+    systems: dict[str, Any] = shared.SharedSystemClient._identifier_to_system  # noqa: SLF001 -- there is no other way to see them
+    return systems
+
+
+def _settings(chromadb: Any) -> Any:
+    """Build settings that no environment variable or ``.env`` file of the host can bend."""
+    return chromadb.config.Settings(
+        _env_file=None,
+        anonymized_telemetry=False,
+        chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
+        chroma_otel_collection_endpoint="",
+        chroma_server_nofile=None,
+        migrations="apply",
+        migrations_hash_algorithm="md5",
+        allow_reset=False,
+    )
+
+
+_open: dict[str, Any] = {}
+_forked: set[str] = set()
+
+
+def _abandon() -> None:
+    """Leave the parent's clients alone in a forked child.
+
+    Their threads exist in the parent only: freeing a client here would wait for them for ever,
+    at the latest when the interpreter exits. So each is made immortal and struck from Chroma's
+    cache. A second client on the same path hangs as well, hence `_forked`.
+    """
+    for path, client in _open.items():
+        bindings = client._server.bindings  # noqa: SLF001 -- what owns the threads
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(bindings))
+        _systems().pop(path, None)
+        _forked.add(path)
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_abandon)

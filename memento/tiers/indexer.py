@@ -1,0 +1,290 @@
+"""The background thread that owes the indexes nothing for long.
+
+It works off the ledger's backlog: embeds in small bites, writes the vectors to the ledger, then
+tells the long tier. Each step can be repeated, so a crash anywhere is a replay. It waits while a
+query is in flight, and keeps house in quiet moments: snapshot, write-ahead log.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Protocol
+
+from memento.errors import EmbedderError, MementoError, StoreClosed, TierUnavailable
+from memento.ledger import vectors
+from memento.ledger.ledger import Ledger
+from memento.ledger.vectors import Owed
+from memento.tiers.config import IndexConfig
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+log = logging.getLogger("memento.tiers.indexer")
+
+
+class Index(Protocol):
+    """What the indexer asks of the long tier."""
+
+    def upsert(  # noqa: D102 - see LongTier
+        self,
+        namespace: tuple[str, ...],
+        ids: Sequence[str],
+        vectors: NDArray[np.float32],
+        metadatas: Sequence[dict[str, str | int]],
+    ) -> None: ...
+
+    def remove(self, namespace: tuple[str, ...], ids: Sequence[str]) -> None: ...  # noqa: D102
+
+
+class Embedding(Protocol):
+    """What the indexer asks of the embedder: vectors, and under which number they are stored."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...  # noqa: D102 - see Embedder
+
+    def model(self) -> int: ...  # noqa: D102 - number in the ledger
+
+
+class Indexer:
+    """Works off the backlog in one daemon thread, started on first need.
+
+    Args:
+        ledger: Where backlog and vectors are.
+        embedding: The embedder, or None to leave all this to a process that has one.
+        open_index: Returns the long tier, open; called from the background thread only.
+        housekeeping: Called in quiet moments.
+        busy: Tells how many queries are in flight.
+        config: Sizes and pauses.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        embedding: Embedding | None,
+        open_index: Callable[[], Index],
+        *,
+        housekeeping: Callable[[], None],
+        busy: Callable[[], int],
+        config: IndexConfig,
+    ) -> None:
+        self._ledger = ledger
+        self._embedding = embedding
+        self._open_index = open_index
+        self._wanted = False
+        self._housekeeping = housekeeping
+        self._busy = busy
+        self._config = config
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._settled = threading.Condition()
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+        self.trouble: dict[str, str] = {}
+        """What does not work at present: ``embedder`` or ``long`` to the reason."""
+        self._pauses: dict[str, tuple[float, float]] = {}
+
+    def start(self) -> None:
+        """Start the thread if it does not run, and tell it there is work."""
+        if self._thread is None or not self._thread.is_alive():
+            with self._lock:
+                if not self._stopping and (self._thread is None or not self._thread.is_alive()):
+                    self._thread = threading.Thread(
+                        target=self._run, name="memento-indexer", daemon=True
+                    )
+                    self._thread.start()
+        self._wake.set()
+
+    def wait(self, timeout: float | None) -> bool:
+        """Wait until nothing is owed that this process can settle.
+
+        Args:
+            timeout: Seconds to wait at most, or None.
+
+        Returns:
+            Whether the backlog was worked off.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            self.start()
+            with self._settled:
+                if not self._owes():
+                    return True
+                left = None if deadline is None else deadline - time.monotonic()
+                if self._stopping or (left is not None and left <= 0):
+                    return False
+                if self.trouble and self._given_up():
+                    return False
+                self._settled.wait(min(0.2, left) if left is not None else 0.2)
+
+    def stop(self, timeout: float) -> None:
+        """End the thread after the bite in hand; the rest stays in the backlog."""
+        self._stopping = True
+        self._wake.set()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout)
+
+    def _owes(self) -> bool:
+        ops = self._ops()
+        return bool(ops) and bool(self._ledger.read(lambda c: vectors.owed(c, ops, 1)))
+
+    def _ops(self) -> tuple[str, ...]:
+        if self._embedding is None:
+            return ()
+        return ("embed", "index", "drop")
+
+    def _given_up(self) -> bool:
+        """Whether what is left cannot be settled while the trouble lasts."""
+        left = self._ledger.read(vectors.backlog_size)
+        blocked = {"embedder": {"embed"}, "long": {"index", "drop"}}
+        stuck = set().union(*(blocked[name] for name in self.trouble))
+        return set(left) <= stuck
+
+    def want_index(self) -> None:
+        """Open the long tier even if nothing is owed to it: a search would use it."""
+        self._wanted = True
+        self.start()
+
+    def retry(self) -> None:
+        """Forget earlier failures and try again at once."""
+        self.trouble.clear()
+        self._pauses.clear()
+        self.start()
+
+    def _run(self) -> None:
+        time.sleep(self._config.start_seconds)
+        seen = -1
+        while not self._stopping:
+            try:
+                version = self._ledger.data_version()
+                news = version != seen or self._wake.is_set() or bool(self.trouble)
+                seen = version
+                self._wake.clear()
+                if news and self._round():
+                    continue
+                self._housekeeping()
+            except StoreClosed:
+                return
+            except MementoError as error:
+                log.warning("indexing pauses: %s", error)
+            self._tell_waiting()
+            self._wake.wait(self._config.poll_seconds)
+
+    def _round(self) -> bool:
+        """Do one bite of everything; tell whether there may be more."""
+        worked = False
+        if self._embedding is None:
+            return False
+        if self._ready("embedder"):
+            worked = self._embed_bite(self._embedding)
+        if self._ready("long") and not self._stopping:
+            worked = self._index_bite(self._embedding) or worked
+        return worked
+
+    def _embed_bite(self, embedding: Embedding) -> bool:
+        lines = self._ledger.read(lambda c: vectors.owed(c, ("embed",), self._config.index_rows))
+        if not lines:
+            return False
+        try:
+            model = embedding.model()
+            for bite in self._bites(lines):
+                self._give_way()
+                if self._stopping:
+                    break
+                made = embedding.embed([spoken(line) for line in bite])
+                stored = [(line, made[i].tobytes()) for i, line in enumerate(bite)]
+                self._ledger.write(lambda c, stored=stored: vectors.store(c, model, stored))  # type: ignore[misc]
+        except EmbedderError as error:
+            self._trouble("embedder", error)
+            return False
+        self._well("embedder")
+        return True
+
+    def _bites(self, lines: Sequence[Owed]) -> list[list[Owed]]:
+        """Cut lines into bites of texts of like length, short ones first."""
+        bites: list[list[Owed]] = []
+        for line in sorted(lines, key=lambda line: len(line.text)):
+            last = bites[-1] if bites else None
+            if (
+                last
+                and len(last) < self._config.bite_texts
+                and (len(last) + 1) * len(line.text) <= self._config.bite_chars
+            ):
+                last.append(line)
+            else:
+                bites.append([line])
+        return bites
+
+    def _index_bite(self, embedding: Embedding) -> bool:
+        lines = self._ledger.read(
+            lambda c: vectors.owed(c, ("index", "drop"), self._config.index_rows)
+        )
+        if not lines and not self._wanted:
+            return False
+        try:
+            self._give_way()
+            index = self._open_index()
+            self._wanted = False
+            for ns, group in groupby(lines, key=lambda line: line.ns):
+                self._tell_index(index, embedding, self._ledger.labels(ns), list(group))
+        except (TierUnavailable, EmbedderError) as error:
+            self._trouble("long", error)
+            return False
+        self._well("long")
+        if lines:
+            self._ledger.write(lambda c: vectors.settle(c, lines))
+        return bool(lines)
+
+    def _tell_index(
+        self, index: Index, embedding: Embedding, labels: tuple[str, ...], lines: list[Owed]
+    ) -> None:
+        import numpy as np  # noqa: PLC0415 - must not load with memento
+
+        model = embedding.model()
+        keep = [line for line in lines if line.op == "index"]
+        held = self._ledger.read(lambda c: vectors.read(c, [line.docid for line in keep], model))
+        keep = [line for line in keep if line.docid in held]
+        if keep:
+            matrix = np.stack([np.frombuffer(held[line.docid], np.float32) for line in keep])
+            index.upsert(labels, [line.id for line in keep], matrix, [{"tier": x.tier} for x in keep])
+        gone = [line.id for line in lines if line.op == "drop"]
+        if gone:
+            index.remove(labels, gone)
+
+    def _trouble(self, where: str, error: Exception) -> None:
+        """Note a failure and pause that stage, longer each time, up to a minute."""
+        if self.trouble.get(where) != str(error):
+            log.warning("%s", error)
+        self.trouble[where] = str(error)
+        _, pause = self._pauses.get(where, (0.0, self._config.retry_seconds / 2))
+        pause = min(60.0, pause * 2)
+        self._pauses[where] = (time.monotonic() + pause, pause)
+
+    def _well(self, where: str) -> None:
+        self.trouble.pop(where, None)
+        self._pauses.pop(where, None)
+
+    def _ready(self, where: str) -> bool:
+        not_before, _ = self._pauses.get(where, (0.0, 0.0))
+        return time.monotonic() >= not_before
+
+    def _give_way(self) -> None:
+        """Let queries in flight go first, but not forever."""
+        deadline = time.monotonic() + 0.1
+        while self._busy() and not self._stopping and time.monotonic() < deadline:
+            time.sleep(0.001)
+
+    def _tell_waiting(self) -> None:
+        with self._settled:
+            self._settled.notify_all()
+
+
+def spoken(line: Owed) -> str:
+    """Compose what is embedded of a memory: who says it, and what."""
+    return f"{line.speaker}: {line.text}" if line.speaker else line.text
+
+

@@ -1,0 +1,519 @@
+"""The long tier: a Chroma folder that finds memories by meaning, and that may be lost.
+
+Everything in it comes from the ledger, so whatever is wrong with it has one cure: set it aside,
+start empty, and tell the caller (``on_reset``) to feed it again. This module decides when.
+
+    COLD ──open──▶ READY ──Chroma fails, or a vector is lost──▶ DAMAGED ──open──▶ READY (empty)
+      ╰──▶ ELSEWHERE (another process owns the folder)   too many resets ──▶ GIVEN_UP
+
+It knows nothing of the ledger. `search` may be called from any thread; `open`, `upsert`,
+`remove`, `healthy` and `reset` belong to the one background thread that feeds it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memento.errors import InvalidInput, TierUnavailable
+from memento.tiers.chroma import (
+    ChromaFault,
+    ChromaFolder,
+    ForkedFolder,
+    Sample,
+    chroma_version,
+    collection_name,
+    refuse_if_shared,
+)
+from memento.tiers.ownership import FolderLock
+from memento.tiers.probe import ProbeCancelled, probe
+from memento.tiers.stamp import (
+    Stamp,
+    Trust,
+    judge,
+    make_private,
+    manifest,
+    read_stamp,
+    set_aside,
+    write_stamp,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+LongSample = tuple[tuple[str, ...], str, "NDArray[np.float32]"]
+"""Namespace, id and vector of a row that the long tier should hold."""
+
+logger = logging.getLogger("memento.tiers")
+
+
+class LongState(StrEnum):
+    """Whether the long tier can be asked."""
+
+    COLD = "cold"
+    """Not open: not asked for yet, opening, or kept from it by something that may pass."""
+    READY = "ready"
+    """It answers, as far as it has been fed."""
+    ELSEWHERE = "elsewhere"
+    """Another owner has the folder; a later `open` may succeed."""
+    DAMAGED = "damaged"
+    """Its index cannot be trusted; the next `open` starts a new one."""
+    GIVEN_UP = "given up"
+    """It was damaged too often in this process; a new process or a deliberate `reset` helps."""
+    CLOSED = "closed"
+    """Closed for good."""
+
+
+@dataclass(frozen=True, slots=True)
+class LongConfig:
+    """How the long tier treats Chroma.
+
+    Attributes:
+        batch: Rows handed to Chroma in one call, >= 1. Larger is cheaper a row and holds up
+            searches longer: 100 rows of 384 take 72 ms of CPU.
+        probe_seconds: Time limit of the child process that looks at a suspect folder, > 0.
+        max_resets: Resets after damage that one process does for one folder, >= 0. Without an
+            end, a disk that garbles files would keep us rebuilding and filling it.
+        settled_after: Calls served after which an unclean end no longer counts towards a
+            rebuild, >= 1: what dies early twice is rebuilt, what is killed daily is probed.
+        drain_seconds: Longest wait for running calls before closing, >= 0.
+    """
+
+    batch: int = 64
+    probe_seconds: float = 20.0
+    max_resets: int = 3
+    settled_after: int = 256
+    drain_seconds: float = 10.0
+
+
+_resets: Counter[Path] = Counter()
+"""Resets after damage, by folder, in this process."""
+
+
+class LongTier:
+    """A disposable semantic index over vectors that are kept elsewhere.
+
+    Making one does no I/O and does not import chromadb.
+
+    Args:
+        folder: The Chroma folder. ``<folder>.lock``, ``<folder>.json`` and at most one
+            ``<folder>.bad-<time>`` stand beside it; its parent must exist.
+        identity: Name of the embedder in use; another one's folder is set aside.
+        dim: Length of its vectors, >= 1.
+        samples: Returns some rows that the folder should hold; called while opening.
+        on_reset: Called with the reason whenever the folder starts empty, before it takes
+            rows: the caller has to queue everything again. Must bear repetition.
+        config: How to treat Chroma.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        identity: str,
+        dim: int,
+        samples: Callable[[], Sequence[LongSample]],
+        on_reset: Callable[[str], None],
+        config: LongConfig = LongConfig(),
+    ) -> None:
+        self._folder = Path(folder).absolute()
+        self._stamp_path = self._folder.with_name(f"{self._folder.name}.json")
+        self._lock = FolderLock(self._folder.with_name(f"{self._folder.name}.lock"))
+        self._identity = identity
+        self._dim = dim
+        self._samples = samples
+        self._on_reset = on_reset
+        self._config = config
+        self._pid = os.getpid()
+        self._gate = threading.Lock()  # one open, reset or close at a time
+        self._idle = threading.Condition()  # guards all below
+        self._state = LongState.COLD
+        self._reason = "Chroma is not loaded yet"
+        self._chroma: ChromaFolder | None = None
+        self._running = 0
+        self._served = 0
+        self._cancel = threading.Event()
+
+    @property
+    def state(self) -> LongState:
+        """Whether it can be asked."""
+        return LongState.ELSEWHERE if os.getpid() != self._pid else self._state
+
+    @property
+    def reason(self) -> str:
+        """Why it is in this state, as a sentence for people."""
+        if os.getpid() != self._pid:
+            return f"Chroma was opened by process {self._pid} before it was forked into this one"
+        return self._reason
+
+    def open(self) -> None:
+        """Become the owner of the folder and make it answer; does nothing if it does.
+
+        A folder that cannot be trusted is set aside and an empty one started. May take seconds
+        (it imports chromadb, and may look at the folder from a child process first).
+
+        Raises:
+            TierUnavailable: If another process owns the folder, this tier is closed or has
+                given up, or something passing (a full disk, a lock) is in the way.
+        """
+        with self._opening():
+            if self._state is LongState.READY:
+                return
+            if self._state is LongState.GIVEN_UP:
+                raise self._unavailable()
+            if self._state is LongState.DAMAGED:
+                self._rebuild(self._reason)
+            else:
+                self._enter()
+
+    def reset(self, why: str) -> None:
+        """Set the folder aside and start empty, deliberately; as slow as `open`.
+
+        Args:
+            why: The reason, handed on to ``on_reset``.
+
+        Raises:
+            TierUnavailable: As for `open`, but a tier that has given up tries again.
+        """
+        with self._opening():
+            self._start_anew(why)
+
+    def close(self) -> None:
+        """Close in order, so that the folder is trusted next time, and let others own it.
+
+        Waits for calls that are running; stops an `open` that is looking at the folder.
+        """
+        if os.getpid() != self._pid:
+            return
+        self._cancel.set()
+        with self._gate:
+            if self._state is LongState.CLOSED:
+                return
+            sound = self._state is LongState.READY
+            self._set(LongState.CLOSED, "this memory is closed")
+            try:
+                self._leave(sound=sound)
+            finally:
+                self._lock.release()
+
+    def upsert(
+        self,
+        namespace: tuple[str, ...],
+        ids: Sequence[str],
+        vectors: NDArray[np.float32],
+        metadatas: Sequence[Mapping[str, str | int]],
+    ) -> None:
+        """Store rows, replacing those whose id is there already. Repeating it is harmless.
+
+        Args:
+            namespace: Whose rows they are.
+            ids: n ids, none twice.
+            vectors: (n, dim) float32, finite.
+            metadatas: n mappings of what people opening Chroma may want to see; may be empty.
+
+        Raises:
+            InvalidInput: If the arguments do not fit together.
+            TierUnavailable: If it is not ready or Chroma fails; some rows may be stored.
+        """
+        rows = self._checked("vectors", vectors, (len(ids), self._dim))
+        if len(metadatas) != len(ids):
+            raise InvalidInput("metadatas", f"{len(metadatas)} given for {len(ids)} ids")
+        if len(set(ids)) != len(ids):
+            raise InvalidInput("ids", "an id is given twice")
+        name = collection_name(namespace)
+        for part in self._parts(len(ids)):
+            with self._asking() as chroma:
+                chroma.upsert(name, ids[part], rows[part], metadatas[part])
+
+    def remove(self, namespace: tuple[str, ...], ids: Sequence[str]) -> None:
+        """Take rows out of the index; ids that are not there are fine.
+
+        The vectors' bytes may stay in Chroma's files until the next `reset`.
+
+        Raises:
+            TierUnavailable: If it is not ready or Chroma fails; some rows may be gone.
+        """
+        name = collection_name(namespace)
+        for part in self._parts(len(ids)):
+            with self._asking() as chroma:
+                chroma.remove(name, ids[part])
+
+    def search(
+        self, namespace: tuple[str, ...], vector: NDArray[np.float32], n: int
+    ) -> list[tuple[str, float]]:
+        """Find the rows of a namespace nearest to a vector.
+
+        Args:
+            namespace: Whose rows to look among.
+            vector: (dim,) float32, finite.
+            n: Most rows to return, >= 1.
+
+        Returns:
+            (id, cosine similarity in [-1, 1]), best first; equal ones by id.
+
+        Raises:
+            InvalidInput: If the vector or `n` is not as said.
+            TierUnavailable: If it is not ready or Chroma fails.
+        """
+        row = self._checked("vector", vector, (self._dim,))
+        if n < 1:
+            raise InvalidInput("n", f"{n} is not at least 1")
+        with self._asking() as chroma:
+            return chroma.search(collection_name(namespace), row[np.newaxis], n)[0]
+
+    def count(self, namespace: tuple[str, ...]) -> int:
+        """Count the rows of a namespace.
+
+        Raises:
+            TierUnavailable: If it is not ready or Chroma fails.
+        """
+        with self._asking() as chroma:
+            return chroma.count(collection_name(namespace))
+
+    def healthy(self, sample: Sequence[LongSample]) -> bool:
+        """Check that stored vectors find themselves; if not, the tier is damaged from now on.
+
+        Args:
+            sample: Rows that were fed to it and not removed.
+
+        Returns:
+            Whether they do. After False the state is `DAMAGED`, and `open` mends it.
+
+        Raises:
+            TierUnavailable: If it is not ready, or something passing is in the way.
+        """
+        try:
+            with self._asking() as chroma:
+                if problem := chroma.ailment(_by_collection(sample), {}):
+                    raise ChromaFault(problem, damage=True)
+        except TierUnavailable:
+            if self.state is LongState.DAMAGED:
+                return False
+            raise
+        return True
+
+    # Opening. Everything down to `_set` runs under the gate.
+
+    @contextlib.contextmanager
+    def _opening(self) -> Iterator[None]:
+        """Own the folder while the block runs, and ever after unless it fails."""
+        if os.getpid() != self._pid:
+            raise self._unavailable()
+        with self._gate:
+            if self._state is LongState.CLOSED:
+                raise self._unavailable()
+            self._claim()
+            try:
+                if self._chroma is None:
+                    refuse_if_shared(self._folder)
+                yield
+            except ForkedFolder:
+                self._set(LongState.ELSEWHERE, "it was open when this process was forked")
+                raise self._unavailable() from None
+            except ProbeCancelled:
+                raise TierUnavailable("long", "closed while opening") from None
+            except (ChromaFault, OSError) as error:
+                self._set(LongState.COLD, f"it could not be opened: {error}")
+                raise self._unavailable() from error
+            finally:
+                if self._chroma is None:
+                    self._lock.release()
+
+    def _claim(self) -> None:
+        try:
+            owned = self._lock.acquire()
+        except OSError as error:
+            self._set(LongState.COLD, f"its lock file cannot be used: {error}")
+            raise self._unavailable() from error
+        if not owned:
+            self._set(LongState.ELSEWHERE, f"{self._lock.holder()} owns the Chroma folder")
+            raise self._unavailable()
+
+    def _enter(self) -> None:
+        """Open the folder as it is found, if it can be trusted; else start anew."""
+        expected = self._fresh_stamp()
+        stamp = read_stamp(self._stamp_path)
+        trust, why = judge(stamp, manifest(self._folder), expected)
+        if trust in {Trust.NEW, Trust.FOREIGN}:
+            self._start_anew(why)
+            return
+        if trust is Trust.FATAL:
+            self._rebuild(why)
+            return
+        known = stamp if isinstance(stamp, Stamp) else expected
+        samples = _by_collection(self._samples())
+        if trust is Trust.SUSPECT and (problem := self._probe(samples, known.rows)):
+            self._rebuild(f"{why}; {problem}")
+            return
+        self._load(replace(expected, unclean=known.unclean + 1), samples, known.rows)
+
+    def _probe(
+        self, samples: Mapping[str, Sequence[Sample]], rows: Mapping[str, int]
+    ) -> str | None:
+        return probe(
+            self._folder,
+            samples,
+            rows,
+            seconds=self._config.probe_seconds,
+            lock=self._lock.fileno(),
+            cancel=self._cancel,
+        )
+
+    def _load(
+        self, stamp: Stamp, samples: Mapping[str, Sequence[Sample]], rows: Mapping[str, int]
+    ) -> None:
+        try:
+            self._attach(stamp)
+            problem = self._attached().ailment(samples, rows)
+        except ChromaFault as fault:
+            if not fault.damage:
+                self._leave(sound=False)
+                raise
+            problem = str(fault)
+        if problem:
+            self._rebuild(problem)
+        else:
+            self._set(LongState.READY, "ready")
+
+    def _rebuild(self, why: str) -> None:
+        """Start anew after damage, unless that has been done too often."""
+        done = _resets[self._folder]
+        if done >= self._config.max_resets:
+            self._leave(sound=False)
+            self._set(LongState.GIVEN_UP, f"rebuilt {done} times in this process, and again {why}")
+            raise self._unavailable()
+        _resets[self._folder] += 1
+        self._start_anew(why)
+
+    def _start_anew(self, why: str) -> None:
+        """Set aside what is there and begin empty.
+
+        ``on_reset`` comes before the new folder: a crash in between finds no folder and calls
+        it again. And before READY: no search sees an empty index that nobody knows is behind.
+        """
+        logger.info("starting the Chroma folder %s anew: %s", self._folder, why)
+        self._set(LongState.COLD, f"being rebuilt: {why}")
+        self._leave(sound=False)
+        set_aside(self._folder)
+        self._on_reset(why)
+        self._folder.mkdir(mode=0o700)
+        self._attach(replace(self._fresh_stamp(), unclean=1))
+        self._set(LongState.READY, f"started anew: {why}")
+
+    def _attach(self, stamp: Stamp) -> None:
+        write_stamp(self._stamp_path, stamp)
+        self._chroma = ChromaFolder(self._folder)
+        self._served = 0
+        make_private(self._folder)
+
+    def _attached(self) -> ChromaFolder:
+        if self._chroma is None:
+            raise self._unavailable()
+        return self._chroma
+
+    def _leave(self, *, sound: bool) -> None:
+        """Close the folder, if it is open; if `sound`, stamp it as trustworthy."""
+        drained = self._drain()
+        chroma, self._chroma = self._chroma, None
+        if chroma is None:
+            return
+        try:
+            rows = {name: chroma.count(name) for name in chroma.names()} if sound else {}
+            chroma.close()
+        except ChromaFault as fault:
+            logger.warning("Chroma did not close in order: %s", fault)
+            return
+        make_private(self._folder)
+        if sound and drained:
+            files = manifest(self._folder)
+            with contextlib.suppress(OSError):  # then it is probed next time
+                write_stamp(
+                    self._stamp_path,
+                    replace(self._fresh_stamp(), clean=True, files=files, rows=rows),
+                )
+
+    def _drain(self) -> bool:
+        with self._idle:
+            return self._idle.wait_for(lambda: not self._running, self._config.drain_seconds)
+
+    def _fresh_stamp(self) -> Stamp:
+        return Stamp(identity=self._identity, dim=self._dim, chroma=chroma_version())
+
+    def _set(self, state: LongState, reason: str) -> None:
+        with self._idle:
+            self._state, self._reason = state, reason
+
+    # Asking, from any thread.
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[ChromaFolder]:
+        """Lend the open folder to one call, and note what goes wrong."""
+        chroma = self._lend()
+        try:
+            yield chroma
+        except ChromaFault as fault:
+            if fault.damage:
+                self._note_damage(chroma, str(fault))
+            raise TierUnavailable("long", str(fault)) from fault
+        finally:
+            self._take_back()
+
+    def _lend(self) -> ChromaFolder:
+        if os.getpid() != self._pid:  # before the lock: a fork may have copied it locked
+            raise self._unavailable()
+        with self._idle:
+            if self._state is not LongState.READY or self._chroma is None:
+                raise TierUnavailable("long", self._reason)
+            self._running += 1
+            return self._chroma
+
+    def _take_back(self) -> None:
+        with self._idle:
+            self._running -= 1
+            self._served += 1
+            settled = self._served == self._config.settled_after
+            self._idle.notify_all()
+            if settled and self._state is LongState.READY:
+                with contextlib.suppress(OSError):  # a lost note costs one rebuild
+                    write_stamp(self._stamp_path, self._fresh_stamp(), durable=False)
+
+    def _note_damage(self, chroma: ChromaFolder, problem: str) -> None:
+        with self._idle:
+            if self._chroma is chroma and self._state is LongState.READY:
+                logger.warning("the Chroma folder %s is damaged: %s", self._folder, problem)
+                self._state, self._reason = LongState.DAMAGED, problem
+
+    def _unavailable(self) -> TierUnavailable:
+        return TierUnavailable("long", self.reason)
+
+    def _parts(self, n: int) -> Iterator[slice]:
+        for start in range(0, n, self._config.batch):
+            yield slice(start, start + self._config.batch)
+
+    def _checked(
+        self, field: str, given: NDArray[np.float32], shape: tuple[int, ...]
+    ) -> NDArray[np.float32]:
+        array = np.ascontiguousarray(given, np.float32)
+        if array.shape != shape:
+            raise InvalidInput(field, f"shape {array.shape}, expected {shape}")
+        if not np.isfinite(array).all():
+            raise InvalidInput(field, "holds NaN or infinity")
+        return array
+
+
+def _by_collection(samples: Sequence[LongSample]) -> dict[str, list[Sample]]:
+    grouped: dict[str, list[Sample]] = defaultdict(list)
+    for namespace, row, vector in samples:
+        grouped[collection_name(namespace)].append((row, np.asarray(vector, np.float32)))
+    return dict(grouped)

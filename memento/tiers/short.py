@@ -1,0 +1,244 @@
+"""Short tier: the newest turns of each session in a ring buffer in RAM, snapshotted to JSON.
+
+The ledger holds the same rows; a ring is a cache of its newest ones and follows it by revision,
+so that turns added by another thread or process appear in order. The snapshot lets a restarted
+process show its rings without asking the ledger, and people read them with any tool.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from memento.ledger import memories
+from memento.ledger.ledger import Ledger
+from memento.ledger.rows import Row
+from memento.ledger.sqlite import Connection
+from memento.tiers.config import ShortConfig
+from memento.types import Status, Tier
+
+FILE_NAME = "short.json"
+FORMAT = 1
+CATCH_UP = 256
+"""Most changed rows a ring follows one by one; past this it is read anew."""
+
+log = logging.getLogger("memento.tiers.short")
+
+
+Key = tuple[int, str | None]
+
+
+class ShortTier:
+    """Rings over the newest rows of the ledger, one a session. Safe from any thread.
+
+    Args:
+        ledger: Where the rows are.
+        config: Sizes.
+    """
+
+    def __init__(self, ledger: Ledger, config: ShortConfig) -> None:
+        self._ledger = ledger
+        self._config = config
+        self._path = ledger.root / FILE_NAME
+        self._lock = threading.Lock()
+        self._rings: OrderedDict[Key, deque[Row]] = OrderedDict()
+        self._seen: dict[int, int] = {}
+        self._saved_rev = -1
+        self._touched = False
+
+    def recent(self, ns: int, session: str | None, n: int | None, now: int) -> list[Row]:
+        """Return the newest live rows of a session's ring, oldest first.
+
+        Args:
+            ns: Namespace number.
+            session: The session, None for memories without one.
+            n: Most rows to return, or None for all.
+            now: The present moment, microseconds; expired rows are left out.
+        """
+        with self._lock:
+            ring = self._ledger.read(lambda connection: self._follow(connection, (ns, session)))
+            live = [row for row in ring if row.expires_at is None or row.expires_at > now]
+        return live if n is None else live[-n:]
+
+    def touch(self, ns: int, sessions: Iterable[str | None]) -> None:
+        """Note that sessions got new turns, so that the next snapshot shows them."""
+        with self._lock:
+            for session in sessions:
+                self._rings.setdefault((ns, session), deque(maxlen=0))
+                self._rings.move_to_end((ns, session))
+            self._touched = True
+
+    @property
+    def stale(self) -> bool:
+        """Whether something changed since the last snapshot."""
+        return self._touched
+
+    def load(self) -> None:
+        """Fill the rings from the snapshot if it is whole and tells of the ledger's latest state.
+
+        A damaged snapshot is moved aside; the rings then come from the ledger.
+        """
+        try:
+            rev, rings = _parse(self._path.read_bytes())
+        except FileNotFoundError:
+            return
+        except (ValueError, KeyError, TypeError) as error:
+            self._set_aside(error)
+            return
+        if rev != self._ledger.read(memories.latest_rev):
+            return
+        with self._lock:
+            self._saved_rev = rev
+            for key, rows in rings.items():
+                self._rings[key] = deque(rows, maxlen=self._config.capacity)
+                self._seen[key[0]] = rev
+
+    def snapshot(self) -> None:
+        """Write the rings to JSON by atomic replace, unless nothing changed."""
+        if self._ledger.read_only:
+            return
+        with self._lock:
+            self._touched = False
+            rev, rings = self._ledger.read(self._collect)
+            if rev == self._saved_rev:
+                return
+            write_atomically(self._path, _encode(rev, rings))
+            self._saved_rev = rev
+
+    def forget_all(self) -> None:
+        """Empty the rings; they fill again from the ledger."""
+        with self._lock:
+            self._rings.clear()
+            self._seen.clear()
+
+    def _collect(self, connection: Connection) -> tuple[int, dict[Key, list[Row]]]:
+        rev = memories.latest_rev(connection)
+        keys = list(self._rings)
+        return rev, {key: list(self._follow(connection, key)) for key in keys}
+
+    def _follow(self, connection: Connection, key: Key) -> deque[Row]:
+        """Bring one ring up to date with the ledger. Caller holds the lock."""
+        ns = key[0]
+        latest = memories.latest_rev(connection)
+        seen = self._seen.get(ns)
+        if seen is not None and seen < latest:
+            self._apply(ns, seen, connection)
+        self._seen[ns] = latest
+        ring = self._rings.get(key)
+        if ring is None or ring.maxlen == 0:
+            ring = self._rings[key] = self._read_ring(connection, key)
+        self._rings.move_to_end(key)
+        while len(self._rings) > self._config.sessions:
+            self._rings.popitem(last=False)
+        return ring
+
+    def _apply(self, ns: int, seen: int, connection: Connection) -> None:
+        changed = memories.changes_since(connection, ns, seen, limit=CATCH_UP + 1)
+        if len(changed) > CATCH_UP:
+            for key in [key for key in self._rings if key[0] == ns]:
+                self._rings[key] = deque(maxlen=0)
+            return
+        for row in changed:
+            ring = self._rings.get((ns, row.session))
+            if ring is not None and ring.maxlen:
+                _place(ring, row)
+
+    def _read_ring(self, connection: Connection, key: Key) -> deque[Row]:
+        rows = memories.newest_short(connection, key[0], key[1], self._config.capacity)
+        return deque(reversed(rows), maxlen=self._config.capacity)
+
+    def _set_aside(self, error: Exception) -> None:
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+        aside = self._path.with_name(f"{FILE_NAME}.bad-{stamp}")
+        log.warning("snapshot %s is damaged (%s); moved to %s", self._path, error, aside.name)
+        if not self._ledger.read_only:
+            self._path.rename(aside)
+
+
+def _place(ring: deque[Row], row: Row) -> None:
+    """Put a changed row where it belongs in a ring, or take it out."""
+    kept = [other for other in ring if other.docid != row.docid]
+    if row.tier == Tier.SHORT and row.status == Status.ACTIVE:
+        kept.append(row)
+        kept.sort(key=lambda other: other.docid)
+    ring.clear()
+    ring.extend(kept)
+
+
+def _encode(rev: int, rings: dict[Key, list[Row]]) -> bytes:
+    body = {
+        "rev": rev,
+        "rings": [
+            {"ns": ns, "session": session, "memories": [_plain(row) for row in rows]}
+            for (ns, session), rows in rings.items()
+        ],
+    }
+    content = json.dumps(body, ensure_ascii=False, sort_keys=True)
+    digest = sha256(content.encode()).hexdigest()
+    return f'{{"format": {FORMAT}, "sha256": "{digest}", "content": {content}}}\n'.encode()
+
+
+def _parse(data: bytes) -> tuple[int, dict[Key, list[Row]]]:
+    """Read a snapshot.
+
+    Raises:
+        ValueError: If it is not one, or was changed.
+    """
+    outer = json.loads(data)
+    if outer["format"] != FORMAT:
+        raise ValueError(f"format {outer['format']!r}")
+    content = outer["content"]
+    spelt = json.dumps(content, ensure_ascii=False, sort_keys=True)
+    if sha256(spelt.encode()).hexdigest() != outer["sha256"]:
+        raise ValueError("digest does not match")
+    rings = {
+        (int(ring["ns"]), ring["session"]): [_row(item) for item in ring["memories"]]
+        for ring in content["rings"]
+    }
+    return int(content["rev"]), rings
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    plain = asdict(row)
+    plain["content_hash"] = row.content_hash.hex()
+    plain["checksum"] = row.checksum.hex()
+    return plain
+
+
+def _row(plain: dict[str, Any]) -> Row:
+    content_hash = bytes.fromhex(plain.pop("content_hash"))
+    checksum = bytes.fromhex(plain.pop("checksum"))
+    return Row(**plain, content_hash=content_hash, checksum=checksum)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace a file so that a crash leaves the old content or the new, never a mixture.
+
+    Source: the sequence measured free of loss in simulated power cuts: temporary file, fsync,
+    rename, fsync of the folder.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,64 @@
+"""Figures, tables and counts of the benchmark scripts."""
+
+import common
+import fsyncs
+import pytest
+import speed
+from common import Figure
+
+
+@pytest.mark.parametrize(
+    ("value", "higher", "verdict"),
+    [(1, False, "aim"), (3, False, "floor"), (3.1, False, "MISSED"), (1, True, "MISSED"),
+     (2, True, "floor"), (3, True, "aim"), (None, True, "-")],
+)  # fmt: skip
+def test_a_figure_is_held_against_its_marks(value, higher, verdict):
+    """Less is better unless said otherwise, and the mark itself reaches."""
+    floor, aim = (2, 3) if higher else (3, 2)
+    assert Figure("x", value, floor, aim, higher=higher).verdict == verdict
+
+
+def test_a_figure_without_floor_has_no_verdict():
+    """Nothing to reach, nothing to say."""
+    assert Figure("x", 5).verdict == "-"
+
+
+def test_the_table_lines_up():
+    """Columns are as wide as their widest cell."""
+    assert common.table(["a", "bb"], [["ccc", "d"]]) == "a    bb\n---  --\nccc  d"
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0, 1), (0.5, 3), (0.95, 5), (1, 5)])
+def test_percentiles(share, expected):
+    """The value that so many do not exceed, and never past the end."""
+    assert common.percentile([5, 1, 4, 2, 3], share) == expected
+
+
+def test_fsyncs_are_counted_between_marks():
+    """Only what lies between the marks counts, and the marking thread is the caller."""
+    log = """\
+7 fsync(3) = 0
+7 access("/memento-mark-add", F_OK) = -1 ENOENT
+7 fdatasync(3 <unfinished ...>
+8 fsync(4) = 0
+7 <... fdatasync resumed>) = 0
+7 access("/elsewhere", F_OK) = 0
+7 access("/memento-mark-end", F_OK) = -1 ENOENT
+7 fsync(3) = 0
+7 faccessat2(AT_FDCWD, "/memento-mark-add_many", F_OK, 0) = -1 ENOENT
+7 fdatasync(3) = 0
+7 access("/memento-mark-end", F_OK) = -1 ENOENT
+"""
+    counts = fsyncs.counted(log.splitlines())
+    assert counts["add"] == {"caller": 1 / fsyncs.ADDS, "process": 2 / fsyncs.ADDS}
+    assert counts["add_many"] == {"caller": 1, "process": 1}
+
+
+def test_rounds_take_turns():
+    """Who is measured first changes every round, and the ratio is ours to theirs."""
+    order = []
+    ratio = speed.in_turns(
+        2, lambda: order.append("ours") or 3.0, lambda: order.append("theirs") or 2.0
+    )
+    assert ratio == 1.5
+    assert order == ["theirs", "ours", "ours", "theirs"]

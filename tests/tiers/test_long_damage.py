@@ -1,0 +1,337 @@
+"""A damaged Chroma folder: the host lives, the tier comes back, and everything is found again."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import threading
+from dataclasses import replace
+
+import pytest
+from long_support import NS, Feeder, refusal
+
+from memento.errors import TierUnavailable
+from memento.tiers.long import LongConfig, LongState
+from memento.tiers.stamp import (
+    FORMAT,
+    Stamp,
+    StampUnreadable,
+    Trust,
+    judge,
+    manifest,
+    read_stamp,
+    set_aside,
+    write_stamp,
+)
+
+N = 1500
+"""Above Chroma's sync threshold of 1,000, so that there is an index on disk to damage."""
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """A folder of N rows, closed in order."""
+    feeder = Feeder(tmp_path_factory.mktemp("sound") / "chroma", N)
+    tier = feeder.tier()
+    tier.open()
+    feeder.feed(tier)
+    tier.close()
+    return feeder
+
+
+@pytest.fixture
+def copy(sound, tmp_path):
+    """A copy of it, with its stamp, that may be damaged."""
+    shutil.copytree(sound.folder.parent, tmp_path, dirs_exist_ok=True)
+    return Feeder(tmp_path / "chroma", N)
+
+
+def find(folder, name):
+    (found,) = [path for path in folder.rglob(name) if path.is_file()]
+    return found
+
+
+def garble(name, share=0.5, n=64):
+    def act(folder):
+        path = find(folder, name)
+        data = bytearray(path.read_bytes())
+        start, noise = int(len(data) * share), random.Random(1)
+        for i in range(min(n, len(data) - start)):
+            data[start + i] = noise.randrange(256)
+        path.write_bytes(data)
+
+    return act
+
+
+def truncate(name, share=0.0):
+    def act(folder):
+        path = find(folder, name)
+        os.truncate(path, int(path.stat().st_size * share))
+
+    return act
+
+
+def delete(name):
+    return lambda folder: find(folder, name).unlink()
+
+
+def drop_segment(folder):
+    shutil.rmtree(find(folder, "header.bin").parent)
+
+
+def swap_for_a_file(folder):
+    shutil.rmtree(folder)
+    folder.write_text("not a folder")
+
+
+MUST, MAY, NOT = "must be rebuilt", "may be rebuilt", "is harmless"
+
+CASES = {
+    "nothing": (lambda _: None, NOT),
+    "touched only": (lambda folder: os.utime(find(folder, "data_level0.bin")), NOT),
+    "data deleted": (delete("data_level0.bin"), MUST),
+    "data garbled": (garble("data_level0.bin"), MUST),
+    "data emptied": (truncate("data_level0.bin"), MUST),
+    "header deleted": (delete("header.bin"), MUST),
+    "header garbled": (garble("header.bin"), MUST),
+    "header emptied": (truncate("header.bin"), MUST),
+    "links deleted": (delete("link_lists.bin"), MUST),
+    "links garbled": (garble("link_lists.bin"), MAY),
+    "links emptied": (truncate("link_lists.bin"), MAY),
+    "length deleted": (delete("length.bin"), MUST),
+    "length garbled": (garble("length.bin"), MAY),
+    "length emptied": (truncate("length.bin"), MAY),
+    "pickle deleted": (delete("index_metadata.pickle"), MUST),
+    "pickle garbled": (garble("index_metadata.pickle"), MUST),
+    "pickle torn": (truncate("index_metadata.pickle", 0.5), MUST),
+    "segment folder removed": (drop_segment, MUST),
+    "database garbled in the middle": (garble("chroma.sqlite3", n=256), MAY),
+    "database garbled at the head": (garble("chroma.sqlite3", 0.0), MUST),
+    "database torn": (truncate("chroma.sqlite3", 0.5), MUST),
+    "database emptied": (truncate("chroma.sqlite3"), MUST),
+    "database deleted": (delete("chroma.sqlite3"), MUST),
+    "folder removed": (shutil.rmtree, MUST),
+    "folder is a file": (swap_for_a_file, MUST),
+    "stamp deleted": (lambda folder: folder.with_name("chroma.json").unlink(), MUST),
+    "stamp garbled": (lambda folder: folder.with_name("chroma.json").write_text('{"a'), MUST),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_damage_is_survived(copy, case):
+    """Whatever happened to the files, open() ends READY, and once fed all is found."""
+    damage, expected = CASES[case]
+    damage(copy.folder)
+    tier = copy.tier()
+    tier.open()
+    assert tier.state is LongState.READY
+    assert len(copy.resets) in {MUST: (1,), MAY: (0, 1), NOT: (0,)}[expected], copy.resets
+    if copy.resets:
+        assert tier.count(NS) == 0
+        copy.feed(tier)
+    assert copy.lost(tier) == []
+    assert tier.count(NS) == N
+    tier.close()
+    assert len(list(copy.folder.parent.glob("chroma.bad-*"))) <= 1
+
+
+@pytest.mark.parametrize("wrong", [{"identity": "other-8"}, {"dim": 9}, {"format": FORMAT + 1}])
+def test_vectors_of_another_embedder_are_set_aside(copy, wrong):
+    """Another identity, dimension or layout is never searched: rebuilt, and not as damage."""
+    path = copy.folder.with_name("chroma.json")
+    write_stamp(path, replace(read_stamp(path), **wrong))
+    tier = copy.tier(config=LongConfig(max_resets=0))
+    tier.open()
+    assert len(copy.resets) == 1
+    assert tier.count(NS) == 0
+    tier.close()
+
+
+def _mark_unclean(feeder, times):
+    path = feeder.folder.with_name("chroma.json")
+    write_stamp(path, replace(read_stamp(path), clean=False, unclean=times, files={}, rows={}))
+
+
+def test_an_unclean_end_is_probed_and_forgiven(copy):
+    """A folder that was not closed in order, but is sound, is used as it is."""
+    _mark_unclean(copy, 1)
+    tier = copy.tier()
+    tier.open()
+    assert copy.resets == []
+    assert read_stamp(copy.folder.with_name("chroma.json")).unclean == 2
+    tier.close()
+
+
+def test_two_unclean_ends_in_a_row_are_rebuilt_unseen(copy, monkeypatch):
+    """What may have killed its owners twice is not opened a third time, not even by a probe."""
+    monkeypatch.setattr("memento.tiers.long.probe", lambda *_, **__: pytest.fail("it was probed"))
+    _mark_unclean(copy, 2)
+    tier = copy.tier()
+    tier.open()
+    assert copy.resets == ["not closed in order (2 times in a row)"]
+    tier.close()
+
+
+def test_long_service_clears_the_count_of_unclean_ends(copy):
+    """After settled_after calls a killed process is bad luck, not a sign of damage."""
+    tier = copy.tier(config=LongConfig(settled_after=3))
+    tier.open()
+    path = copy.folder.with_name("chroma.json")
+    before = read_stamp(path).unclean
+    for _ in range(3):
+        tier.count(NS)
+    after = read_stamp(path)
+    assert (before, after.unclean, after.clean) == (1, 0, False)
+    tier.close()
+
+
+def test_a_probe_that_takes_too_long_means_rebuild(copy):
+    """A folder that hangs its reader is set aside after the deadline."""
+    _mark_unclean(copy, 1)
+    tier = copy.tier(config=LongConfig(probe_seconds=0.001))
+    tier.open()
+    assert copy.resets[0].endswith("its probe took longer than 0.001 s")
+    tier.close()
+
+
+def test_close_stops_an_open_that_is_probing(copy):
+    """close() does not wait for the probe; the folder is left as it was, for the next time."""
+    _mark_unclean(copy, 1)
+    probing = threading.Event()
+    tier = copy.tier()
+    tier._samples = lambda: (probing.set(), copy.samples())[1]
+    said = []
+    opener = threading.Thread(target=lambda: said.append(refusal(tier.open)))
+    opener.start()
+    probing.wait()
+    tier.close()
+    opener.join()
+    assert said == ["long tier unavailable: closed while opening"]
+    assert copy.resets == []
+    assert tier.state is LongState.CLOSED
+
+
+def test_the_number_of_resets_after_damage_is_limited(copy):
+    """With no reset left, a damaged folder is left alone and the tier says why."""
+    truncate("chroma.sqlite3", 0.5)(copy.folder)
+    tier = copy.tier(config=LongConfig(max_resets=0))
+    with pytest.raises(TierUnavailable, match=r"rebuilt 0 times.*malformed"):
+        tier.open()
+    assert tier.state is LongState.GIVEN_UP
+    assert copy.resets == []
+    assert not tier._lock.held
+
+
+def test_rows_missing_since_a_clean_close_are_noticed(copy):
+    """A collection that holds fewer rows than when it was closed is rebuilt, samples or not."""
+    path = copy.folder.with_name("chroma.json")
+    stamp = read_stamp(path)
+    write_stamp(path, replace(stamp, rows={name: n + 1 for name, n in stamp.rows.items()}))
+    copy.samples = list
+    tier = copy.tier()
+    tier.open()
+    assert copy.resets == ["a collection holds 1500 rows instead of 1501"]
+    tier.close()
+
+
+def test_a_reset_that_the_caller_could_not_note_is_repeated(copy):
+    """If on_reset fails, the next open calls it again: no row is left unqueued."""
+    tier = copy.tier(identity="other-8")
+    tier._on_reset = _fails
+    with pytest.raises(RuntimeError):
+        tier.open()
+    assert tier.state is LongState.COLD
+    tier._on_reset = copy.resets.append
+    tier.open()
+    assert len(copy.resets) == 1
+    tier.close()
+
+
+def _fails(_):
+    raise RuntimeError("the ledger is busy")
+
+
+def test_a_folder_that_cannot_be_moved_is_a_clear_answer(copy, monkeypatch):
+    """An OS error while setting aside makes the tier unavailable, and nothing worse."""
+    monkeypatch.setattr("memento.tiers.long.set_aside", _refused)
+    tier = copy.tier(identity="other-8")
+    assert "could not be opened: no" in refusal(tier.open)
+    assert tier.state is LongState.COLD
+    monkeypatch.undo()
+    tier.open()
+    tier.close()
+
+
+def _refused(_):
+    raise PermissionError("no")
+
+
+# The stamp on its own.
+
+EXPECTED = Stamp(identity="e", dim=8, chroma="1.5.9")
+FILES = {"chroma.sqlite3": (10, 1, 7)}
+LEFT = replace(EXPECTED, clean=True, files=FILES)
+
+
+@pytest.mark.parametrize(
+    ("stamp", "files", "trust"),
+    [
+        (None, {}, Trust.NEW),
+        (LEFT, {}, Trust.NEW),
+        (None, FILES, Trust.FOREIGN),
+        (StampUnreadable("torn"), FILES, Trust.FOREIGN),
+        (replace(LEFT, format=FORMAT + 1), FILES, Trust.FOREIGN),
+        (replace(LEFT, identity="other"), FILES, Trust.FOREIGN),
+        (replace(LEFT, dim=9), FILES, Trust.FOREIGN),
+        (replace(LEFT, clean=False), FILES, Trust.SUSPECT),
+        (replace(LEFT, clean=False, unclean=1), FILES, Trust.SUSPECT),
+        (replace(LEFT, clean=False, unclean=2), FILES, Trust.FATAL),
+        (replace(LEFT, chroma="1.4.0"), FILES, Trust.SUSPECT),
+        (LEFT, {"chroma.sqlite3": (11, 1, 7)}, Trust.SUSPECT),
+        (LEFT, {"chroma.sqlite3": (10, 2, 7)}, Trust.SUSPECT),
+        (LEFT, {"chroma.sqlite3": (10, 1, 8)}, Trust.SUSPECT),
+        (LEFT, {**FILES, "chroma.sqlite3-journal": (1, 1, 1)}, Trust.SUSPECT),
+        (LEFT, FILES, Trust.CLEAN),
+    ],
+)
+def test_trust_in_a_folder(stamp, files, trust):
+    """Only our own folder, closed in order and unchanged since, is opened unseen."""
+    assert judge(stamp, files, EXPECTED)[0] is trust
+
+
+def test_a_stamp_reads_as_written(tmp_path):
+    """Every field survives the file, which is private."""
+    path = tmp_path / "chroma.json"
+    stamp = replace(LEFT, unclean=1, rows={"m-1": 3}, files={"a": (1, 2, None), "b": (0, 1, 2)})
+    write_stamp(path, stamp)
+    assert read_stamp(path) == stamp
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", '{"identity": 1}', "\ud800", "[" * 100_000])
+def test_an_unreadable_stamp_is_a_finding_not_a_crash(tmp_path, text):
+    """Whatever the stamp file holds, reading it tells that it is unreadable."""
+    path = tmp_path / "chroma.json"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    assert isinstance(read_stamp(path), StampUnreadable)
+
+
+def test_the_manifest_sees_each_file_and_its_change(tmp_path):
+    """Files in subfolders count; a small file's content counts even if size and time do not."""
+    (tmp_path / "segment").mkdir()
+    path = tmp_path / "segment" / "a"
+    path.write_bytes(b"one")
+    before, when = manifest(tmp_path), path.stat().st_mtime_ns
+    path.write_bytes(b"two")
+    os.utime(path, ns=(when, when))
+    after = manifest(tmp_path)
+    assert before.keys() == after.keys() == {"segment/a"}
+    assert before["segment/a"][:2] == after["segment/a"][:2]
+    assert before != after
+
+
+def test_setting_aside_nothing_is_fine(tmp_path):
+    """Without a folder there is nothing to rename."""
+    assert set_aside(tmp_path / "chroma") is None

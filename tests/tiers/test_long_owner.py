@@ -1,0 +1,197 @@
+"""One owner per Chroma folder, across processes, kills and forks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from long_support import NS, Feeder, refusal
+
+from memento.tiers.long import LongState
+from memento.tiers.ownership import FolderLock
+
+
+@contextmanager
+def process(code, folder):
+    """Run code in another Python; ends with it dead."""
+    here = str(Path(__file__).parent)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([here, *(p for p in sys.path if p)])}
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code), str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=env,
+        text=True,
+    )
+    with child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+OWNER = """
+    import sys
+    from pathlib import Path
+    from long_support import Feeder
+    feeder = Feeder(Path(sys.argv[1]), 150)
+    tier = feeder.tier()
+    tier.open()
+    feeder.feed(tier)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    tier.close()
+    print("closed", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_another_process_owns_it_until_it_closes_or_dies(tmp_path):
+    """Not the owner: ELSEWHERE, naming the pid. After its kill -9: ours, and all rows found."""
+    feeder = Feeder(tmp_path / "chroma", 150)
+    tier = feeder.tier()
+    with process(OWNER, feeder.folder) as owner:
+        assert owner.stdout.readline() == "ready\n"
+        assert f"process {owner.pid} owns the Chroma folder" in refusal(tier.open)
+        assert tier.state is LongState.ELSEWHERE
+        assert str(owner.pid) in refusal(tier.search, NS, feeder.vectors[0], 1)
+        owner.send_signal(signal.SIGKILL)
+        owner.wait()
+    tier.open()
+    assert feeder.resets == []
+    assert feeder.lost(tier) == []
+    tier.close()
+    with process(OWNER, feeder.folder) as owner:
+        assert owner.stdout.readline() == "ready\n"
+        again = feeder.tier()
+        refusal(again.open)
+        owner.stdin.write("\n")
+        owner.stdin.flush()
+        assert owner.stdout.readline() == "closed\n"
+        again.open()
+        assert again.count(NS) == 150
+        again.close()
+
+
+def test_a_second_tier_in_one_process_is_elsewhere(tmp_path):
+    """Two managers on one folder exclude each other even in one process."""
+    feeder = Feeder(tmp_path / "chroma", 10)
+    first, second = feeder.tier(), feeder.tier()
+    first.open()
+    assert "another memory of this process" in refusal(second.open)
+    assert second.state is LongState.ELSEWHERE
+    first.close()
+    second.open()
+    assert second.state is LongState.READY
+    second.close()
+
+
+FORKING = """
+    import os, sys
+    from pathlib import Path
+    from long_support import NS, Feeder, refusal
+    from memento.tiers.long import LongState
+    feeder = Feeder(Path(sys.argv[1]), 10)
+    tier = feeder.tier()
+    tier.open()
+    feeder.feed(tier)
+    hold, let_go = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(let_go)
+        os.read(hold, 1)  # until the parent has closed and opened again
+        assert tier.state is LongState.ELSEWHERE
+        for act in (tier.open, lambda: tier.count(NS), lambda: tier.reset("no")):
+            assert "before it was forked" in refusal(act)
+        tier.close()
+        fresh = feeder.tier()
+        assert "process" in refusal(fresh.open)  # the parent's, for now
+        sys.exit(7)  # an orderly exit, which frees every object
+    tier.close()
+    again = feeder.tier()
+    again.open()  # the child's copy of the lock does not keep the folder
+    assert again.count(NS) == 10
+    os.close(let_go)
+    status = os.waitpid(child, 0)[1]
+    assert again.count(NS) == 10
+    again.close()
+    assert feeder.resets == ["new"]
+    print("child ended with", os.waitstatus_to_exitcode(status))
+"""
+
+
+def test_a_forked_child_owns_nothing_touches_nothing_and_ends(tmp_path):
+    """After fork the child refuses, keeps nobody out, and its interpreter exits without hanging."""
+    with process(FORKING, tmp_path / "chroma") as parent:
+        out, _ = parent.communicate(timeout=60)
+    assert out == "child ended with 7\n"
+
+
+ORPHAN = """
+    import os, sys
+    from pathlib import Path
+    from long_support import NS, Feeder, refusal
+    from memento.tiers.long import LongState
+    feeder = Feeder(Path(sys.argv[1]), 10)
+    tier = feeder.tier()
+    tier.open()
+    child = os.fork()
+    if child:
+        tier.close()
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    while True:  # until the parent has let go
+        fresh = feeder.tier()
+        said = refusal(fresh.open)
+        if "when this process was forked" in said:
+            break
+    assert fresh.state is LongState.ELSEWHERE
+    assert not fresh._lock.held
+"""
+
+
+def test_a_forked_child_never_opens_a_path_its_parent_had_open(tmp_path):
+    """Chroma hangs on such a path even when it is free, so the child leaves it to others."""
+    with process(ORPHAN, tmp_path / "chroma") as parent:
+        assert parent.wait(timeout=60) == 0
+
+
+def test_the_lock_is_exclusive_private_and_reusable(tmp_path):
+    """flock on a 0600 file that stays: one holder at a time, released by release()."""
+    path = tmp_path / "chroma.lock"
+    first, second = FolderLock(path), FolderLock(path)
+    assert first.acquire()
+    assert first.acquire()
+    assert not second.acquire()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.read_text() == f"{os.getpid()}\n"
+    first.release()
+    first.release()
+    assert second.acquire()
+    second.release()
+    with pytest.raises(ValueError, match="not locked"):
+        second.fileno()
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("12345\n", "process 12345"), ("", "another process"), ("x", "another process")],
+)
+def test_the_holder_is_named_as_far_as_known(tmp_path, text, name):
+    """A lock file without a pid still gives a sentence."""
+    path = tmp_path / "chroma.lock"
+    path.write_text(text)
+    assert FolderLock(path).holder() == name
+
+
+def test_a_lock_file_that_cannot_be_used_is_a_clear_answer(tmp_path):
+    """A folder in the lock's place makes the tier unavailable, with the reason."""
+    (tmp_path / "chroma.lock").mkdir()
+    tier = Feeder(tmp_path / "chroma", 10).tier()
+    assert "lock file cannot be used" in refusal(tier.open)
+    assert tier.state is LongState.COLD
