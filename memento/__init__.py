@@ -1,15 +1,15 @@
 """Tiered memory for AI agents: offline, durable, and it finds the right one.
 
-    manager, aio     the object people use, sync and async
-    observe          write path: a draft is checked and weighed
-    ledger           the truth: one SQLite file, all SQL
-    tiers            short (ring buffer), long (Chroma), the indexer that feeds it
-    retrieve         read path: query, gather, weigh, rank, budget
-    correct, doctor  deliberate changes; damage found and mended
-    lineage          history and state, reading only
-    embed            local and remote embedders
-    transcripts      files into drafts
-    types, errors    the values and errors that cross the door
+manager, aio     the object people use, sync and async
+observe          write path: a draft is checked and weighed
+ledger           the truth: one SQLite file, all SQL
+tiers            short (ring buffer), long (Chroma), the indexer that feeds it
+retrieve         read path: query, gather, weigh, rank, budget
+correct, doctor  deliberate changes; damage found and mended
+lineage          history and state, reading only
+embed            local and remote embedders
+transcripts      files into drafts
+types, errors    the values and errors that cross the door
 """
 
 from memento.config import Config

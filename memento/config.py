@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any
 
 from memento.errors import InvalidInput
 from memento.observe.admit import Limits
@@ -54,7 +54,7 @@ class Config:
             raise InvalidInput("short.capacity", f"must be at least 1, not {self.short.capacity}")
 
     @classmethod
-    def from_env(cls, environ: Mapping[str, str] | None = None) -> Self:
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> Config:
         """Read settings from ``MEMENTO_*`` variables.
 
         Known are ``MEMENTO_SHORT_CAPACITY``, ``MEMENTO_SNAPSHOT_SECONDS``,

@@ -16,6 +16,7 @@ from memento.ledger.rows import Row, content_hash
 from memento.ledger.sqlite import Connection
 from memento.observe import admit
 from memento.scopes import parse_scope
+from memento.text import cues
 from memento.types import Kind, Status, Tier
 
 _ABSENT: Any = object()
@@ -174,7 +175,7 @@ def _wording(row: Row, text: str) -> Mapping[str, Any]:
     identity = content_hash(text, row.scope, row.key, row.session, row.actor, row.role, None)
     return {
         "text": text,
-        "cues": admit.words_of.cues(text, row.role),
+        "cues": cues(text, row.role),
         "content_hash": identity,
     }
 

@@ -67,9 +67,7 @@ def _contents(ledger: Ledger) -> Finding:
     if not changed:
         return Finding("memories", ok=True, detail="every memory matches its checksum")
     shown = ", ".join(changed[:SHOWN]) + (" ..." if len(changed) > SHOWN else "")
-    return Finding(
-        "memories", ok=False, detail=f"{len(changed)} changed outside memento: {shown}"
-    )
+    return Finding("memories", ok=False, detail=f"{len(changed)} changed outside memento: {shown}")
 
 
 def _fulltext(ledger: Ledger, *, repair: bool) -> Finding:

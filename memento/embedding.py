@@ -115,11 +115,10 @@ class StoreEmbedder:
     def query(self, text: str) -> NDArray[np.float32]:
         """Embed a query, (dim,) float32, unit length; repeated ones come from a cache."""
         with self._lock:
-            vector = self._queries.get(text)
-            if vector is not None:
+            if text in self._queries:
                 self._queries.move_to_end(text)
-                return vector
-        vector = self.embed([text])[0]
+                return self._queries[text]
+        vector: NDArray[np.float32] = self.embed([text])[0]
         with self._lock:
             self._queries[text] = vector
             while len(self._queries) > CACHED_QUERIES:

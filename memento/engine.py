@@ -17,7 +17,7 @@ from memento import doctor
 from memento.config import Config
 from memento.embedding import StoreEmbedder
 from memento.errors import InvalidInput, MementoError
-from memento.ledger import memories, vectors
+from memento.ledger import fulltext, memories, vectors
 from memento.ledger.ledger import Ledger
 from memento.ledger.rows import Row, to_micros
 from memento.ledger.schema import SEQ_BITS
@@ -84,6 +84,7 @@ class Engine:
             busy=lambda: self._queries,
             config=self.config.index,
         )
+        self._tidied = -1
         self._snapshot_due = self.now() + self._snapshot_period()
 
     def now(self) -> int:
@@ -244,6 +245,14 @@ class Engine:
         if self.short.stale and now >= self._snapshot_due:
             self._snapshot_due = now + self._snapshot_period()
             self.short.snapshot()
+        if not self.ledger.read_only and self.ledger.data_version() != self._tidied:
+            self._tidy()
+            self._tidied = self.ledger.data_version()
+
+    def _tidy(self) -> None:
+        """Do to the file what would slow down an ``add``: merge segments, shorten the log."""
+        while not self._queries and self.ledger.write(fulltext.merge):
+            pass
         if self.ledger.wal_bytes() > self.config.index.checkpoint_bytes:
             self.ledger.checkpoint()
 

@@ -158,7 +158,5 @@ class MissingExtra(MementoError, ImportError):
     """
 
     def __init__(self, extra: str, package: str) -> None:
-        super().__init__(
-            f"{package} is not installed; run: pip install 'agent-memento[{extra}]'"
-        )
+        super().__init__(f"{package} is not installed; run: pip install 'agent-memento[{extra}]'")
         self.extra = extra

@@ -118,6 +118,8 @@ def _conditions(where: Mapping[str, Any] | None) -> dict[str, Any]:
         options = tuple(value) if isinstance(value, list | tuple | set | frozenset) else (value,)
         for option in options:
             if option is not None and not isinstance(option, str | int | float | bool):
-                raise InvalidInput("where", f"{key!r} must be compared with scalars, not {option!r}")
+                raise InvalidInput(
+                    "where", f"{key!r} must be compared with scalars, not {option!r}"
+                )
         conditions[key] = options
     return conditions

@@ -80,4 +80,3 @@ def history(ledger: Ledger, ns: int, memory_id: str) -> list[Version]:
         return [*earlier, present]
 
     return ledger.read(job)
-

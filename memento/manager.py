@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from memento import correct, doctor, lineage
+from memento import correct, lineage
 from memento.config import Config
 from memento.engine import Engine, system_clock
 from memento.errors import NotFound
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from memento.protocols import Clock, Embedder, TokenCounter
 
 KEEP = correct.KEEP
+
+Memories = list[Memory]
+Versions = list[Version]
+Findings = list[Finding]
+"""Spelt here, since inside the class ``list`` is a method."""
 
 
 class MemoryManager:
@@ -393,7 +398,7 @@ class MemoryManager:
         newest_first: bool = False,
         limit: int = 100,
         offset: int = 0,
-    ) -> list[Memory]:
+    ) -> Memories:
         """List memories in order of arrival, without ranking.
 
         Args:
@@ -440,7 +445,7 @@ class MemoryManager:
         )
         return [self._memory(row) for row in rows]
 
-    def recent(self, n: int | None = None, *, session: str | None = None) -> list[Memory]:
+    def recent(self, n: int | None = None, *, session: str | None = None) -> Memories:
         """Return the newest memories of a session's ring buffer, oldest first.
 
         Args:
@@ -459,7 +464,7 @@ class MemoryManager:
         rows = self._engine.short.recent(ns, name, n, self._engine.now())
         return [self._memory(row) for row in rows]
 
-    def history(self, id: str) -> list[Version]:  # noqa: A002 - the field's own name
+    def history(self, id: str) -> Versions:  # noqa: A002 - the field's own name
         """Return every state of a memory, oldest first; the last is the present one.
 
         Raises:
@@ -479,7 +484,7 @@ class MemoryManager:
             long=engine.long_state(),
         )
 
-    def doctor(self, *, repair: bool = True) -> list[Finding]:
+    def doctor(self, *, repair: bool = True) -> Findings:
         """Look for damage in the whole store.
 
         Args:
@@ -556,5 +561,3 @@ class MemoryManager:
         row: Row = self._engine.ledger.write(lambda c: job(c, ns))
         self._engine.changed(ns, [row])
         return self._memory(row)
-
-

@@ -26,29 +26,37 @@ _UNSPACED = (
     "\uf900-\ufaff\U00020000-\U0003ffff\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u1000-\u103f\u1780-\u17d3"
 )
 # Vowel signs and the like, which belong to the word although \w does not know them.
-_MARKS = "\u0300-\u036f\u06d6-\u06ed\u0900-\u0963\u0970-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ecd\u102b-\u103e\u17b4-\u17d3"
+_MARKS = (
+    "\u0300-\u036f\u06d6-\u06ed\u0900-\u0963\u0970-\u0dff\u0e31-\u0e3a"
+    "\u0e47-\u0e4e\u0eb1-\u0ecd\u102b-\u103e\u17b4-\u17d3"
+)
 _RUN = re.compile(f"[{_UNSPACED}]+")
 _WORD = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*")
 # Accents, Hebrew points, Arabic vowels and tatweel: dropped, people rarely type them.
-_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]")
+_ACCENTS = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]"
+)
+_DOTLESS = "\u0131"  # Turkish, upper case I
 _UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\ud800-\udfff]")
 
-STOP_WORDS = frozenset(
-    """a about after all also am an and any are as at be because been before being but by can could
+_STOP_WORDS = """
+    a about after all also am an and any are as at be because been before being but by can could
     did do does doing for from had has have having he her hers him his how i if in into is it its
     just me more most my no nor not of on once only or other our out over own same she should so
     some such than that the their them then there these they this those to too under until up us
     very was we were what when where which while who whom why will with would you your yours
-    s t don now d ll m o re ve y""".split()
-)
+    s t don now d ll m o re ve y
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 
-META_WORDS = frozenset(
-    """mention only item items list order ordered walk brought bring aspects aspect throughout
+_META_WORDS = """
+    mention only item items list order ordered walk brought bring aspects aspect throughout
     across conversation conversations session sessions chat chats discussion discussions discussed
     discuss talked mentioned told said summary summarize summarise comprehensive provide give
     overview tell remind different key including show complete detailed can could please earlier
-    previously ever two three four five six seven eight nine ten""".split()
-)
+    previously ever two three four five six seven eight nine ten
+"""
+META_WORDS = frozenset(_META_WORDS.split())
 """Words that speak about the conversation or the answer wanted, not about what is looked for."""
 
 
@@ -58,7 +66,7 @@ class Cue(IntFlag):
     USER = 1
     """The role is ``user``."""
     ASSISTANT = 2
-    """The role is ``assistant``."""
+    """The role is ``assistant``, or another that is not the user."""
     FIRST_PERSON = 4
     """Says I, my, we ..."""
     DIGIT = 8
@@ -86,10 +94,11 @@ _STANDING = re.compile(
     r"^\W*(please )?(always|never|from now on|going forward|in future)\b"
     r"|\b(from now on|going forward|when(ever)? I ask"
     r"|(please|make sure to|remember to|want you to) (always|never)"
-    r"|(always|never) (use|include|give|show|format|provide|mention|add|write|call|answer|reply))\b",
+    r"|(always|never) (use|include|give|show|format|provide|mention|add|write|call|answer|reply)"
+    r")\b",
     re.IGNORECASE,
 )
-_QUESTION = re.compile(r"[?？؟]\W*$")
+_QUESTION = re.compile(r"[?\uff1f\u061f]\W*$")
 _STANDING_WITHIN = 600  # characters; an instruction is said at the start
 
 
@@ -107,7 +116,8 @@ def cues(text: str, role: str | None) -> int:
     <Cue.USER|STANDING|SHORT: 161>
     """
     seen = Cue.SHORT if len(text) <= SHORT else Cue(0)
-    seen |= {"user": Cue.USER, "assistant": Cue.ASSISTANT}.get(role or "", Cue(0))
+    if role is not None:
+        seen |= Cue.USER if role == "user" else Cue.ASSISTANT
     if _FIRST_PERSON.search(text):
         seen |= Cue.FIRST_PERSON
     if _DIGIT.search(text):
@@ -128,8 +138,8 @@ def fold(text: str) -> str:
     overlapping pairs of characters, the last character alone closing the run, so that a query of
     one character finds it as a prefix. What SQLite cannot store becomes a space.
 
-    >>> fold("Straße ÉCLAIR ıstanbul")
-    'strasse eclair istanbul'
+    >>> fold("Straße ÉCLAIR")
+    'strasse eclair'
     >>> fold("东京塔").split()
     ['东京', '京塔', '塔']
     """
@@ -239,11 +249,15 @@ def split_head(text: str) -> tuple[str, str]:
     return text[:cut], text[cut:]
 
 
-_QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”|«([^»]{2,200})»|「([^」]{2,200})」|`([^`]{2,200})`')
-_EDGE = ".,;:!?\"'()[]{}<>“”‘’«»`*"
+_QUOTED = re.compile(
+    r'"([^"]{2,200})"|“([^”]{2,200})”|«([^»]{2,200})»|「([^」]{2,200})」|`([^`]{2,200})`'
+)
+_EDGE = ".,;:!?\"'()[]{}<>\u201c\u201d\u2018\u2019«»`*"
 _ALNUM = re.compile(r"[^\W_]")
 _INNER = re.compile(r"[^\W_][_/.:@#\\+=&-]+[^\W_]")
-_AMOUNT = re.compile(r"[\d.,:/-]+(st|nd|rd|th|s|am|pm|k|m|b|x|h|min|km|kg|cm|mm|gb|mb|kb|px|%)?", re.IGNORECASE)
+_AMOUNT = re.compile(
+    r"[\d.,:/-]+(st|nd|rd|th|s|am|pm|k|m|b|x|h|min|km|kg|cm|mm|gb|mb|kb|px|%)?", re.IGNORECASE
+)
 _MIX = re.compile(r"[^\W\d_]\d|\d[^\W\d_]")
 _DOTTED = re.compile(r"[^\W_]{2,}(\.[^\W_]{2,})+", re.UNICODE)
 _CODED = re.compile(r"_|://|::|@.+\.|\\|^[~.]?/|/.*/|/.*\.|#\d|-.*\d|\d.*-", re.UNICODE)
@@ -272,7 +286,7 @@ def identifiers(text: str) -> list[str]:
 
 def _trim(token: str) -> str:
     trimmed = token.strip(_EDGE)
-    return trimmed.removesuffix("'s").removesuffix("’s")
+    return trimmed.removesuffix("'s").removesuffix("\u2019s")
 
 
 def _is_identifier(token: str) -> bool:
@@ -292,7 +306,7 @@ def _plain(text: str) -> str:
     text = _UNSTORABLE.sub(" ", text)
     if text.isascii():
         return text.lower()
-    apart = unicodedata.normalize("NFKD", text).casefold().replace("ı", "i")
+    apart = unicodedata.normalize("NFKD", text).casefold().replace(_DOTLESS, "i")
     return unicodedata.normalize("NFKC", _ACCENTS.sub("", apart))
 
 

@@ -253,7 +253,7 @@ class Retrieval(Sequence[Hit]):
         hits: The hits, best first.
         missing: Names of the tiers that could not be asked, with the reason.
         confidence: Estimated chance that the answer is among the hits, [0, 1]; 0 if none.
-        took: Seconds spent by stage: ``query``, ``gather``, ``rank``, ``total``.
+        took: Seconds spent by stage: ``embed`` the query, ``rank``, ``read`` the rows, ``total``.
     """
 
     query: str

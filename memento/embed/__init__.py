@@ -129,4 +129,5 @@ def embed_checked(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float3
             f"{embedder.name} returned vectors that are not finite and of unit length; "
             "divide each by its norm and look for inputs that make it fail"
         )
-    return np.divide(vectors, lengths, dtype=np.float32)
+    unit: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
+    return unit

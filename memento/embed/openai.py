@@ -10,6 +10,7 @@ import threading
 import time
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -81,14 +82,16 @@ class OpenAIEmbedder:
         retries: int = 3,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        self._httpx = _import_httpx()
         self.dim = _dim(model, dim)
         _at_least("timeout", timeout, 0.001)
         _at_least("max_batch", max_batch, 1)
         _at_least("max_chars", max_chars, 100)
         _at_least("max_windows", max_windows, 2)
         _at_least("retries", retries, 0)
-        self._url = base_url.rstrip("/") + "/embeddings"
-        server = "" if base_url == OPENAI_URL else f"@{base_url.rstrip('/')}"
+        address = _address(base_url)
+        self._url = f"{address}/embeddings"
+        server = "" if address == OPENAI_URL else f"@{address}"
         self.name = f"openai:{model}/{self.dim}{server}"
         self._request: dict[str, Any] = {"model": model, "encoding_format": "float"}
         if KNOWN_DIMS.get(model, self.dim) != self.dim:
@@ -100,7 +103,6 @@ class OpenAIEmbedder:
         self._max_windows = max_windows
         self._retries = retries
         self._sleep = sleep
-        self._httpx = _import_httpx()
         self._client: Any = None
         self._lock = threading.Lock()
 
@@ -183,7 +185,8 @@ class OpenAIEmbedder:
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         if not (np.isfinite(norms) & (norms > 0)).all():
             raise EmbedderError(f"{self.name}: a vector is zero or not finite; ask the server why")
-        return (rows / norms).astype(np.float32)
+        unit: NDArray[np.float32] = (rows / norms).astype(np.float32)
+        return unit
 
     def _post(self, request: dict[str, Any]) -> Any:
         """Send a request, again while that may help; returns the 200 answer."""
@@ -202,7 +205,7 @@ class OpenAIEmbedder:
     def _try(self, request: dict[str, Any]) -> tuple[Any, str]:
         try:
             response = self._connected().post(self._url, json=request, headers=self._headers)
-        except self._httpx.TransportError as error:
+        except self._httpx.RequestError as error:
             return None, f"no answer ({type(error).__name__}: {error})"
         return response, f"HTTP {response.status_code} {_server_message(response)}".rstrip()
 
@@ -229,6 +232,18 @@ def _dim(model: str, dim: int | None) -> int:
         )
     _at_least("dim", known, 1)
     return known
+
+
+def _address(base_url: str) -> str:
+    """Return the address without a slash at its end; it is part of the name, so no secrets."""
+    try:
+        parts = urlsplit(base_url)
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:  # a port that is no number, brackets that do not close
+        usable = None
+    if not usable or parts.username or parts.password or parts.query:
+        raise InvalidInput("base_url", "must be http(s)://host[:port]/path without a password")
+    return base_url.rstrip("/")
 
 
 def _at_least(field: str, value: float, least: float) -> None:

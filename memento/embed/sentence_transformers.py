@@ -160,7 +160,8 @@ def _identity(model: Any, name: str, prompt: str) -> str:
         identity = f"{folder.resolve().name}@{_folder_hash(folder)}"
     else:
         config = getattr(getattr(model[0], "auto_model", None), "config", None)
-        identity = f"{name}@{str(getattr(config, '_commit_hash', None))[:12]}"
+        revision = getattr(config, "_commit_hash", None) or "unversioned"
+        identity = f"{name}@{revision[:12]}"
     return f"{identity}+{hashlib.sha256(prompt.encode()).hexdigest()[:8]}" if prompt else identity
 
 

@@ -10,8 +10,11 @@ import json
 from collections.abc import Iterable
 
 from memento.ledger.rows import Row, docid_range
-from memento.ledger.sqlite import Connection, sqlite3
+from memento.ledger.sqlite import Connection, DatabaseError
 from memento.text import Columns, columns
+
+MERGED_PAGES = 64
+"""Pages of the index one merge may write, so that no ``add`` waits long behind it."""
 
 
 def columns_of(row: Row) -> Columns:
@@ -74,12 +77,25 @@ def holds(connection: Connection, ns: int, word: str) -> bool:
     return found is not None
 
 
+def merge(connection: Connection) -> bool:
+    """Merge some of the index's segments; tell whether there was anything to merge.
+
+    Every commit leaves a segment of its own, and a query looks into each. FTS5 would merge
+    them within an ``add``; the background thread does it in quiet moments instead.
+    """
+    before = connection.total_changes
+    connection.execute(
+        "INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', ?)", (MERGED_PAGES,)
+    )
+    return connection.total_changes - before > 1  # Source: sqlite.org/fts5.html, merge command
+
+
 def intact(connection: Connection) -> bool:
     """Tell whether the index agrees with the texts it was built from."""
     try:
         connection.execute(
             "INSERT INTO memories_fts (memories_fts, rank) VALUES ('integrity-check', 1)"
         )
-    except sqlite3.DatabaseError:
+    except DatabaseError:
         return False
     return True

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from memento.errors import MementoError, ReadOnlyStore, StoreClosed, StoreUnusable
 from memento.ledger import schema
-from memento.ledger.sqlite import Connection, connect, create_private, sqlite3, translated
+from memento.ledger.sqlite import Connection, Error, connect, create_private, translated
 from memento.ledger.writer import Writer
 
 T = TypeVar("T")
@@ -47,6 +47,9 @@ class Ledger:
         self._closed = False
         self._lock = threading.Lock()
         self._namespaces: dict[tuple[str, ...], int] = {}
+        self._readers: list[Connection] = []
+        self._writing: Writer | None = None
+        self._local = threading.local()
         self._open()
         _opened.add(self)
 
@@ -172,8 +175,8 @@ class Ledger:
 
     def _start_afresh(self) -> None:
         self._local = threading.local()
-        self._readers: list[Connection] = []
-        self._writing: Writer | None = None
+        self._readers = []
+        self._writing = None
 
     def _writer(self) -> Writer:
         if self._writing is None:
@@ -190,7 +193,7 @@ class Ledger:
             with translated(self.path):
                 schema.migrate(connection, self.path)
                 connection.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
-        except (MementoError, sqlite3.Error):
+        except (MementoError, Error):
             connection.close()
             raise
         return Writer(self.path, connection)
@@ -243,9 +246,7 @@ def _find(connection: Connection, labels: tuple[str, ...]) -> int | None:
 
 
 def _create(connection: Connection, labels: tuple[str, ...]) -> int:
-    connection.execute(
-        "INSERT OR IGNORE INTO namespaces (labels) VALUES (?)", (_encode(labels),)
-    )
+    connection.execute("INSERT OR IGNORE INTO namespaces (labels) VALUES (?)", (_encode(labels),))
     number = _find(connection, labels)
     assert number is not None  # noqa: S101 - inserted one line above
     return number

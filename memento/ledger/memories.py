@@ -1,7 +1,8 @@
 """Every change of the ``memories`` table, each meant to run inside one writer job.
 
 Functions take the connection first and never commit: the writer does. Each change of a row
-takes the next revision, so that caches learn what changed by asking for later revisions.
+takes the next revision of its namespace, so that caches learn what changed by asking for later
+ones.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from memento.errors import IdConflict, InvalidInput, NotFound
 from memento.ledger import fulltext
 from memento.ledger.predicate import Filters, predicate
 from memento.ledger.rows import COLUMNS, HOLES, Row, docid_of, docid_range
+from memento.ledger.schema import SEQ_MASK
 from memento.ledger.sqlite import Connection
 from memento.text import Columns
 from memento.types import Status, Tier
@@ -79,7 +81,7 @@ def add(
         elif not entry.chosen_id:
             repeated.append(found)
         answers.append(found or entry.row)
-    _insert(connection, ns, fresh, now)
+    _insert(connection, ns, fresh)
     for entry in fresh:
         _settle(connection, ns, entry, now)
     for row in repeated:
@@ -94,9 +96,7 @@ def by_id(connection: Connection, ns: int, memory_id: str) -> Row:
     Raises:
         NotFound: If the namespace has no such id.
     """
-    found = connection.execute(
-        f"{_SELECT} WHERE ns = ? AND id = ?", (ns, memory_id)
-    ).fetchone()
+    found = connection.execute(f"{_SELECT} WHERE ns = ? AND id = ?", (ns, memory_id)).fetchone()
     if found is None:
         raise NotFound(memory_id)
     return Row(*found)
@@ -196,7 +196,7 @@ def overwrite(connection: Connection, row: Row, changes: Mapping[str, Any]) -> R
     """Change columns of a row under a new revision, without keeping the earlier state."""
     for name, value in changes.items():
         setattr(row, name, value)
-    row.rev = next_rev(connection)
+    row.rev = next_rev(connection, row.ns)
     row.seal()
     names = [*changes, "rev", "checksum"]
     marks = ", ".join(f"{name} = ?" for name in names)
@@ -273,7 +273,7 @@ def enqueue(connection: Connection, row: Row, op: str) -> None:
     )
 
 
-def record(  # noqa: D417 - the arguments are the columns
+def record(
     connection: Connection,
     ns: int,
     at: int,
@@ -288,12 +288,9 @@ def record(  # noqa: D417 - the arguments are the columns
     )
 
 
-def next_rev(connection: Connection, count: int = 1) -> int:
-    """Take ``count`` revisions and return the first of them."""
-    (last,) = connection.execute(
-        "UPDATE meta SET value = value + ? WHERE name = 'rev' RETURNING value", (count,)
-    ).fetchone()
-    return int(last) - count + 1
+def next_rev(connection: Connection, ns: int) -> int:
+    """Return the revision that the next change of a namespace takes. Inside a transaction."""
+    return latest_rev(connection, ns) + 1
 
 
 def overflow(connection: Connection, ns: int, session: str | None, *, now: int, ring: int) -> None:
@@ -334,11 +331,11 @@ def _known(
     return known
 
 
-def _insert(connection: Connection, ns: int, fresh: Sequence[Entry], now: int) -> None:
-    """Insert rows with their full text, backlog line and event."""
+def _insert(connection: Connection, ns: int, fresh: Sequence[Entry]) -> None:
+    """Insert rows with their full text and backlog line."""
     if not fresh:
         return
-    first = next_rev(connection, len(fresh))
+    first = next_rev(connection, ns)
     for rev, entry in enumerate(fresh, start=first):
         entry.row.ns, entry.row.rev, entry.row.docid = ns, rev, docid_of(ns, rev)
     connection.executemany(_INSERT, [entry.row.values() for entry in fresh])
@@ -346,10 +343,6 @@ def _insert(connection: Connection, ns: int, fresh: Sequence[Entry], now: int) -
     connection.executemany(
         "INSERT INTO backlog VALUES (?, ?, 'embed')",
         [(entry.row.docid, entry.row.rev) for entry in fresh],
-    )
-    connection.executemany(
-        "INSERT INTO events (ns, at, kind, docid) VALUES (?, ?, 'added', ?)",
-        [(ns, now, entry.row.docid) for entry in fresh],
     )
 
 
@@ -385,7 +378,7 @@ def _overflow(
         ).fetchall()
         if not pushed_out:
             continue
-        first = next_rev(connection, len(pushed_out))
+        first = next_rev(connection, ns)
         moves = [(rev, now, docid) for rev, (docid,) in enumerate(pushed_out, start=first)]
         connection.executemany(
             "UPDATE memories SET tier = 'medium', rev = ?, updated_at = ? WHERE docid = ?", moves
@@ -397,9 +390,9 @@ def _overflow(
 
 
 def changes_since(connection: Connection, ns: int, rev: int, *, limit: int) -> list[Row]:
-    """Return the rows of a namespace that changed after ``rev``, in order of change."""
-    query = f"{_SELECT} WHERE ns = ? AND rev > ? ORDER BY rev LIMIT ?"
-    return [Row(*found) for found in connection.execute(query, (ns, rev, limit))]
+    """Return the rows of a namespace that came or changed after ``rev``."""
+    found = connection.execute(f"{_SINCE.format(COLUMNS)} LIMIT ?", (*_since(ns, rev), limit))
+    return [Row(*values) for values in found]
 
 
 def newest_short(connection: Connection, ns: int, session: str | None, limit: int) -> list[Row]:
@@ -412,28 +405,41 @@ def newest_short(connection: Connection, ns: int, session: str | None, limit: in
 
 
 def outlines_since(connection: Connection, ns: int, rev: int) -> list[tuple[Any, ...]]:
-    """Return what the read path keeps in RAM of every row that changed after ``rev``.
+    """Return what the read path keeps in RAM of every row that came or changed after ``rev``.
 
     Each is (docid, session, actor, scope, tier, kind, status, words, head_words, cues,
     importance, occurred_at, expires_at, valid_from, valid_until, key, aliases), times in
-    microseconds since 1970 UTC, aliases as JSON, in order of arrival.
+    microseconds since 1970 UTC, aliases as JSON.
     """
+    return connection.execute(_SINCE.format(_OUTLINE), _since(ns, rev)).fetchall()
+
+
+_OUTLINE = (
+    "docid, session, actor, scope, tier, kind, status, words, head_words, cues, importance,"
+    " occurred_at, expires_at, valid_from, valid_until, key, aliases"
+)
+_SINCE = (
+    "SELECT {0} FROM memories WHERE docid > ?1 AND docid <= ?2"
+    " UNION ALL SELECT {0} FROM memories WHERE ns = ?3 AND rev > ?4"
+    " AND rev <> (docid & 1099511627775) AND docid <= ?1"
+)
+
+
+def _since(ns: int, rev: int) -> tuple[int, int, int, int]:
     low, high = docid_range(ns)
-    query = (
-        "SELECT docid, session, actor, scope, tier, kind, status, words, head_words, cues,"
-        " importance, occurred_at, expires_at, valid_from, valid_until, key, aliases"
-        " FROM memories WHERE docid BETWEEN ? AND ? ORDER BY docid"
-    )
-    if rev == 0:
-        return connection.execute(query, (low, high)).fetchall()
-    query = query.replace("docid BETWEEN ? AND ?", "ns = ? AND rev > ?")
-    return connection.execute(query, (ns, rev)).fetchall()
+    return low + rev, high, ns, rev
 
 
-def latest_rev(connection: Connection) -> int:
-    """Return the newest revision of the ledger; 0 for an empty one."""
-    (rev,) = connection.execute("SELECT value FROM meta WHERE name = 'rev'").fetchone()
-    return int(rev)
+def latest_rev(connection: Connection, ns: int) -> int:
+    """Return the newest revision of a namespace; 0 if nothing is in it."""
+    low, high = docid_range(ns)
+    (newest,) = connection.execute(
+        "SELECT max(docid) FROM memories WHERE docid BETWEEN ? AND ?", (low, high)
+    ).fetchone()
+    (changed,) = connection.execute(
+        "SELECT max(rev) FROM memories WHERE ns = ? AND rev <> (docid & 1099511627775)", (ns,)
+    ).fetchone()
+    return max((newest or low) & SEQ_MASK, changed or 0)
 
 
 def _chunks(values: Sequence[Any]) -> Iterable[Sequence[Any]]:

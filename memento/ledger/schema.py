@@ -2,6 +2,12 @@
 
 Row ids carry the namespace: ``docid = namespace number << 40 | seq``. A namespace is thus one
 range of row ids, which FTS5 and every index can seek to, and no query can forget to filter.
+
+Every change of a row takes the next revision of its namespace; ``seq`` is the revision it came
+with. What was added since is therefore found by row id, and ``memories_changed`` need only hold
+the rows that changed later: an ``add`` touches as few pages as can be, since each one is written
+to the log. For the same reason FTS5 keeps no sizes (the ranking is ours) and an ``add`` makes no
+event: the row itself says when it came.
 """
 
 from __future__ import annotations
@@ -13,6 +19,7 @@ from memento.errors import StoreFromTheFuture, StoreUnusable
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
+    from sqlite_utils.migrations import Migrations
 
     from memento.ledger.sqlite import Connection
 
@@ -67,15 +74,16 @@ CREATE TABLE memories (
     checksum BLOB NOT NULL
 );
 CREATE UNIQUE INDEX memories_by_id ON memories (ns, id);
-CREATE INDEX memories_by_rev ON memories (ns, rev);
+CREATE INDEX memories_changed ON memories (ns, rev) WHERE rev <> (docid & 1099511627775);
 CREATE INDEX memories_by_content ON memories (ns, content_hash);
 CREATE INDEX memories_by_key ON memories (ns, key) WHERE key IS NOT NULL;
 CREATE INDEX memories_by_session ON memories (ns, session) WHERE session IS NOT NULL;
 CREATE INDEX memories_in_ring ON memories (ns, session, docid)
     WHERE tier = 'short' AND status = 'active';
 CREATE VIRTUAL TABLE memories_fts USING fts5 (
-    title, head, rest, tokenize = 'porter unicode61 remove_diacritics 2'
+    title, head, rest, tokenize = 'porter unicode61 remove_diacritics 2', columnsize = 0
 );
+INSERT INTO memories_fts (memories_fts, rank) VALUES ('automerge', 0);
 CREATE TABLE versions (
     docid INTEGER NOT NULL,
     rev INTEGER NOT NULL,
@@ -117,7 +125,7 @@ CREATE TABLE backlog (
     rev INTEGER NOT NULL,
     op TEXT NOT NULL CHECK (op IN ('embed', 'index', 'drop'))
 );
-INSERT INTO meta VALUES ('rev', 0), ('stamp', 0);
+INSERT INTO meta VALUES ('stamp', 0);
 """
 
 
@@ -165,10 +173,10 @@ def check_version(connection: Connection, path: Path) -> int:
     return int(version)
 
 
-def _migrations():  # type: ignore[no-untyped-def]  # noqa: ANN202 - sqlite_utils is imported late
-    from sqlite_utils.migrations import Migrations  # noqa: PLC0415 - see migrate()
+def _migrations() -> Migrations:
+    from sqlite_utils import migrations as library  # noqa: PLC0415 - see migrate()
 
-    migrations = Migrations("memento")
+    migrations = library.Migrations("memento")
 
     @migrations()
     def m001_first_schema(db: Database) -> None:

@@ -29,6 +29,8 @@ else:
         import sqlite3
 
 Connection = sqlite3.Connection
+Error = sqlite3.Error
+DatabaseError = sqlite3.DatabaseError
 
 SAFE_VERSION = (3, 51, 3)
 """First SQLite release without the WAL-reset race. Source: sqlite.org/wal.html."""

@@ -125,9 +125,7 @@ def read(connection: Connection, docids: Sequence[int], model: int) -> dict[int,
     return vectors
 
 
-def since(
-    connection: Connection, ns: int, model: int, stamp: int
-) -> list[tuple[int, int, bytes]]:
+def since(connection: Connection, ns: int, model: int, stamp: int) -> list[tuple[int, int, bytes]]:
     """Read the vectors of a namespace stored after ``stamp``: (stamp, row id, vector)."""
     low, high = docid_range(ns)
     if stamp == 0:  # everything: walk the rows, not the index of stamps
@@ -177,7 +175,8 @@ def sample(connection: Connection, model: int, size: int) -> list[tuple[int, str
     query = (
         "SELECT docid, id, vector FROM embeddings JOIN memories USING (docid)"
         " WHERE model = ? AND status = 'active' AND tier <> 'short'"
-        " AND docid NOT IN (SELECT docid FROM backlog) ORDER BY rev * 2654435761 % 4294967296 LIMIT ?"
+        " AND docid NOT IN (SELECT docid FROM backlog)"
+        " ORDER BY docid * 2654435761 % 4294967296 LIMIT ?"
     )
     return connection.execute(query, (model, size)).fetchall()
 

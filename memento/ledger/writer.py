@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from memento.errors import StoreError
-from memento.ledger.sqlite import Connection, explain, sqlite3, translated
+from memento.ledger.sqlite import Connection, Error, explain, translated
 
 T = TypeVar("T")
 
 MAX_GROUP = 256
 """Most jobs in one commit; bounds how long the first of them waits."""
+
 
 class _Ticket(Generic[T]):
     """A job in the queue and what became of it."""
@@ -115,7 +116,7 @@ class Writer:
         try:
             self._transact(group)
         except Exception as error:  # noqa: BLE001 - handed to the callers it belongs to
-            failure = explain(self._path, error) if isinstance(error, sqlite3.Error) else error
+            failure = explain(self._path, error) if isinstance(error, Error) else error
             for member in group:
                 member.error = member.error or failure
         except BaseException:
@@ -150,5 +151,5 @@ class Writer:
             if not self._connection.in_transaction:  # SQLite gave up on the whole group
                 raise
             execute("ROLLBACK TO job")
-            member.error = explain(self._path, error) if isinstance(error, sqlite3.Error) else error
+            member.error = explain(self._path, error) if isinstance(error, Error) else error
         execute("RELEASE job")

@@ -6,7 +6,6 @@ Whatever is refused here raises ``InvalidInput`` naming the field; nothing is ch
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
@@ -144,9 +143,7 @@ def admit(
         ),
         checksum=b"",
     )
-    columns = words_of.columns(
-        text, actor=actor, role=role, key=key, aliases=aliases, tags=tags
-    )
+    columns = words_of.columns(text, actor=actor, role=role, key=key, aliases=aliases, tags=tags)
     row.words, row.head_words = columns.words, columns.head_words
     row.seal()
     return Entry(

@@ -7,8 +7,9 @@ The score is a sum of five parts, each with one reason:
 clipped to [0, 1]. ``base`` is what such memories are usually worth, ``length`` grows to 1 at 40
 words, ``novelty`` is the share of content words not met before in the namespace, ``specifics``
 is 1 with a number or a name in it, and ``stress`` is +1 for words that ask to be kept
-("critical", "never", "deadline") unless they are hedged ("somewhat important"), -1 for words that wave it away ("temporary", "thanks").
-The constants are judgement, not fitted; they order everyday notes as people do.
+("critical", "never", "deadline") unless they are hedged ("somewhat important"), -1 for words
+that wave it away ("temporary", "thanks"). The constants are judgement, not fitted; they order
+everyday notes as people do.
 """
 
 from __future__ import annotations
@@ -38,15 +39,15 @@ FULL_LENGTH = 40
 """Words at which length adds no more."""
 
 KEEP = frozenset(
-    "critical crucial important essential vital key remember never always must deadline urgent"
-    " allergic allergy emergency password birthday anniversary decided promise contract"
-    " wichtig niemals immer frist unbedingt jamais toujours important urgente nunca siempre".split()
+    """critical crucial important essential vital key remember never always must deadline urgent
+    allergic allergy emergency password birthday anniversary decided promise contract wichtig
+    niemals immer frist unbedingt jamais toujours urgente importante nunca siempre""".split()
 )
 WAVE = frozenset(
-    "temporary temp maybe perhaps trivial whatever thanks thank hello hi hey bye ok okay lol haha"
-    " nevermind vorläufig danke hallo merci bonjour gracias hola".split()
+    """temporary temp maybe perhaps trivial whatever thanks thank hello hi hey bye ok okay lol
+    haha nevermind vorläufig danke hallo merci bonjour gracias hola""".split()
 )
-HEDGE = frozenset("somewhat slightly fairly less minor".split())
+HEDGE = frozenset(["somewhat", "slightly", "fairly", "less", "minor"])
 _SPECIFIC = re.compile(r"\d|(?<=[\w,;] )[A-ZÀ-Þ][\w'-]+")
 
 

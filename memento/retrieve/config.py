@@ -1,4 +1,7 @@
-"""The numbers of the read path and where each comes from. No NumPy here: configuration is cheap to import."""
+"""The numbers of the read path and where each comes from.
+
+No NumPy here: configuration is cheap to import.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ class Weights:
 
     Attributes:
         window: BM25 of the memory and its neighbours' heads, share of the best candidate's.
+        cover: Share of the query's words, by rarity, in the memory and its neighbours' heads.
         session_text: BM25 of its session, share of the best candidate's.
         meaning: Cosine to the query, smoothed over neighbours, min-max over the candidates.
         session_meaning: Best cosine in its session, min-max over the candidates.
@@ -24,25 +28,28 @@ class Weights:
         when: The query asks when, and it has a word of time.
         digit: The query asks how many, and it has a digit.
         first_person: It speaks in the first person.
-        user: The user said it, and no summary is asked for.
+        user: No assistant or tool said it, and no summary is asked for.
         opens: The user opens the session with it.
         standing: It is a standing instruction.
+        answers: The turn before it is a question like this one, by cosine or shared words.
         importance: Its importance, centred; a bounded prior, not fitted.
     """
 
-    window: float = 3.56
-    session_text: float = 0.94
-    meaning: float = 3.10
-    session_meaning: float = 1.50
-    speaker: float = 2.54
-    calendar: float = 3.15
-    said_date: float = 1.53
-    when: float = 1.22
-    digit: float = 1.87
-    first_person: float = 0.58
-    user: float = 2.45
-    opens: float = 0.66
-    standing: float = 2.29
+    window: float = 2.9
+    cover: float = 1.2
+    session_text: float = 0.9
+    meaning: float = 2.8
+    session_meaning: float = 1.5
+    speaker: float = 2.5
+    calendar: float = 3.3
+    said_date: float = 1.3
+    when: float = 1.4
+    digit: float = 1.8
+    first_person: float = 0.6
+    user: float = 2.3
+    opens: float = 1.0
+    standing: float = 2.2
+    answers: float = 1.4
     importance: float = 0.3
 
 
@@ -58,7 +65,7 @@ class RetrieveConfig:
         cap: Most rows read for one word, >= 1; of a more frequent word only those that rarer
             words of the query found as well, else the newest.
         k1: BM25 saturation of repeated words, > 0 (the usual 1.2).
-        b: BM25 share of length normalisation, [0, 1] (the usual 0.75).
+        b: BM25 share of length normalisation, [0, 1]. 0.5 finds better here than the usual 0.75.
         near: What a word in the head of the previous or next turn counts, of one in the memory.
         far: The same for the second previous and second next turn.
         smooth: Weight of each neighbour's vector against the memory's own 1; short turns only.
@@ -73,7 +80,7 @@ class RetrieveConfig:
     terms: int = 32
     cap: int = 2000
     k1: float = 1.2
-    b: float = 0.75
+    b: float = 0.5
     near: float = 0.5
     far: float = 0.2
     smooth: float = 0.5

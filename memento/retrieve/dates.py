@@ -32,22 +32,42 @@ class Period(NamedTuple):
         return self.start <= other.end and other.start <= self.end
 
 
-_MONTHS = (
-    "january february march april may june july august september october november december".split()
+_MONTHS = [
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+]  # fmt: skip
+_MONTH_OF = (
+    {name: number for number, name in enumerate(_MONTHS, 1)}
+    | {name[:3]: number for number, name in enumerate(_MONTHS, 1)}
+    | {"sept": 9}
 )
-_MONTH_OF = {name: number for number, name in enumerate(_MONTHS, 1)} | {
-    name[:3]: number for number, name in enumerate(_MONTHS, 1)
-} | {"sept": 9}
-_WEEKDAYS = dict(zip(("mon", "tue", "wed", "thu", "fri", "sat", "sun"), (MO, TU, WE, TH, FR, SA, SU), strict=True))
+_WEEKDAYS = dict(
+    zip(
+        ("mon", "tue", "wed", "thu", "fri", "sat", "sun"), (MO, TU, WE, TH, FR, SA, SU), strict=True
+    )
+)
 _SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
 _NUMBERS = {
     word: number
     for number, word in enumerate(
-        "one two three four five six seven eight nine ten eleven twelve".split(), 1
+        [
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+        ],
+        1,
     )
 } | {"a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3, "several": 4}
 _SLACK = {"day": 0, "week": 3}  # "two weeks ago" is rarely said to the day
-_SPAN_YEARS = 2  # years a yearless date is looked for at most, before and after the known ones
 _AHEAD = 2  # months: "in December", said in November, is this year's; said in May, the last one
 
 _MONTH = "|".join([*_MONTHS, *(m[:3] for m in _MONTHS), "sept"])
@@ -71,7 +91,8 @@ _EXPRESSION = re.compile(
         (?P<su>week-?end|week|month|year|night|{_SEASON}|{_NAMED_DAY}))
     | (?P<season>(?P<sn>{_SEASON})\s+(?:of\s+)?(?P<sy>\d{{4}}))
     | (?P<feast>{_FEAST})(?:,?\s+(?:of\s+)?(?P<fy>\d{{4}}))?
-    | (?P<near>(?:the\s+day\s+before\s+)?yesterday|last\s+night|today|tonight|this\s+morning|tomorrow)
+    | (?P<near>(?:the\s+day\s+before\s+)?yesterday|last\s+night|today|tonight|this\s+morning
+        |tomorrow)
     | (?:in|of|since|during|year)\s+(?P<year>(?:19|20)\d{{2}})
     )\b""",
     re.IGNORECASE | re.VERBOSE,
@@ -91,8 +112,9 @@ def said(text: str, on: date) -> list[Period]:
     Returns:
         One period for each expression understood, in order.
 
-    >>> [date.fromordinal(p.start).isoformat() for p in said("We met last Friday", date(2023, 5, 10))]
-    ['2023-05-05']
+    >>> [friday] = said("We met last Friday", date(2023, 5, 10))
+    >>> date.fromordinal(friday.start).isoformat()
+    '2023-05-05'
     """
     return [period for match in _mentions(text) for period in _read(match, on, _nearest)]
 
@@ -221,8 +243,13 @@ def _shift(match: re.Match[str], on: date, _years: _Years) -> Iterator[Period]:
 
 def _weekday(on: date, day: weekday, sign: int) -> date:
     if sign < 0:
-        return on + relativedelta(days=-1, weekday=day(-1))
-    return on + relativedelta(days=+1, weekday=day(+1))
+        return _shifted(on, relativedelta(days=-1, weekday=day(-1)))
+    return _shifted(on, relativedelta(days=+1, weekday=day(+1)))
+
+
+def _shifted(day: date, by: relativedelta) -> date:
+    moved: date = day + by
+    return moved
 
 
 def _season(name: str, on: date, sign: int) -> Period:
@@ -241,21 +268,25 @@ def _feast(match: re.Match[str], on: date, years: _Years) -> Iterator[Period]:
         yield _around(_feast_day(name, year), 1)
 
 
+_FEASTS = {"chr": (12, 25), "hal": (10, 31), "val": (2, 14), "new": (1, 1), "eve": (12, 31)}
+
+
 def _feast_day(name: str, year: int) -> date:
     if name == "easter":
-        return easter(year)
+        found: date = easter(year)
+        return found
     if name == "thanksgiving":
-        return date(year, 11, 1) + relativedelta(weekday=TH(+4))
-    month, day = {
-        "chr": (12, 25), "hal": (10, 31), "val": (2, 14), "new": (12, 31) if "eve" in name else (1, 1),
-    }[name[:3]]  # fmt: skip
+        return _shifted(date(year, 11, 1), relativedelta(weekday=TH(+4)))
+    month, day = _FEASTS["eve" if name.startswith("new") and "eve" in name else name[:3]]
     return date(year, month, day)
 
 
 def _near(match: re.Match[str], on: date, _years: _Years) -> Iterator[Period]:
     word = match["near"].lower()
     away = 1 if word == "tomorrow" else -2 if "before" in word else -1
-    yield _day(on if word in {"today", "tonight"} or "morning" in word else on + timedelta(days=away))
+    yield _day(
+        on if word in {"today", "tonight"} or "morning" in word else on + timedelta(days=away)
+    )
 
 
 def _year(match: re.Match[str], _on: date, _years: _Years) -> Iterator[Period]:

@@ -7,7 +7,7 @@ vectors) is left out, so that it neither helps nor harms.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from memento.retrieve.dates import Period, said
 from memento.retrieve.lexical import Lexical
-from memento.retrieve.meaning import Cosines
+from memento.retrieve.meaning import Cosines, Meaning
 from memento.retrieve.query import Query
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot
 from memento.text import Cue
@@ -28,6 +28,7 @@ _SOON = 2  # days before a day asked about in which plans for it are made
 _SHORT_PERIOD = 3  # days; up to there a period is "a day"
 _LINGER = {True: 10.0, False: 20.0}  # days in which people still tell of a day, of a month
 _MONTH = 31
+_READ = 100  # candidates whose texts are read for dates
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,20 +53,21 @@ def weigh(
     snap: Snapshot,
     rows: Rows,
     lexical: Lexical,
-    cosines: Cosines | None,
-    texts: Mapping[int, str],
+    meaning: Meaning | None,
 ) -> Evidence:
-    """Collect the evidence for the candidates.
+    """Collect the evidence for the candidates, all but what takes their texts.
 
     Args:
         query: The question.
         snap: The namespace.
         rows: Candidates, ascending.
         lexical: What the words say of every row.
-        cosines: What the vectors say of the candidates, or None.
-        texts: Row to text, for those that `dated` names.
+        meaning: Gives cosines, or None to go by words alone.
     """
-    signals = {"window": share_of_best(lexical.score[rows])}
+    cosines = None if meaning is None else meaning.of(rows)
+    answers = answering(snap, rows, lexical, meaning)
+    cover = lexical.cover[rows]
+    signals = {"window": share_of_best(lexical.score[rows]), "cover": cover, "answers": answers}
     session = snap.session[rows]
     in_session = session >= 0
     if in_session.any():
@@ -78,18 +80,41 @@ def weigh(
     signals |= _traits(query, snap, rows)
     if query.periods:
         signals["calendar"] = calendar(query.periods, snap.occurred_at[rows])
-        signals["said_date"] = _said_date(query.periods, snap, rows, texts)
     cosine = None if cosines is None else np.maximum(cosines.own, cosines.smooth)
-    return Evidence(rows, signals, cosine, lexical.cover[rows])
+    return Evidence(rows, signals, cosine, cover)
+
+
+def answering(snap: Snapshot, rows: Rows, lexical: Lexical, meaning: Meaning | None) -> Floats:
+    """Say how well each candidate answers a question like this one, [0, 1].
+
+    The turn before it is a question: the value is the cosine of that question to the query, or
+    the share of the query's words in it when there are no vectors.
+    """
+    before = snap.neighbours(rows, -1)
+    asks = (before >= 0) & ((snap.cues[before] & np.uint32(Cue.QUESTION)) != 0)
+    value = np.zeros(len(rows), np.float32)
+    asked = before[asks]
+    if len(asked):
+        alike = lexical.cover[asked] if meaning is None else meaning.of(asked).own
+        value[asks] = np.clip(alike, 0, 1)
+    return value
 
 
 def dated(query: Query, snap: Snapshot, rows: Rows) -> Rows:
-    """Return the candidates whose text is to be read for dates; none if none is asked about."""
+    """Return the candidates whose text is to be read for dates; none if none is asked about.
+
+    Args:
+        query: The question.
+        snap: The namespace.
+        rows: Candidates, best first as far as is known without their texts.
+    """
+    rows = rows[:_READ]
     if not any(period.days < _LONG for period in query.periods):
         return rows[:0]
     cues = snap.cues[rows]
     telling = (cues & np.uint32(Cue.TIME_WORD | Cue.DIGIT)) != 0
-    return rows[telling & ((cues & np.uint32(Cue.ASSISTANT)) == 0)]
+    chosen: Rows = rows[telling & ((cues & np.uint32(Cue.ASSISTANT)) == 0)]
+    return chosen
 
 
 def _traits(query: Query, snap: Snapshot, rows: Rows) -> dict[str, Floats]:
@@ -100,10 +125,12 @@ def _traits(query: Query, snap: Snapshot, rows: Rows) -> dict[str, Floats]:
         traits["when"] = Cue.TIME_WORD
     if query.wants_number:
         traits["digit"] = Cue.DIGIT
-    found = {name: ((cues & np.uint32(cue)) != 0).astype(np.float32) for name, cue in traits.items()}
-    user = (cues & np.uint32(Cue.USER)) != 0
+    found = {
+        name: ((cues & np.uint32(cue)) != 0).astype(np.float32) for name, cue in traits.items()
+    }
     if not query.wants_summary:
-        found["user"] = user.astype(np.float32)
+        found["user"] = ((cues & np.uint32(Cue.ASSISTANT)) == 0).astype(np.float32)
+    user = (cues & np.uint32(Cue.USER)) != 0
     opens = user & (snap.session[rows] >= 0) & (snap.prev[rows] < 0)
     found["opens"] = opens.astype(np.float32)
     if query.speaker is not None:
@@ -134,17 +161,25 @@ def tightness(period: Period) -> float:
     return 1.0 if period.days < _LONG else _MONTH / period.days
 
 
-def _said_date(
-    periods: Sequence[Period], snap: Snapshot, rows: Rows, texts: Mapping[int, str]
-) -> Floats:
-    wanted = [period for period in periods if period.days < _LONG]
-    found = np.zeros(len(rows), np.float32)
-    for at, row in enumerate(rows.tolist()):
-        if wanted and row in texts:
+def with_said_dates(
+    query: Query, snap: Snapshot, found: Evidence, texts: Mapping[int, str]
+) -> Evidence:
+    """Add what candidates say of the times asked about.
+
+    Args:
+        query: The question.
+        snap: The namespace.
+        found: The evidence so far.
+        texts: Row to text, for those that `dated` names.
+    """
+    wanted = [period for period in query.periods if period.days < _LONG]
+    values = np.zeros(len(found.rows), np.float32)
+    for at, row in enumerate(found.rows.tolist()):
+        if row in texts:
             on = (_EPOCH + timedelta(microseconds=int(snap.occurred_at[row]))).date()
-            spoken = said(texts[row], on)
-            found[at] = max((min(1.0, _MONTH / p.days) for p in spoken if any(map(p.overlaps, wanted))), default=0.0)
-    return found
+            spoken = [p for p in said(texts[row], on) if any(map(p.overlaps, wanted))]
+            values[at] = max((min(1.0, _MONTH / p.days) for p in spoken), default=0.0)
+    return replace(found, signals={**found.signals, "said_date": values})
 
 
 def _by_session(cosines: Cosines, session: NDArray[np.int32]) -> Floats:
@@ -168,6 +203,7 @@ def spread(values: Floats, known: Mask) -> Floats:
         return np.zeros_like(values)
     low, high = values[known].min(), values[known].max()
     if high <= low:
-        return np.where(known, np.float32(1), np.float32(0))
-    stretched = (values - low) / (high - low)
-    return np.where(known, stretched, stretched[known].mean()).astype(np.float32)
+        return np.ones_like(values)
+    stretched: Floats = (values - low) / (high - low)
+    stretched[~known] = stretched[known].mean()
+    return stretched

@@ -55,9 +55,10 @@ def allow(snap: Snapshot, filters: Filters, docids: NDArray[np.int64] | None = N
 def _holding(snap: Snapshot, filters: Filters) -> Mask:
     """Mark what holds at the moment asked about; superseded ones shown on request may not."""
     if filters.as_of is None:
-        superseded = snap.status == STATUSES[Status.SUPERSEDED]
-        return (snap.valid_until > filters.now) | superseded
-    return (snap.valid_until > filters.as_of) & (snap.valid_from <= filters.as_of)
+        holds: Mask = snap.valid_until > filters.now
+        return holds | (snap.status == STATUSES[Status.SUPERSEDED])
+    held: Mask = snap.valid_until > filters.as_of
+    return held & (snap.valid_from <= filters.as_of)
 
 
 def _in(codes: NDArray[np.int8], wanted: Collection[int]) -> Mask:

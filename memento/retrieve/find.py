@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -27,6 +27,8 @@ from memento.retrieve.source import Nearest, Source
 
 Match = Literal["auto", "names", "text"]
 _MAX_EXACT = 200  # rows whose text is read for one identifier or quoted phrase
+_TYPO, _TERSE = 0.2, 0.2  # what a typing error takes from the value of a name, and shortness
+_SURE = 10  # hits whose confidence speaks for the whole answer
 _LOOK = 20  # candidates whose texts are looked at, at least
 _MAX_SPAN = 30  # years in which a date without a year is looked for
 _EPOCH_YEAR, _YEAR = 1970, 31_556_952_000_000  # microseconds of a mean Gregorian year
@@ -41,7 +43,7 @@ class Found:
         score: [0, 1], not increasing along the answer.
         confidence: Estimated chance that it bears on the query, [0, 1].
         terms: Piece of evidence to what it added.
-        ranks: Way of looking (``text``, ``meaning``, ``name``, ``exact``) to its rank there, from 1.
+        ranks: Way of looking (``text``, ``meaning``, ``name``, ``exact``) to its rank there, >= 1.
         folded: Row ids of near-identical memories it stands for.
     """
 
@@ -66,17 +68,6 @@ class Ranking:
     confidence: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Gathered:
-    """Candidates and how each was come by."""
-
-    rows: Rows
-    arms: Mapping[str, Mapping[int, int]]
-    words: lexical.Lexical
-    meaning: Meaning | None
-    named: Mapping[int, float]
-
-
 class _Texts:
     """Texts of rows, each fetched once."""
 
@@ -90,6 +81,29 @@ class _Texts:
             docids = self._snap.docid[missing].tolist()
             self.known.update(zip(missing, self._source.texts(docids), strict=True))
         return self.known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Look:
+    """What every step of one call needs."""
+
+    query: Query
+    snap: Snapshot
+    source: Source
+    mask: Mask
+    config: RetrieveConfig
+    meaning: Meaning | None
+    texts: _Texts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Gathered:
+    """Candidates and how each was come by."""
+
+    rows: Rows
+    arms: Mapping[str, Mapping[int, int]]
+    words: lexical.Lexical
+    named: Mapping[int, float]
 
 
 def find(
@@ -140,20 +154,22 @@ def find(
     if not snap.n or k < 1 or not mask.any():
         return Ranking()
     query = _parse(text, snap, now, config)
-    texts = _Texts(snap, source)
+    meaning = _meaning(snap, vector, nearest, config)
+    look = _Look(query, snap, source, mask, config, meaning, _Texts(snap, source))
     called = [] if match == "text" else snap.names.called(query.words)
-    gathered = _gather(query, snap, source, vector, nearest, mask, config, called, texts)
-    rows = gathered.rows
+    gathered = _gather(look, called)
     if match == "names" or (called and _asks_no_more(query, called)):
-        rows = np.array(sorted(row for row, value in gathered.named.items() if value > 0.5), np.intp)  # noqa: PLR2004 - see `rank.lift`
-    if not len(rows):
+        gathered = replace(gathered, rows=np.sort(_in_order(gathered.named, rank.BY_NAME, 1.0)))
+    if not len(gathered.rows):
         return Ranking()
-    ranked = _rank(query, snap, rows, gathered, texts, config, k)
-    ranked = rank.cut(ranked, min_score, cutoff)
-    price = (lambda one: count(texts.read([one.row])[one.row])) if count else (lambda _one: 0)
+    ranked = rank.cut(_rank(look, gathered, k), min_score, cutoff)
+
+    def price(one: Candidate) -> int:
+        return 0 if count is None else count(look.texts.read([one.row])[one.row])
+
     hits = budget.within(ranked, k, tokens, price)
     found = tuple(_found(one, snap, gathered.arms) for one in hits)
-    return Ranking(found, rank.overall([one.confidence for one in hits[:10]]))
+    return Ranking(found, max((one.confidence for one in hits[:_SURE]), default=0.0))
 
 
 def _parse(text: str, snap: Snapshot, now: datetime, config: RetrieveConfig) -> Query:
@@ -163,27 +179,38 @@ def _parse(text: str, snap: Snapshot, now: datetime, config: RetrieveConfig) -> 
     return parse(text, now=now.date(), years=years, people=snap.people, max_terms=config.terms)
 
 
-def _gather(query: Query, snap: Snapshot, source: Source, vector: Floats | None, nearest: Nearest | None, mask: Mask,
-            config: RetrieveConfig, called: Sequence[Called], texts: _Texts) -> _Gathered:  # fmt: skip
+def _gather(look: _Look, called: Sequence[Called]) -> _Gathered:
     """Collect candidates from every way of looking."""
-    words = lexical.bm25(query, lexical.look_up(query, snap, source, config), snap, config)
-    meaning = _meaning(snap, vector, nearest, config)
-    by_text = best_rows(np.flatnonzero((words.score > 0) & mask), words.score, config.arm)
-    arms: dict[str, Rows] = {"text": by_text}
-    if meaning is not None:
-        near = meaning.propose(mask, config.arm)
-        cosines = meaning.of(near)
-        heard = np.maximum(cosines.own, cosines.smooth) >= config.noise
-        arms["meaning"] = near[heard | (words.cover[near] > 0)]
-    named = _exact(query, snap, source, mask, texts) | _named(called, mask)
-    arms["name"] = _in_order(named, 0.5, 1.0)
-    arms["exact"] = _in_order(named, 0.0, 0.5)
-    rows = np.unique(np.concatenate(list(arms.values()))).astype(np.intp)
-    places = {name: {row: at for at, row in enumerate(found.tolist(), 1)} for name, found in arms.items()}
-    return _Gathered(rows, places, words, meaning, named)
+    query, snap, config = look.query, look.snap, look.config
+    words = lexical.bm25(query, lexical.look_up(query, snap, look.source, config), snap, config)
+    matching = np.flatnonzero((words.score > 0) & look.mask)
+    named = _exact(look) | _named(called, look.mask)
+    found = {
+        "text": best_rows(matching, words.score, config.arm),
+        "meaning": _near(look, words),
+        "name": _in_order(named, rank.BY_NAME, 1.0),
+        "exact": _in_order(named, 0.0, rank.BY_NAME),
+    }
+    arms = {
+        name: dict(zip(rows.tolist(), range(1, len(rows) + 1), strict=True))
+        for name, rows in found.items()
+    }
+    return _Gathered(np.unique(np.concatenate(list(found.values()))), arms, words, named)
 
 
-def _meaning(snap: Snapshot, vector: Floats | None, nearest: Nearest | None, config: RetrieveConfig) -> Meaning | None:
+def _near(look: _Look, words: lexical.Lexical) -> Rows:
+    """Propose by vector what is above the noise, or has a word of the query at least."""
+    if look.meaning is None:
+        return np.zeros(0, np.intp)
+    near = look.meaning.propose(look.mask, look.config.arm)
+    cosines = look.meaning.of(near)
+    heard = np.maximum(cosines.own, cosines.smooth) >= look.config.noise
+    return near[heard | (words.cover[near] > 0)]
+
+
+def _meaning(
+    snap: Snapshot, vector: Floats | None, nearest: Nearest | None, config: RetrieveConfig
+) -> Meaning | None:
     if vector is None:
         return None
     if nearest is not None:
@@ -202,26 +229,26 @@ def _named(called: Sequence[Called], mask: Mask) -> dict[int, float]:
     """Value each memory called by name, (0.5, 1]: longer names and exact spelling more."""
     values: dict[int, float] = {}
     for name in called:
-        value = 1 - 0.2 * min(name.typos, 1) - 0.2 / (1 + name.length)
+        value = 1 - _TYPO * name.typos - _TERSE / (1 + name.length)
         for row in name.rows:
             if row < len(mask) and mask[row]:
                 values[row] = max(values.get(row, 0.0), value)
     return values
 
 
-def _exact(query: Query, snap: Snapshot, source: Source, mask: Mask, texts: _Texts) -> dict[int, float]:
+def _exact(look: _Look) -> dict[int, float]:
     """Value each memory that holds an identifier or quoted phrase letter for letter, (0, 0.5]."""
     held: dict[int, int] = {}
-    for phrase in query.exact:
+    for phrase in look.query.exact:
         match = match_term(" ".join(spelling.terms(phrase)))
-        rows = snap.rows_of(source.postings(match, _MAX_EXACT))
-        rows = rows[mask[rows]]
+        rows = look.snap.rows_of(look.source.postings(match, _MAX_EXACT))
+        rows = rows[look.mask[rows]]
         written = re.compile(rf"(?<!\w){re.escape(spelling.squeeze(phrase))}(?!\w)")
-        known = texts.read(rows.tolist())
+        known = look.texts.read(rows.tolist())
         for row in rows.tolist():
             if written.search(spelling.squeeze(known[row])):
                 held[row] = held.get(row, 0) + 1
-    return {row: 0.5 * hits / len(query.exact) for row, hits in held.items()}
+    return {row: rank.BY_NAME * hits / len(look.query.exact) for row, hits in held.items()}
 
 
 def _asks_no_more(query: Query, called: Sequence[Called]) -> bool:
@@ -231,49 +258,66 @@ def _asks_no_more(query: Query, called: Sequence[Called]) -> bool:
     return all(word in spelling.STOP_WORDS or word in spelling.META_WORDS for word in left)
 
 
-def _rank(
-    query: Query, snap: Snapshot, rows: Rows, gathered: _Gathered, texts: _Texts, config: RetrieveConfig, k: int
-) -> list[Candidate]:
-    """Order the candidates; at least k of them, if there are as many that say different things."""
-    cosines = None if gathered.meaning is None else gathered.meaning.of(rows)
-    known = texts.read(evidence.dated(query, snap, rows).tolist())
-    weighed = evidence.weigh(query, snap, rows, gathered.words, cosines, known)
-    sums, parts = rank.total(weighed, config.weights)
+def _rank(look: _Look, gathered: _Gathered, k: int) -> list[Candidate]:
+    """Order the candidates; at least k of them, if so many say different things."""
+    weighed = _weigh(look, gathered)
+    sums, parts = rank.total(weighed, look.config.weights)
     scores = rank.scale(sums, rank.strength(weighed.cosine, weighed.cover))
-    named = np.array([gathered.named.get(row, 0.0) for row in rows.tolist()], np.float32)
+    named = np.array([gathered.named.get(row, 0) for row in weighed.rows.tolist()], np.float32)
     if gathered.named:
         scores = rank.lift(scores, named)
-    sure = np.maximum(named, rank.confidence(weighed.cosine, weighed.cover, config))
-    order = np.lexsort((-rows, -scores))
+    sure = np.maximum(named, rank.confidence(weighed.cosine, weighed.cover, look.config))
+    order = np.lexsort((-weighed.rows, -scores))
     top = max(_LOOK, k + k // 2)
     while True:
-        table = np.stack(list(parts.values()))[:, order[:top]].T.tolist()
-        best = [
-            _candidate(at, weighed, snap, gathered, scores, sure, dict(zip(parts, terms, strict=True)))
-            for at, terms in zip(order[:top].tolist(), table, strict=True)
-        ]
-        known = texts.read([one.row for one in best])
+        best = list(_candidates(order[:top], look, gathered, weighed, (scores, sure, parts)))
+        known = look.texts.read([one.row for one in best])
         said = {one.row: Said.of(known[one.row]) for one in best}
-        mended = rank.demote_echoes(best, said, query.words, config.echo)
+        mended = rank.demote_echoes(best, said, look.query.words, look.config.echo)
         mended = rank.fold(rank.newest_first(mended, said), said)
-        if len(mended) >= k or top >= len(rows):
+        if len(mended) >= k or top >= len(order):
             return mended
         top *= 2
 
 
-def _candidate(
-    at: int, weighed: Evidence, snap: Snapshot, gathered: _Gathered, scores: Floats, sure: Floats, terms: Mapping[str, float]
-) -> Candidate:
-    row = int(weighed.rows[at])
-    return Candidate(
-        row=row,
-        score=float(scores[at]),
-        confidence=float(sure[at]),
-        terms=terms,
-        matched=int(gathered.words.matched[row]),
-        actor=int(snap.actor[row]),
-        question=bool(snap.cues[row] & np.uint32(spelling.Cue.QUESTION)),
+def _weigh(look: _Look, gathered: _Gathered) -> Evidence:
+    """Collect the evidence, with the texts of the most promising if dates are asked about."""
+    query, snap, rows, words = look.query, look.snap, gathered.rows, gathered.words
+    weighed = evidence.weigh(query, snap, rows, words, look.meaning)
+    if not query.periods:
+        return weighed
+    sums, _ = rank.total(weighed, look.config.weights)
+    dated = evidence.dated(query, snap, rows[np.argsort(-sums, kind="stable")]).tolist()
+    known = look.texts.read(dated)
+    return evidence.with_said_dates(query, snap, weighed, {row: known[row] for row in dated})
+
+
+def _candidates(
+    order: Rows,
+    look: _Look,
+    gathered: _Gathered,
+    weighed: Evidence,
+    judged: tuple[Floats, Floats, Mapping[str, Floats]],
+) -> Iterator[Candidate]:
+    scores, sure, parts = judged
+    rows = weighed.rows[order]
+    asks = (look.snap.cues[rows] & np.uint32(spelling.Cue.QUESTION)) != 0
+    table = np.stack(list(parts.values()))[:, order].T
+    columns = (
+        rows,
+        scores[order],
+        sure[order],
+        table,
+        gathered.words.matched[rows],
+        look.snap.actor[rows],
+        asks,
     )
+    for row, score, chance, terms, matched, actor, question in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        yield Candidate(
+            row, score, chance, dict(zip(parts, terms, strict=True)), matched, actor, question
+        )
 
 
 def _found(one: Candidate, snap: Snapshot, arms: Mapping[str, Mapping[int, int]]) -> Found:

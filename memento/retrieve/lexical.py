@@ -65,34 +65,40 @@ def look_up(query: Query, snap: Snapshot, source: Source, config: RetrieveConfig
     are as frequent, where all are together, and in the newest rows.
     """
     first = [source.postings(match_term(term), config.cap) for term in query.terms]
-    full = [len(docids) >= config.cap for docids in first]
-    rare = [term for term, docids in zip(query.terms, first, strict=True) if 0 < len(docids) < config.cap]
-    if all(full) and len(full) > 1:
-        beside = " AND ".join(match_term(term) for term in query.terms)
-    else:
-        beside = match_any(rare)
-    return [
-        _posting(term, docids, snap, source, config.cap, beside if many else "", keep=not rare)
-        for term, docids, many in zip(query.terms, first, full, strict=True)
-    ]
+    sizes = dict(zip(query.terms, map(len, first), strict=True))
+    rare = [term for term, size in sizes.items() if 0 < size < config.cap]
+    match = match_any(rare) or (
+        " AND ".join(map(match_term, query.terms)) if len(first) > 1 else ""
+    )
+    beside = _Beside(snap, source, config.cap, match, keep=not rare)
+    return [_posting(term, docids, beside) for term, docids in zip(query.terms, first, strict=True)]
 
 
-def _posting(term: str, docids: NDArray[np.int64], snap: Snapshot, source: Source, cap: int, beside: str, *, keep: bool) -> Posting:
-    own = snap.rows_of(docids)
-    df = float(len(own))
-    among = ""
-    if beside:
-        df = _estimated_df(own, snap.n)
-        among = f" AND ({beside})"
-        joint = snap.rows_of(source.postings(match_term(term) + among, cap))
-        own = np.union1d(own, joint) if keep else joint
-    return Posting(own, _head(term, among, snap, source, cap), df)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Beside:
+    """Where a frequent word is read: beside which others, and whether in the newest rows too."""
+
+    snap: Snapshot
+    source: Source
+    cap: int
+    match: str
+    keep: bool
+
+    def rows(self, match: str) -> Rows:
+        if "head} :" in match and not len(self.snap.sessions):
+            return np.zeros(0, np.intp)  # nobody has neighbours
+        return self.snap.rows_of(self.source.postings(match, self.cap))
 
 
-def _head(term: str, among: str, snap: Snapshot, source: Source, cap: int) -> Rows:
-    if not len(snap.sessions):
-        return np.zeros(0, np.intp)  # nobody has neighbours
-    return snap.rows_of(source.postings(match_term(term, "head") + among, cap))
+def _posting(term: str, docids: NDArray[np.int64], look: _Beside) -> Posting:
+    own = look.snap.rows_of(docids)
+    if len(docids) < look.cap or not look.match:
+        return Posting(own, look.rows(match_term(term, "head")), float(len(own)))
+    df = _estimated_df(own, look.snap.n)
+    among = f" AND ({look.match})"
+    joint = look.rows(match_term(term) + among)
+    own = np.union1d(own, joint) if look.keep else joint
+    return Posting(own, look.rows(match_term(term, "head") + among), df)
 
 
 def _estimated_df(newest: Rows, n: int) -> float:
@@ -100,7 +106,9 @@ def _estimated_df(newest: Rows, n: int) -> float:
     return len(newest) * n / max(1, n - int(newest[0])) if len(newest) else 0.0
 
 
-def bm25(query: Query, postings: Sequence[Posting], snap: Snapshot, config: RetrieveConfig) -> Lexical:
+def bm25(
+    query: Query, postings: Sequence[Posting], snap: Snapshot, config: RetrieveConfig
+) -> Lexical:
     """Score every row that holds a word of the query, or whose neighbours do.
 
     Args:
@@ -133,8 +141,11 @@ def idf(df: float, n: int) -> float:
 
 
 def _saturated(tf: Floats, length: Floats, config: RetrieveConfig) -> Floats:
-    norm = config.k1 * (1 - config.b + config.b * length)
-    return tf * np.float32(config.k1 + 1) / (tf + norm)
+    norm: Floats = np.float32(config.k1) * (
+        np.float32(1 - config.b) + np.float32(config.b) * length
+    )
+    counted: Floats = tf * np.float32(config.k1 + 1) / (tf + norm)
+    return counted
 
 
 def _count(tf: Floats, posting: Posting, snap: Snapshot, config: RetrieveConfig) -> Rows:
@@ -147,9 +158,7 @@ def _count(tf: Floats, posting: Posting, snap: Snapshot, config: RetrieveConfig)
     return np.concatenate(touched)
 
 
-def _windows(
-    head: Rows, snap: Snapshot, config: RetrieveConfig
-) -> Iterator[tuple[Rows, float]]:
+def _windows(head: Rows, snap: Snapshot, config: RetrieveConfig) -> Iterator[tuple[Rows, float]]:
     """Yield the rows that have these rows as neighbours, and what such a neighbour counts."""
     if not len(head):
         return
@@ -161,7 +170,9 @@ def _windows(
         yield second[second >= 0], config.far
 
 
-def _add_sessions(scores: Floats, posting: Posting, weight: float, snap: Snapshot, config: RetrieveConfig) -> None:
+def _add_sessions(
+    scores: Floats, posting: Posting, weight: float, snap: Snapshot, config: RetrieveConfig
+) -> None:
     session = snap.session[posting.own]
     session = session[session >= 0]
     if len(session):

@@ -84,24 +84,31 @@ class Approximate:
             rows = rows[allowed[rows]]
         cosines = self.of(rows)
         smooth = dict(zip(rows.tolist(), cosines.smooth.tolist(), strict=True))
-        ranked = sorted((row for row, has in zip(rows.tolist(), cosines.known.tolist(), strict=True) if has),
-                        key=lambda row: (-smooth[row], -row))
+        ranked = sorted(
+            (row for row, has in zip(rows.tolist(), cosines.known.tolist(), strict=True) if has),
+            key=lambda row: (-smooth[row], -row),
+        )
         return np.array(ranked[:count], np.intp)
 
     def of(self, rows: Rows) -> Cosines:
         """Return the cosines of rows."""
         snap = self._snap
-        links = [smoothable(rows, link, snap.cues, snap.status, snap.n) for link in (snap.prev, snap.next)]
+        links = [
+            smoothable(rows, link, snap.cues, snap.status, snap.n)
+            for link in (snap.prev, snap.next)
+        ]
         every = np.unique(np.concatenate([rows, *links])).astype(np.intp)
         every = every[every >= 0]
-        table = np.vstack([self._index.vectors_of(snap.docid[every]), np.zeros((1, len(self._query)), np.float32)])
-        at = {row: i for i, row in enumerate(every.tolist())} | {-1: len(every)}
-        own = table[[at[row] for row in rows.tolist()]]
+        table = np.vstack(
+            [self._index.vectors_of(snap.docid[every]), np.zeros((1, len(self._query)), np.float32)]
+        )
+        own = table[np.searchsorted(every, rows)]
         mix = own.copy()
         for link in links:
-            mix += self._share * table[[at[row] for row in link.tolist()]]
-        length = np.sqrt(np.einsum("ij,ij->i", mix, mix))
-        smooth = (mix @ self._query) / np.where(length > 0, length, np.float32(1))
+            at = np.where(link >= 0, np.searchsorted(every, link), len(every))
+            mix += self._share * table[at]
+        length: Floats = np.linalg.norm(mix, axis=1)
+        smooth: Floats = (mix @ self._query) / np.where(length > 0, length, np.float32(1))
         return Cosines(own @ self._query, smooth, np.any(own != 0, axis=1))
 
 

@@ -10,7 +10,9 @@ from datetime import date
 from memento import text as spelling
 from memento.retrieve.dates import Period, asked
 
-_WHEN = re.compile(r"\s*(when|what (year|month|date|day|time)|how long|since when)\b", re.IGNORECASE)
+_WHEN = re.compile(
+    r"\s*(when|what (year|month|date|day|time)|how long|since when)\b", re.IGNORECASE
+)
 _COUNT = re.compile(r"\s*how (many|much|old|long|often|far|tall|big)\b", re.IGNORECASE)
 _SUMMARY = re.compile(r"summar|overview|recap", re.IGNORECASE)
 MAX_TEXT = 4000

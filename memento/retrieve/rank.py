@@ -19,14 +19,31 @@ from memento.retrieve.evidence import Evidence
 from memento.retrieve.roster import Floats
 from memento.text import content, words
 
+BY_NAME = 0.5
+"""Value above which a candidate is matched by name; up to it, letter for letter."""
 _COMPARED = 400  # characters; a statement alike but for its object is short
 _ECHO = 0.8  # share of words that a question and its echo have in common
 _FRAME = 0.5  # share of a statement that is the same in one alike but for its object
 _FRAME_WORDS = 2
-_FILLERS = frozenset("a an the really just also very so please well oh and that".split())
+_FILLERS = frozenset(
+    (
+        "a",
+        "an",
+        "the",
+        "really",
+        "just",
+        "also",
+        "very",
+        "so",
+        "please",
+        "well",
+        "oh",
+        "and",
+        "that",
+    )
+)
 _PLAIN = 0.9  # best score of a candidate while others are matched by name or letter for letter
 _NAMED = 0.95
-_BY_NAME = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +128,8 @@ def confidence(cosine: Floats | None, cover: Floats, config: RetrieveConfig) -> 
     else:
         by_cosine, by_cover, shift = config.sure
         logit = by_cosine * cosine + by_cover * cover + shift
-    return 1 / (1 + np.exp(-logit))
+    chance: Floats = 1 / (1 + np.exp(-logit))
+    return chance
 
 
 def scale(sums: Floats, strengths: Floats) -> Floats:
@@ -124,7 +142,8 @@ def scale(sums: Floats, strengths: Floats) -> Floats:
     if best <= 0:
         return np.zeros_like(sums)
     top = np.argsort(-sums, kind="stable")[:10]
-    return np.clip(sums / best, 0, 1) * strengths[top].max()
+    shares: Floats = np.clip(sums / np.float32(best), 0, 1) * strengths[top].max()
+    return shares
 
 
 def lift(scores: Floats, named: Floats) -> Floats:
@@ -137,7 +156,7 @@ def lift(scores: Floats, named: Floats) -> Floats:
     Returns:
         Scores below 0.9 for the others, up to 0.95 letter for letter, up to 1 by name.
     """
-    by_name = named > _BY_NAME
+    by_name = named > BY_NAME
     degree = np.where(by_name, 2 * named - 1, 2 * named)
     lifted = np.where(by_name, _NAMED, _PLAIN) + np.float32(0.05) * (0.8 * degree + 0.2 * scores)
     return np.where(named > 0, lifted, scores * _PLAIN).astype(np.float32)
@@ -148,7 +167,9 @@ def by_score(candidates: Sequence[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda one: (-one.score, -one.row))
 
 
-def demote_echoes(ranked: Sequence[Candidate], said: Mapping[int, Said], query: Sequence[str], left: float) -> list[Candidate]:
+def demote_echoes(
+    ranked: Sequence[Candidate], said: Mapping[int, Said], query: Sequence[str], left: float
+) -> list[Candidate]:
     """Lower the score of questions that only repeat the query.
 
     Args:
@@ -203,11 +224,6 @@ def cut(ranked: Sequence[Candidate], min_score: float, cutoff: float) -> list[Ca
     """Drop candidates below a score, or below a share of the best score."""
     bar = max(min_score, cutoff * max((one.score for one in ranked), default=0.0))
     return [one for one in ranked if one.score >= bar]
-
-
-def overall(confidences: Sequence[float]) -> float:
-    """Estimate the chance that the answer is among hits of these confidences, [0, 1]."""
-    return max(confidences, default=0.0)
 
 
 def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> bool:

@@ -24,7 +24,9 @@ ERASED = "erased"
 
 TIERS: dict[str, int] = {tier.value: code for code, tier in enumerate(Tier)}
 KINDS: dict[str, int] = {kind.value: code for code, kind in enumerate(Kind)}
-STATUSES: dict[str, int] = {status.value: code for code, status in enumerate(Status)} | {ERASED: len(Status)}
+STATUSES: dict[str, int] = {status.value: code for code, status in enumerate(Status)} | {
+    ERASED: len(Status)
+}
 LIVE = STATUSES[Status.SUPERSEDED]
 """Largest status code that counts for statistics and lends context to its neighbours."""
 NEVER = int(np.iinfo(np.int64).max)
@@ -233,7 +235,9 @@ class Roster:
         """Return the namespace as it stands, for one query."""
         with self._lock:
             n = self._n
-            column = {name: self._columns[name][:n] for name in Snapshot.__slots__ if name in _TYPES}
+            column = {
+                name: self._columns[name][:n] for name in Snapshot.__slots__ if name in _TYPES
+            }
             return Snapshot(
                 n=n,
                 live=self._live,
@@ -247,7 +251,7 @@ class Roster:
                 session_names=self._sessions,
                 people=self._people,
                 names=self._names,
-                **column,  # type: ignore[arg-type]  # each column has its own type, see _TYPES
+                **column,
             )
 
     def apply(self, rows: Iterable[RosterRow]) -> None:
@@ -315,7 +319,12 @@ class Roster:
         self._reserve(end)
         for name, values in self._coded(fresh).items():
             self._columns[name][start:end] = values
-        for name, value in (("prev", -1), ("next", -1), ("has_vector", False), ("smooth_norm", 1.0)):
+        for name, value in (
+            ("prev", -1),
+            ("next", -1),
+            ("has_vector", False),
+            ("smooth_norm", 1.0),
+        ):
             self._columns[name][start:end] = value
         self._n = end
         rows = np.arange(start, end)
@@ -347,7 +356,10 @@ class Roster:
         """Turn rows into columns of numbers."""
         by = dict(zip(RosterRow._fields, zip(*rows, strict=True), strict=True))
         return {
-            **{name: by[name] for name in ("docid", "words", "head_words", "cues", "importance", "occurred_at")},
+            **{
+                name: by[name]
+                for name in ("docid", "words", "head_words", "cues", "importance", "occurred_at")
+            },
             "session": [self._sessions.code(name) for name in by["session"]],
             "actor": [self._actor(name) for name in by["actor"]],
             "scope": [self._scopes.code(name) for name in by["scope"]],
@@ -396,7 +408,9 @@ class Roster:
         for at, code in zip(rows[opens].tolist(), session[opens].tolist(), strict=True):
             if (before := self._last_of_session.get(code)) is not None:
                 self._pair(np.array([before]), np.array([at]))
-        self._last_of_session.update(zip(session[closes].tolist(), rows[closes].tolist(), strict=True))
+        self._last_of_session.update(
+            zip(session[closes].tolist(), rows[closes].tolist(), strict=True)
+        )
 
     def _pair(self, before: Rows, after: Rows) -> None:
         self._columns["next"][before] = after
@@ -426,7 +440,9 @@ class Roster:
     def _count_sessions(self, rows: Rows, sign: int) -> None:
         known = len(self._sessions.names)
         if known > len(self._session_words):
-            self._session_words = _grown(self._session_words, max(known, 2 * len(self._session_words)))
+            self._session_words = _grown(
+                self._session_words, max(known, 2 * len(self._session_words))
+            )
         session = self._columns["session"][rows]
         inside = session >= 0
         np.add.at(self._session_words, session[inside], sign * self._columns["words"][rows[inside]])
@@ -486,11 +502,13 @@ def smoothable(
     return np.where((near >= 0) & both & (status[near] <= LIVE), near, _NONE)
 
 
-def _take(column: NDArray[np.int32], rows: NDArray[np.int32], missing: np.int32) -> NDArray[np.int32]:
+def _take(
+    column: NDArray[np.int32], rows: NDArray[np.int32], missing: np.int32
+) -> NDArray[np.int32]:
     return np.where(rows >= 0, column[rows], missing)
 
 
 def _grown(column: _A, room: int) -> _A:
-    wider = np.zeros((room, *column.shape[1:]), column.dtype)
+    wider: _A = np.zeros((room, *column.shape[1:]), column.dtype)
     wider[: len(column)] = column
     return wider

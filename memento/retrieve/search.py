@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, Self, get_args
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self, get_args
 
-import json
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,7 +27,6 @@ from memento.retrieve.find import Found, Match, Ranking, find
 from memento.retrieve.roster import Roster, RosterRow, Snapshot
 from memento.retrieve.source import Nearest
 from memento.tiers.choose import LongIndex, choose_index
-from memento.tiers.long import LongState
 from memento.types import Hit, Retrieval, Tier
 
 if TYPE_CHECKING:
@@ -364,12 +363,11 @@ class _LongSearch:
 
 
 def _follow_rows(connection: Connection, ns: int, held: _Held) -> int:
-    rev = memories.latest_rev(connection)
+    rev = memories.latest_rev(connection, ns)
     if rev != held.rev:
         outlines = memories.outlines_since(connection, ns, held.rev)
         held.roster.apply(
-            RosterRow(*outline[:-1], () if outline[-1] == "[]" else tuple(json.loads(outline[-1])))
-            for outline in outlines
+            RosterRow._make((*outline[:-1], tuple(json.loads(outline[-1])))) for outline in outlines
         )
     return rev
 

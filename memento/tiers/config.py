@@ -29,8 +29,8 @@ class IndexConfig:
         bite_texts: Texts embedded between two looks at waiting queries, >= 1.
         bite_chars: Characters embedded between two such looks, >= 1; about 4 a token.
         index_rows: Rows handed to the long tier at once, 1 to 64.
-        start_seconds: Pause before the first work of a process, so that a short-lived one
-            ends before the model is loaded, >= 0.
+        start_seconds: Pause between news and work, so that a burst comes together and a
+            short-lived process ends before the model is loaded, >= 0.
         poll_seconds: How often it looks for what other processes wrote, > 0.
         retry_seconds: First pause after a failure; doubles up to 60 s, > 0.
         checkpoint_bytes: Size of the write-ahead log worth folding into the file, >= 0.

@@ -96,7 +96,8 @@ class Indexer:
                         target=self._run, name="memento-indexer", daemon=True
                     )
                     self._thread.start()
-        self._wake.set()
+        if not self._wake.is_set():
+            self._wake.set()
 
     def wait(self, timeout: float | None) -> bool:
         """Wait until nothing is owed that this process can settle.
@@ -161,7 +162,7 @@ class Indexer:
         while not self._stopping:
             try:
                 version = self._ledger.data_version()
-                news = version != seen or self._wake.is_set() or bool(self.trouble)
+                news = version != seen or bool(self.trouble) or self._wanted
                 seen = version
                 self._wake.clear()
                 if news and self._round():
@@ -173,6 +174,7 @@ class Indexer:
                 log.warning("indexing pauses: %s", error)
             self._tell_waiting()
             self._wake.wait(self._config.poll_seconds)
+            time.sleep(self._config.start_seconds)  # lets a burst of writes come together
 
     def _round(self) -> bool:
         """Do one bite of everything; tell whether there may be more."""
@@ -250,7 +252,9 @@ class Indexer:
         keep = [line for line in keep if line.docid in held]
         if keep:
             matrix = np.stack([np.frombuffer(held[line.docid], np.float32) for line in keep])
-            index.upsert(labels, [line.id for line in keep], matrix, [{"tier": x.tier} for x in keep])
+            index.upsert(
+                labels, [line.id for line in keep], matrix, [{"tier": x.tier} for x in keep]
+            )
         gone = [line.id for line in lines if line.op == "drop"]
         if gone:
             index.remove(labels, gone)
@@ -286,5 +290,3 @@ class Indexer:
 def spoken(line: Owed) -> str:
     """Compose what is embedded of a memory: who says it, and what."""
     return f"{line.speaker}: {line.text}" if line.speaker else line.text
-
-

@@ -52,7 +52,7 @@ class ShortTier:
         self._lock = threading.Lock()
         self._rings: OrderedDict[Key, deque[Row]] = OrderedDict()
         self._seen: dict[int, int] = {}
-        self._saved_rev = -1
+        self._saved: bytes | None = None
         self._touched = False
 
     def recent(self, ns: int, session: str | None, n: int | None, now: int) -> list[Row]:
@@ -83,24 +83,23 @@ class ShortTier:
         return self._touched
 
     def load(self) -> None:
-        """Fill the rings from the snapshot if it is whole and tells of the ledger's latest state.
+        """Fill the rings from the snapshot where it is whole and tells of the latest revision.
 
         A damaged snapshot is moved aside; the rings then come from the ledger.
         """
         try:
-            rev, rings = _parse(self._path.read_bytes())
+            revs, rings = _parse(self._path.read_bytes())
         except FileNotFoundError:
             return
         except (ValueError, KeyError, TypeError) as error:
             self._set_aside(error)
             return
-        if rev != self._ledger.read(memories.latest_rev):
-            return
         with self._lock:
-            self._saved_rev = rev
+            trusted = self._ledger.read(lambda c: {ns for ns in revs if _current(c, ns, revs)})
             for key, rows in rings.items():
-                self._rings[key] = deque(rows, maxlen=self._config.capacity)
-                self._seen[key[0]] = rev
+                if key[0] in trusted:
+                    self._rings[key] = deque(rows, maxlen=self._config.capacity)
+                    self._seen[key[0]] = revs[key[0]]
 
     def snapshot(self) -> None:
         """Write the rings to JSON by atomic replace, unless nothing changed."""
@@ -108,11 +107,10 @@ class ShortTier:
             return
         with self._lock:
             self._touched = False
-            rev, rings = self._ledger.read(self._collect)
-            if rev == self._saved_rev:
-                return
-            write_atomically(self._path, _encode(rev, rings))
-            self._saved_rev = rev
+            content = _encode(*self._ledger.read(self._collect))
+            if content != self._saved:
+                write_atomically(self._path, content)
+                self._saved = content
 
     def forget_all(self) -> None:
         """Empty the rings; they fill again from the ledger."""
@@ -120,15 +118,14 @@ class ShortTier:
             self._rings.clear()
             self._seen.clear()
 
-    def _collect(self, connection: Connection) -> tuple[int, dict[Key, list[Row]]]:
-        rev = memories.latest_rev(connection)
-        keys = list(self._rings)
-        return rev, {key: list(self._follow(connection, key)) for key in keys}
+    def _collect(self, connection: Connection) -> tuple[dict[int, int], dict[Key, list[Row]]]:
+        rings = {key: list(self._follow(connection, key)) for key in list(self._rings)}
+        return {ns: self._seen[ns] for ns, _ in rings}, rings
 
     def _follow(self, connection: Connection, key: Key) -> deque[Row]:
         """Bring one ring up to date with the ledger. Caller holds the lock."""
         ns = key[0]
-        latest = memories.latest_rev(connection)
+        latest = memories.latest_rev(connection, ns)
         seen = self._seen.get(ns)
         if seen is not None and seen < latest:
             self._apply(ns, seen, connection)
@@ -174,9 +171,13 @@ def _place(ring: deque[Row], row: Row) -> None:
     ring.extend(kept)
 
 
-def _encode(rev: int, rings: dict[Key, list[Row]]) -> bytes:
+def _current(connection: Connection, ns: int, revs: dict[int, int]) -> bool:
+    return memories.latest_rev(connection, ns) == revs[ns]
+
+
+def _encode(revs: dict[int, int], rings: dict[Key, list[Row]]) -> bytes:
     body = {
-        "rev": rev,
+        "revs": {str(ns): rev for ns, rev in revs.items()},
         "rings": [
             {"ns": ns, "session": session, "memories": [_plain(row) for row in rows]}
             for (ns, session), rows in rings.items()
@@ -187,7 +188,7 @@ def _encode(rev: int, rings: dict[Key, list[Row]]) -> bytes:
     return f'{{"format": {FORMAT}, "sha256": "{digest}", "content": {content}}}\n'.encode()
 
 
-def _parse(data: bytes) -> tuple[int, dict[Key, list[Row]]]:
+def _parse(data: bytes) -> tuple[dict[int, int], dict[Key, list[Row]]]:
     """Read a snapshot.
 
     Raises:
@@ -204,7 +205,10 @@ def _parse(data: bytes) -> tuple[int, dict[Key, list[Row]]]:
         (int(ring["ns"]), ring["session"]): [_row(item) for item in ring["memories"]]
         for ring in content["rings"]
     }
-    return int(content["rev"]), rings
+    revs = {int(ns): int(rev) for ns, rev in content["revs"].items()}
+    if absent := {ns for ns, _ in rings} - revs.keys():
+        raise ValueError(f"no revision for namespaces {sorted(absent)}")
+    return revs, rings
 
 
 def _plain(row: Row) -> dict[str, Any]:

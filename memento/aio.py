@@ -1,0 +1,125 @@
+"""The same manager for asyncio: every method runs in a worker thread.
+
+There is no second implementation: each method is its namesake of ``MemoryManager``, with the same
+parameters and the same answer to await. Nothing here belongs to an event loop, so one object may
+serve several loops, one after the other or at once.
+
+A cancelled call is not undone. A write that had begun ends in its thread and is on the disk; one
+that had not begun never happens. Either way nothing stays locked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+
+from memento.manager import MemoryManager
+from memento.scopes import DEFAULT_NAMESPACE
+
+if TYPE_CHECKING:
+    from memento.config import Config
+    from memento.protocols import Clock, Embedder
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _threaded(
+    method: Callable[Concatenate[MemoryManager, P], R],
+) -> Callable[Concatenate[AsyncMemoryManager, P], Coroutine[Any, Any, R]]:
+    """Make the method that runs ``method`` in a worker thread."""
+
+    @functools.wraps(method)
+    async def run(self: AsyncMemoryManager, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, self._memory, *args, **kwargs)
+
+    run.__qualname__ = f"AsyncMemoryManager.{method.__name__}"
+    run.__module__ = __name__
+    run.__doc__ = f"As ``MemoryManager.{method.__name__}``, to be awaited."
+    return run
+
+
+class AsyncMemoryManager:
+    """As ``MemoryManager``, with methods to be awaited.
+
+    Making one opens the store, which takes some milliseconds: do it before the event loop is busy,
+    or in ``asyncio.to_thread``.
+
+    >>> import asyncio, tempfile
+    >>> async def talk(root):
+    ...     async with AsyncMemoryManager(root, embedder=None) as memory:
+    ...         await memory.add("Rami drinks his tea without sugar", "long")
+    ...         return (await memory.retrieve("How does Rami drink tea?"))[0].text
+    >>> with tempfile.TemporaryDirectory() as root:
+    ...     asyncio.run(talk(root))
+    'Rami drinks his tea without sugar'
+    """
+
+    def __init__(
+        self,
+        root: str | Path = "agent_memory",
+        *,
+        namespace: str | Sequence[str] = DEFAULT_NAMESPACE,
+        config: Config | None = None,
+        embedder: str | Embedder | None = "default",
+        clock: Clock | None = None,
+    ) -> None:
+        self._memory = MemoryManager(
+            root, namespace=namespace, config=config, embedder=embedder, clock=clock
+        )
+
+    @property
+    def root(self) -> Path:
+        """Folder of the store."""
+        return self._memory.root
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """Labels of the namespace this manager sees."""
+        return self._memory.namespace
+
+    @property
+    def closed(self) -> bool:
+        """Whether the store was closed."""
+        return self._memory.closed
+
+    def of(self, *labels: str) -> AsyncMemoryManager:
+        """As ``MemoryManager.of``; it does no work, so there is nothing to await."""
+        view = object.__new__(type(self))
+        view._memory = self._memory.of(*labels)
+        return view
+
+    add = _threaded(MemoryManager.add)
+    add_many = _threaded(MemoryManager.add_many)
+    retrieve = _threaded(MemoryManager.retrieve)
+    get = _threaded(MemoryManager.get)
+    update = _threaded(MemoryManager.update)
+    forget = _threaded(MemoryManager.forget)
+    restore = _threaded(MemoryManager.restore)
+    move = _threaded(MemoryManager.move)
+    list = _threaded(MemoryManager.list)
+    recent = _threaded(MemoryManager.recent)
+    history = _threaded(MemoryManager.history)
+    stats = _threaded(MemoryManager.stats)
+    doctor = _threaded(MemoryManager.doctor)
+    reindex = _threaded(MemoryManager.reindex)
+    flush = _threaded(MemoryManager.flush)
+    close = _threaded(MemoryManager.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._memory)[1:]}"
