@@ -179,8 +179,11 @@ def fsync_figures() -> Iterator[Figure]:
         return
     off, on = fsyncs.measure("none"), fsyncs.measure("default")
     for call, figure in figures.items():
-        note = f"whole process, no indexer; with it, calling thread {on[call]['caller']:g}"
-        yield replace(figure, value=off[call]["process"], note=note)
+        note = (
+            f"calling thread; whole process {off[call]['process']:g}, "
+            f"with the indexer {on[call]['caller']:g} and {on[call]['process']:g}"
+        )
+        yield replace(figure, value=off[call]["caller"], note=note)
 
 
 class BareRow:

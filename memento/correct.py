@@ -39,6 +39,8 @@ class Corrections:
     remove_aliases: Sequence[str] = ()
 
 
+_BOOKKEEPING = {"updated_at", "version", "content_hash", "cues", "words", "head_words"}
+
 KEEP = _ABSENT
 """Stands for "as it is", since None means "none" for some fields."""
 
@@ -56,8 +58,7 @@ def update(
 
     Raises:
         NotFound: If the namespace has no such id.
-        InvalidInput: If nothing is to change, a value cannot be accepted, or the memory is
-            forgotten.
+        InvalidInput: If a value cannot be accepted, or the memory is forgotten.
     """
     row = memories.by_id(connection, ns, memory_id)
     if row.status == Status.FORGOTTEN:
@@ -67,6 +68,7 @@ def update(
         return row
     reworded = "text" in changes
     retitled = reworded or "aliases" in changes or "tags" in changes
+    rescoped = "scope" in changes
     changes |= {"updated_at": now, "version": row.version + 1}
     memories.keep_version(connection, row, "updated", now)
     for name, value in changes.items():
@@ -78,7 +80,11 @@ def update(
     memories.overwrite(connection, row, changes)
     if reworded and row.status == Status.ACTIVE:
         memories.enqueue(connection, row, "embed")
-    named = sorted(set(changes) - {"updated_at", "version"})
+    if rescoped and row.status == Status.ACTIVE and row.key is not None:
+        holder = memories.slot_holder(connection, row)
+        if holder is not None:
+            memories.supersede(connection, holder, row, now)
+    named = sorted(set(changes) - _BOOKKEEPING)
     memories.record(connection, ns, now, "updated", row.docid, {"fields": named})
     return row
 
@@ -118,10 +124,13 @@ def restore(connection: Connection, ns: int, memory_id: str, *, now: int, ring: 
     memories.record(connection, ns, now, "restored", row.docid)
     if status == Status.ACTIVE:
         memories.enqueue(connection, row, "embed")
-        holder = memories.slot_holder(connection, row) if row.key is not None else None
-        if holder is not None:
+        holder = None if row.key is None else memories.slot_holder(connection, row)
+        if holder is not None and _holds(holder, now):
             memories.supersede(connection, row, holder, now)
-        elif row.tier == Tier.SHORT:
+            return row
+        if holder is not None:
+            memories.supersede(connection, holder, row, now)
+        if row.tier == Tier.SHORT:
             memories.overflow(connection, ns, row.session, now=now, ring=ring)
             row = memories.by_id(connection, ns, memory_id)
     return row
@@ -149,6 +158,12 @@ def move(
     return row
 
 
+def _holds(row: Row, now: int) -> bool:
+    """Tell whether an active memory is still to be found."""
+    ends = (end for end in (row.expires_at, row.valid_until) if end is not None)
+    return all(end > now for end in ends)
+
+
 def _changes(row: Row, asked: Corrections, now: int, limits: admit.Limits) -> dict[str, Any]:
     """Work out which columns differ from what is asked for."""
     wanted: dict[str, Any] = {}
@@ -168,16 +183,21 @@ def _changes(row: Row, asked: Corrections, now: int, limits: admit.Limits) -> di
         wanted["pinned"] = int(admit.check_flag("pinned", asked.pinned))
     wanted |= _ends(row, asked, now)
     wanted["aliases"] = _aliases(row, asked)
+    if "text" in wanted or "scope" in wanted:
+        text, scope = wanted.get("text", row.text), wanted.get("scope", row.scope)
+        wanted["content_hash"] = _identity(row, text, scope)
     return {name: value for name, value in wanted.items() if getattr(row, name) != value}
 
 
 def _wording(row: Row, text: str) -> Mapping[str, Any]:
-    identity = content_hash(text, row.scope, row.key, row.session, row.actor, row.role, None)
-    return {
-        "text": text,
-        "cues": cues(text, row.role),
-        "content_hash": identity,
-    }
+    return {"text": text, "cues": cues(text, row.role)}
+
+
+def _identity(row: Row, text: str, scope: str) -> bytes:
+    """Digest what would make another memory the same; the time counts if it did before."""
+    said_by = (row.key, row.session, row.actor, row.role)
+    timeless = row.content_hash == content_hash(row.text, row.scope, *said_by, None)
+    return content_hash(text, scope, *said_by, None if timeless else row.occurred_at)
 
 
 def _ends(row: Row, asked: Corrections, now: int) -> Mapping[str, Any]:
@@ -197,4 +217,4 @@ def _aliases(row: Row, asked: Corrections) -> str:
     added = admit.names("add_aliases", asked.add_aliases)
     removed = set(admit.names("remove_aliases", asked.remove_aliases))
     kept = [name for name in json.loads(row.aliases) if name not in removed]
-    return admit.to_json(tuple(dict.fromkeys((*kept, *added))))
+    return admit.to_json(admit.names("add_aliases", (*kept, *added)))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from memento.errors import StoreError
+from memento.errors import StoreClosed, StoreError
 from memento.ledger import checks, fulltext, vectors
 from memento.ledger.ledger import Ledger
 from memento.ledger.sqlite import SAFE_VERSION, library_version
@@ -29,15 +29,29 @@ def examine(
         One finding for each check, in a fixed order.
     """
     repair = repair and not ledger.read_only
+    checks_of = {
+        "ledger": lambda: _structure(ledger),
+        "memories": lambda: _contents(ledger),
+        "full text": lambda: _fulltext(ledger, repair=repair),
+        "derived rows": lambda: _strays(ledger, repair=repair),
+    }
+    if embedding:
+        checks_of["vectors"] = lambda: _vectors(ledger, repair=repair)
     return [
         _library(),
-        *_structure(ledger),
-        _contents(ledger),
-        _fulltext(ledger, repair=repair),
-        _strays(ledger, repair=repair),
-        *(_vectors(ledger, repair=repair) if embedding else ()),
+        *(_found(check, look) for check, look in checks_of.items()),
         *(Finding(stage, ok=False, detail=why) for stage, why in sorted(trouble.items())),
     ]
+
+
+def _found(check: str, look: Callable[[], Finding]) -> Finding:
+    """Look, and report damage that stands in the way of looking."""
+    try:
+        return look()
+    except StoreClosed:
+        raise
+    except StoreError as error:
+        return Finding(check, ok=False, detail=str(error))
 
 
 def _library() -> Finding:
@@ -53,13 +67,10 @@ def _library() -> Finding:
     )
 
 
-def _structure(ledger: Ledger) -> Iterator[Finding]:
-    try:
-        problems = ledger.read(checks.quick_check)
-    except StoreError as error:
-        problems = [str(error)]
+def _structure(ledger: Ledger) -> Finding:
+    problems = ledger.read(checks.quick_check)
     detail = "; ".join(problems) if problems else "the file is sound"
-    yield Finding("ledger", ok=not problems, detail=detail)
+    return Finding("ledger", ok=not problems, detail=detail)
 
 
 def _contents(ledger: Ledger) -> Finding:
@@ -92,18 +103,17 @@ def _strays(ledger: Ledger, *, repair: bool) -> Finding:
     )
 
 
-def _vectors(ledger: Ledger, *, repair: bool) -> Iterator[Finding]:
+def _vectors(ledger: Ledger, *, repair: bool) -> Finding:
     unowed = ledger.read(checks.unowed_rows)
     if unowed:
-        yield _mend(
+        return _mend(
             "vectors",
             f"{unowed} memories have no vector and none is owed",
             lambda: ledger.write(checks.owe_missing),
             repair=repair,
         )
-    else:
-        owed = sum(ledger.read(vectors.backlog_size).values())
-        yield Finding("vectors", ok=True, detail=f"complete but for {owed} still owed")
+    owed = sum(ledger.read(vectors.backlog_size).values())
+    return Finding("vectors", ok=True, detail=f"complete but for {owed} still owed")
 
 
 def _mend(check: str, detail: str, cure: Callable[[], object], *, repair: bool) -> Finding:

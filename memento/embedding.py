@@ -37,6 +37,7 @@ class StoreEmbedder:
         self._lock = threading.Lock()
         self._embedder: Embedder | None = None
         self._model: int | None = None
+        self._warm = False
         self._queries: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
 
     @property
@@ -65,14 +66,14 @@ class StoreEmbedder:
         Raises:
             EmbeddingMismatch: If the store's vectors come from another one.
         """
-        if self._model is None:
-            embedder, identity = self.loaded(), self.identity
+        embedder, identity = self.loaded(), self.identity
+        stored = self._ledger.read(vectors.current_embedder)  # another process may reindex
+        if stored is None:
+            self._ledger.write(lambda c: _adopt_if_first(c, identity))
             stored = self._ledger.read(vectors.current_embedder)
-            if stored is None:
-                self._ledger.write(lambda c: _adopt_if_first(c, identity))
-                stored = self._ledger.read(vectors.current_embedder)
-            if stored != identity:
-                raise EmbeddingMismatch(str(stored), identity)
+        if stored != identity:
+            raise EmbeddingMismatch(str(stored), identity)
+        if self._model is None:
             self._model = self._ledger.write(
                 lambda c: vectors.embedder_id(c, embedder.name, embedder.dim)
             )
@@ -84,13 +85,15 @@ class StoreEmbedder:
         Raises:
             EmbeddingMismatch: If the store's vectors come from another one.
         """
-        if self._model is not None:
-            return self._model
         embedder, identity = self.loaded(), self.identity
         stored = self._ledger.read(vectors.current_embedder)
         if stored is not None and stored != identity:
             raise EmbeddingMismatch(stored, identity)
-        return self._ledger.read(lambda c: vectors.find_embedder(c, embedder.name, embedder.dim))
+        if self._model is None:
+            self._model = self._ledger.read(
+                lambda c: vectors.find_embedder(c, embedder.name, embedder.dim)
+            )
+        return self._model
 
     def adopt(self) -> int:
         """Make this embedder the store's, and owe a vector to every row that has none of it.
@@ -108,6 +111,12 @@ class StoreEmbedder:
         self._model, owed = self._ledger.write(job)
         return owed
 
+    def warm(self) -> None:
+        """Load the model, so that the first text does not wait for it."""
+        if not self._warm:
+            self.embed(["warm"])
+            self._warm = True
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts, holding the embedder to its contract; see ``Embedder.embed``."""
         return embed_checked(self.loaded(), texts)
@@ -118,7 +127,7 @@ class StoreEmbedder:
             if text in self._queries:
                 self._queries.move_to_end(text)
                 return self._queries[text]
-        vector: NDArray[np.float32] = self.embed([text])[0]
+        vector: NDArray[np.float32] = self.embed([_encodable(text)])[0]
         with self._lock:
             self._queries[text] = vector
             while len(self._queries) > CACHED_QUERIES:
@@ -129,3 +138,8 @@ class StoreEmbedder:
 def _adopt_if_first(connection: Connection, identity: str) -> None:
     if vectors.current_embedder(connection) is None:
         vectors.set_embedder(connection, identity)
+
+
+def _encodable(text: str) -> str:
+    """Put a question mark for what has no encoding: a query may hold anything."""
+    return text.encode(errors="replace").decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import threading
 import weakref
@@ -16,13 +17,14 @@ from typing import TYPE_CHECKING
 from memento import doctor
 from memento.config import Config
 from memento.embedding import StoreEmbedder
-from memento.errors import InvalidInput, MementoError
+from memento.errors import InvalidInput, MementoError, StoreError
 from memento.ledger import fulltext, memories, vectors
 from memento.ledger.ledger import Ledger
+from memento.ledger.memories import Entry
 from memento.ledger.rows import Row, to_micros
 from memento.ledger.schema import SEQ_BITS
 from memento.ledger.sqlite import Connection
-from memento.observe.admit import admit
+from memento.observe.admit import admit, at_position
 from memento.observe.novelty import Novelty
 from memento.tiers.indexer import Indexer
 from memento.tiers.short import ShortTier
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from memento.protocols import Clock, Embedder
     from memento.retrieve.search import Searcher
     from memento.tiers.long import LongSample, LongTier
+
+log = logging.getLogger("memento.engine")
 
 CHROMA_FOLDER = "chroma"
 SAMPLED = 20
@@ -72,6 +76,7 @@ class Engine:
         self.embedding = None if self._spec is None else StoreEmbedder(self.ledger, self._spec)
         self._novelty = Novelty(self.ledger)
         self._lock = threading.Lock()
+        self._closing = threading.Lock()
         self._searcher: Searcher | None = None
         self._long: LongTier | None = None
         self._queries = 0
@@ -80,6 +85,7 @@ class Engine:
             self.ledger,
             self.embedding,
             self.open_long,
+            self._index_lost,
             housekeeping=self._keep_house,
             busy=lambda: self._queries,
             config=self.config.index,
@@ -102,16 +108,20 @@ class Engine:
         """Accept drafts and write them in one durable transaction."""
         now = self.now()
         ns = self.ledger.namespace(labels)
-        entries = [
-            admit(
+
+        def check(draft: Draft) -> Entry:
+            return admit(
                 draft,
                 now=now,
                 limits=self.config.limits,
                 choice=self.config.tier_choice,
                 novelty=lambda words: self._novelty.share(ns, words),
             )
-            for draft in drafts
-        ]
+
+        if len(drafts) == 1:
+            entries = [check(drafts[0])]
+        else:
+            entries = [at_position(at, check, draft) for at, draft in enumerate(drafts)]
         ring = self.config.short.capacity
         rows = self.ledger.write(lambda c: memories.add(c, ns, entries, now=now, ring=ring))
         self.changed(ns, rows)
@@ -201,7 +211,8 @@ class Engine:
         """Note what was retrieved; the background thread writes it to the log."""
         ns = self.ledger.find_namespace(labels)
         if ns is not None and not self.ledger.read_only:
-            self._accesses.append((ns, self.now(), ids))
+            with self._lock:
+                self._accesses.append((ns, self.now(), ids))
             self.indexer.start()
 
     def examine(self, *, repair: bool) -> list[Finding]:
@@ -228,15 +239,20 @@ class Engine:
 
     def close(self) -> None:
         """Finish the bite in hand, write the snapshot, close everything. Idempotent."""
-        if self.ledger.closed:
-            return
-        self.indexer.stop(self.config.close_seconds)
-        if self._long is not None:
-            self._long.close()
-        self._log_accesses()
-        self.short.snapshot()
-        self.ledger.close()
-        _open_engines.discard(self)
+        with self._closing:
+            if self.ledger.closed:
+                return
+            self.indexer.stop(self.config.close_seconds)
+            try:
+                if self._long is not None:
+                    self._long.close()
+                self._log_accesses()
+                self.short.snapshot()
+            except StoreError as error:  # the memories are on the disk; these are made again
+                log.warning("closed without log and snapshot: %s", error)
+            finally:
+                self.ledger.close()
+                _open_engines.discard(self)
 
     def _keep_house(self) -> None:
         """Do what is due in a quiet moment."""
@@ -260,9 +276,11 @@ class Engine:
         return int(self.config.short.snapshot_seconds * 1_000_000)
 
     def _log_accesses(self) -> None:
-        if not self._accesses or self.ledger.read_only:
+        with self._lock:
+            waiting = list(self._accesses)
+            self._accesses.clear()
+        if not waiting:
             return
-        waiting = [self._accesses.popleft() for _ in range(len(self._accesses))]
 
         def job(connection: Connection) -> None:
             for ns, at, ids in waiting:
@@ -280,6 +298,12 @@ class Engine:
             (self.ledger.labels(docid >> SEQ_BITS), memory_id, np.frombuffer(blob, "f4"))
             for docid, memory_id, blob in chosen
         ]
+
+    def _index_lost(self) -> bool:
+        """Tell whether the Chroma folder is gone though the ledger has rows for it."""
+        if (self.ledger.root / CHROMA_FOLDER).exists() or self.ledger.read_only:
+            return False
+        return self.ledger.read(vectors.any_indexed)
 
     def _owe_index(self, model: int) -> None:
         self.ledger.write(lambda c: vectors.owe_index(c, model))

@@ -21,10 +21,20 @@ Each carries its facts as attributes and says in its message what to do next.
 """
 
 from pathlib import Path
+from typing import Any, Self
 
 
 class MementoError(Exception):
-    """Base of every error of this package."""
+    """Base of every error of this package. Each can be copied and pickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _revive, (type(self), self.args, self.__dict__)
+
+
+def _revive(kind: type[MementoError], args: tuple[Any, ...], facts: dict[str, Any]) -> MementoError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(facts)
+    return error
 
 
 class InvalidInput(MementoError, ValueError):
@@ -32,11 +42,17 @@ class InvalidInput(MementoError, ValueError):
 
     Attributes:
         field: Name of the parameter at fault.
+        problem: What is wrong with it.
     """
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
         self.field = field
+        self.problem = problem
+
+    def within(self, place: str) -> Self:
+        """Return the same complaint about one item of several, such as ``items[3].text``."""
+        return type(self)(f"{place}.{self.field}", self.problem)
 
 
 class InvalidScope(InvalidInput):

@@ -8,8 +8,17 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from memento.errors import InvalidInput
-from memento.ledger.predicate import Filters
-from memento.observe.admit import check_flag, check_moment, member, optional_name
+from memento.ledger.predicate import Filters, Scalar
+from memento.observe.admit import (
+    MAX_INTEGER,
+    MAX_ITEMS,
+    check_flag,
+    check_moment,
+    member,
+    short_name,
+    shown,
+    storable,
+)
 from memento.scopes import parse_scope
 from memento.types import Kind, Status, Tier
 
@@ -17,6 +26,8 @@ E = TypeVar("E", bound=StrEnum)
 
 MAX_K = 10_000
 """Most hits one call may ask for."""
+MAX_CHOICES = 400
+"""Most values to choose from in one condition; SQLite takes 1,000 terms in all."""
 
 
 def filters_of(
@@ -65,7 +76,7 @@ def filters_of(
         statuses=wanted,
         scopes=tuple(parse_scope(path) for path in several("scope", scope)),
         sessions=_names("session", session),
-        tags=_names("tags", tags),
+        tags=_names("tags", tags, most=MAX_ITEMS),
         where=_conditions(where),
         pinned=None if pinned is None else check_flag("pinned", pinned),
         since=None if since is None else check_moment("since", since),
@@ -79,47 +90,68 @@ def members(kind: type[E], field: str, values: str | Sequence[str] | None) -> tu
     return tuple(member(kind, field, value).value for value in several(field, values))
 
 
-def several(field: str, values: str | Iterable[str] | None) -> tuple[str, ...]:
+def several(
+    field: str, values: str | Iterable[str] | None, *, most: int = MAX_CHOICES
+) -> tuple[str, ...]:
     """Accept one string, several, or None for no condition."""
     if values is None:
         return ()
     if isinstance(values, str):
         return (values,)
     if not isinstance(values, Iterable):
-        raise InvalidInput(field, f"must be a string or a list of strings, not {values!r}")
+        raise InvalidInput(field, f"must be a string or a list of strings, not {shown(values)}")
     chosen = tuple(values)
+    if len(chosen) > most:
+        raise InvalidInput(field, f"has more than {most} items")
     if not chosen:
         raise InvalidInput(field, "is an empty list, which nothing can match; use None for all")
     return chosen
 
 
-def check_count(field: str, value: object, *, most: int = MAX_K) -> int:
-    """Accept a whole number from 1 to ``most``."""
+def check_count(field: str, value: object, *, least: int = 1, most: int = MAX_K) -> int:
+    """Accept a whole number from ``least`` to ``most``."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInput(field, f"must be a whole number, not {value!r}")
-    if not 1 <= value <= most:
-        raise InvalidInput(field, f"must be from 1 to {most:,}, not {value}")
+        raise InvalidInput(field, f"must be a whole number, not {shown(value)}")
+    if not least <= value <= most:
+        raise InvalidInput(field, f"must be from {least} to {most:,}, not {shown(value)}")
     return value
 
 
-def _names(field: str, values: str | Sequence[str] | None) -> tuple[str, ...]:
-    return tuple(str(optional_name(field, value)) for value in several(field, values))
+def _names(
+    field: str, values: str | Sequence[str] | None, *, most: int = MAX_CHOICES
+) -> tuple[str, ...]:
+    return tuple(short_name(field, value) for value in several(field, values, most=most))
 
 
 def _conditions(where: Mapping[str, Any] | None) -> dict[str, Any]:
     if where is None:
         return {}
     if not isinstance(where, Mapping):
-        raise InvalidInput("where", f"must map metadata keys to values, not {where!r}")
-    conditions: dict[str, Any] = {}
-    for key, value in where.items():
-        if not isinstance(key, str):
-            raise InvalidInput("where", f"keys must be strings, not {key!r}")
-        options = tuple(value) if isinstance(value, list | tuple | set | frozenset) else (value,)
-        for option in options:
-            if option is not None and not isinstance(option, str | int | float | bool):
-                raise InvalidInput(
-                    "where", f"{key!r} must be compared with scalars, not {option!r}"
-                )
-        conditions[key] = options
-    return conditions
+        raise InvalidInput("where", f"must map metadata keys to values, not {shown(where)}")
+    if len(where) > MAX_ITEMS:
+        raise InvalidInput("where", f"has more than {MAX_ITEMS} keys")
+    return {_key(key): _options(key, value) for key, value in where.items()}
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise InvalidInput("where", f"keys must be strings, not {shown(key)}")
+    return storable("where", key)
+
+
+def _options(key: object, value: object) -> tuple[Scalar, ...]:
+    several_given = isinstance(value, list | tuple | set | frozenset)
+    options = tuple(value) if several_given else (value,)
+    if len(options) > MAX_CHOICES:
+        raise InvalidInput("where", f"{key!r} has more than {MAX_CHOICES} values")
+    return tuple(_scalar(key, option) for option in options)
+
+
+def _scalar(key: object, value: object) -> Scalar:
+    if isinstance(value, str):
+        return storable("where", value)
+    if isinstance(value, int) and abs(value) > MAX_INTEGER:
+        raise InvalidInput("where", f"{key!r} cannot be compared with an integer this large")
+    if value is None or isinstance(value, int | float):
+        return value
+    raise InvalidInput("where", f"{key!r} must be compared with scalars, not {shown(value)}")

@@ -8,14 +8,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from memento import correct, lineage
+from memento import correct, lineage, prompt
 from memento.config import Config
 from memento.engine import Engine, system_clock
 from memento.errors import NotFound
 from memento.filters import check_count, filters_of
 from memento.ledger import memories
 from memento.ledger.rows import Row, to_memory
-from memento.observe.admit import check_id, draft_of, optional_name
+from memento.observe.admit import check_flag, check_id, drafts_of, optional_name
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.types import Draft, Finding, Kind, Memory, Retrieval, Source, Tier, Trust, Version
 
@@ -193,7 +193,7 @@ class MemoryManager:
             InvalidInput: If one of them cannot be accepted; it names its position.
             StoreError: If they could not be written.
         """
-        drafts = [draft_of(item) for item in items]
+        drafts = drafts_of(items)
         if not drafts:
             return []
         return [self._memory(row) for row in self._engine.add(self._namespace, drafts)]
@@ -254,6 +254,7 @@ class MemoryManager:
         """
         from memento.retrieve.search import Request  # noqa: PLC0415 - needs NumPy, used from here on
 
+        check_flag("record", record)
         engine = self._engine
         now = engine.now()
         request = Request.checked(
@@ -286,6 +287,40 @@ class MemoryManager:
         if record and found.hits:
             engine.accessed(self._namespace, [hit.id for hit in found.hits])
         return found
+
+    def prompt(
+        self,
+        query: str,
+        k: int = 8,
+        *,
+        tokens: int | None = None,
+        count_tokens: TokenCounter | None = None,
+        ids: bool = False,
+        **filters: Any,
+    ) -> str:
+        """Return what is remembered about a query as a block to paste into any prompt.
+
+        Each memory is one escaped record between tags that no stored text can close or forge,
+        under a line that says it is data; see ``memento.prompt``.
+
+        Args:
+            query: What is looked for, in plain words.
+            k: Most memories to show, 1 to 10,000.
+            tokens: Most tokens of the whole block, >= 1; None for no limit.
+            count_tokens: How to count them; None for one token in four characters.
+            ids: Whether each record names its id.
+            filters: Any other argument of ``retrieve``, such as ``scope`` or ``kinds``.
+
+        Returns:
+            The block; ``""`` if nothing was found.
+
+        Raises:
+            InvalidInput: If an argument other than the query cannot be accepted.
+            StoreError: If the ledger cannot be read.
+        """
+        found = self.retrieve(query, k, **filters)
+        nonce = prompt.new_nonce()
+        return prompt.render(found, nonce=nonce, tokens=tokens, count_tokens=count_tokens, ids=ids)
 
     def get(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Return one memory by id, whatever its status.
@@ -420,8 +455,8 @@ class MemoryManager:
             InvalidInput: If an argument cannot be accepted.
         """
         check_count("limit", limit, most=1_000_000)
-        if offset:
-            check_count("offset", offset, most=1 << 40)
+        check_count("offset", offset, least=0, most=1 << 40)
+        check_flag("newest_first", newest_first)
         filters = filters_of(
             self._engine.now(),
             scope=scope,

@@ -28,6 +28,8 @@ def parse_namespace(labels: str | Sequence[str]) -> tuple[str, ...]:
     >>> parse_namespace("acme")
     ('acme',)
     """
+    if not isinstance(labels, Sequence):
+        raise InvalidScope("namespace", f"{labels!r} is not a label or a list of labels")
     parts = (labels,) if isinstance(labels, str) else tuple(labels)
     if not parts:
         raise InvalidScope("namespace", "needs at least one label")

@@ -6,13 +6,21 @@ from collections.abc import Iterator
 
 from memento.ledger import fulltext
 from memento.ledger.rows import COLUMNS, Row, checksum
+from memento.ledger.schema import FULLTEXT
 from memento.ledger.sqlite import Connection
+
+_DERIVED = {"memories_fts": "rowid", "embeddings": "docid", "backlog": "docid"}
+"""Tables made from the memories, and the column that says of which."""
 
 
 def quick_check(connection: Connection) -> list[str]:
-    """Return what SQLite finds wrong with the file's structure."""
+    """Return what SQLite finds wrong with the file's structure, the full-text index aside.
+
+    That has a check of its own, and SQLite takes what this connection remembers of an older
+    index for damage.
+    """
     found = [str(line) for (line,) in connection.execute("PRAGMA quick_check(20)")]
-    return [] if found == ["ok"] else found
+    return [line for line in found if line != "ok" and "memories_fts" not in line]
 
 
 def changed_rows(connection: Connection) -> list[str]:
@@ -34,12 +42,11 @@ def unindexed_rows(connection: Connection) -> int:
 
 def stray_rows(connection: Connection) -> dict[str, int]:
     """Count rows of derived tables whose memory is not there, by table."""
-    tables = {"memories_fts": "rowid", "embeddings": "docid", "backlog": "docid"}
     return {
         table: connection.execute(
             f"SELECT count(*) FROM {table} WHERE {key} NOT IN (SELECT docid FROM memories)"
         ).fetchone()[0]
-        for table, key in tables.items()
+        for table, key in _DERIVED.items()
     }
 
 
@@ -55,8 +62,9 @@ def unowed_rows(connection: Connection) -> int:
 
 def rebuild_fulltext(connection: Connection) -> int:
     """Make the full-text index again from the memories; returns how many it holds."""
-    connection.execute("DELETE FROM memories_fts")
-    connection.execute("INSERT INTO memories_fts (memories_fts) VALUES ('optimize')")
+    connection.execute("DROP TABLE memories_fts")  # DELETE would read what may be damaged
+    for statement in FULLTEXT:
+        connection.execute(statement)
     count = 0
     for row in list(_rows(connection)):
         fulltext.insert(connection, [(row.docid, fulltext.columns_of(row))])
@@ -66,8 +74,8 @@ def rebuild_fulltext(connection: Connection) -> int:
 
 def drop_strays(connection: Connection) -> None:
     """Remove rows of derived tables whose memory is not there."""
-    for table in ("embeddings", "backlog"):
-        connection.execute(f"DELETE FROM {table} WHERE docid NOT IN (SELECT docid FROM memories)")
+    for table, key in _DERIVED.items():
+        connection.execute(f"DELETE FROM {table} WHERE {key} NOT IN (SELECT docid FROM memories)")
 
 
 def owe_missing(connection: Connection) -> None:

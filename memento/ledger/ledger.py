@@ -7,12 +7,20 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from memento.errors import MementoError, ReadOnlyStore, StoreClosed, StoreUnusable
 from memento.ledger import schema
-from memento.ledger.sqlite import Connection, Error, connect, create_private, translated
+from memento.ledger.sqlite import (
+    Connection,
+    Error,
+    connect,
+    create_private,
+    explain_os,
+    translated,
+)
 from memento.ledger.writer import Writer
 
 T = TypeVar("T")
@@ -20,7 +28,6 @@ T = TypeVar("T")
 FILE_NAME = "ledger.db"
 BUSY_SECONDS = 30.0
 """How long a write waits for another process before StoreBusy; writes take milliseconds."""
-READER_CACHE_KIB = 16 * 1024
 WAL_PAGES = 8192
 """A writer folds the log into the file by itself only past this many pages (32 MiB); the
 background thread does it much earlier, so that no ``add`` pays for it."""
@@ -40,17 +47,21 @@ class Ledger:
     """
 
     def __init__(self, root: Path) -> None:
-        self.root = root
-        self.path = root / FILE_NAME
+        self.root = _absolute(root)
+        self.path = self.root / FILE_NAME
         self.read_only = False
         self._immutable = False
         self._closed = False
         self._lock = threading.Lock()
         self._namespaces: dict[tuple[str, ...], int] = {}
-        self._readers: list[Connection] = []
+        self._readers: list[_Reader] = []
         self._writing: Writer | None = None
         self._local = threading.local()
-        self._open()
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
         _opened.add(self)
 
     @property
@@ -78,13 +89,15 @@ class Ledger:
             StoreUnusable: If the file is damaged where the job reads.
         """
         self._check_open()
-        connection = self._reader()
-        with translated(self.path):
+        reader = self._reader()
+        with reader.turn, translated(self.path):
+            connection = reader.connection
             connection.execute("BEGIN")
             try:
                 return job(connection)
             finally:
-                connection.execute("COMMIT")
+                if connection.in_transaction:  # SQLite ends it itself on some I/O errors
+                    connection.execute("COMMIT")
 
     def find_namespace(self, labels: tuple[str, ...]) -> int | None:
         """Return the number of a namespace, or None if nothing was ever stored in it."""
@@ -115,8 +128,9 @@ class Ledger:
     def data_version(self) -> int:
         """Return a number that changes when another connection has written."""
         self._check_open()
-        with translated(self.path):
-            (version,) = self._reader().execute("PRAGMA data_version").fetchone()
+        reader = self._reader()
+        with reader.turn, translated(self.path):
+            (version,) = reader.connection.execute("PRAGMA data_version").fetchone()
         return int(version)
 
     def checkpoint(self) -> None:
@@ -132,7 +146,7 @@ class Ledger:
             return 0
 
     def close(self) -> None:
-        """Close every connection. Idempotent."""
+        """Close every connection, after the reads and writes in hand. Idempotent."""
         with self._lock:
             if self._closed:
                 return
@@ -140,7 +154,8 @@ class Ledger:
             readers, self._readers = self._readers, []
             writer, self._writing = self._writing, None
         for reader in readers:
-            reader.close()
+            with reader.turn:
+                reader.connection.close()
         if writer is not None:
             writer.close()
 
@@ -152,26 +167,39 @@ class Ledger:
 
     def _open(self) -> None:
         make_root(self.root)
-        self._start_afresh()
         try:
             if not self.path.exists():
                 create_private(self.path)
+            elif not self.path.is_file():
+                raise StoreUnusable(self.path, "is not a file; give another folder")
+        except OSError as error:
+            raise explain_os(self.path, error) from error
+        try:
+            self._version()  # a file that is not ours must not even be put into WAL mode
             self._writer()
-        except (ReadOnlyStore, PermissionError, OSError, StoreUnusable) as error:
-            if isinstance(error, StoreUnusable) and os.access(self.path, os.W_OK):
+        except (ReadOnlyStore, StoreUnusable) as error:
+            if isinstance(error, StoreUnusable) and self._may_write():
                 raise
             self._open_read_only(error)
 
     def _open_read_only(self, cause: Exception) -> None:
-        if not self.path.exists():
-            raise ReadOnlyStore(self.root, "cannot be written and holds no store yet") from cause
         self.read_only = True
         try:
-            self.read(lambda connection: schema.check_version(connection, self.path))
-        except StoreUnusable:
+            version = self._version()
+        except (ReadOnlyStore, StoreUnusable):
+            if self.wal_bytes():
+                raise  # an immutable file is read without its log: newer memories would be missing
             self._start_afresh()
             self._immutable = True  # not even the -shm file can be made here
-            self.read(lambda connection: schema.check_version(connection, self.path))
+            version = self._version()
+        if not version:
+            raise ReadOnlyStore(self.root, "cannot be written and holds no store yet") from cause
+
+    def _version(self) -> int:
+        return self.read(lambda connection: schema.check_version(connection, self.path))
+
+    def _may_write(self) -> bool:
+        return os.access(self.path, os.W_OK) and os.access(self.root, os.W_OK)
 
     def _start_afresh(self) -> None:
         self._local = threading.local()
@@ -198,24 +226,45 @@ class Ledger:
             raise
         return Writer(self.path, connection)
 
-    def _reader(self) -> Connection:
-        connection: Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = connect(
-                self.path, busy_seconds=BUSY_SECONDS, writable=False, immutable=self._immutable
-            )
-            connection.execute(f"PRAGMA cache_size=-{READER_CACHE_KIB}")
-            with self._lock:
-                if self._closed:
-                    connection.close()
-                    raise StoreClosed(self.root)
-                self._readers.append(connection)
-            self._local.connection = connection
-        return connection
+    def _reader(self) -> _Reader:
+        reader: _Reader | None = getattr(self._local, "reader", None)
+        if reader is None:
+            reader = self._local.reader = self._orphan() or self._connect_reader()
+        return reader
+
+    def _orphan(self) -> _Reader | None:
+        """Take over the connection of a thread that ended, if there is one."""
+        with self._lock:
+            for reader in self._readers:
+                if not reader.thread.is_alive():
+                    reader.thread = threading.current_thread()
+                    return reader
+        return None
+
+    def _connect_reader(self) -> _Reader:
+        connection = connect(
+            self.path, busy_seconds=BUSY_SECONDS, writable=False, immutable=self._immutable
+        )
+        reader = _Reader(connection, threading.current_thread())
+        with self._lock:
+            if self._closed:
+                connection.close()
+                raise StoreClosed(self.root)
+            self._readers.append(reader)
+        return reader
 
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosed(self.root)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """A reading connection, the thread it serves, and the lock held while it reads."""
+
+    connection: Connection
+    thread: threading.Thread
+    turn: threading.RLock = field(default_factory=threading.RLock)
 
 
 def make_root(root: Path) -> None:
@@ -224,10 +273,11 @@ def make_root(root: Path) -> None:
     Raises:
         StoreUnusable: If the path is something else than a folder.
         ReadOnlyStore: If it cannot be made.
+        StoreError: If the disk stands in the way; see its children.
     """
-    if root.exists() and not root.is_dir():
-        raise StoreUnusable(root, "is not a folder; give the folder that holds the store")
     try:
+        if root.exists() and not root.is_dir():
+            raise StoreUnusable(root, "is not a folder; give the folder that holds the store")
         if not root.exists():
             root.mkdir(parents=True, mode=0o700)
             root.chmod(0o700)
@@ -236,7 +286,14 @@ def make_root(root: Path) -> None:
     except NotADirectoryError as error:
         raise StoreUnusable(root, "lies under a file; give another folder") from error
     except OSError as error:
-        raise ReadOnlyStore(root, f"the folder cannot be made ({error.strerror})") from error
+        raise explain_os(root, error) from error
+
+
+def _absolute(root: Path) -> Path:
+    """Fix the folder, so that it stays the same when the process goes elsewhere."""
+    if "\0" in str(root):
+        raise StoreUnusable(repr(str(root)), "is not a path; give another folder")
+    return root.absolute()
 
 
 def _find(connection: Connection, labels: tuple[str, ...]) -> int | None:

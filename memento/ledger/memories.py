@@ -66,28 +66,13 @@ def add(
         IdConflict: If a chosen id is taken by another content.
         NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
     """
-    known = _known(connection, ns, entries, now)
-    fresh: list[Entry] = []
-    answers: list[Row] = []
-    repeated: list[Row] = []
-    for entry in entries:
-        identity = _identity(entry)
-        found = known.get(identity)
-        if found is None:
-            known[identity] = entry.row
-            fresh.append(entry)
-        elif found.content_hash != entry.row.content_hash:
-            raise IdConflict(entry.row.id)
-        elif not entry.chosen_id:
-            repeated.append(found)
-        answers.append(found or entry.row)
-    _insert(connection, ns, fresh)
-    for entry in fresh:
-        _settle(connection, ns, entry, now)
-    for row in repeated:
-        _reinforce(connection, row, now)
-    _overflow(connection, ns, {entry.row.session for entry in fresh if _short(entry)}, now, ring)
-    return answers
+    before = latest_rev(connection, ns) if len(entries) > 1 else 0
+    answers = [row for run in _runs(entries) for row in _add_run(connection, ns, run, now)]
+    for entry, row in zip(entries, answers, strict=True):
+        for memory_id in entry.related:
+            link(connection, row.docid, by_id(connection, ns, memory_id).docid, "related")
+    _overflow(connection, ns, {row.session for row in answers if _short(row)}, now, ring)
+    return _as_they_are(connection, ns, answers, before) if len(entries) > 1 else answers
 
 
 def by_id(connection: Connection, ns: int, memory_id: str) -> Row:
@@ -265,11 +250,11 @@ def linked(connection: Connection, docid: int) -> list[tuple[int, str]]:
 
 
 def enqueue(connection: Connection, row: Row, op: str) -> None:
-    """Tell the indexer about a row. An embedding still owed stays owed."""
+    """Tell the indexer about a row. An embedding still owed to a live row stays owed."""
     connection.execute(
-        "INSERT INTO backlog VALUES (?, ?, ?) ON CONFLICT (docid) DO UPDATE SET rev = excluded.rev,"
-        " op = CASE WHEN op = 'embed' AND excluded.op = 'index' THEN op ELSE excluded.op END",
-        (row.docid, row.rev, op),
+        "INSERT INTO backlog VALUES (?1, ?2, ?3) ON CONFLICT (docid) DO UPDATE SET rev = ?2,"
+        " op = CASE WHEN op = 'embed' AND ?4 THEN op ELSE ?3 END",
+        (row.docid, row.rev, op, row.status == Status.ACTIVE),
     )
 
 
@@ -298,18 +283,64 @@ def overflow(connection: Connection, ns: int, session: str | None, *, now: int, 
     _overflow(connection, ns, {session}, now, ring)
 
 
-def _identity(entry: Entry) -> str | bytes:
-    return entry.row.id if entry.chosen_id else entry.row.content_hash
+def _runs(entries: Sequence[Entry]) -> Iterable[Sequence[Entry]]:
+    """Cut a batch into runs that may be inserted at once.
+
+    One that takes another's place stands alone: what it replaces may come just before it.
+    """
+    start = 0
+    for at, entry in enumerate(entries):
+        if entry.row.key is not None or entry.supersedes:
+            yield from (run for run in (entries[start:at], [entry]) if run)
+            start = at + 1
+    if start < len(entries):
+        yield entries[start:]
 
 
-def _short(entry: Entry) -> bool:
-    return entry.row.tier == Tier.SHORT
+def _add_run(connection: Connection, ns: int, run: Sequence[Entry], now: int) -> list[Row]:
+    """Insert what is new of a run and reinforce the rest; returns one row an entry."""
+    known = _known(connection, ns, run, now)
+    fresh: list[Entry] = []
+    repeated: list[Row] = []
+    settled: list[tuple[Entry, Row]] = []
+    answers: list[Row] = []
+    for entry in run:
+        found = known.get(entry.row.id if entry.chosen_id else entry.row.content_hash)
+        answers.append(found or entry.row)
+        if found is None:
+            known[entry.row.id] = entry.row
+            known.setdefault(entry.row.content_hash, entry.row)
+            fresh.append(entry)
+        elif found.content_hash != entry.row.content_hash:
+            raise IdConflict(entry.row.id)
+        elif entry.chosen_id:
+            continue  # a retry: all was done the first time
+        else:
+            repeated.append(found)
+        settled.append((entry, answers[-1]))
+    _insert(connection, ns, fresh)
+    for row in repeated:
+        _reinforce(connection, row, now)
+    for entry, row in settled:
+        _replace(connection, ns, entry, row, now)
+    return answers
+
+
+def _as_they_are(connection: Connection, ns: int, rows: Sequence[Row], since: int) -> list[Row]:
+    """Read again those rows that changed after they came, such as by a later one of a batch."""
+    query = f"{_SELECT} WHERE ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK})"
+    changed = {values[0]: Row(*values) for values in connection.execute(query, (ns, since))}
+    return [changed.get(row.docid, row) for row in rows]
+
+
+def _short(row: Row) -> bool:
+    return row.tier == Tier.SHORT
 
 
 def _known(
     connection: Connection, ns: int, entries: Sequence[Entry], now: int
 ) -> dict[str | bytes, Row]:
-    """Find what is there already: chosen ids, and equal content that is still active."""
+    """Find what is there already: chosen ids, and equal content that still holds."""
     known: dict[str | bytes, Row] = {}
     ids = [entry.row.id for entry in entries if entry.chosen_id]
     for part in _chunks(ids):
@@ -323,9 +354,10 @@ def _known(
         marks = ", ".join("?" * len(part))
         query = (
             f"{_SELECT} WHERE ns = ? AND content_hash IN ({marks}) AND status = 'active'"
-            " AND (expires_at IS NULL OR expires_at > ?) ORDER BY docid DESC"
+            " AND (expires_at IS NULL OR expires_at > ?)"
+            " AND (valid_until IS NULL OR valid_until > ?) ORDER BY docid DESC"
         )
-        for values in connection.execute(query, (ns, *part, now)):
+        for values in connection.execute(query, (ns, *part, now, now)):
             row = Row(*values)
             known[row.content_hash] = row
     return known
@@ -346,9 +378,8 @@ def _insert(connection: Connection, ns: int, fresh: Sequence[Entry]) -> None:
     )
 
 
-def _settle(connection: Connection, ns: int, entry: Entry, now: int) -> None:
-    """Do what a new memory asks for: take over its slot, supersede, link."""
-    row = entry.row
+def _replace(connection: Connection, ns: int, entry: Entry, row: Row, now: int) -> None:
+    """Let a memory take its slot and the place of those it supersedes."""
     if row.key is not None:
         holder = slot_holder(connection, row)
         if holder is not None:
@@ -357,8 +388,6 @@ def _settle(connection: Connection, ns: int, entry: Entry, now: int) -> None:
         old = by_id(connection, ns, memory_id)
         if old.status == Status.ACTIVE:
             supersede(connection, old, row, now)
-    for memory_id in entry.related:
-        link(connection, row.docid, by_id(connection, ns, memory_id).docid, "related")
 
 
 def _reinforce(connection: Connection, row: Row, now: int) -> None:
@@ -384,7 +413,8 @@ def _overflow(
             "UPDATE memories SET tier = 'medium', rev = ?, updated_at = ? WHERE docid = ?", moves
         )
         connection.executemany(
-            "INSERT INTO backlog VALUES (?, ?, 'index') ON CONFLICT (docid) DO NOTHING",
+            "INSERT INTO backlog VALUES (?, ?, 'index') ON CONFLICT (docid) DO UPDATE"
+            " SET rev = excluded.rev, op = 'index' WHERE op <> 'embed'",
             [(docid, rev) for rev, _, docid in moves],
         )
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memento.errors import InvalidInput
 from memento.scopes import ancestors
 from memento.types import Status
 
@@ -131,10 +130,8 @@ def _metadata(key: str, value: Scalar | tuple[Scalar, ...]) -> tuple[str, list[A
         elif isinstance(option, int | float):
             tests.append("(type IN ('integer', 'real') AND atom = ?)")
             values.append(option)
-        elif isinstance(option, str):
+        else:
             tests.append("(type = 'text' AND atom = ?)")
             values.append(option)
-        else:
-            raise InvalidInput("where", f"{key!r} must be compared with scalars, not {option!r}")
     matches = " OR ".join(tests) or "0"
     return f"EXISTS (SELECT 1 FROM json_each(metadata) WHERE key = ? AND ({matches}))", values

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any
 
+from memento.errors import StoreUnusable
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
@@ -76,8 +77,10 @@ HOLES = ", ".join("?" * len(NAMES))
 _SEALED = (
     "id", "text", "kind", "scope", "session", "actor", "role", "key", "aliases", "tags",
     "metadata", "trust", "source_uri", "source_model", "source_parents", "occurred_at",
-    "created_at", "valid_from",
+    "created_at", "valid_from", "valid_until", "expires_at", "status", "superseded_by",
+    "importance", "pinned", "reinforced", "version", "content_hash",
 )  # fmt: skip
+"""All that matters but the tier: what the ring pushes out is moved without being read."""
 
 
 def checksum(row: Row) -> bytes:
@@ -112,7 +115,20 @@ def from_micros(micros: int) -> datetime:
 
 
 def to_memory(row: Row, namespace: tuple[str, ...]) -> Memory:
-    """Turn a row into the value that is handed out."""
+    """Turn a row into the value that is handed out.
+
+    Raises:
+        StoreUnusable: If the row was damaged so that it cannot be read.
+    """
+    try:
+        return _memory(row, namespace)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise StoreUnusable(
+            "ledger.db", f"memory {row.id!r} is damaged ({error}); run `memento doctor`"
+        ) from error
+
+
+def _memory(row: Row, namespace: tuple[str, ...]) -> Memory:
     return Memory(
         id=row.id,
         seq=row.docid & SEQ_MASK,

@@ -32,7 +32,14 @@ SCHEMA_VERSION = 1
 SEQ_BITS = 40
 SEQ_MASK = (1 << SEQ_BITS) - 1
 
-M001 = """
+FULLTEXT = (
+    "CREATE VIRTUAL TABLE memories_fts USING fts5 (title, head, rest,"
+    " tokenize = 'porter unicode61 remove_diacritics 2', columnsize = 0)",
+    "INSERT INTO memories_fts (memories_fts, rank) VALUES ('automerge', 0)",
+)
+"""The full-text index; ``doctor`` makes it again the same way."""
+
+M001 = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE namespaces (ns INTEGER PRIMARY KEY, labels TEXT NOT NULL UNIQUE);
 CREATE TABLE memories (
@@ -80,10 +87,8 @@ CREATE INDEX memories_by_key ON memories (ns, key) WHERE key IS NOT NULL;
 CREATE INDEX memories_by_session ON memories (ns, session) WHERE session IS NOT NULL;
 CREATE INDEX memories_in_ring ON memories (ns, session, docid)
     WHERE tier = 'short' AND status = 'active';
-CREATE VIRTUAL TABLE memories_fts USING fts5 (
-    title, head, rest, tokenize = 'porter unicode61 remove_diacritics 2', columnsize = 0
-);
-INSERT INTO memories_fts (memories_fts, rank) VALUES ('automerge', 0);
+{FULLTEXT[0]};
+{FULLTEXT[1]};
 CREATE TABLE versions (
     docid INTEGER NOT NULL,
     rev INTEGER NOT NULL,

@@ -6,6 +6,7 @@ between several processes. sqlite-utils prefers it likewise, so both speak to on
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from memento.errors import (
     ReadOnlyStore,
     StorageFull,
     StoreBusy,
+    StoreClosed,
     StoreError,
     StoreUnusable,
 )
@@ -36,6 +38,12 @@ SAFE_VERSION = (3, 51, 3)
 """First SQLite release without the WAL-reset race. Source: sqlite.org/wal.html."""
 
 MMAP_BYTES = 256 * 1024 * 1024
+
+_WRITER = ("journal_mode=WAL", "synchronous=FULL")
+_READER = ("query_only=ON", "cache_size=-16384")  # KiB
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 _SAYINGS: tuple[tuple[str, type[StoreError], str], ...] = (
     ("database or disk is full", StorageFull, "the disk is full; nothing was written"),
@@ -78,22 +86,34 @@ def connect(
             timeout=busy_seconds,
             cached_statements=256,
         )
-        connection.execute(f"PRAGMA mmap_size={MMAP_BYTES}")
-        if writable:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=FULL")
-        else:
-            connection.execute("PRAGMA query_only=ON")
+        try:
+            for pragma in (f"mmap_size={MMAP_BYTES}", *(_WRITER if writable else _READER)):
+                connection.execute(f"PRAGMA {pragma}")
+        except sqlite3.Error:
+            connection.close()
+            raise
     return connection
 
 
 def explain(path: Path, error: sqlite3.Error) -> StoreError:
     """Say in memento's words what SQLite reported about a file."""
     said = str(error).lower()
+    if "closed database" in said:
+        return StoreClosed(path)
     for words, kind, problem in _SAYINGS:
         if words in said:
             return kind(path, problem)
     return StoreError(path, f"SQLite says: {error}")
+
+
+def explain_os(path: Path, error: OSError) -> StoreError:
+    """Say in memento's words what the operating system reported about a file."""
+    said = error.strerror or str(error)
+    if error.errno in _FULL:
+        return StorageFull(path, f"the disk is full ({said}); nothing was written")
+    if error.errno in _FORBIDDEN:
+        return ReadOnlyStore(path, f"cannot be written ({said}); give another folder")
+    return StoreError(path, f"the system says: {said}")
 
 
 @contextmanager

@@ -69,8 +69,10 @@ def store(connection: Connection, model: int, vectors: Iterable[tuple[Owed, byte
     """Keep vectors whose text has not changed since, and hand their rows on to the index.
 
     Rows of the short tier and hidden rows are done with that; the long tier's index does not
-    hold them.
+    hold them. Vectors of an embedder that another process has replaced meanwhile are dropped.
     """
+    if current_embedder(connection) != _identity(connection, model):
+        return
     (stamp,) = connection.execute(
         "UPDATE meta SET value = value + 1 WHERE name = 'stamp' RETURNING value"
     ).fetchone()
@@ -158,6 +160,11 @@ def latest_stamp(connection: Connection) -> int:
     return int(stamp)
 
 
+def _identity(connection: Connection, model: int) -> str:
+    query = "SELECT name || ' (' || dim || ')' FROM embedders WHERE model = ?"
+    return str(connection.execute(query, (model,)).fetchone()[0])
+
+
 def current_embedder(connection: Connection) -> str | None:
     """Return the identity of the embedder this store works with, or None before the first."""
     query = "SELECT value FROM meta WHERE name = 'embedder'"
@@ -179,6 +186,15 @@ def sample(connection: Connection, model: int, size: int) -> list[tuple[int, str
         " ORDER BY docid * 2654435761 % 4294967296 LIMIT ?"
     )
     return connection.execute(query, (model, size)).fetchall()
+
+
+def any_indexed(connection: Connection) -> bool:
+    """Tell whether there is any row that the long tier's index should hold by now."""
+    found = connection.execute(
+        "SELECT 1 FROM embeddings WHERE docid NOT IN (SELECT docid FROM backlog) AND docid IN"
+        " (SELECT docid FROM memories WHERE status = 'active' AND tier <> 'short') LIMIT 1"
+    ).fetchone()
+    return found is not None
 
 
 def owe_index(connection: Connection, model: int) -> int:

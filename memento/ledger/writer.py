@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from memento.errors import StoreError
+from memento.errors import StoreClosed, StoreError
 from memento.ledger.sqlite import Connection, Error, explain, translated
 
 T = TypeVar("T")
@@ -56,6 +56,7 @@ class Writer:
         self._turn = threading.Condition()
         self._waiting: deque[_Ticket[object]] = deque()
         self._leading = False
+        self._closed = False
 
     def run(self, job: Callable[[Connection], T]) -> T:
         """Run a job inside a transaction and return when it is on the disk.
@@ -69,32 +70,31 @@ class Writer:
             What the job returned.
 
         Raises:
+            StoreClosed: If it was closed before the job's turn came.
             StoreError: If the disk or another process stood in the way; nothing was written.
         """
         ticket = _Ticket(job)
         with self._turn:
             self._waiting.append(ticket)  # type: ignore[arg-type]  # a queue of tickets of any type
-            while self._leading and not ticket.done:
-                self._turn.wait()
-            if ticket.done:
-                return ticket.answer()
-            self._leading = True
-            group = [self._waiting.popleft() for _ in range(min(len(self._waiting), MAX_GROUP))]
-        try:
-            self._commit(group)
-        finally:
+        while True:
             with self._turn:
-                for member in group:
-                    member.done = True
-                self._leading = False
-                self._turn.notify_all()
-        return ticket.answer()
+                while self._leading and not ticket.done:
+                    self._turn.wait()
+                if ticket.done:
+                    return ticket.answer()
+                self._leading = True
+                group = [self._waiting.popleft() for _ in range(min(len(self._waiting), MAX_GROUP))]
+            self._lead(group)
 
     def close(self) -> None:
-        """Close the connection; SQLite folds the write-ahead log into the file."""
+        """Close the connection; SQLite folds the write-ahead log into the file.
+
+        Jobs still waiting, and later ones, get ``StoreClosed``.
+        """
         with self._turn:
             while self._leading:
                 self._turn.wait()
+            self._closed = True
             self._connection.close()
 
     def checkpoint(self) -> None:
@@ -102,12 +102,25 @@ class Writer:
         with self._turn:
             while self._leading:
                 self._turn.wait()
+            if self._closed:
+                return
             self._leading = True
         try:
             with translated(self._path):
                 self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         finally:
             with self._turn:
+                self._leading = False
+                self._turn.notify_all()
+
+    def _lead(self, group: list[_Ticket[object]]) -> None:
+        """Commit a group, then let the next leader go. Its own job may be in a later group."""
+        try:
+            self._commit(group)
+        finally:
+            with self._turn:
+                for member in group:
+                    member.done = True
                 self._leading = False
                 self._turn.notify_all()
 
@@ -127,6 +140,8 @@ class Writer:
             raise
 
     def _transact(self, group: list[_Ticket[object]]) -> None:
+        if self._closed:
+            raise StoreClosed(self._path.parent)
         execute = self._connection.execute
         execute("BEGIN IMMEDIATE")
         try:

@@ -6,9 +6,9 @@ Whatever is refused here raises ``InvalidInput`` naming the field; nothing is ch
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -22,6 +22,8 @@ from memento.observe.importance import TierChoice, importance
 from memento.scopes import parse_scope
 from memento.types import Draft, Kind, Source, Status, Tier, Trust
 
+A = TypeVar("A")
+B = TypeVar("B")
 E = TypeVar("E", bound=StrEnum)
 
 MAX_NAME = 256
@@ -29,6 +31,10 @@ MAX_NAME = 256
 MAX_ID = 128
 MAX_ITEMS = 64
 """Most aliases, tags or links on one memory."""
+MAX_URI = 2048
+MAX_INTEGER = 2**63 - 1
+MAX_DEPTH = 64
+"""Deepest nesting of metadata; SQLite reads JSON to 1,000 levels, Python to fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,25 @@ class Limits:
 
     text_chars: int = 65_536
     metadata_bytes: int = 16_384
+
+
+def drafts_of(items: Iterable[str | Mapping[str, Any] | Draft]) -> list[Draft]:
+    """Read what ``add_many`` is given.
+
+    Raises:
+        InvalidInput: If it is no list, or an item is none of these; names its position.
+    """
+    if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
+        raise InvalidInput("items", f"must be a list of texts or drafts, not {_name(items)}")
+    return [at_position(at, draft_of, item) for at, item in enumerate(items)]
+
+
+def at_position(at: int, check: Callable[[A], B], item: A) -> B:
+    """Check one item of several; a refusal names its position, from 0."""
+    try:
+        return check(item)
+    except InvalidInput as error:
+        raise error.within(f"items[{at}]") from None
 
 
 def draft_of(item: str | Mapping[str, Any] | Draft) -> Draft:
@@ -165,7 +190,7 @@ def check_text(text: object, limits: Limits) -> str:
         raise InvalidInput(
             "text", f"{len(text):,} characters; the limit is {limits.text_chars:,}: split it"
         )
-    return _storable("text", text)
+    return storable("text", text)
 
 
 def check_moment(field: str, moment: object) -> int:
@@ -174,7 +199,10 @@ def check_moment(field: str, moment: object) -> int:
         raise InvalidInput(field, f"must be a datetime, not {_name(moment)}")
     if moment.tzinfo is None or moment.utcoffset() is None:
         raise InvalidInput(field, "has no time zone; use for example datetime.now(UTC)")
-    return to_micros(moment)
+    try:
+        return to_micros(moment.astimezone(UTC))
+    except OverflowError:
+        raise InvalidInput(field, "is before the year 1 or after 9999 in UTC") from None
 
 
 def check_share(field: str, value: object) -> float:
@@ -182,7 +210,7 @@ def check_share(field: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInput(field, f"must be a number in [0, 1], not {_name(value)}")
     if not 0.0 <= value <= 1.0:
-        raise InvalidInput(field, f"must be in [0, 1], not {value}")
+        raise InvalidInput(field, f"must be in [0, 1], not {shown(value)}")
     return float(value)
 
 
@@ -193,31 +221,40 @@ def check_flag(field: str, value: object) -> bool:
     return value
 
 
-def check_id(value: object) -> str:
+def check_id(value: object, field: str = "id") -> str:
     """Accept an id of the caller's: 1 to 128 printable characters."""
     if not isinstance(value, str) or not value or len(value) > MAX_ID or not value.isprintable():
-        raise InvalidInput("id", f"must be 1 to {MAX_ID} printable characters, not {value!r}")
-    return _storable("id", value)
+        raise InvalidInput(field, f"must be 1 to {MAX_ID} printable characters, not {shown(value)}")
+    return value
 
 
 def check_metadata(metadata: object, limits: Limits) -> str:
     """Accept a JSON object; returns it as JSON text."""
     if not isinstance(metadata, Mapping):
         raise InvalidInput("metadata", f"must be a mapping, not {_name(metadata)}")
-    if wrong := [key for key in metadata if not isinstance(key, str)]:
-        raise InvalidInput("metadata", f"keys must be strings, not {wrong[0]!r}")
     if not metadata:
         return "{}"
+    plain = _plain(dict(metadata), 1)
     try:
-        encoded = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
+        encoded = json.dumps(plain, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
         raise InvalidInput("metadata", f"is not JSON: {error}") from error
-    _storable("metadata", encoded)
-    if "\\u0000" in encoded:
-        raise InvalidInput("metadata", "holds a NUL character")
     if len(encoded.encode()) > limits.metadata_bytes:
         raise InvalidInput("metadata", f"is larger than {limits.metadata_bytes:,} bytes as JSON")
     return encoded
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """Check what ``json`` would change without a word, or SQLite could not read."""
+    if depth > MAX_DEPTH:
+        raise InvalidInput("metadata", f"is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, dict):
+        if wrong := [key for key in value if not isinstance(key, str)]:
+            raise InvalidInput("metadata", f"keys must be strings, not {wrong[0]!r}")
+        return {storable("metadata", k): _plain(item, depth + 1) for k, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, depth + 1) for item in value]
+    return storable("metadata", value) if isinstance(value, str) else value
 
 
 def check_source(source: object) -> Source:
@@ -226,13 +263,10 @@ def check_source(source: object) -> Source:
         return Source()
     if not isinstance(source, Source):
         return Source(member(Trust, "source", source))
-    for field, value in (("source.uri", source.uri), ("source.model", source.model)):
-        if value is not None:
-            _storable(field, value)
     return Source(
         member(Trust, "source.kind", source.kind),
-        source.uri,
-        source.model,
+        None if source.uri is None else short_name("source.uri", source.uri, most=MAX_URI),
+        optional_name("source.model", source.model),
         ids("source.parents", source.parents),
     )
 
@@ -244,11 +278,13 @@ def expiry(expires_in: object, now: int) -> int | None:
     if isinstance(expires_in, timedelta):
         seconds = expires_in.total_seconds()
     elif isinstance(expires_in, int | float) and not isinstance(expires_in, bool):
-        seconds = float(expires_in)
+        seconds = expires_in
     else:
         raise InvalidInput("expires_in", f"must be seconds or a timedelta, not {_name(expires_in)}")
     if not 0.0 < seconds < MAX_SECONDS:
-        raise InvalidInput("expires_in", f"must be > 0 and at most 1,000 years, not {expires_in}")
+        raise InvalidInput(
+            "expires_in", f"must be > 0 and at most 1,000 years, not {shown(expires_in)}"
+        )
     return now + int(seconds * 1_000_000)
 
 
@@ -261,31 +297,33 @@ def member(kind: type[E], field: str, value: object) -> E:
         return kind(value)  # type: ignore[arg-type]  # an unknown value raises ValueError
     except ValueError:
         known = ", ".join(item.value for item in kind)
-        raise InvalidInput(field, f"{value!r} is not one of: {known}") from None
+        raise InvalidInput(field, f"{shown(value)} is not one of: {known}") from None
 
 
 def names(field: str, values: object) -> tuple[str, ...]:
     """Accept a sequence of short non-empty strings; repeats are dropped, order kept."""
     if isinstance(values, str) or not isinstance(values, Sequence | set | frozenset):
         raise InvalidInput(field, f"must be a list of strings, not {_name(values)}")
-    ordered = sorted(values) if isinstance(values, set | frozenset) else values
-    if len(ordered) > MAX_ITEMS:
+    if len(values) > MAX_ITEMS:
         raise InvalidInput(field, f"has more than {MAX_ITEMS} items")
-    return tuple(dict.fromkeys(_short_name(field, value) for value in ordered))
+    checked = dict.fromkeys(short_name(field, value) for value in values)
+    return tuple(sorted(checked) if isinstance(values, set | frozenset) else checked)
 
 
 def optional_name(field: str, value: object) -> str | None:
     """Accept a short non-empty string or None."""
-    return None if value is None else _short_name(field, value)
+    return None if value is None else short_name(field, value)
 
 
 def ids(field: str, values: object) -> tuple[str, ...]:
     """Accept one id or several."""
     if isinstance(values, str):
-        return (check_id(values),)
+        return (check_id(values, field),)
     if not isinstance(values, Sequence):
         raise InvalidInput(field, f"must be an id or a list of ids, not {_name(values)}")
-    return tuple(dict.fromkeys(check_id(value) for value in values))
+    if len(values) > MAX_ITEMS:
+        raise InvalidInput(field, f"has more than {MAX_ITEMS} items")
+    return tuple(dict.fromkeys(check_id(value, field) for value in values))
 
 
 def to_json(values: Sequence[str]) -> str:
@@ -308,19 +346,19 @@ def _end_of_validity(draft: Draft, occurred: int) -> int | None:
     return end
 
 
-def _short_name(field: str, value: object) -> str:
+def short_name(field: str, value: object, *, most: int = MAX_NAME) -> str:
+    """Accept a string that is not empty and at most so many characters long."""
     if not isinstance(value, str):
         raise InvalidInput(field, f"must be a string, not {_name(value)}")
     if not value.strip():
         raise InvalidInput(field, "is empty")
-    if len(value) > MAX_NAME:
-        raise InvalidInput(field, f"is longer than {MAX_NAME} characters")
-    return _storable(field, value)
+    if len(value) > most:
+        raise InvalidInput(field, f"is longer than {most} characters")
+    return storable(field, value)
 
 
-def _storable(field: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise InvalidInput(field, f"must be a string, not {_name(value)}")
+def storable(field: str, value: str) -> str:
+    """Accept a string that SQLite and UTF-8 can hold."""
     if "\0" in value:
         raise InvalidInput(field, "holds a NUL character")
     try:
@@ -330,6 +368,14 @@ def _storable(field: str, value: object) -> str:
             field, "holds a lone surrogate; decode the bytes it came from with the right encoding"
         ) from None
     return value
+
+
+def shown(value: object) -> str:
+    """Spell a value for a message: short, and whatever it is."""
+    plain = isinstance(value, str | float | timedelta | None)
+    if plain or (isinstance(value, int) and abs(value) <= MAX_INTEGER):
+        return f"{value!r:.60}"
+    return f"this {_name(value)}"
 
 
 def _name(value: object) -> str:

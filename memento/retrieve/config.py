@@ -86,5 +86,5 @@ class RetrieveConfig:
     smooth: float = 0.5
     noise: float = 0.25
     echo: float = 0.25
-    sure: tuple[float, float, float] = (10.5, 4.5, -7.66)
-    sure_of_words: tuple[float, float] = (8.0, -4.5)
+    sure: tuple[float, float, float] = (10.0, 5.5, -8.4)
+    sure_of_words: tuple[float, float] = (6.6, -3.65)

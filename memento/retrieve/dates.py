@@ -48,25 +48,10 @@ _WEEKDAYS = dict(
 )
 _SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
 _NUMBERS = {
-    word: number
-    for number, word in enumerate(
-        [
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-        ],
-        1,
-    )
-} | {"a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3, "several": 4}
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6,
+    "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
+    "a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3, "several": 4,
+}  # fmt: skip
 _SLACK = {"day": 0, "week": 3}  # "two weeks ago" is rarely said to the day
 _AHEAD = 2  # months: "in December", said in November, is this year's; said in May, the last one
 
@@ -74,10 +59,13 @@ _MONTH = "|".join([*_MONTHS, *(m[:3] for m in _MONTHS), "sept"])
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _COUNT = r"(?:a\s+)?(?:couple\s+of|few)|several|an?|\d{1,3}|" + "|".join(list(_NUMBERS)[:12])
 _UNIT = r"days?|weeks?|months?|years?"
-_NAMED_DAY = "mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:rs|rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?"
+_NAMED_DAY = (
+    "mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:rs|rsday)?"
+    "|fri(?:day)?|sat(?:urday)?|sun(?:day)?"
+)
 _SEASON = "|".join(_SEASONS)
 _FEAST = (
-    r"christmas(?:\s+eve)?|new\s+year(?:'s|s)?\s+(?:eve|day)|halloween|valentine(?:'s|s)?\s+day"
+    r"christmas(?:\s+eve)?|new\s+year(?:'s)?\s+(?:eve|day)|halloween|valentine(?:'s)?\s+day"
     r"|thanksgiving|easter"
 )
 _EXPRESSION = re.compile(
@@ -97,6 +85,13 @@ _EXPRESSION = re.compile(
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_TOKEN = re.compile(r"[a-z]+|\d+")
+_TELLING = frozenset(_MONTH_OF) | {
+    "ago", "back", "earlier", "yesterday", "today", "tonight", "tomorrow",
+    "christmas", "halloween", "valentine", "thanksgiving", "easter", "eve", "day",
+}  # fmt: skip
+_WAYS = frozenset(["last", "next", "this", "past", "previous", "coming"])
+_UNITS = ("week", "month", "year", "night", "morning", *_SEASONS, *_WEEKDAYS)
 _PLAIN_MONTHS = frozenset(_MONTHS) - {"may"}
 _LED_IN = re.compile(r"\b(?:in|last|next|this|of|since|by|until|early|late|mid)\s+$", re.IGNORECASE)
 _VERB_MAY = re.compile(r"may\s+(?:be|have|also|not|feel|i|we|you|want|need)\b", re.IGNORECASE)
@@ -151,7 +146,19 @@ def _each(years: range) -> _Years:
     return every
 
 
+def _may_speak_of_dates(text: str) -> bool:
+    """Tell cheaply whether a closer look can find anything."""
+    found = set(_TOKEN.findall(text.lower()))
+    if not found.isdisjoint(_TELLING):
+        return True
+    if found.isdisjoint(_WAYS):
+        return any(len(token) == 4 and token.isdecimal() for token in found)  # noqa: PLR2004 - a year
+    return any(token.startswith(_UNITS) for token in found)
+
+
 def _mentions(text: str) -> Iterator[re.Match[str]]:
+    if not _may_speak_of_dates(text):
+        return
     for match in _EXPRESSION.finditer(text):
         if not match["my"] or _is_month(text, match):
             yield match
@@ -263,12 +270,15 @@ def _season_of(match: re.Match[str], _on: date, _years: _Years) -> Iterator[Peri
 
 
 def _feast(match: re.Match[str], on: date, years: _Years) -> Iterator[Period]:
-    name = " ".join(match["feast"].lower().replace("'", "").split())
+    name = " ".join(match["feast"].lower().replace("'s", "").removesuffix("day").split())
     for year in [int(match["fy"])] if match["fy"] else years(_feast_day(name, on.year).month, on):
         yield _around(_feast_day(name, year), 1)
 
 
-_FEASTS = {"chr": (12, 25), "hal": (10, 31), "val": (2, 14), "new": (1, 1), "eve": (12, 31)}
+_FEASTS = {
+    "christmas": (12, 25), "christmas eve": (12, 24), "halloween": (10, 31),
+    "valentine": (2, 14), "new year": (1, 1), "new year eve": (12, 31),
+}  # fmt: skip
 
 
 def _feast_day(name: str, year: int) -> date:
@@ -277,7 +287,7 @@ def _feast_day(name: str, year: int) -> date:
         return found
     if name == "thanksgiving":
         return _shifted(date(year, 11, 1), relativedelta(weekday=TH(+4)))
-    month, day = _FEASTS["eve" if name.startswith("new") and "eve" in name else name[:3]]
+    month, day = _FEASTS[name]
     return date(year, month, day)
 
 

@@ -56,9 +56,11 @@ def _holding(snap: Snapshot, filters: Filters) -> Mask:
     """Mark what holds at the moment asked about; superseded ones shown on request may not."""
     if filters.as_of is None:
         holds: Mask = snap.valid_until > filters.now
-        return holds | (snap.status == STATUSES[Status.SUPERSEDED])
+        holds |= snap.status == STATUSES[Status.SUPERSEDED]
+        return holds
     held: Mask = snap.valid_until > filters.as_of
-    return held & (snap.valid_from <= filters.as_of)
+    held &= snap.valid_from <= filters.as_of
+    return held
 
 
 def _in(codes: NDArray[np.int8], wanted: Collection[int]) -> Mask:

@@ -29,7 +29,7 @@ Match = Literal["auto", "names", "text"]
 _MAX_EXACT = 200  # rows whose text is read for one identifier or quoted phrase
 _TYPO, _TERSE = 0.2, 0.2  # what a typing error takes from the value of a name, and shortness
 _SURE = 10  # hits whose confidence speaks for the whole answer
-_LOOK = 20  # candidates whose texts are looked at, at least
+_LOOK = 16  # candidates whose texts are looked at, at least
 _MAX_SPAN = 30  # years in which a date without a year is looked for
 _EPOCH_YEAR, _YEAR = 1970, 31_556_952_000_000  # microseconds of a mean Gregorian year
 

@@ -84,21 +84,25 @@ class _Beside:
     match: str
     keep: bool
 
-    def rows(self, match: str) -> Rows:
-        if "head} :" in match and not len(self.snap.sessions):
+    def own(self, term: str, among: str = "") -> Rows:
+        return self.snap.rows_of(self.source.postings(match_term(term) + among, self.cap))
+
+    def head(self, term: str, among: str = "") -> Rows:
+        if not len(self.snap.sessions):
             return np.zeros(0, np.intp)  # nobody has neighbours
+        match = match_term(term, "head") + among
         return self.snap.rows_of(self.source.postings(match, self.cap))
 
 
 def _posting(term: str, docids: NDArray[np.int64], look: _Beside) -> Posting:
     own = look.snap.rows_of(docids)
     if len(docids) < look.cap or not look.match:
-        return Posting(own, look.rows(match_term(term, "head")), float(len(own)))
+        return Posting(own, look.head(term), float(len(own)))
     df = _estimated_df(own, look.snap.n)
     among = f" AND ({look.match})"
-    joint = look.rows(match_term(term) + among)
+    joint = look.own(term, among)
     own = np.union1d(own, joint) if look.keep else joint
-    return Posting(own, look.rows(match_term(term, "head") + among), df)
+    return Posting(own, look.head(term, among), df)
 
 
 def _estimated_df(newest: Rows, n: int) -> float:

@@ -107,8 +107,9 @@ class Approximate:
         for link in links:
             at = np.where(link >= 0, np.searchsorted(every, link), len(every))
             mix += self._share * table[at]
-        length: Floats = np.linalg.norm(mix, axis=1)
-        smooth: Floats = (mix @ self._query) / np.where(length > 0, length, np.float32(1))
+        length: Floats = np.linalg.norm(mix, axis=1).astype(np.float32)
+        length[length == 0] = 1
+        smooth: Floats = (mix @ self._query) / length
         return Cosines(own @ self._query, smooth, np.any(own != 0, axis=1))
 
 

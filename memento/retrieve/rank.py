@@ -42,6 +42,7 @@ _FILLERS = frozenset(
         "that",
     )
 )
+_ASKED = ("calendar", "said_date", "speaker", "when", "digit")  # evidence that a query asks for
 _PLAIN = 0.9  # best score of a candidate while others are matched by name or letter for letter
 _NAMED = 0.95
 
@@ -191,9 +192,9 @@ def demote_echoes(
 def newest_first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
     """Let the newer of two statements alike but for their object take the higher place.
 
-    Only where the newer matches every word of the query that the older matches, and the same
-    participant says both: then nothing in the query speaks for the older. The scores stay with
-    the places.
+    Only where the same participant says both and nothing in the query speaks for the older: the
+    newer has every word of the query, and every date asked about, that the older has. The scores
+    stay with the places.
     """
     order = list(ranked)
     for at in range(len(order)):
@@ -229,7 +230,9 @@ def cut(ranked: Sequence[Candidate], min_score: float, cutoff: float) -> list[Ca
 def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> bool:
     if newer.row < older.row or newer.actor != older.actor or newer.question or older.question:
         return False
-    if older.matched & ~newer.matched:
+    if older.matched & ~newer.matched or any(
+        newer.terms.get(name, 0) < older.terms.get(name, 0) for name in _ASKED
+    ):
         return False
     return _same_frame(said[older.row].words, said[newer.row].words)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ _BITE = 8192  # rows whose vectors are gathered at once, to bound memory
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
-_A = TypeVar("_A", bound=NDArray[Any])
+_A = TypeVar("_A", bound=np.generic)
 
 
 class RosterRow(NamedTuple):
@@ -145,8 +145,8 @@ class Snapshot:
         first_at: Earliest ``occurred_at`` ever taken, microseconds since 1970 UTC.
         last_at: Latest ``occurred_at`` ever taken.
         docid: Ascending.
-        prev: Row of the previous turn of the session, or -1; may point past ``n``, see `neighbours`.
-        next: Row of the next turn of the session, likewise.
+        prev: Row of the previous turn of the session, or -1; see `neighbours`.
+        next: Row of the next turn, or -1; may point past ``n``.
         window_words: Words of the row and of the heads of the two turns before and after.
         vectors: (n, dim) unit vectors, zero where there is none; None without an exact path.
         smooth_norm: Length of the vector smoothed over neighbours, 1 where there is none.
@@ -190,6 +190,9 @@ class Snapshot:
 
     def rows_of(self, docids: NDArray[np.int64]) -> Rows:
         """Find the rows of docids; those not in the snapshot are left out."""
+        if self.n and int(self.docid[-1]) - int(self.docid[0]) == self.n - 1:  # no gaps
+            offset: Rows = (docids - self.docid[0]).astype(np.intp)
+            return offset[(offset >= 0) & (offset < self.n)]
         at = np.searchsorted(self.docid, docids)
         known = at < self.n
         known[known] = self.docid[at[known]] == docids[known]
@@ -508,7 +511,7 @@ def _take(
     return np.where(rows >= 0, column[rows], missing)
 
 
-def _grown(column: _A, room: int) -> _A:
-    wider: _A = np.zeros((room, *column.shape[1:]), column.dtype)
+def _grown(column: NDArray[_A], room: int) -> NDArray[_A]:
+    wider = np.zeros((room, *column.shape[1:]), column.dtype)
     wider[: len(column)] = column
     return wider

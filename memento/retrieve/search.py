@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from memento.config import Config
 from memento.embedding import StoreEmbedder
-from memento.errors import EmbedderError, InvalidInput, TierUnavailable
+from memento.errors import EmbedderError, InvalidInput, MissingExtra, TierUnavailable
 from memento.filters import check_count
 from memento.ledger import fulltext, memories, vectors
 from memento.ledger.ledger import Ledger
@@ -99,6 +99,7 @@ class _Held:
     """What is kept in RAM of one namespace, and up to where it has followed the ledger."""
 
     roster: Roster
+    dim: int | None
     rev: int = 0
     stamp: int = 0
     exact: bool = False
@@ -138,7 +139,7 @@ class Searcher:
         missing: dict[str, str] = {}
         vector = self._vector(request.query, missing)
         embedded = time.perf_counter()
-        held = self._hold(ns)
+        held = self._hold(ns, vector)
         snap, nearest = self._follow(ns, held, request, vector is not None)
         source = _Source(self._ledger, ns)
         ranking = self._find(request, snap, source, vector, nearest, missing)
@@ -160,7 +161,7 @@ class Searcher:
             if self._embedding.known_model() is None:
                 return None  # nothing was ever embedded here
             return self._embedding.query(query)
-        except EmbedderError as error:
+        except (EmbedderError, InvalidInput, MissingExtra) as error:
             missing[Tier.LONG.value] = str(error)
             return None
 
@@ -200,15 +201,14 @@ class Searcher:
             missing[Tier.LONG.value] = str(error)
             return ask(None)
 
-    def _hold(self, ns: int) -> _Held:
+    def _hold(self, ns: int, vector: NDArray[np.float32] | None) -> _Held:
+        """Return what is kept of a namespace, with room for vectors once there is one."""
         with self._lock:
             held = self._held.get(ns)
-            if held is None:
-                held = self._held[ns] = _Held(Roster(self._dim()))
+            if held is None or (vector is not None and held.dim is None):
+                dim = None if vector is None else len(vector)
+                held = self._held[ns] = _Held(Roster(dim), dim)
             return held
-
-    def _dim(self) -> int | None:
-        return None if self._embedding is None else self._embedding.dim
 
     def _follow(
         self, ns: int, held: _Held, request: Request, semantic: bool

@@ -37,6 +37,14 @@ MISSES_ALLOWED = 0.05
 """Share of a collection's samples that may fail to find themselves: the graph is approximate
 (1 of 400 was measured on a sound one), while damage makes most of them miss."""
 
+ROOTS = 32
+"""Rows a collection needs before it takes larger pieces, see `ROOT_BATCH`."""
+
+ROOT_BATCH = 4
+"""Rows in a piece while a collection is small. Chroma links the rows of a piece in parallel, where
+they do not see each other; in an almost empty graph some are then never found. Measured: 13 of
+30,000 rows lost in collections of 150 fed 64 at a time, 0 of 195,000 when begun like this."""
+
 LOOK_BATCH = 64
 """Vectors per query of a health check."""
 
@@ -70,7 +78,7 @@ def collection_name(namespace: Sequence[str]) -> str:
     """Name the collection of a namespace; it shows nothing of the labels.
 
     >>> collection_name(("acme", "rami"))
-    'm-8ba7c8a7955f85cc9e35dc1b1e57e4a2'
+    'm-27153a8176471d20ca6c957e0d275d84'
     """
     labels = json.dumps(list(namespace), ensure_ascii=False, separators=(",", ":"))
     return f"m-{hashlib.sha256(labels.encode()).hexdigest()[:32]}"
@@ -93,9 +101,7 @@ class ChromaFolder:
         if self._path in _forked:
             raise ForkedFolder(self._path)
         self._collections: dict[str, Any] = {}
-        # Searched once since it was opened. The write after the first search applies everything
-        # written before it a second time (1-4 s for 1,000 rows), so the first search comes early.
-        self._searched: set[str] = set()
+        self._rooted: dict[str, int] = {}  # rows, at least, of collections written to
         with _faults():
             self._client = _connect(self._path)
         _open[self._path] = self._client
@@ -129,17 +135,36 @@ class ChromaFolder:
 
         Args:
             name: The collection; made if it is not there.
-            ids: n ids, none twice.
+            ids: n >= 1 ids, none twice.
             vectors: (n, dim) float32.
             metadatas: n mappings; empty ones are not stored.
         """
         with _faults():
             collection = self._find(name) or self._make(name)
-            given = [dict(metadata) for metadata in metadatas] if any(metadatas) else None
-            collection.upsert(ids=list(ids), embeddings=vectors, metadatas=given)
-            if name not in self._searched:
-                self._searched.add(name)
+            first = name not in self._rooted
+            for part in self._pieces(name, collection, len(ids)):
+                given = [dict(metadata) for metadata in metadatas[part]]
+                collection.upsert(
+                    ids=list(ids[part]),
+                    embeddings=vectors[part],
+                    metadatas=given if any(given) else None,
+                )
+            if first:
+                # The write after the first search applies all writes before it once more (1-4 s
+                # for 1,000 rows of 384), so the first search comes while there are few.
                 collection.query(query_embeddings=vectors[:1], n_results=1, include=[])
+
+    def _pieces(self, name: str, collection: Any, n: int) -> Iterator[slice]:
+        """Cut n rows into what Chroma may take at once, and note that it has them."""
+        rows = self._rooted.get(name)
+        if rows is None:
+            rows = int(collection.count())
+        start = 0
+        while start < n:
+            size = n if rows >= ROOTS else ROOT_BATCH
+            yield slice(start, start + size)
+            start, rows = start + size, rows + size
+        self._rooted[name] = rows
 
     def remove(self, name: str, ids: Sequence[str]) -> None:
         """Remove rows; ids that are not there are fine."""

@@ -10,11 +10,19 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
-from memento.errors import EmbedderError, MementoError, StoreClosed, TierUnavailable
+from memento.errors import (
+    EmbedderError,
+    InvalidInput,
+    MementoError,
+    MissingExtra,
+    StoreClosed,
+    TierUnavailable,
+)
 from memento.ledger import vectors
 from memento.ledger.ledger import Ledger
 from memento.ledger.vectors import Owed
@@ -25,6 +33,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 log = logging.getLogger("memento.tiers.indexer")
+
+_BLOCKS = {"embedder": {"embed"}, "long": {"index", "drop"}, "store": {"embed", "index", "drop"}}
+"""What cannot be settled while a part is in trouble."""
+_UNFIT = (EmbedderError, InvalidInput, MissingExtra)
+"""What an embedder raises that cannot work: broken, misnamed or not installed."""
 
 
 class Index(Protocol):
@@ -46,6 +59,8 @@ class Embedding(Protocol):
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...  # noqa: D102 - see Embedder
 
+    def warm(self) -> None: ...  # noqa: D102 - loads what embed() needs
+
     def model(self) -> int: ...  # noqa: D102 - number in the ledger
 
 
@@ -56,6 +71,7 @@ class Indexer:
         ledger: Where backlog and vectors are.
         embedding: The embedder, or None to leave all this to a process that has one.
         open_index: Returns the long tier, open; called from the background thread only.
+        index_lost: Tells whether the long tier's index is gone and has to be made again.
         housekeeping: Called in quiet moments.
         busy: Tells how many queries are in flight.
         config: Sizes and pauses.
@@ -66,6 +82,7 @@ class Indexer:
         ledger: Ledger,
         embedding: Embedding | None,
         open_index: Callable[[], Index],
+        index_lost: Callable[[], bool],
         *,
         housekeeping: Callable[[], None],
         busy: Callable[[], int],
@@ -74,7 +91,9 @@ class Indexer:
         self._ledger = ledger
         self._embedding = embedding
         self._open_index = open_index
+        self._index_lost = index_lost
         self._wanted = False
+        self._loading = False
         self._housekeeping = housekeeping
         self._busy = busy
         self._config = config
@@ -84,7 +103,7 @@ class Indexer:
         self._stopping = False
         self._thread: threading.Thread | None = None
         self.trouble: dict[str, str] = {}
-        """What does not work at present: ``embedder`` or ``long`` to the reason."""
+        """What does not work at present: ``embedder``, ``long`` or ``store`` to the reason."""
         self._pauses: dict[str, tuple[float, float]] = {}
 
     def start(self) -> None:
@@ -92,6 +111,7 @@ class Indexer:
         if self._thread is None or not self._thread.is_alive():
             with self._lock:
                 if not self._stopping and (self._thread is None or not self._thread.is_alive()):
+                    self._wanted |= self._embedding is not None and self._index_lost()
                     self._thread = threading.Thread(
                         target=self._run, name="memento-indexer", daemon=True
                     )
@@ -122,16 +142,25 @@ class Indexer:
                 self._settled.wait(min(0.2, left) if left is not None else 0.2)
 
     def stop(self, timeout: float) -> None:
-        """End the thread after the bite in hand; the rest stays in the backlog."""
+        """End the thread after the bite in hand; the rest stays in the backlog.
+
+        A thread that is still loading the model or Chroma has nothing in hand and is left to
+        find out by itself.
+        """
         self._stopping = True
         self._wake.set()
         thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(timeout)
+        if thread is None or thread is threading.current_thread():
+            return
+        deadline = time.monotonic() + timeout
+        while thread.is_alive() and not self._loading and time.monotonic() < deadline:
+            thread.join(0.01)
 
     def _owes(self) -> bool:
         ops = self._ops()
-        return bool(ops) and bool(self._ledger.read(lambda c: vectors.owed(c, ops, 1)))
+        return bool(ops) and (
+            self._wanted or bool(self._ledger.read(lambda c: vectors.owed(c, ops, 1)))
+        )
 
     def _ops(self) -> tuple[str, ...]:
         if self._embedding is None:
@@ -141,8 +170,7 @@ class Indexer:
     def _given_up(self) -> bool:
         """Whether what is left cannot be settled while the trouble lasts."""
         left = self._ledger.read(vectors.backlog_size)
-        blocked = {"embedder": {"embed"}, "long": {"index", "drop"}}
-        stuck = set().union(*(blocked[name] for name in self.trouble))
+        stuck = {op for name in list(self.trouble) for op in _BLOCKS[name]}
         return set(left) <= stuck
 
     def want_index(self) -> None:
@@ -165,13 +193,15 @@ class Indexer:
                 news = version != seen or bool(self.trouble) or self._wanted
                 seen = version
                 self._wake.clear()
-                if news and self._round():
-                    continue
-                self._housekeeping()
+                if self._ready("store"):
+                    if news and self._round():
+                        continue
+                    self._housekeeping()
+                    self._well("store")
             except StoreClosed:
                 return
             except MementoError as error:
-                log.warning("indexing pauses: %s", error)
+                self._trouble("store", error)
             self._tell_waiting()
             self._wake.wait(self._config.poll_seconds)
             time.sleep(self._config.start_seconds)  # lets a burst of writes come together
@@ -192,7 +222,9 @@ class Indexer:
         if not lines:
             return False
         try:
-            model = embedding.model()
+            with self._at_leisure():
+                model = embedding.model()
+                embedding.warm()
             for bite in self._bites(lines):
                 self._give_way()
                 if self._stopping:
@@ -200,7 +232,7 @@ class Indexer:
                 made = embedding.embed([spoken(line) for line in bite])
                 stored = [(line, made[i].tobytes()) for i, line in enumerate(bite)]
                 self._ledger.write(lambda c, stored=stored: vectors.store(c, model, stored))  # type: ignore[misc]
-        except EmbedderError as error:
+        except _UNFIT as error:
             self._trouble("embedder", error)
             return False
         self._well("embedder")
@@ -229,11 +261,12 @@ class Indexer:
             return False
         try:
             self._give_way()
-            index = self._open_index()
+            with self._at_leisure():
+                index = self._open_index()
             self._wanted = False
             for ns, group in groupby(lines, key=lambda line: line.ns):
                 self._tell_index(index, embedding, self._ledger.labels(ns), list(group))
-        except (TierUnavailable, EmbedderError) as error:
+        except (TierUnavailable, *_UNFIT) as error:
             self._trouble("long", error)
             return False
         self._well("long")
@@ -258,6 +291,15 @@ class Indexer:
         gone = [line.id for line in lines if line.op == "drop"]
         if gone:
             index.remove(labels, gone)
+
+    @contextmanager
+    def _at_leisure(self) -> Iterator[None]:
+        """Mark that nothing would be lost if the process ended here."""
+        self._loading = True
+        try:
+            yield
+        finally:
+            self._loading = False
 
     def _trouble(self, where: str, error: Exception) -> None:
         """Note a failure and pause that stage, longer each time, up to a minute."""

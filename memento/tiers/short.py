@@ -17,12 +17,13 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from memento.ledger import memories
 from memento.ledger.ledger import Ledger
 from memento.ledger.rows import Row
-from memento.ledger.sqlite import Connection
+from memento.ledger.sqlite import Connection, explain_os
 from memento.tiers.config import ShortConfig
 from memento.types import Status, Tier
 
@@ -62,11 +63,11 @@ class ShortTier:
             ns: Namespace number.
             session: The session, None for memories without one.
             n: Most rows to return, or None for all.
-            now: The present moment, microseconds; expired rows are left out.
+            now: The present moment, microseconds; what expired or holds no more is left out.
         """
         with self._lock:
             ring = self._ledger.read(lambda connection: self._follow(connection, (ns, session)))
-            live = [row for row in ring if row.expires_at is None or row.expires_at > now]
+            live = [row for row in ring if _holds(row, now)]
         return live if n is None else live[-n:]
 
     def touch(self, ns: int, sessions: Iterable[str | None]) -> None:
@@ -74,7 +75,7 @@ class ShortTier:
         with self._lock:
             for session in sessions:
                 self._rings.setdefault((ns, session), deque(maxlen=0))
-                self._rings.move_to_end((ns, session))
+                self._used((ns, session))
             self._touched = True
 
     @property
@@ -91,7 +92,7 @@ class ShortTier:
             revs, rings = _parse(self._path.read_bytes())
         except FileNotFoundError:
             return
-        except (ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             self._set_aside(error)
             return
         with self._lock:
@@ -133,10 +134,14 @@ class ShortTier:
         ring = self._rings.get(key)
         if ring is None or ring.maxlen == 0:
             ring = self._rings[key] = self._read_ring(connection, key)
+        self._used(key)
+        return ring
+
+    def _used(self, key: Key) -> None:
+        """Keep the rings used last. Caller holds the lock."""
         self._rings.move_to_end(key)
         while len(self._rings) > self._config.sessions:
             self._rings.popitem(last=False)
-        return ring
 
     def _apply(self, ns: int, seen: int, connection: Connection) -> None:
         changed = memories.changes_since(connection, ns, seen, limit=CATCH_UP + 1)
@@ -156,9 +161,16 @@ class ShortTier:
     def _set_aside(self, error: Exception) -> None:
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
         aside = self._path.with_name(f"{FILE_NAME}.bad-{stamp}")
-        log.warning("snapshot %s is damaged (%s); moved to %s", self._path, error, aside.name)
-        if not self._ledger.read_only:
+        log.warning("snapshot %s is damaged (%s); set aside as %s", self._path, error, aside.name)
+        try:
             self._path.rename(aside)
+        except OSError as refusal:
+            log.warning("snapshot %s cannot be set aside: %s", self._path, refusal)
+
+
+def _holds(row: Row, now: int) -> bool:
+    ends = (end for end in (row.expires_at, row.valid_until) if end is not None)
+    return all(end > now for end in ends)
 
 
 def _place(ring: deque[Row], row: Row) -> None:
@@ -227,22 +239,34 @@ def _row(plain: dict[str, Any]) -> Row:
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace a file so that a crash leaves the old content or the new, never a mixture.
 
+    Raises:
+        StoreError: If it cannot be written; the old content is still there.
+
     Source: the sequence measured free of loss in simulated power cuts: temporary file, fsync,
     rename, fsync of the folder.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    temporary = path.with_name(f"{path.name}.{token_hex(4)}.tmp")
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        _write_durably(temporary, data)
         temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise explain_os(path, error) from error
     finally:
-        os.close(folder)
+        temporary.unlink(missing_ok=True)
+
+
+def _write_durably(path: Path, data: bytes) -> None:
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

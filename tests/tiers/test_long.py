@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,11 +20,13 @@ from memento.tiers.long import LongConfig, LongState
 
 @pytest.fixture
 def feeder(tmp_path):
+    """Give 150 rows for a folder that is not there yet."""
     return Feeder(tmp_path / "chroma", 150)
 
 
 @pytest.fixture
 def tier(feeder):
+    """Give an open tier that was fed them."""
     opened = feeder.tier()
     opened.open()
     feeder.feed(opened)
@@ -83,13 +86,13 @@ def test_similarities_are_those_of_exact_search_best_first(feeder, tier):
 
 
 def test_asking_for_more_than_there_is_gives_all(feeder, tier):
-    """n above the count returns every row once."""
+    """An n above the count returns every row once."""
     found = tier.search(NS, feeder.vectors[0], 1000)
     assert sorted(row for row, _ in found) == feeder.ids
 
 
 def test_feeding_again_changes_nothing(feeder, tier):
-    """upsert is idempotent, and replaces the vector of an id it knows."""
+    """Feeding again is idempotent, and replaces the vector of an id it knows."""
     feeder.feed(tier)
     assert tier.count(NS) == 150
     tier.upsert(NS, [feeder.ids[0]], feeder.vectors[:1] * -1, [{"tier": "long"}])
@@ -97,8 +100,26 @@ def test_feeding_again_changes_nothing(feeder, tier):
     assert tier.search(NS, -feeder.vectors[0], 1)[0][0] == feeder.ids[0]
 
 
+def test_no_row_is_lost_while_a_collection_is_small(tier):
+    """Ten new collections of 60 rows, fed in bites: every row is its own nearest."""
+    vectors = unit_vectors(60, seed=3)
+    ids = [f"row{i:02d}" for i in range(60)]
+    for k in range(10):
+        for part in (slice(0, 16), slice(16, 60)):
+            tier.upsert((f"n{k}",), ids[part], vectors[part], [{}] * len(ids[part]))
+        found = [tier.search((f"n{k}",), vector, 1)[0][0] for vector in vectors]
+        assert found == ids
+
+
+def test_feeding_nothing_is_fine(tier):
+    """No rows, no call: an empty upsert or removal leaves everything as it was."""
+    tier.upsert(NS, [], np.empty((0, DIM), np.float32), [])
+    tier.remove(NS, [])
+    assert tier.count(NS) == 150
+
+
 def test_removed_rows_are_not_found(feeder, tier):
-    """remove takes rows out, and bears ids and namespaces that are not there."""
+    """A removal takes rows out, and bears ids and namespaces that are not there."""
     tier.remove(NS, [*feeder.ids[:100], "never there"])
     tier.remove(("nobody",), ["x"])
     assert tier.count(NS) == 50
@@ -173,14 +194,14 @@ def test_closed_is_closed(tier):
 def test_closing_leaves_no_thread_and_no_file_open(feeder, tier):
     """After close the process has none of the folder's files open, bar SQLite's slow goodbye."""
     tier.close()
-    links = [os.readlink(e.path) for e in os.scandir("/proc/self/fd") if os.path.lexists(e.path)]
-    mine = [link for link in links if link.startswith(str(feeder.folder))]
-    assert [link for link in mine if not link.endswith("chroma.sqlite3")] == []
+    links = [fd.readlink() for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink()]
+    mine = [link for link in links if link.is_relative_to(feeder.folder)]
+    assert [link for link in mine if link.name != "chroma.sqlite3"] == []
     assert str(feeder.folder) not in chroma._open
 
 
 def test_deliberate_reset_starts_empty_and_keeps_one_old_folder(feeder, tier):
-    """reset empties the index, calls on_reset with the reason, and keeps only the newest old one."""
+    """A reset empties the index, passes on the reason and keeps only the newest old folder."""
     for why in ("first", "second", "third", "fourth"):
         tier.reset(why)
         assert tier.count(NS) == 0
@@ -246,7 +267,7 @@ def test_another_client_of_this_process_keeps_it_shut(feeder):
     opened.close()
 
 
-class PanicException(BaseException):  # noqa: N818 -- its name is what Rust's bridge calls it
+class PanicException(BaseException):
     """What a panic in Chroma's Rust half looks like in Python."""
 
 

@@ -13,35 +13,35 @@ BIG = 100_000
 
 
 @pytest.mark.parametrize(
-    ("setting", "live", "allowed", "state", "backlog", "choice", "reason"),
+    ("setting", "live", "allowed", "state", "backlog", "answer"),
     [
-        ("auto", BIG, None, READY, 0, "chroma", "15000 vectors or more"),
-        ("auto", 15_000, None, READY, 0, "chroma", "15000 vectors or more"),
-        ("auto", 14_999, None, READY, 0, "exact", "fewer than 15000 vectors"),
-        ("auto", 0, None, READY, 0, "exact", "fewer than 15000 vectors"),
-        ("auto", 50_000, 14_999, READY, 0, "exact", "filtered to fewer than 15000 vectors"),
-        ("auto", 50_000, 40_000, READY, 0, "chroma", "15000 vectors or more"),
-        ("auto", BIG, 24_999, READY, 0, "exact", "the filters leave less than 1 in 4"),
-        ("auto", BIG, 25_000, READY, 0, "chroma", "15000 vectors or more"),
-        ("auto", BIG, None, LongState.COLD, 0, "exact", "Chroma is cold"),
-        ("auto", BIG, None, LongState.ELSEWHERE, 0, "exact", "Chroma is elsewhere"),
-        ("auto", BIG, None, LongState.DAMAGED, 0, "exact", "Chroma is damaged"),
-        ("auto", BIG, None, LongState.GIVEN_UP, 0, "exact", "Chroma is given up"),
-        ("auto", BIG, None, LongState.CLOSED, 0, "exact", "Chroma is closed"),
-        ("auto", BIG, None, READY, 2_000, "chroma", "15000 vectors or more"),
-        ("auto", BIG, None, READY, 2_001, "exact", "Chroma is 2001 vectors behind"),
-        ("chroma", 10, None, READY, 0, "chroma", "asked for"),
-        ("chroma", BIG, 10, READY, 0, "exact", "the filters leave less than 1 in 4"),
-        ("chroma", BIG, None, LongState.COLD, 0, "exact", "Chroma is cold"),
-        ("chroma", BIG, None, READY, BIG, "exact", "Chroma is 100000 vectors behind"),
-        ("exact", BIG, None, READY, 0, "exact", "asked for"),
-        (LongIndex.EXACT, BIG, None, LongState.COLD, 0, "exact", "asked for"),
+        ("auto", BIG, None, READY, 0, ("chroma", "15000 vectors or more")),
+        ("auto", 15_000, None, READY, 0, ("chroma", "15000 vectors or more")),
+        ("auto", 14_999, None, READY, 0, ("exact", "fewer than 15000 vectors")),
+        ("auto", 0, None, READY, 0, ("exact", "fewer than 15000 vectors")),
+        ("auto", 50_000, 14_999, READY, 0, ("exact", "filtered to fewer than 15000 vectors")),
+        ("auto", 50_000, 40_000, READY, 0, ("chroma", "15000 vectors or more")),
+        ("auto", BIG, 24_999, READY, 0, ("exact", "the filters leave less than 1 in 4")),
+        ("auto", BIG, 25_000, READY, 0, ("chroma", "15000 vectors or more")),
+        ("auto", BIG, None, LongState.COLD, 0, ("exact", "Chroma is cold")),
+        ("auto", BIG, None, LongState.ELSEWHERE, 0, ("exact", "Chroma is elsewhere")),
+        ("auto", BIG, None, LongState.DAMAGED, 0, ("exact", "Chroma is damaged")),
+        ("auto", BIG, None, LongState.GIVEN_UP, 0, ("exact", "Chroma is given up")),
+        ("auto", BIG, None, LongState.CLOSED, 0, ("exact", "Chroma is closed")),
+        ("auto", BIG, None, READY, 2_000, ("chroma", "15000 vectors or more")),
+        ("auto", BIG, None, READY, 2_001, ("exact", "Chroma is 2001 vectors behind")),
+        ("chroma", 10, None, READY, 0, ("chroma", "asked for")),
+        ("chroma", BIG, 10, READY, 0, ("exact", "the filters leave less than 1 in 4")),
+        ("chroma", BIG, None, LongState.COLD, 0, ("exact", "Chroma is cold")),
+        ("chroma", BIG, None, READY, BIG, ("exact", "Chroma is 100000 vectors behind")),
+        ("exact", BIG, None, READY, 0, ("exact", "asked for")),
+        (LongIndex.EXACT, BIG, None, LongState.COLD, 0, ("exact", "asked for")),
     ],
 )
-def test_the_table(setting, live, allowed, state, backlog, choice, reason):
+def test_the_table(setting, live, allowed, state, backlog, answer):
     """Exact when small, filtered, or Chroma would fall short; Chroma otherwise."""
     given = choose_index(setting, live=live, allowed=allowed, state=state, backlog=backlog)
-    assert given == (choice, reason)
+    assert given == answer
 
 
 def test_the_limits_can_be_moved():

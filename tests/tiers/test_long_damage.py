@@ -48,11 +48,14 @@ def copy(sound, tmp_path):
 
 
 def find(folder, name):
+    """Return the one file of this name."""
     (found,) = [path for path in folder.rglob(name) if path.is_file()]
     return found
 
 
 def garble(name, share=0.5, n=64):
+    """Overwrite n bytes from some place on with noise."""
+
     def act(folder):
         path = find(folder, name)
         data = bytearray(path.read_bytes())
@@ -65,6 +68,8 @@ def garble(name, share=0.5, n=64):
 
 
 def truncate(name, share=0.0):
+    """Cut a file short."""
+
     def act(folder):
         path = find(folder, name)
         os.truncate(path, int(path.stat().st_size * share))
@@ -73,14 +78,17 @@ def truncate(name, share=0.0):
 
 
 def delete(name):
+    """Remove a file."""
     return lambda folder: find(folder, name).unlink()
 
 
 def drop_segment(folder):
+    """Remove the folder of the index."""
     shutil.rmtree(find(folder, "header.bin").parent)
 
 
 def swap_for_a_file(folder):
+    """Put a file in the folder's place."""
     shutil.rmtree(folder)
     folder.write_text("not a folder")
 

@@ -162,7 +162,7 @@ def test_a_forked_child_never_opens_a_path_its_parent_had_open(tmp_path):
 
 
 def test_the_lock_is_exclusive_private_and_reusable(tmp_path):
-    """flock on a 0600 file that stays: one holder at a time, released by release()."""
+    """A flock on a 0600 file that stays: one holder at a time, released by release()."""
     path = tmp_path / "chroma.lock"
     first, second = FolderLock(path), FolderLock(path)
     assert first.acquire()

@@ -1,0 +1,65 @@
+"""Every Python and shell example in the README, in docs/ and in docstrings runs as a test."""
+
+import doctest
+import os
+import shlex
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sybil import Example, Sybil
+from sybil.document import PythonDocStringDocument
+from sybil.parsers.doctest import DocTestParser
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
+
+from memento import MemoryManager
+from memento.cli import main
+
+HERE = Path(__file__).parent
+
+
+def run_commands(example: Example) -> None:
+    """Run the ``memento`` lines of a shell block, each of which has to succeed."""
+    for line in example.parsed.splitlines():
+        words = shlex.split(line, comments=True)
+        if words and words[0] == "memento":
+            status = main(words[1:])
+            assert status == 0, f"{line}: exit status {status}"  # noqa: S101 - a test
+
+
+def enter_folder(namespace: dict[str, Any]) -> None:
+    """Give each document a folder of its own, with the little files its text speaks of."""
+    namespace["_folder"] = tempfile.TemporaryDirectory(prefix="memento-docs-")
+    namespace["_before"] = Path.cwd()
+    os.chdir(namespace["_folder"].name)
+    Path("chat.jsonl").write_text(
+        '{"role": "user", "name": "Ada", "content": "The launch is on 3 May."}\n', encoding="utf-8"
+    )
+    Path("notes.md").write_text("# Server\n\nThe server is called Erna.\n", encoding="utf-8")
+
+
+def leave_folder(namespace: dict[str, Any]) -> None:
+    """Close what the examples left open and remove the folder."""
+    for value in list(namespace.values()):
+        if isinstance(value, MemoryManager):
+            value.close()
+    os.chdir(namespace["_before"])
+    namespace["_folder"].cleanup()
+
+
+documents = Sybil(
+    parsers=[
+        PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS),
+        CodeBlockParser(language="bash", evaluator=run_commands),
+        SkipParser(),
+    ],
+    patterns=["README.md", "docs/**/*.md"],
+    setup=enter_folder,
+    teardown=leave_folder,
+)
+docstrings = Sybil(
+    parsers=[DocTestParser(optionflags=doctest.ELLIPSIS)],
+    patterns=["memento/**/*.py"],
+    document_types={".py": PythonDocStringDocument},
+)
+pytest_collect_file = (documents + docstrings).pytest()

@@ -1,0 +1,161 @@
+"""CrewAI's records, scopes and filters in memento's terms. Pure.
+
+scope "/a/b"           scope "a/b"
+categories             tags
+importance, metadata   the same
+source                 session: where it comes from, a user or a conversation
+private                a mark in the metadata: only its own source may read it
+created_at             occurred_at; CrewAI's times are UTC without a time zone
+last_accessed          updated_at
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from crewai.memory.types import MemoryMatch, MemoryRecord
+from crewai.memory.utils import normalize_scope_path
+
+from memento.prompt import escape
+from memento.scopes import contains, parse_scope
+from memento.types import Draft, Hit, Memory, Trust
+
+PRIVATE = "crewai_private"
+"""Metadata key of a private memory; never shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which memories a call is about.
+
+    Attributes:
+        scope: CrewAI's path; what lies there and below. None for everywhere.
+        categories: Any one of these; none for all.
+        metadata: Keys with the value each must have.
+        older_than: Said before this moment, UTC without a time zone or with any.
+        source: Who asks; sees its own private memories.
+        everyones: See every private memory.
+    """
+
+    scope: str | None = None
+    categories: Collection[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    older_than: datetime | None = None
+    source: str | None = None
+    everyones: bool = True
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the filters that the store can apply; ``admits`` does the rest.
+
+        Raises:
+            InvalidScope: If the path is not well formed.
+        """
+        scope = to_scope(self.scope)
+        known: dict[str, Any] = {"scope": scope} if scope else {}
+        if len(self.categories) == 1:
+            known["tags"] = list(self.categories)
+        if plain := {k: v for k, v in self.metadata.items() if isinstance(v, str)}:
+            known["where"] = plain
+        if self.older_than is not None:
+            known["until"] = aware(self.older_than)
+        return known
+
+    def admits(self, memory: Memory) -> bool:
+        """Tell whether a memory the store found is wanted."""
+        return (
+            contains(to_scope(self.scope), memory.scope)
+            and (not self.categories or not set(self.categories).isdisjoint(memory.tags))
+            and all(memory.metadata.get(key) == value for key, value in self.metadata.items())
+            and (self.older_than is None or memory.occurred_at < aware(self.older_than))
+            and self._may_see(memory)
+        )
+
+    def _may_see(self, memory: Memory) -> bool:
+        if self.everyones or not is_private(memory):
+            return True
+        return self.source is not None and self.source == memory.session
+
+
+class EscapedMatch(MemoryMatch):
+    """A match that enters a prompt as data: nothing in it can pass for the prompt's own text."""
+
+    def format(self) -> str:
+        """Render for a prompt; each value is spelt as JSON on one line."""
+        lines = [f"- (score={self.score:.2f}) {escape(self.record.content)}"]
+        if self.record.categories:
+            lines.append(f"  categories: {escape(self.record.categories)}")
+        kept = {key: value for key, value in self.record.metadata.items() if value is not None}
+        if kept:
+            lines.append(f"  metadata: {escape(kept)}")
+        return "\n".join(lines)
+
+
+def to_scope(path: str | None) -> str:
+    """Spell CrewAI's scope path as memento does.
+
+    Raises:
+        InvalidScope: If it is not well formed.
+    """
+    return parse_scope(normalize_scope_path(path or "/"))
+
+
+def to_record(memory: Memory) -> MemoryRecord:
+    """Spell a memory as CrewAI's record."""
+    return MemoryRecord(
+        id=memory.id,
+        content=memory.text,
+        scope=f"/{memory.scope}",
+        categories=list(memory.tags),
+        metadata={key: value for key, value in memory.metadata.items() if key != PRIVATE},
+        importance=memory.importance,
+        created_at=naive(memory.occurred_at),
+        last_accessed=naive(memory.updated_at),
+        source=memory.session,
+        private=is_private(memory),
+    )
+
+
+def to_match(hit: Hit) -> MemoryMatch:
+    """Spell a hit as CrewAI's match; it says by which ways it was found."""
+    return EscapedMatch(
+        record=to_record(hit.memory), score=hit.score, match_reasons=sorted(hit.ranks)
+    )
+
+
+def to_draft(record: MemoryRecord) -> Draft:
+    """Spell CrewAI's record as what ``add_many`` takes."""
+    return Draft(
+        id=record.id,
+        text=record.content,
+        scope=to_scope(record.scope),
+        tags=tuple(record.categories),
+        metadata=marked(record.metadata, private=record.private),
+        importance=record.importance,
+        session=record.source or None,
+        source=Trust.AGENT,
+        occurred_at=aware(record.created_at),
+    )
+
+
+def is_private(memory: Memory) -> bool:
+    """Tell whether only its own source may read a memory."""
+    return memory.metadata.get(PRIVATE) is True
+
+
+def marked(metadata: Mapping[str, Any] | None, *, private: bool) -> dict[str, Any]:
+    """Return metadata as it is stored."""
+    kept = {key: value for key, value in (metadata or {}).items() if key != PRIVATE}
+    return kept | {PRIVATE: True} if private else kept
+
+
+def aware(moment: datetime) -> datetime:
+    """Read a time of CrewAI's: UTC if it has no time zone."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+def naive(moment: datetime) -> datetime:
+    """Spell a time as CrewAI does: UTC without a time zone."""
+    return moment.astimezone(UTC).replace(tzinfo=None)

@@ -1,0 +1,266 @@
+"""A StorageBackend for CrewAI's own memory, and the one line that puts it under ``memory=True``.
+
+CrewAI's own memory decides by LLM what to keep and asks its storage by vector alone: full text
+and the ring buffer cannot take part. ``MementoCrewMemory`` brings all three tiers and no LLM call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from datetime import datetime
+from typing import Any
+
+from crewai.memory import unified_memory
+from crewai.memory.storage.factory import set_memory_storage_factory
+from crewai.memory.types import MemoryRecord, ScopeInfo
+
+from memento import MemoryManager
+from memento.errors import InvalidInput, MissingExtra, NotFound
+from memento.types import Status
+from memento_crewai.embedding import MementoEmbeddingFunction
+from memento_crewai.reach import active, embedder_of, listed, nearest
+from memento_crewai.records import Wanted, is_private, marked, to_draft, to_record, to_scope
+
+Record = MemoryRecord
+Found = list[tuple[MemoryRecord, float]]
+
+DEFAULT_STORAGE = str(unified_memory.Memory.model_fields["storage"].default)
+"""What CrewAI's memory asks for when nobody chose a storage."""
+
+
+class MementoStorage:
+    """Keeps CrewAI's memory records in a memento store. Safe from any thread.
+
+    Needs the store's embedder on CrewAI's side: ``Memory(storage=MementoStorage(manager),
+    embedder=MementoEmbeddingFunction())``. Vectors that come with records are not kept: the
+    store makes its own. Whatever is deleted is hidden, and ``manager.restore(id)`` brings it back.
+
+    Args:
+        manager: The store; its namespace is what this storage sees.
+
+    Raises:
+        InvalidInput: If it is no ``MemoryManager``.
+    """
+
+    def __init__(self, manager: MemoryManager) -> None:
+        self.manager = checked(manager)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> MementoStorage:
+        """Return itself: a store is shared, not copied."""
+        return self
+
+    def save(self, records: list[Record]) -> None:
+        """Store records in one transaction; on the disk when this returns.
+
+        Raises:
+            InvalidInput: If one cannot be accepted; none was stored.
+            IdConflict: If an id is taken by another content.
+            StoreError: If they could not be written.
+        """
+        for memory in self.manager.add_many([to_draft(record) for record in records]):
+            if memory.status is Status.FORGOTTEN:
+                self.manager.restore(memory.id)
+
+    def search(
+        self,
+        query_embedding: list[float],
+        scope_prefix: str | None = None,
+        categories: list[str] | None = None,
+        metadata_filter: dict[str, Any] | None = None,
+        limit: int = 10,
+        min_score: float = 0.0,
+    ) -> Found:
+        """Find records by vector.
+
+        Args:
+            query_embedding: (dim,) made by the store's embedder.
+            scope_prefix: What lies there and below, segment by segment.
+            categories: Any one of these.
+            metadata_filter: Keys with the value each must have.
+            limit: Most records, >= 1.
+            min_score: Smallest cosine, [0, 1].
+
+        Returns:
+            Records and their cosines, [0, 1], best first.
+
+        Raises:
+            EmbeddingMismatch: If the vector comes from another embedder.
+            TierUnavailable: If there are no vectors to search.
+            StoreError: If the store cannot be read.
+        """
+        wanted = Wanted(scope_prefix, categories or (), metadata_filter or {})
+        near = nearest(self.manager, query_embedding, wanted, limit, min_score)
+        return [(to_record(memory), cosine) for memory, cosine in near]
+
+    def delete(
+        self,
+        scope_prefix: str | None = None,
+        categories: list[str] | None = None,
+        record_ids: list[str] | None = None,
+        older_than: datetime | None = None,
+        metadata_filter: dict[str, Any] | None = None,
+    ) -> int:
+        """Forget the records that meet every condition given; returns how many."""
+        wanted = Wanted(scope_prefix, categories or (), metadata_filter or {}, older_than)
+        if record_ids is None:
+            chosen = [memory.id for memory in listed(self.manager, wanted)]
+        else:
+            asked = (active(self.manager, record_id) for record_id in dict.fromkeys(record_ids))
+            chosen = [one.id for one in asked if one is not None and wanted.admits(one)]
+        for memory_id in chosen:
+            self.manager.forget(memory_id)
+        return len(chosen)
+
+    def update(self, record: Record) -> None:
+        """Put a record in the place of the one with its id.
+
+        Its source, who may see it and when it was made stay as they are.
+
+        Raises:
+            NotFound: If there is none.
+        """
+        stored = active(self.manager, record.id)
+        if stored is None:
+            raise NotFound(record.id)
+        self.manager.update(
+            record.id,
+            text=record.content,
+            scope=to_scope(record.scope),
+            tags=record.categories,
+            metadata=marked(record.metadata, private=is_private(stored)),
+            importance=record.importance,
+        )
+
+    def get_record(self, record_id: str) -> Record | None:
+        """Return a record, or None if there is none."""
+        memory = active(self.manager, record_id)
+        return None if memory is None else to_record(memory)
+
+    def list_records(
+        self, scope_prefix: str | None = None, limit: int = 200, offset: int = 0
+    ) -> list[Record]:
+        """List the records at a scope and below, newest first."""
+        found = sorted(self._records(scope_prefix), key=lambda one: one.created_at, reverse=True)
+        return found[offset : offset + limit]
+
+    def get_scope_info(self, scope: str) -> ScopeInfo:
+        """Describe what lies at a scope and below."""
+        records = self._records(scope)
+        moments = [record.created_at for record in records]
+        return ScopeInfo(
+            path=f"/{to_scope(scope)}",
+            record_count=len(records),
+            categories=sorted({name for record in records for name in record.categories}),
+            oldest_record=min(moments, default=None),
+            newest_record=max(moments, default=None),
+            child_scopes=_children(scope, records),
+        )
+
+    def list_scopes(self, parent: str = "/") -> list[str]:
+        """List the scopes right below one."""
+        return _children(parent, self._records(parent))
+
+    def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
+        """Count the records of each category at a scope and below."""
+        records = self._records(scope_prefix)
+        return dict(Counter(name for record in records for name in record.categories))
+
+    def count(self, scope_prefix: str | None = None) -> int:
+        """Count the records at a scope and below."""
+        return len(self._records(scope_prefix))
+
+    def reset(self, scope_prefix: str | None = None) -> None:
+        """Forget everything at a scope and below."""
+        self.delete(scope_prefix)
+
+    async def asave(self, records: list[Record]) -> None:
+        """Store records; see ``save``."""
+        await asyncio.to_thread(self.save, records)
+
+    async def asearch(
+        self,
+        query_embedding: list[float],
+        scope_prefix: str | None = None,
+        categories: list[str] | None = None,
+        metadata_filter: dict[str, Any] | None = None,
+        limit: int = 10,
+        min_score: float = 0.0,
+    ) -> Found:
+        """Find records by vector; see ``search``."""
+        return await asyncio.to_thread(
+            self.search,
+            query_embedding,
+            scope_prefix,
+            categories,
+            metadata_filter,
+            limit,
+            min_score,
+        )
+
+    async def adelete(
+        self,
+        scope_prefix: str | None = None,
+        categories: list[str] | None = None,
+        record_ids: list[str] | None = None,
+        older_than: datetime | None = None,
+        metadata_filter: dict[str, Any] | None = None,
+    ) -> int:
+        """Forget records; see ``delete``."""
+        return await asyncio.to_thread(
+            self.delete, scope_prefix, categories, record_ids, older_than, metadata_filter
+        )
+
+    def _records(self, scope: str | None) -> list[Record]:
+        return [to_record(memory) for memory in listed(self.manager, Wanted(scope))]
+
+
+def install(manager: MemoryManager) -> None:
+    """Make a store the default of CrewAI's own memory, for this process.
+
+    From now on ``Crew(memory=True)``, ``Agent(memory=True)``, ``Memory()`` and the memory of a
+    ``Flow`` keep their records in ``manager`` and embed with its model instead of OpenAI's. What
+    was made before, and who names another storage or embedder, stays as it is. CrewAI goes on
+    asking its LLM what to keep. Calling it again puts another store in the place of the first.
+
+    Args:
+        manager: The store, with an embedder.
+
+    Raises:
+        InvalidInput: If it is no ``MemoryManager``, or has no embedder.
+        MissingExtra: If this CrewAI is not one that is known to work.
+    """
+    storage = MementoStorage(manager)
+    embedder = MementoEmbeddingFunction(embedder_of(manager))
+    if not hasattr(unified_memory, _EMBEDDER_OF_CREWAI):
+        raise MissingExtra("crewai", "a CrewAI that this version of memento was tested with")
+    set_memory_storage_factory(lambda spec: storage if spec == DEFAULT_STORAGE else None)
+    setattr(unified_memory, _EMBEDDER_OF_CREWAI, lambda: embedder)
+
+
+def uninstall() -> None:
+    """Undo ``install``; memories made meanwhile keep their store."""
+    set_memory_storage_factory(None)
+    setattr(unified_memory, _EMBEDDER_OF_CREWAI, _ORIGINAL_EMBEDDER)
+
+
+def checked(manager: object) -> MemoryManager:
+    """Accept a manager.
+
+    Raises:
+        InvalidInput: If it is something else.
+    """
+    if not isinstance(manager, MemoryManager):
+        raise InvalidInput("manager", f"must be a MemoryManager, not {type(manager).__name__}")
+    return manager
+
+
+_EMBEDDER_OF_CREWAI = "_default_embedder"
+"""CrewAI has a seam for the default storage, none for the default embedder: this is its maker."""
+_ORIGINAL_EMBEDDER = getattr(unified_memory, _EMBEDDER_OF_CREWAI, None)
+
+
+def _children(parent: str, records: list[Record]) -> list[str]:
+    base = f"/{to_scope(parent)}".rstrip("/")
+    below = (record.scope[len(base) + 1 :] for record in records)
+    return sorted({f"{base}/{path.split('/')[0]}" for path in below if path})

@@ -1,0 +1,139 @@
+"""The memory of a classic chain: what was said lately, and what is remembered about the input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+from uuid import uuid4
+
+from langchain_classic.base_memory import BaseMemory
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    get_buffer_string,
+)
+from pydantic import ConfigDict, Field
+
+from memento import Hit, Memory, MemoryManager
+from memento.errors import InvalidInput
+from memento.prompt import new_nonce, render
+from memento_langchain._turns import QUERY_CHARS, TELLING, pieces, turn, unseen
+
+NOT_INPUT = "stop"
+"""An input of every chain that no prompt shows."""
+
+
+class MementoMemory(BaseMemory):
+    """Memory of ``ConversationChain``, ``LLMChain`` and their kin; it survives restarts.
+
+    The variable it fills shows first what is remembered about the input, from any session, as a
+    block of data (see ``memento.prompt``), then the newest turns of this session.
+
+    Attributes:
+        manager: Where to keep and look.
+        memory_key: Name of the variable in the chain's prompt.
+        input_key: The chain's input to keep and to look up; None for all of them, each headed by
+            its name if there are several.
+        output_key: The chain's output to keep; None as for ``input_key``.
+        k: Most memories to recall, 1 to 10,000.
+        recent: Newest turns of the session to show, >= 0; no more than its ring buffer holds.
+        tokens: Most tokens of the recalled block, >= 1; None for no limit.
+        return_messages: Fill the variable with messages rather than with text.
+        session: Name of the conversation; None for one without name.
+        human_prefix: What heads a turn of the user in the text.
+        ai_prefix: What heads a turn of the model in the text.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    manager: MemoryManager = Field(exclude=True, repr=False)
+    memory_key: str = "history"
+    input_key: str | None = None
+    output_key: str | None = None
+    k: int = Field(default=5, ge=1)
+    recent: int = Field(default=10, ge=0)
+    tokens: int | None = Field(default=None, ge=1)
+    return_messages: bool = False
+    session: str | None = None
+    human_prefix: str = "Human"
+    ai_prefix: str = "AI"
+
+    @property
+    def memory_variables(self) -> list[str]:
+        """The one variable this memory fills."""
+        return [self.memory_key]
+
+    def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Recall what bears on the inputs, and the newest turns.
+
+        Raises:
+            InvalidInput: If ``input_key`` is set and not among the inputs.
+            StoreError: If the store cannot be read.
+        """
+        turns = self.manager.recent(self.recent, session=self.session) if self.recent else []
+        block = self._recalled(self._spoken("input_key", self.input_key, inputs), turns)
+        said = [_message(memory) for memory in turns]
+        if self.return_messages:
+            return {self.memory_key: [*([SystemMessage(block)] if block else []), *said]}
+        talk = get_buffer_string(said, self.human_prefix, self.ai_prefix)
+        return {self.memory_key: "\n\n".join(part for part in (block, talk) if part)}
+
+    def save_context(self, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
+        """Keep one turn of the user and one of the model.
+
+        Raises:
+            InvalidInput: If a key that was set is not among them.
+            StoreError: If it could not be written.
+        """
+        spoken = {
+            "user": self._spoken("input_key", self.input_key, inputs),
+            "assistant": self._spoken("output_key", self.output_key, outputs),
+        }
+        self.manager.add_many(
+            turn(piece, role, session=self.session, memory_id=f"lc-{uuid4().hex}")
+            for role, text in spoken.items()
+            for piece in pieces(text)
+        )
+
+    def clear(self) -> None:
+        """Forget the turns of this session; what other sessions taught stays."""
+        while turns := self._turns():
+            for memory in turns:
+                self.manager.forget(memory.id)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Copy the settings; the copy remembers in the same place."""
+        return self.model_copy()
+
+    def _turns(self) -> Sequence[Memory]:
+        if self.session is not None:
+            return self.manager.list(session=self.session, limit=1_000)
+        return self.manager.recent()
+
+    def _recalled(self, query: str, turns: Sequence[Memory]) -> str:
+        hits: Sequence[Hit] = ()
+        if query.strip():
+            wanted = min(self.k + len(turns), 10_000)
+            hits = self.manager.retrieve(query[:QUERY_CHARS], wanted, kinds=TELLING).hits
+        fresh = unseen(hits, {memory.text for memory in turns}, self.k)
+        return render(fresh, nonce=new_nonce(), tokens=self.tokens)
+
+    def _spoken(self, field: str, key: str | None, values: Mapping[str, Any]) -> str:
+        if key is not None:
+            if key not in values:
+                raise InvalidInput(field, f"{key!r} is not among {sorted(values)}")
+            return str(values[key])
+        own = {
+            name: value
+            for name, value in values.items()
+            if name not in (self.memory_key, NOT_INPUT)
+        }
+        if len(own) == 1:
+            return str(*own.values())
+        return "\n".join(f"{name}: {value}" for name, value in own.items())
+
+
+def _message(memory: Memory) -> BaseMessage:
+    return (AIMessage if memory.role == "assistant" else HumanMessage)(memory.text)

@@ -1,0 +1,61 @@
+"""Memories as documents, for any chain that takes a retriever."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import ConfigDict, Field
+
+from memento import Hit, MemoryManager
+
+
+class MementoRetriever(BaseRetriever):
+    """Retrieves memories, best first.
+
+    Attributes:
+        manager: Where to look.
+        k: Most documents to return, 1 to 10,000.
+        filters: Any other arguments of ``MemoryManager.retrieve``, such as ``scope``.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    manager: MemoryManager = Field(exclude=True, repr=False)
+    k: int = 5
+    filters: Mapping[str, Any] = Field(default_factory=dict)
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - the framework passes it
+        k: int | None = None,
+        **filters: Any,
+    ) -> list[Document]:
+        found = self.manager.retrieve(
+            query, self.k if k is None else k, **{**self.filters, **filters}
+        )
+        return [document(hit) for hit in found]
+
+
+def document(hit: Hit) -> Document:
+    """Show a hit as a document; your metadata, and under ``memento`` what memento knows of it."""
+    memory = hit.memory
+    known = {
+        "score": hit.score,
+        "confidence": hit.confidence,
+        "tier": memory.tier.value,
+        "kind": memory.kind.value,
+        "scope": memory.scope,
+        "session": memory.session,
+        "role": memory.role,
+        "tags": list(memory.tags),
+        "occurred_at": memory.occurred_at.isoformat(),
+    }
+    return Document(
+        id=memory.id, page_content=memory.text, metadata={**memory.metadata, "memento": known}
+    )

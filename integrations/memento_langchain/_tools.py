@@ -1,0 +1,133 @@
+"""Tools for agents that decide themselves what to keep, look up and put right.
+
+What a tool shows is a block of data (see ``memento.prompt``) whose records name their ids. A
+mistake of the model's, such as an id that does not exist, is told to the model; a store that
+cannot be read or written raises its error through the agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
+
+from memento import Hit, Memory, MemoryManager, Retrieval, Trust
+from memento.errors import InvalidInput, NotFound
+from memento.prompt import new_nonce, render
+
+KindName = Literal[
+    "fact", "preference", "rule", "decision", "procedure", "episode", "relation", "emotion",
+    "opinion", "context", "question", "article",
+]  # fmt: skip
+"""The members of ``memento.Kind``, for the schema that the model sees."""
+Id = Annotated[str, "Id of a memory, as recall and search show it."]
+Text = Annotated[str, "One self-contained statement that makes sense without the conversation."]
+Day = Annotated[str | None, "A day or time in ISO 8601, such as 2025-03-04; UTC if no zone."]
+Few = Annotated[int, "Most memories to return, 1 to 50."]
+
+
+def memory_tools(manager: MemoryManager) -> list[BaseTool]:
+    """Make the tools ``remember``, ``recall``, ``search``, ``forget`` and ``correct``.
+
+    Args:
+        manager: Where to keep and look; give ``manager.of(user)`` for a user's own memories.
+
+    Returns:
+        The tools, to be given to an agent or bound to a model; each is sync and async.
+    """
+    verbs = _Verbs(manager)
+    return [
+        _tool(verb) for verb in (verbs.remember, verbs.recall, verbs.search, verbs.forget,
+                                 verbs.correct)
+    ]  # fmt: skip
+
+
+class _Verbs:
+    """What the tools do; the docstrings are what the model reads."""
+
+    def __init__(self, manager: MemoryManager) -> None:
+        self._manager = manager
+
+    def remember(
+        self,
+        text: Text,
+        kind: Annotated[KindName, "What it is."] = "fact",
+        importance: Annotated[float | None, "How much it matters, 0 to 1."] = None,
+    ) -> str:
+        """Keep something worth knowing in later conversations."""
+        kept = self._manager.add(text, kind=kind, importance=importance, source=Trust.AGENT)
+        return f"Remembered as {kept.id}."
+
+    def recall(
+        self, query: Annotated[str, "What to know about, in plain words."], k: Few = 5
+    ) -> str:
+        """Recall what is remembered about something, best first."""
+        return _shown(self._manager.retrieve(query, _few(k)))
+
+    def search(
+        self,
+        query: Annotated[str | None, "Words to look for; leave out to list the newest."] = None,
+        kind: Annotated[KindName | None, "Only memories of this kind."] = None,
+        since: Day = None,
+        until: Day = None,
+        k: Few = 10,
+    ) -> str:
+        """Search memories by kind and time, with or without a query."""
+        chosen: dict[str, Any] = {
+            "kinds": kind,
+            "since": _moment("since", since),
+            "until": _moment("until", until),
+        }
+        if query is None or not query.strip():
+            return _shown(self._manager.list(newest_first=True, limit=_few(k), **chosen))
+        return _shown(self._manager.retrieve(query, _few(k), **chosen))
+
+    def forget(self, memory_id: Id) -> str:
+        """Forget a memory that is wrong or no longer wanted."""
+        return f"Forgotten: {self._manager.forget(memory_id).id}."
+
+    def correct(self, memory_id: Id, text: Text) -> str:
+        """Replace what a memory says; its history is kept."""
+        return f"Corrected: {self._manager.update(memory_id, text=text).id}."
+
+
+def _tool(verb: Callable[..., str]) -> BaseTool:
+    @functools.wraps(verb)
+    def run(*args: Any, **kwargs: Any) -> str:
+        try:
+            return verb(*args, **kwargs)
+        except (InvalidInput, NotFound) as error:  # the model's mistakes, which it can mend
+            raise ToolException(str(error)) from error
+
+    @functools.wraps(verb)
+    async def arun(*args: Any, **kwargs: Any) -> str:
+        return await asyncio.to_thread(run, *args, **kwargs)
+
+    return StructuredTool.from_function(func=run, coroutine=arun, handle_tool_error=True)
+
+
+def _shown(found: Iterable[Hit | Memory]) -> str:
+    block = render(found, nonce=new_nonce(), ids=True) or "Nothing is remembered about this."
+    if isinstance(found, Retrieval) and found.missing:
+        return f"{block}\nCould not look everywhere: {', '.join(sorted(found.missing))}."
+    return block
+
+
+def _few(k: int) -> int:
+    if not 1 <= k <= 50:  # noqa: PLR2004 - as the schema says
+        raise InvalidInput("k", f"must be from 1 to 50, not {k}")
+    return k
+
+
+def _moment(field: str, text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidInput(field, f"{text!r} is not a day or time in ISO 8601") from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

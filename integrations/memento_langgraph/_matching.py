@@ -1,0 +1,132 @@
+"""What LangGraph means by namespaces and filters. Pure.
+
+A namespace is kept as a scope path: its labels, escaped, and a closing segment of its own, ``~``.
+No item lies on the way to another then, so that a scope's filter, which also admits what lies
+above, is exactly LangGraph's search by prefix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from langgraph.store.base import MatchCondition
+
+from memento.errors import InvalidInput
+
+END = "~"
+"""Closes the scope of a namespace; no escaped label is spelt like it."""
+RESERVED = "__memento__"
+"""Field of the stored value that is memento's own."""
+
+_UNSAFE = re.compile(r"[%/~]|[^ -\U0010ffff]|[\x7f-\xa0\xad]")
+_COMPARED: Mapping[str, Callable[[float, float], bool]] = {
+    "$gt": lambda value, bound: value > bound,
+    "$gte": lambda value, bound: value >= bound,
+    "$lt": lambda value, bound: value < bound,
+    "$lte": lambda value, bound: value <= bound,
+}
+
+
+def scope_of(namespace: tuple[str, ...]) -> str:
+    """Spell a namespace as the scope of its items.
+
+    >>> scope_of(("users", "a/b")), scope_of(())
+    ('users/a%2Fb/~', '~')
+    """
+    return "/".join((*map(_segment, namespace), END))
+
+
+def prefix_of(namespace: tuple[str, ...]) -> str | None:
+    """Spell a namespace as the scope of everything below it; None for everything."""
+    return "/".join(map(_segment, namespace)) or None
+
+
+def passes(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bool:
+    """Tell whether a value passes a filter, as ``InMemoryStore`` does.
+
+    >>> passes({"age": 7}, {"age": {"$gte": 7, "$ne": 8}}), passes({"a": {"b": 1}}, {"a": {"b": 2}})
+    (True, False)
+
+    Raises:
+        InvalidInput: If an operator is not known, or an order is asked of what has none.
+    """
+    return all(_equal(value.get(key), wanted) for key, wanted in (conditions or {}).items())
+
+
+def spelt(conditions: Mapping[str, Any] | None) -> dict[str, str]:
+    """Pick the conditions that the ledger can decide: fields equal to a plain text."""
+    return {
+        key: wanted
+        for key, wanted in (conditions or {}).items()
+        if type(wanted) is str and f"{key}{wanted}".isprintable() and key != RESERVED
+    }
+
+
+def matches(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
+    """Tell whether a namespace starts or ends like a path; ``*`` stands for any label.
+
+    Raises:
+        InvalidInput: If the condition is neither ``prefix`` nor ``suffix``.
+    """
+    path = tuple(condition.path)
+    if condition.match_type not in ("prefix", "suffix"):
+        raise InvalidInput("match_type", f"{condition.match_type!r} is not prefix or suffix")
+    if len(namespace) < len(path):
+        return False
+    if condition.match_type == "prefix":
+        part = namespace[: len(path)]
+    else:
+        part = namespace[len(namespace) - len(path) :]
+    return all(wanted in ("*", label) for label, wanted in zip(part, path, strict=True))
+
+
+def _segment(label: str) -> str:
+    if not isinstance(label, str):
+        raise InvalidInput("namespace", f"labels must be strings, not {label!r}")
+    if not label.strip() or label in {".", ".."}:
+        return "%" + "".join(f"%{ord(char):02X}" for char in label)
+    return _UNSAFE.sub(lambda found: _escaped(found.group()), label)
+
+
+def _escaped(char: str) -> str:
+    return quote(char, safe="", errors="surrogatepass") if char != END else "%7E"
+
+
+def _equal(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping):
+        if any(name.startswith("$") for name in wanted):
+            return all(_holds(value, name, bound) for name, bound in wanted.items())
+        return isinstance(value, Mapping) and passes(value, wanted)
+    if isinstance(wanted, list | tuple):
+        return (
+            isinstance(value, list | tuple)
+            and len(value) == len(wanted)
+            and all(map(_equal, value, wanted))
+        )
+    return bool(value == wanted)
+
+
+def _holds(value: Any, operator: str, bound: Any) -> bool:
+    if operator == "$eq":
+        return bool(value == bound)
+    if operator == "$ne":
+        return bool(value != bound)
+    if operator not in _COMPARED:
+        known = ", ".join(["$eq", "$ne", *_COMPARED])
+        raise InvalidInput("filter", f"{operator!r} is not an operator; known: {known}")
+    return _COMPARED[operator](_number(value), _number(bound))
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput("filter", f"{value!r} cannot be compared as a number") from error
+
+
+def labels_of(control: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the namespace an item was put into."""
+    return tuple(control["namespace"])

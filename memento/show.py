@@ -1,0 +1,217 @@
+"""What the command line shows: tables, progress bars and JSON of memento's values.
+
+Stored text may come from anywhere, so whatever is shown passes ``plain`` first: no control
+character of a memory reaches the terminal.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from memento.lineage import Stats
+    from memento.types import Finding, Hit, Memory, Retrieval, Version
+
+PIPE_WIDTH = 100
+"""Columns of a table that does not go to a terminal."""
+
+WHO = 11
+"""Characters of a speaker's name that a line of facts has room for."""
+
+STYLES = {"short": "cyan", "medium": "yellow", "long": "green"}
+"""Colour of each tier."""
+
+_CONTROLS = [*range(32), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_HARMLESS = dict.fromkeys(_CONTROLS, "\N{REPLACEMENT CHARACTER}") | {
+    ord("\n"): "\n",
+    ord("\t"): " ",
+    ord("\r"): "",
+}
+
+
+def plain(text: str) -> str:
+    r"""Make a text safe to print: control characters and text-direction overrides are replaced.
+
+    >>> plain("red \x1b[31malert")
+    'red \ufffd[31malert'
+    """
+    return text.translate(_HARMLESS)
+
+
+def one_line(text: str) -> str:
+    r"""Make a text safe to print on one line.
+
+    >>> one_line("a\n  b")
+    'a b'
+    """
+    return " ".join(plain(text).split())
+
+
+def moment(at: datetime | None) -> str:
+    """Spell a moment to the minute, UTC; ``""`` for none."""
+    return "" if at is None else at.strftime("%Y-%m-%d %H:%M")
+
+
+def to_json(value: object) -> str:
+    """Spell any of memento's values as indented JSON; moments in ISO 8601."""
+    return json.dumps(_data(value), ensure_ascii=False, indent=2)
+
+
+def hit_data(hit: Hit) -> dict[str, Any]:
+    """Spell a hit as a flat JSON object: the memory's fields and why it was found."""
+    fields = {field.name: getattr(hit, field.name) for field in dataclasses.fields(hit)}
+    memory = fields.pop("memory")
+    return {"score": fields.pop("score"), **_data(memory), **_data(fields)}
+
+
+def retrieval_data(found: Retrieval) -> dict[str, Any]:
+    """Spell an answer as a JSON object, hits best first."""
+    return {
+        "query": found.query,
+        "confidence": found.confidence,
+        "missing": dict(found.missing),
+        "took": dict(found.took),
+        "hits": [hit_data(hit) for hit in found],
+    }
+
+
+def console(*, error: bool = False) -> Console:
+    """Return a console as wide as the terminal, or ``PIPE_WIDTH`` columns where there is none."""
+    stream = sys.stderr if error else sys.stdout
+    width = None if stream.isatty() else PIPE_WIDTH
+    return Console(file=stream, width=width, highlight=False, soft_wrap=False)
+
+
+def hits(found: Sequence[Hit]) -> Group:
+    """Lay out hits, best first: a line of facts and the text below it."""
+    entries = [
+        _entry(f"{rank:>2}  {hit.score:.2f}   ", hit.memory)
+        for rank, hit in enumerate(found, start=1)
+    ]
+    return Group(_header(" #  score  "), *entries)
+
+
+def memories(found: Iterable[Memory]) -> Group:
+    """Lay out memories in the order given: a line of facts and the text below it."""
+    return Group(_header(), *(_entry("", memory) for memory in found))
+
+
+def versions(found: Iterable[Version]) -> Table:
+    """Lay out the states of one memory."""
+    table = _table("", "status", "tier", "until (UTC)", "by", "text")
+    for version in found:
+        table.add_row(
+            str(version.version),
+            version.status.value,
+            _tier(version.tier.value),
+            moment(version.until),
+            version.reason,
+            Text(plain(version.text)),
+        )
+    return table
+
+
+def stats(found: Stats, where: str) -> Table:
+    """Lay out what a namespace holds and what is owed to the indexes."""
+    table = _table("", where, header=True)
+    rows: Mapping[str, object] = {
+        "memories": found.memories,
+        **{f"  {tier}": count for tier, count in found.tiers.items()},
+        **{status: count for status, count in found.hidden.items() if count},
+        "to be indexed": sum(found.backlog.values()),
+        **{f"vectors of {name}": count for name, count in found.embedders.items()},
+        "ledger": f"{found.ledger_bytes / 1e6:.1f} MB",
+        **{f"trouble: {part}": why for part, why in found.trouble.items()},
+    }
+    for name, value in rows.items():
+        table.add_row(Text(plain(name)), Text(plain(str(value))))
+    return table
+
+
+def findings(found: Iterable[Finding]) -> Table:
+    """Lay out what ``doctor`` looked at."""
+    table = _table("", "check", "found", header=False)
+    for finding in found:
+        mark = Text("ok", "green") if finding.ok else Text("NOT OK", "bold red")
+        mended = " (repaired)" if finding.repaired else ""
+        table.add_row(mark, Text(plain(finding.check)), Text(plain(finding.detail) + mended))
+    return table
+
+
+class Bar:
+    """How far something has come; drawn on stderr, and only on a terminal."""
+
+    def __init__(self, what: str, total: int) -> None:
+        from rich import progress  # noqa: PLC0415 - used by few commands
+
+        self._progress = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TimeRemainingColumn(),
+            console=console(error=True),
+            disable=not sys.stderr.isatty(),
+            transient=True,
+        )
+        self._task = self._progress.add_task(what, total=total)
+
+    def to(self, done: int) -> None:
+        """Show that this many are done."""
+        self._progress.update(self._task, completed=done)
+
+    @contextmanager
+    def drawn(self) -> Iterator[Bar]:
+        """Draw the bar while the block runs."""
+        with self._progress:
+            yield self
+
+
+def _table(*columns: str, header: bool = True) -> Table:
+    table = Table(box=None, show_header=header, header_style="dim", padding=(0, 2, 0, 0))
+    for name in columns[:-1]:
+        table.add_column(name, no_wrap=True, justify="right" if name == "score" else "left")
+    table.add_column(columns[-1], overflow="fold")
+    return table
+
+
+def _header(lead: str = "") -> Text:
+    return Text(f"{lead}tier    date        {'who':<{WHO}}  id", "dim")
+
+
+def _entry(lead: str, memory: Memory) -> Group:
+    """Lay out one memory; the facts fit 80 columns, the id is whole, the text takes its room."""
+    who = one_line(memory.actor or memory.role or memory.source.kind.value)[:WHO]
+    facts = Text(lead)
+    facts.append(f"{memory.tier:<6}", STYLES[memory.tier])
+    facts.append(f"  {moment(memory.occurred_at)[:10]}  {who:<{WHO}}  ")
+    facts.append(one_line(memory.id), "dim")
+    return Group(facts, Padding(Text(plain(memory.text)), (0, 0, 0, 4), expand=False))
+
+
+def _tier(tier: str) -> Text:
+    return Text(tier, STYLES[tier])
+
+
+def _data(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: _data(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
+    if isinstance(value, Mapping):
+        return {str(key): _data(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_data(item) for item in value]
+    return value

@@ -1,0 +1,256 @@
+"""Write docs/reference/{api,cli,configuration}.md from the code.
+
+    python scripts/reference.py
+
+A test fails while they differ from what this would write.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+import memento
+from memento import config, errors, lineage, types
+from memento.cli import __doc__ as cli_words
+from memento.cli import app
+from memento.manager import KEEP, MemoryManager
+from memento.observe import admit, importance
+from memento.retrieve import config as retrieve_config
+from memento.tiers import config as tiers_config
+
+FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+MADE = "<!-- Made by scripts/reference.py; change the code's own words, then run it. -->\n"
+WIDTH = 88
+
+API_WORDS = """\
+Everything here is imported from `memento`, errors from `memento.errors`, and
+`AsyncMemoryManager`, which has the same methods to be awaited, from `memento.aio`.
+"""
+CLI_WORDS = """\
+`MEMENTO_ROOT` and `MEMENTO_NAMESPACE` stand in for `--root` and `--namespace`; the other
+`MEMENTO_*` variables are in [configuration](configuration.md).
+
+Tiers are short, medium and long; statuses active, superseded and forgotten.
+"""
+CONFIG_WORDS = """\
+`MemoryManager(config=Config(...))` takes it in Python; `Config.from_env()` and the command line
+read the environment. Every setting has a default that is right for most.
+
+```python
+from memento import Config, MemoryManager
+from memento.tiers.config import ShortConfig
+
+memory = MemoryManager(embedder=None, config=Config(short=ShortConfig(capacity=20)))
+```
+"""
+
+SECTIONS = ("Args", "Attributes", "Returns", "Raises")
+VALUES = (
+    types.Memory,
+    types.Draft,
+    types.Source,
+    types.Hit,
+    types.Retrieval,
+    types.Version,
+    types.Finding,
+    lineage.Stats,
+)
+VOCABULARY = (types.Tier, types.Kind, types.Status, types.Trust)
+CONFIGS = (
+    ("Config", config.Config),
+    ("limits", admit.Limits),
+    ("tier_choice", importance.TierChoice),
+    ("short", tiers_config.ShortConfig),
+    ("index", tiers_config.IndexConfig),
+    ("long", tiers_config.LongConfig),
+    ("choose", tiers_config.ChooseConfig),
+    ("retrieve", retrieve_config.RetrieveConfig),
+    ("retrieve.weights", retrieve_config.Weights),
+)
+
+
+def docstring(text: str | None) -> str:
+    """Turn a Google docstring into Markdown; doctests are left out."""
+    lines = inspect.cleandoc(text or "").replace("``", "`").splitlines()
+    paragraphs = "\n".join(lines).split("\n\n")
+    return "\n\n".join(_paragraph(part) for part in paragraphs if ">>>" not in part)
+
+
+def _paragraph(part: str) -> str:
+    head, _, rest = part.partition("\n")
+    if head.rstrip(":") not in SECTIONS or not head.endswith(":"):
+        return part
+    name = head.rstrip(":")
+    body = inspect.cleandoc(rest)
+    if name == "Returns":
+        return f"Returns: {' '.join(body.split())}"
+    return f"{name}:\n\n" + "\n".join(f"- {item}" for item in _items(body))
+
+
+def _items(body: str) -> Iterator[str]:
+    """Yield the items of a section, each on one line, its name in code."""
+    for item in re.split(r"\n(?! )", body):
+        name, colon, words = " ".join(item.split()).partition(": ")
+        yield f"`{name}`: {words}" if colon else name
+
+
+def signature(name: str, function: Callable[..., Any]) -> str:
+    """Spell a signature, a parameter a line if it is long."""
+    found = inspect.signature(function)
+    parts: list[str] = []
+    starred = False
+    for parameter in found.parameters.values():
+        if parameter.name == "self":
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            parts.append("*")
+            starred = True
+        parts.append(_parameter(parameter))
+    returns = "" if inspect.isclass(function) else f" -> {found.return_annotation}"
+    text = f"{name}({', '.join(parts)}){returns}"
+    if len(text) > WIDTH:
+        text = f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returns}"
+    return f"```text\n{text}\n```"
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    text = f"{stars}{parameter.name}: {parameter.annotation}"
+    default = parameter.default
+    if default is parameter.empty:
+        return text
+    if default is KEEP:
+        return f"{text} = UNCHANGED"
+    return f"{text} = {default.value if isinstance(default, enum.Enum) else default!r}"
+
+
+def api() -> str:
+    """Compose the reference of the Python interface."""
+    parts = [
+        "# API\n",
+        MADE,
+        API_WORDS,
+        "## MemoryManager\n",
+        signature("MemoryManager", MemoryManager) + "\n",
+        docstring(MemoryManager.__doc__) + "\n",
+    ]
+    for name, member in vars(MemoryManager).items():
+        if not name.startswith("_"):
+            parts += _member(name, member)
+    parts.append("## Values\n")
+    for kind in VALUES:
+        parts += [f"### {kind.__name__}\n", docstring(kind.__doc__) + "\n", *_methods(kind)]
+    parts.append("## Vocabulary\n")
+    for words in VOCABULARY:
+        listed = ", ".join(f"`{item.value}`" for item in words)
+        parts += [f"### {words.__name__}\n", f"{docstring(words.__doc__)} {listed}.\n"]
+    tree = docstring(errors.__doc__).replace("`", "")
+    parts += ["## Errors\n", f"```text\n{tree}\n```"]
+    return "\n".join(parts)
+
+
+def _member(name: str, member: Any) -> list[str]:
+    if isinstance(member, property):
+        return [f"### {name}\n", docstring(member.__doc__) + "\n"]
+    return [f"### {name}\n", signature(name, member) + "\n", docstring(member.__doc__) + "\n"]
+
+
+def _methods(kind: type) -> list[str]:
+    """List properties and methods of a value, one line each."""
+    lines = [
+        f"- `{name}{'' if isinstance(member, property) else '()'}`: "
+        f"{docstring(member.__doc__).splitlines()[0]}"
+        for name, member in vars(kind).items()
+        if not name.startswith("_") and (isinstance(member, property) or inspect.isfunction(member))
+    ]
+    return ["Also:\n", "\n".join(lines) + "\n"] if lines else []
+
+
+def cli() -> str:
+    """Compose the reference of the command line."""
+    group: Any = typer.main.get_command(app)
+    kinds = ", ".join(kind.value for kind in types.Kind)
+    parts = [
+        "# Command line\n",
+        MADE,
+        f"```text\nmemento {memento.__version__}\n\n{inspect.cleandoc(cli_words or '')}\n```\n",
+        f"{CLI_WORDS}Kinds are {kinds}.\n",
+    ]
+    for name, command in group.commands.items():
+        parts += _command(name, command)
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _command(name: str, command: Any) -> list[str]:
+    arguments = [p for p in command.params if not p.opts[0].startswith("-")]
+    options = [p for p in command.params if p.opts[0].startswith("-")]
+    usage = " ".join([p.metavar or p.name.upper() for p in arguments] + ["[OPTIONS]"])
+    examples = inspect.cleandoc(command.epilog.split("Examples:")[1])
+    told = [f"- `{p.metavar or p.name.upper()}`: {p.help}" for p in arguments]
+    return [
+        f"## memento {name}\n",
+        f"{inspect.cleandoc(command.help)}\n",
+        f"```text\nmemento {name} {usage}\n```\n",
+        "\n".join(told + [_option(p) for p in options]) + "\n",
+        f"```text\n{examples}\n```\n",
+    ]
+
+
+def _option(option: Any) -> str:
+    names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+    default = option.default
+    shown = default.value if isinstance(default, enum.Enum) else default
+    flag = isinstance(default, bool) or default is None or default == ""
+    return f"- {names}: {option.help}" + ("" if flag else f" Default: {shown}.")
+
+
+def configuration() -> str:
+    """Compose the reference of the settings."""
+    parts = [
+        "# Configuration\n",
+        MADE,
+        CONFIG_WORDS,
+        "## Environment\n",
+        docstring(config.Config.from_env.__doc__) + "\n",
+    ]
+    for place, kind in CONFIGS:
+        name = f"Config.{place}" if place != "Config" else "Config"
+        defaults = [
+            f"- `{field.name}`: {_default(field)}"
+            for field in dataclasses.fields(kind)
+            if not dataclasses.is_dataclass(field.default_factory)
+        ]
+        parts += [f"## {name}\n", docstring(kind.__doc__) + "\n"]
+        parts += ["Defaults:\n", "\n".join(defaults) + "\n"] if defaults else []
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _default(field: dataclasses.Field[Any]) -> str:
+    value = field.default
+    return f"{value.value if isinstance(value, enum.Enum) else value}"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "api.md": api,
+    "cli.md": cli,
+    "configuration.md": configuration,
+}
+
+
+def main() -> None:
+    """Write every page."""
+    for name, compose in PAGES.items():
+        (FOLDER / name).write_text(compose().rstrip() + "\n", encoding="utf-8")
+        print(FOLDER / name)
+
+
+if __name__ == "__main__":
+    main()

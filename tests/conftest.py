@@ -1,0 +1,44 @@
+"""Fixtures every test may use: a clock that stands still, and stores that are closed at the end."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from memento import MemoryManager
+from memento.testing import ManualClock
+
+settings.register_profile(
+    "memento",
+    deadline=None,  # machines are shared; no test waits on the clock
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("memento")
+
+
+@pytest.fixture
+def clock():
+    """Stands at New Year 2025 until it is advanced."""
+    return ManualClock()
+
+
+@pytest.fixture
+def open_memory(tmp_path, clock):
+    """Open a store in the test's folder, without an embedder if none is given; closed afterwards."""
+    opened = []
+
+    def make(root=None, **options):
+        options = {"embedder": None, "clock": clock} | options
+        opened.append(MemoryManager(root or tmp_path / "store", **options))
+        return opened[-1]
+
+    yield make
+    for memory in opened:
+        memory.close()
+
+
+@pytest.fixture
+def memory(open_memory):
+    """One open store without an embedder."""
+    return open_memory()

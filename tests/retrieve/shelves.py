@@ -1,0 +1,93 @@
+"""One namespace on a real in-memory FTS5, as the read path sees it."""
+
+import sqlite3
+from datetime import UTC, datetime
+
+import numpy as np
+
+from memento import text as spelling
+from memento.retrieve.config import RetrieveConfig
+from memento.retrieve.find import find
+from memento.retrieve.roster import Roster, RosterRow
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+FIRST = 7 << 40
+
+
+class Shelf:
+    """Memories of one namespace; a `Source` and everything `find` needs."""
+
+    def __init__(self, dim=None, first=FIRST, database=None):
+        self.database = database or sqlite3.connect(":memory:")
+        self.first = first
+        self.roster = Roster(dim)
+        self.text_of = {}
+        self.asked = []
+        self.database.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS fulltext USING fts5"
+            "(title, head, rest, tokenize='porter unicode61 remove_diacritics 2')"
+        )
+
+    def add(self, text, **fields):
+        """Remember a text at once; returns its docid."""
+        row = self.row(text, **fields)
+        self.roster.apply([row])
+        return row.docid
+
+    def row(self, text, *, at=NOW, docid=None, role=None, tags=(), **fields):
+        """Index a text; the row is for the roster to take."""
+        docid = docid or self.first + len(self.text_of) + 1
+        names = {name: fields[name] for name in ("actor", "key", "aliases") if name in fields}
+        columns = spelling.columns(text, role=role, tags=tags, **names)
+        self.database.execute("DELETE FROM fulltext WHERE rowid = ?", (docid,))
+        self.database.execute(
+            "INSERT INTO fulltext (rowid, title, head, rest) VALUES (?, ?, ?, ?)", (docid, *columns)
+        )
+        self.text_of[docid] = text
+        given = {
+            "session": None, "actor": None, "scope": "", "tier": "medium", "kind": "fact",
+            "status": "active", "importance": 0.5, **fields,
+        }  # fmt: skip
+        return RosterRow(
+            docid=docid,
+            words=columns.words,
+            head_words=columns.head_words,
+            cues=spelling.cues(text, role),
+            occurred_at=int(at.timestamp() * 1_000_000),
+            **given,
+        )
+
+    def embed(self, vectors):
+        """Give rows their vectors."""
+        docids = np.array(list(vectors), np.int64)
+        self.roster.set_vectors(docids, np.array(list(vectors.values()), np.float32))
+
+    def postings(self, match, limit):
+        """Ask the index; see `Source`."""
+        self.asked.append(match)
+        found = self.database.execute(
+            "SELECT rowid FROM fulltext WHERE fulltext MATCH ? AND rowid BETWEEN ? AND ?"
+            " ORDER BY rowid DESC LIMIT ?",
+            (match, self.first, self.first + (1 << 40) - 1, limit),
+        )
+        return np.array([docid for (docid,) in found][::-1], np.int64)
+
+    def texts(self, docids):
+        """Read texts; see `Source`."""
+        return [self.text_of[docid] for docid in docids]
+
+    def find(self, query, vector=None, config=None, **options):
+        """Ask a question."""
+        return find(
+            query,
+            self.roster.snapshot(),
+            self,
+            vector,
+            config or RetrieveConfig(),
+            **{"now": NOW, **options},
+        )
+
+    def hits(self, query, *args, **options):
+        """Ask a question; returns texts."""
+        found = self.find(query, *args, **options).found
+        return [self.text_of[one.docid] for one in found]

@@ -1,0 +1,53 @@
+"""Running the command line as a user would, in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memento import cli
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command printed and how it ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        """What was printed, as JSON."""
+        return json.loads(self.out)
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture(autouse=True)
+def _quiet_environment(monkeypatch, tmp_path):
+    for name in [name for name in os.environ if name.startswith("MEMENTO_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def memento(capsys) -> Run:
+    """Run ``memento`` with the arguments given; without an embedder unless one is asked for."""
+
+    def run(*args: str | Path) -> Outcome:
+        words = [str(arg) for arg in args]
+        if words and words[0] != "demo" and not words[0].startswith("-"):
+            words += [] if "--embedder" in words else ["--embedder", "none"]
+        status = cli.main(words)
+        out, err = capsys.readouterr()
+        return Outcome(status, out, err)
+
+    return run

@@ -1,0 +1,420 @@
+"""The command line, command by command, as typed."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from memento import MemoryManager, __version__, cli, show
+from memento.cli import main, moment_of, seconds_of
+
+COMMANDS = [
+    "add", "retrieve", "ingest", "recent", "list", "forget", "restore",
+    "history", "stats", "doctor", "reindex", "demo",
+]  # fmt: skip
+
+
+def add(memento, text, *options):
+    """Add one memory; returns its id."""
+    return memento("add", text, "--json", *options).data["id"]
+
+
+def pretend_another_embedder(tmp_path):
+    """Make a store whose vectors come from an embedder that is not there."""
+    with MemoryManager(tmp_path / "agent_memory", embedder=None) as memory:
+        memory.add("the kettle is blue")
+        memory._engine.ledger.write(
+            lambda c: c.execute("INSERT INTO meta VALUES ('embedder', 'another (3)')")
+        )
+
+
+def test_a_memory_added_is_found_by_the_next_command(memento):
+    """What one command adds, another finds: id, tier and text are shown."""
+    added = memento("add", "Rami is allergic to nuts", "--tier", "long")
+    assert added.status == 0
+    memory_id = added.out.split()[0]
+    assert "long tier" in added.out
+
+    found = memento("retrieve", "what", "is", "Rami", "allergic", "to?")
+    assert found.status == 0
+    assert "Rami is allergic to nuts" in found.out
+    assert memory_id in found.out
+    assert found.err == ""
+
+
+def test_nothing_found_is_an_answer(memento):
+    """Finding nothing exits with 0 and says so."""
+    add(memento, "the kettle is blue")
+    found = memento("retrieve", "zeppelin")
+    assert (found.status, found.out) == (0, "nothing found\n")
+
+
+def test_retrieve_as_json(memento):
+    """--json gives the memory's fields, the score and what it came from."""
+    memory_id = add(memento, "the kettle is blue", "--tag", "kitchen", "--scope", "home")
+    answer = memento("retrieve", "kettle", "--json").data
+    hit = answer["hits"][0]
+    assert (hit["id"], hit["tags"], hit["scope"]) == (memory_id, ["kitchen"], "home")
+    assert 0 < hit["score"] <= 1
+    assert answer["missing"] == {}
+
+
+def test_retrieve_explains_itself(memento):
+    """--explain names the tier, the ranks and the terms of the score."""
+    add(memento, "the kettle is blue", "--tier", "medium")
+    explained = memento("retrieve", "kettle", "--explain").out
+    assert "medium tier" in explained
+    assert "found by" in explained
+
+
+def test_retrieve_filters(memento):
+    """Tier, kind, scope, session, tag and time each leave out what does not pass."""
+    add(memento, "blue kettle", "--tier", "long", "--kind", "rule", "--at", "2024-01-01")
+    add(memento, "blue teapot", "--tier", "medium", "--session", "s1", "--tag", "tea")
+
+    def texts(*options):
+        hits = memento("retrieve", "blue", "--json", *options).data["hits"]
+        return {hit["text"] for hit in hits}
+
+    assert texts() == {"blue kettle", "blue teapot"}
+    assert texts("--tier", "long") == {"blue kettle"}
+    assert texts("--kind", "rule") == {"blue kettle"}
+    assert texts("--session", "s1") == {"blue teapot"}
+    assert texts("--tag", "tea") == {"blue teapot"}
+    assert texts("--until", "2024-02-01") == {"blue kettle"}
+    assert texts("--since", "2024-02-01T00:00:00+01:00") == {"blue teapot"}
+    assert texts("--as-of", "2024-02-01") == {"blue kettle"}
+    assert len(texts("-k", "1")) == 1
+
+
+def test_retrieve_says_which_tier_could_not_be_asked(memento, tmp_path):
+    """A store of another embedder is searched by words, and stderr says what to do."""
+    pretend_another_embedder(tmp_path)
+    found = memento("retrieve", "kettle", "--embedder", "default")
+    assert "the kettle is blue" in found.out
+    assert found.status == 0
+    assert "memento reindex" in found.err
+    assert found.err.count("\n") == 1
+
+
+def test_add_takes_every_option(memento):
+    """Each option of add arrives at the memory."""
+    first = add(memento, "Rami uses Vim", "--id", "mine")
+    kept = memento(
+        "add", "Rami uses Helix", "--key", "rami/editor", "--alias", "Rami's editor",
+        "--kind", "preference", "--importance", "0.9", "--scope", "work", "--session", "s",
+        "--actor", "Rami", "--tag", "tools", "--at", "2025-05-01T12:00:00+02:00",
+        "--expires-in", "7d", "--pin", "--supersedes", first, "--json",
+    ).data  # fmt: skip
+    assert first == "mine"
+    assert kept["key"] == "rami/editor"
+    assert kept["aliases"] == ["Rami's editor"]
+    assert (kept["kind"], kept["importance"], kept["tier"]) == ("preference", 0.9, "long")
+    assert (kept["scope"], kept["session"], kept["actor"]) == ("work", "s", "Rami")
+    assert (kept["tags"], kept["pinned"]) == (["tools"], True)
+    assert kept["occurred_at"] == "2025-05-01T10:00:00+00:00"
+    assert kept["expires_at"] is not None
+    superseded = memento("list", "--status", "superseded", "--json").data
+    assert [one["id"] for one in superseded] == ["mine"]
+
+
+def test_add_reads_stdin(memento, monkeypatch):
+    """A dash takes the text from stdin."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("piped in"))
+    assert memento("add", "-", "--json").data["text"] == "piped in"
+
+
+def test_recent_list_and_pages(memento):
+    """`recent` shows a session's ring, `list` everything, page by page and in either order."""
+    for n in range(4):
+        add(memento, f"turn {n}", "--tier", "short", "--session", "s")
+    recent = memento("recent", "--session", "s", "-n", "2", "--json").data
+    assert [one["text"] for one in recent] == ["turn 2", "turn 3"]
+    assert memento("recent").out == "nothing here\n"
+    page = memento("list", "--newest-first", "--limit", "2", "--offset", "1", "--json").data
+    assert [one["text"] for one in page] == ["turn 2", "turn 1"]
+    assert "turn 3" in memento("list").out
+
+
+def test_forget_restore_and_history(memento):
+    """A forgotten memory is not found, comes back, and its history tells both."""
+    memory_id = add(memento, "the kettle is blue")
+    assert memento("forget", memory_id).out == f"{memory_id}  forgotten\n"
+    assert memento("retrieve", "kettle").out == "nothing found\n"
+    assert memento("restore", memory_id).out == f"{memory_id}  active\n"
+    assert "kettle" in memento("retrieve", "kettle").out
+    reasons = [state["reason"] for state in memento("history", memory_id, "--json").data]
+    assert reasons == ["forgotten", "restored", "present"]
+    assert "restored" in memento("history", memory_id).out
+
+
+def test_stats_counts(memento):
+    """`stats` counts by tier, for people and as JSON."""
+    add(memento, "a", "--tier", "short")
+    add(memento, "b", "--tier", "long")
+    assert memento("stats", "--json").data["tiers"] == {"short": 1, "medium": 0, "long": 1}
+    table = memento("stats").out
+    assert "default in agent_memory" in table
+    assert "to be indexed" in table
+
+
+def test_namespaces_are_apart(memento):
+    """--namespace joins labels with a slash; one does not see another's."""
+    add(memento, "the kettle is blue", "--namespace", "acme/rami")
+    assert memento("retrieve", "kettle", "--namespace", "acme").out == "nothing found\n"
+    assert "blue" in memento("retrieve", "kettle", "--namespace", "acme/rami").out
+    with MemoryManager("agent_memory", namespace=("acme", "rami"), embedder=None) as memory:
+        assert len(memory.list()) == 1
+
+
+def test_root_and_namespace_come_from_the_environment(memento, monkeypatch, tmp_path):
+    """MEMENTO_ROOT and MEMENTO_NAMESPACE stand in for the options."""
+    monkeypatch.setenv("MEMENTO_ROOT", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("MEMENTO_NAMESPACE", "acme")
+    add(memento, "the kettle is blue")
+    with MemoryManager(tmp_path / "elsewhere", namespace="acme", embedder=None) as memory:
+        assert len(memory.list()) == 1
+
+
+def test_ingest_twice_adds_nothing(memento, tmp_path):
+    """The second run of the same file reports nothing new; an edited file adds what is new."""
+    file = tmp_path / "notes.md"
+    file.write_text("# Setup\n\nThe server is called Erna.\n\nIt runs Debian.\n")
+    first = memento("ingest", file, "--scope", "ops")
+    assert first.out == "notes.md: 2 memories read, 2 new, 0 known already\n"
+    second = memento("ingest", file, "--scope", "ops")
+    assert second.out == "notes.md: 2 memories read, 0 new, 2 known already\n"
+    file.write_text(file.read_text() + "\nIt stands in the cellar.\n")
+    third = memento("ingest", file, "--scope", "ops", "--no-wait")
+    assert third.out == "notes.md: 3 memories read, 1 new, 2 known already\n"
+    assert [one["scope"] for one in memento("list", "--json").data] == ["ops"] * 3
+
+
+def test_ingest_goes_on_where_it_was_interrupted(memento, tmp_path, monkeypatch):
+    """Killed between two batches, it adds the rest when run again."""
+    file = tmp_path / "log.txt"
+    file.write_text("\n\n".join(f"line number {n}" for n in range(10)))
+    monkeypatch.setattr(cli, "BATCH", 4)
+    add_many = MemoryManager.add_many
+    calls = []
+
+    def interrupted(self, items):
+        if calls:
+            raise KeyboardInterrupt
+        calls.append(1)
+        return add_many(self, items)
+
+    monkeypatch.setattr(MemoryManager, "add_many", interrupted)
+    stopped = memento("ingest", file)
+    assert stopped.status == 130
+    assert "running it again is safe" in stopped.err
+    monkeypatch.setattr(MemoryManager, "add_many", add_many)
+    assert "10 memories read, 6 new, 4 known already" in memento("ingest", file).out
+
+
+def test_ingest_reports_a_bad_file_before_it_writes(memento, tmp_path):
+    """A file with an error in its middle leaves nothing behind and names the line."""
+    file = tmp_path / "chat.jsonl"
+    file.write_text('{"role": "user", "content": "hello"}\n{"role": 7}\n')
+    failed = memento("ingest", file)
+    assert failed.status == 2
+    assert "chat.jsonl:2" in failed.err
+    assert not (tmp_path / "agent_memory").exists()
+
+
+def test_ingest_waits_for_the_index(memento, tmp_path):
+    """When it returns, every memory has its vector and nothing is owed."""
+    file = tmp_path / "notes.txt"
+    file.write_text("The server is called Erna.\n\nIt runs Debian.\n")
+    assert memento("ingest", file, "--embedder", "default").status == 0
+    with MemoryManager("agent_memory", embedder=None) as memory:
+        assert memory.stats().backlog == {}
+        assert sum(memory.stats().embedders.values()) == 2
+
+
+def test_an_index_that_cannot_be_fed_is_reported(memento, tmp_path):
+    """In a store of another embedder the memories are kept, stderr says so, exit is 1."""
+    pretend_another_embedder(tmp_path)
+    file = tmp_path / "notes.txt"
+    file.write_text("The server is called Erna.\n")
+    ended = memento("ingest", file, "--embedder", "default")
+    assert ended.status == 1
+    assert "1 new" in ended.out
+    assert "not indexed yet" in ended.err
+    assert "Erna" in memento("retrieve", "server").out
+
+
+def test_reindex_embeds_everything(memento):
+    """`reindex` makes the embedder in use the store's and waits for it."""
+    add(memento, "the kettle is blue")
+    done = memento("reindex", "--embedder", "default")
+    assert (done.status, done.out) == (0, "1 memories to embed with default\n")
+    with MemoryManager("agent_memory", embedder=None) as memory:
+        assert sum(memory.stats().embedders.values()) == 1
+
+
+def test_doctor_exits_with_one_when_something_is_wrong(memento):
+    """All well is 0; a changed row is 1 and is named."""
+    memory_id = add(memento, "the kettle is blue")
+    assert memento("doctor").status == 0
+    with MemoryManager("agent_memory", embedder=None) as memory:
+        memory._engine.ledger.write(lambda c: c.execute("UPDATE memories SET text = 'red'"))
+    found = memento("doctor", "--no-repair")
+    assert found.status == 1
+    assert "NOT OK" in found.out
+    assert memory_id in found.out
+    as_json = memento("doctor", "--no-repair", "--json")
+    assert as_json.status == 1
+    assert {"check", "ok", "detail", "repaired"} == set(as_json.data[0])
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        (["add", "   "], 2, "text: is empty"),
+        (["add", "x", "--tier", "forever"], 2, "'short', 'medium', 'long'"),
+        (["add", "x", "--importance", "7"], 2, "importance"),
+        (["add", "x", "--expires-in", "soon"], 2, "12h"),
+        (["add", "x", "--at", "yesterday"], 2, "2025-05-01"),
+        (["add", "x", "--namespace", "a//b"], 2, "namespace"),
+        (["add", "x", "--scope", "a/../b"], 2, "scope"),
+        (["add", "x", "--supersedes", "nobody"], 3, "nobody"),
+        (["add"], 2, "memento --help"),
+        (["frobnicate"], 2, "memento --help"),
+        (["retrieve", "x", "-k", "0"], 2, "k: must be"),
+        (["forget", "nobody"], 3, "nobody"),
+        (["history", "nobody"], 3, "nobody"),
+        (["ingest", "no-such-file.md"], 2, "no-such-file.md"),
+        (["reindex"], 2, "embedder"),
+        (["stats", "--root", "nowhere"], 4, "memento add"),
+    ],
+)
+def test_errors_are_one_line_on_stderr(memento, words, status, says):
+    """Every refusal has its exit status, one line, and says what to do; never a traceback."""
+    add(memento, "something", "--id", "something")
+    failed = memento(*words)
+    assert failed.status == status
+    assert failed.err.startswith("memento: ")
+    assert failed.err.count("\n") == 1
+    assert says in failed.err
+    assert failed.out == ""
+
+
+def test_an_id_taken_by_another_content_exits_with_five(memento):
+    """Errors of no other class have a status of their own."""
+    add(memento, "something", "--id", "mine")
+    assert memento("add", "another", "--id", "mine").status == 5
+
+
+def test_a_root_that_is_a_file_is_refused(memento, tmp_path):
+    """A root that is no folder exits with 4 and is left alone."""
+    (tmp_path / "file").write_text("mine")
+    assert memento("add", "x", "--root", "file").status == 4
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_reading_does_not_make_a_store(memento, tmp_path):
+    """A mistyped root is an error, not a new empty store."""
+    assert memento("retrieve", "x", "--root", "typo").status == 4
+    assert not (tmp_path / "typo").exists()
+
+
+def test_a_misspelt_setting_is_refused(memento, monkeypatch):
+    """An unknown MEMENTO_ variable is an error that lists the known ones."""
+    monkeypatch.setenv("MEMENTO_SHORT_CAPACTY", "3")
+    failed = memento("add", "x")
+    assert failed.status == 2
+    assert "MEMENTO_SHORT_CAPACITY" in failed.err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples(capsys, command):
+    """Every command explains itself and ends with examples that can be typed."""
+    assert main([command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "Examples:" in shown
+    assert f"memento {command} " in shown.split("Examples:")[1] + " "
+
+
+def test_bare_command_shows_help_and_version(memento, capsys):
+    """`memento` alone lists the commands; --version names the release."""
+    listed = memento("--help").out
+    assert all(command in listed for command in COMMANDS)
+    assert main([]) == 0
+    assert capsys.readouterr().out == listed
+    assert memento("--version").out.endswith(f"memento {__version__}\n")
+
+
+def test_stored_text_cannot_drive_the_terminal(memento):
+    """Escape sequences and direction overrides in a memory are shown as what they are not."""
+    add(memento, "red \x1b[31malert\u202e [bold]not markup[/bold]", "--actor", "a\x07b")
+    for words in (["list"], ["retrieve", "markup"], ["retrieve", "markup", "--explain"]):
+        shown = memento(*words).out
+        assert "\x1b[31m" not in shown
+        assert "\u202e" not in shown
+        assert "\x07" not in shown
+        assert "[bold]not markup[/bold]" in shown
+
+
+def test_lengths_of_time_and_moments():
+    """Units, plain seconds, zones and the lack of one are read; the rest is refused."""
+    assert [seconds_of(t) for t in ("90", "2m", "1.5h", "7d", "2w")] == [
+        90, 120, 5400, 604_800, 1_209_600,
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="12h"):
+        seconds_of("d")
+    assert moment_of("2025-05-01T12:00+02:00") == datetime(2025, 5, 1, 10, tzinfo=UTC)
+    with pytest.raises(ValueError, match="no moment"):
+        moment_of("May")
+
+
+def test_progress_is_drawn_on_a_terminal_only(monkeypatch, capsys):
+    """Into a pipe no bar is drawn; on a terminal it is."""
+    with show.Bar("adding", 2).drawn() as bar:
+        bar.to(1)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda _self: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with show.Bar("adding", 2).drawn() as bar:
+        bar.to(2)
+    assert "adding" in capsys.readouterr().err
+
+
+def test_the_installed_program_runs(tmp_path):
+    """As a process of its own: output, exit status, and silence when the pipe closes."""
+    env = {**os.environ, "MEMENTO_ROOT": str(tmp_path / "m")}
+
+    def run(*words):
+        return subprocess.run(
+            [sys.executable, "-m", "memento.cli", *words],
+            env=env, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    assert run("add", "the kettle is blue", "--tier", "short").returncode == 0
+    found = run("retrieve", "kettle", "--json", "--embedder", "none")
+    assert json.loads(found.stdout)["hits"][0]["text"] == "the kettle is blue"
+    assert run("forget", "nobody").returncode == 3
+    reader, writer = os.pipe()
+    os.close(reader)
+    broken = subprocess.run(
+        [sys.executable, "-m", "memento.cli", "list"],
+        env=env, stdout=writer, stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    os.close(writer)
+    assert (broken.returncode, broken.stderr) == (1, "")
+
+
+def test_add_loads_nothing_heavy(tmp_path):
+    """`memento add` to a store that exists ends without NumPy, a model, Chroma or rich."""
+    MemoryManager(tmp_path / "m", embedder=None).close()
+    script = (
+        "import sys; from memento.cli import main;"
+        f"main(['add', 'x', '--embedder', 'none', '--root', {str(tmp_path / 'm')!r}]);"
+        "print([m for m in ('numpy', 'onnxruntime', 'chromadb', 'rich') if m in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,166 @@
+"""AsyncMemoryManager is MemoryManager, awaited."""
+
+import asyncio
+import inspect
+import threading
+
+import pytest
+
+from memento import MemoryManager
+from memento.aio import AsyncMemoryManager
+from memento.errors import InvalidInput, NotFound, StoreClosed
+
+SYNC_ON_PURPOSE = {"of", "root", "namespace", "closed"}
+
+
+def public(cls):
+    """Name what a class offers."""
+    return {name for name in vars(cls) if not name.startswith("_")}
+
+
+def open_async(tmp_path, **options):
+    """Open a store without an embedder."""
+    return AsyncMemoryManager(tmp_path / "m", embedder=None, **options)
+
+
+def test_names_are_the_same():
+    """Every public name of the one is a public name of the other."""
+    assert public(AsyncMemoryManager) == public(MemoryManager)
+
+
+@pytest.mark.parametrize("name", sorted(public(MemoryManager) - SYNC_ON_PURPOSE))
+def test_signatures_are_the_same(name):
+    """Each method takes the same parameters with the same defaults, and is to be awaited."""
+    method = getattr(AsyncMemoryManager, name)
+    assert inspect.signature(method) == inspect.signature(getattr(MemoryManager, name))
+    assert inspect.iscoroutinefunction(inspect.unwrap(method, stop=lambda f: f is method))
+    assert method.__doc__.startswith(f"As ``MemoryManager.{name}``")
+
+
+def test_construction_is_the_same():
+    """Both are made with the same arguments."""
+    assert inspect.signature(AsyncMemoryManager) == inspect.signature(MemoryManager)
+    ours, theirs = (inspect.signature(c.of) for c in (AsyncMemoryManager, MemoryManager))
+    assert ours.parameters == theirs.parameters
+
+
+def test_every_method_answers_as_its_namesake(tmp_path):
+    """One round through all methods gives what the sync manager sees afterwards."""
+
+    async def round_trip():
+        async with open_async(tmp_path) as memory:
+            kept = await memory.add("the kettle is blue", "short", session="s")
+            (other,) = await memory.add_many(["the teapot is green"])
+            assert (await memory.retrieve("kettle"))[0].id == kept.id
+            assert "the kettle is blue" in await memory.prompt("kettle")
+            assert (await memory.get(kept.id)).text == "the kettle is blue"
+            assert (await memory.update(kept.id, text="the kettle is red")).version == 2
+            assert [one.id for one in await memory.recent(session="s")] == [kept.id]
+            assert (await memory.move(kept.id, "medium")).tier == "medium"
+            assert (await memory.forget(other.id)).status == "forgotten"
+            assert (await memory.restore(other.id)).status == "active"
+            assert len(await memory.list()) == 2
+            assert len(await memory.history(kept.id)) == 3
+            assert (await memory.stats()).memories == 2
+            assert all(finding.ok for finding in await memory.doctor())
+            assert await memory.flush(wait=True)
+            with pytest.raises(InvalidInput):
+                await memory.reindex()
+            with pytest.raises(NotFound):
+                await memory.get("nobody")
+            assert not memory.closed
+            assert "open" in repr(memory)
+            assert memory.root == tmp_path / "m"
+        assert memory.closed
+        with pytest.raises(StoreClosed):
+            await memory.add("too late")
+        return kept.id
+
+    memory_id = asyncio.run(round_trip())
+    with MemoryManager(tmp_path / "m", embedder=None) as memory:
+        assert memory.get(memory_id).text == "the kettle is red"
+
+
+def test_views_see_their_namespace(tmp_path):
+    """of() gives a view without awaiting; what one adds the other does not find."""
+
+    async def two():
+        async with open_async(tmp_path) as memory:
+            rami = memory.of("acme", "rami")
+            assert rami.namespace == ("acme", "rami")
+            await rami.add("the kettle is blue")
+            assert not await memory.retrieve("kettle")
+            assert len(await rami.retrieve("kettle")) == 1
+
+    asyncio.run(two())
+
+
+def test_five_hundred_at_once(tmp_path):
+    """500 adds and as many questions in flight together: all are answered, nothing is lost."""
+
+    async def crowd():
+        async with open_async(tmp_path) as memory:
+            adds = (memory.add(f"note number {n}", "medium") for n in range(500))
+            asks = (memory.retrieve(f"number {n}", k=1, record=False) for n in range(50))
+            answers = await asyncio.gather(*adds, *asks)
+            assert len({one.id for one in answers[:500]}) == 500
+            stored = await memory.list(limit=1000)
+            assert {one.text for one in stored} == {f"note number {n}" for n in range(500)}
+
+    asyncio.run(crowd())
+
+
+def test_the_loop_is_free_while_a_call_blocks(tmp_path):
+    """While one call waits in its thread, the event loop runs other work."""
+
+    async def both():
+        entered, leave = threading.Event(), threading.Event()
+
+        async with open_async(tmp_path) as memory:
+            ledger = memory._memory._engine.ledger
+
+            def hold(_connection):
+                entered.set()
+                leave.wait(30)
+
+            holding = asyncio.create_task(asyncio.to_thread(ledger.write, hold))
+            await asyncio.to_thread(entered.wait, 30)
+            adding = asyncio.create_task(memory.add("the kettle is blue"))
+            assert await memory.list() == []  # answered while the writer is held up
+            assert not adding.done()
+            leave.set()
+            await holding
+            assert (await adding).text == "the kettle is blue"
+
+    asyncio.run(both())
+
+
+def test_a_cancelled_add_is_there_or_not(tmp_path):
+    """Cancelling in mid-flight leaves whole memories only, and nothing locked."""
+
+    async def cancel_half():
+        async with open_async(tmp_path) as memory:
+            tasks = [asyncio.create_task(memory.add(f"note {n}", "medium")) for n in range(100)]
+            await asyncio.sleep(0)
+            for task in tasks[::2]:
+                task.cancel()
+            answers = await asyncio.gather(*tasks, return_exceptions=True)
+            kept = {one.text for one in answers if not isinstance(one, BaseException)}
+            assert kept >= {f"note {n}" for n in range(1, 100, 2)}
+            await memory.add("afterwards")
+        return kept
+
+    kept = asyncio.run(cancel_half())
+    with MemoryManager(tmp_path / "m", embedder=None) as memory:
+        assert all(finding.ok for finding in memory.doctor(repair=False))
+        assert {one.text for one in memory.list(limit=200)} >= kept | {"afterwards"}
+
+
+def test_one_manager_serves_several_loops(tmp_path):
+    """Nothing is bound to the loop it was made in."""
+    memory = open_async(tmp_path)
+    for n in range(3):
+        asyncio.run(memory.add(f"note {n}"))
+    assert len(asyncio.run(memory.list())) == 3
+    asyncio.run(memory.close())
+    asyncio.run(memory.close())
