@@ -181,7 +181,7 @@ def cli() -> str:
     parts = [
         "# Command line\n",
         MADE,
-        f"```text\nmemento {memento.__version__}\n\n{inspect.cleandoc(cli_words or '')}\n```\n",
+        f"```text\nmemento {memento.__version__}\n\n{inspect.cleandoc(cli_words or '').replace('``', '')}\n```\n",
         f"{CLI_WORDS}Kinds are {kinds}.\n",
     ]
     for name, command in group.commands.items():

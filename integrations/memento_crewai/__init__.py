@@ -5,6 +5,7 @@ storage     MementoStorage: a StorageBackend, vectors only; install() puts it un
 embedding   MementoEmbeddingFunction: the local model, as CrewAI and Chroma want it
 extract     what a finished task leaves worth remembering, by rules
 records     CrewAI's records, scopes and filters in memento's terms
+copies      keeps the memory through the copies CrewAI makes of agents
 reach       reads of the store that the manager has no verb for yet
 """
 

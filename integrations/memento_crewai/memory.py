@@ -29,6 +29,7 @@ from memento import MemoryManager
 from memento.errors import MementoError, NotFound
 from memento.types import Draft, Trust
 from memento.types import Memory as Stored
+from memento_crewai.copies import Token, reviving
 from memento_crewai.extract import extract
 from memento_crewai.reach import active, recall
 from memento_crewai.records import PRIVATE, Wanted, marked, to_match, to_record, to_scope
@@ -41,6 +42,7 @@ ORIGIN = "memento"
 MAX_ROLE = 256
 
 
+@reviving
 class MementoCrewMemory(Memory):
     """A memory for ``Crew(memory=...)``, ``Agent(memory=...)`` and ``Flow.memory``.
 
@@ -63,7 +65,7 @@ class MementoCrewMemory(Memory):
     """
 
     llm: Any = Field(default="none", exclude=True)
-    storage: Any = Field(default=ORIGIN, exclude=True)
+    storage: Any = Field(exclude=True)
     manager: Any = Field(exclude=True, repr=False)
     strict: bool = True
 
@@ -76,8 +78,14 @@ class MementoCrewMemory(Memory):
         strict: bool = True,
     ) -> None:
         to_scope(root_scope)
-        fields: dict[str, Any] = {"manager": checked(manager), "strict": strict}
-        super().__init__(root_scope=root_scope, read_only=read_only, **fields)
+        store = checked(manager)
+        fields: dict[str, Any] = {"manager": store, "strict": strict}
+        super().__init__(
+            storage=Token(store, strict=strict),
+            root_scope=root_scope,
+            read_only=read_only,
+            **fields,
+        )
 
     def model_post_init(self, context: Any, /) -> None:  # noqa: ARG002 - pydantic's signature
         """Put our storage where CrewAI's own methods for scopes, lists and reset look for it."""

@@ -7,10 +7,8 @@ above, is exactly LangGraph's search by prefix.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import quote
 
 from langgraph.store.base import MatchCondition
 
@@ -18,10 +16,7 @@ from memento.errors import InvalidInput
 
 END = "~"
 """Closes the scope of a namespace; no escaped label is spelt like it."""
-RESERVED = "__memento__"
-"""Field of the stored value that is memento's own."""
 
-_UNSAFE = re.compile(r"[%/~]|[^ -\U0010ffff]|[\x7f-\xa0\xad]")
 _COMPARED: Mapping[str, Callable[[float, float], bool]] = {
     "$gt": lambda value, bound: value > bound,
     "$gte": lambda value, bound: value >= bound,
@@ -47,11 +42,13 @@ def prefix_of(namespace: tuple[str, ...]) -> str | None:
 def passes(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bool:
     """Tell whether a value passes a filter, as ``InMemoryStore`` does.
 
+    What is not there, or no number, is neither greater nor less than anything.
+
     >>> passes({"age": 7}, {"age": {"$gte": 7, "$ne": 8}}), passes({"a": {"b": 1}}, {"a": {"b": 2}})
     (True, False)
 
     Raises:
-        InvalidInput: If an operator is not known, or an order is asked of what has none.
+        InvalidInput: If an operator is not known, or is given no number to compare with.
     """
     return all(_equal(value.get(key), wanted) for key, wanted in (conditions or {}).items())
 
@@ -61,7 +58,7 @@ def spelt(conditions: Mapping[str, Any] | None) -> dict[str, str]:
     return {
         key: wanted
         for key, wanted in (conditions or {}).items()
-        if type(wanted) is str and f"{key}{wanted}".isprintable() and key != RESERVED
+        if type(wanted) is str and f"{key}{wanted}".isprintable()
     }
 
 
@@ -86,13 +83,19 @@ def matches(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
 def _segment(label: str) -> str:
     if not isinstance(label, str):
         raise InvalidInput("namespace", f"labels must be strings, not {label!r}")
-    if not label.strip() or label in {".", ".."}:
-        return "%" + "".join(f"%{ord(char):02X}" for char in label)
-    return _UNSAFE.sub(lambda found: _escaped(found.group()), label)
+    if not label.strip():
+        return f"%{label.encode().hex()}%"  # a blank segment is no scope
+    if label in {".", ".."}:
+        return label.replace(".", "%2E")
+    return "".join(char if _safe(char) else _escaped(char) for char in label)
+
+
+def _safe(char: str) -> bool:
+    return char.isprintable() and char not in "%/~"
 
 
 def _escaped(char: str) -> str:
-    return quote(char, safe="", errors="surrogatepass") if char != END else "%7E"
+    return "".join(f"%{byte:02X}" for byte in char.encode(errors="surrogatepass"))
 
 
 def _equal(value: Any, wanted: Any) -> bool:
@@ -117,16 +120,15 @@ def _holds(value: Any, operator: str, bound: Any) -> bool:
     if operator not in _COMPARED:
         known = ", ".join(["$eq", "$ne", *_COMPARED])
         raise InvalidInput("filter", f"{operator!r} is not an operator; known: {known}")
-    return _COMPARED[operator](_number(value), _number(bound))
+    limit = _number(bound)
+    if limit is None:
+        raise InvalidInput("filter", f"{operator} needs a number, not {bound!r}")
+    number = _number(value)
+    return number is not None and _COMPARED[operator](number, limit)
 
 
-def _number(value: Any) -> float:
+def _number(value: Any) -> float | None:
     try:
         return float(value)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput("filter", f"{value!r} cannot be compared as a number") from error
-
-
-def labels_of(control: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the namespace an item was put into."""
-    return tuple(control["namespace"])
+    except (TypeError, ValueError):
+        return None

@@ -26,7 +26,8 @@ from memento.retrieve.filters import allow, needs_ledger
 from memento.retrieve.find import Found, Match, Ranking, find
 from memento.retrieve.roster import Roster, RosterRow, Snapshot
 from memento.retrieve.source import Nearest
-from memento.tiers.choose import LongIndex, choose_index
+from memento.tiers.choose import choose_index
+from memento.tiers.config import LongIndex
 from memento.types import Hit, Retrieval, Tier
 
 if TYPE_CHECKING:
@@ -250,7 +251,8 @@ class Searcher:
         )
         if choice is LongIndex.EXACT:
             return None
-        return _LongSearch(self._ledger, ns, model, long, tail, self._config.choose.overfetch)
+        overfetch = self._config.choose.overfetch if narrow else 1
+        return _LongSearch(self._ledger, ns, model, long, tail, overfetch)
 
     def _load_vectors(self, ns: int, held: _Held) -> None:
         if self._embedding is None:

@@ -6,41 +6,9 @@ whether Chroma can be trusted to know them all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
-
 from memento.errors import InvalidInput
+from memento.tiers.config import ChooseConfig, LongIndex
 from memento.tiers.long import LongState
-
-
-class LongIndex(StrEnum):
-    """Which index is to answer by meaning."""
-
-    AUTO = "auto"
-    """The cheaper one."""
-    CHROMA = "chroma"
-    """Chroma, unless its answer would be short."""
-    EXACT = "exact"
-    """Exact search always."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChooseConfig:
-    """Where Chroma becomes the better choice.
-
-    Attributes:
-        exact_below: Vectors under which exact search is faster, >= 0. Measured with 384
-            dimensions on one core: exact 0.9 ms at 10,000, Chroma 1.7 ms there and 1.9 ms at
-            100,000.
-        overfetch: Times the wanted number that is asked of Chroma, to be filtered afterwards,
-            >= 1. A filter that leaves less than one in so many is left to exact search.
-        max_backlog: Vectors Chroma may not know yet, >= 0; exact search looks through them in
-            any case (0.1 ms per 1,000).
-    """
-
-    exact_below: int = 15_000
-    overfetch: int = 4
-    max_backlog: int = 2_000
 
 
 def choose_index(

@@ -17,7 +17,7 @@ import logging
 import os
 import threading
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +34,7 @@ from memento.tiers.chroma import (
     collection_name,
     refuse_if_shared,
 )
+from memento.tiers.config import LongConfig
 from memento.tiers.ownership import FolderLock
 from memento.tiers.probe import ProbeCancelled, probe
 from memento.tiers.stamp import (
@@ -73,28 +74,6 @@ class LongState(StrEnum):
     """It was damaged too often in this process; a new process or a deliberate `reset` helps."""
     CLOSED = "closed"
     """Closed for good."""
-
-
-@dataclass(frozen=True, slots=True)
-class LongConfig:
-    """How the long tier treats Chroma.
-
-    Attributes:
-        batch: Rows handed to Chroma in one call, >= 1. Larger is cheaper a row and holds up
-            searches longer: 100 rows of 384 take 72 ms of CPU.
-        probe_seconds: Time limit of the child process that looks at a suspect folder, > 0.
-        max_resets: Resets after damage that one process does for one folder, >= 0. Without an
-            end, a disk that garbles files would keep us rebuilding and filling it.
-        settled_after: Calls served after which an unclean end no longer counts towards a
-            rebuild, >= 1: what dies early twice is rebuilt, what is killed daily is probed.
-        drain_seconds: Longest wait for running calls before closing, >= 0.
-    """
-
-    batch: int = 64
-    probe_seconds: float = 20.0
-    max_resets: int = 3
-    settled_after: int = 256
-    drain_seconds: float = 10.0
 
 
 _resets: Counter[Path] = Counter()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memento.errors import TierUnavailable
-from memento.tiers.long import LongConfig, LongTier
+from memento.tiers.config import LongConfig
+from memento.tiers.long import LongTier
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,8 @@ from long_support import DIM, NS, Feeder, refusal, unit_vectors
 from memento.errors import InvalidInput
 from memento.tiers import chroma
 from memento.tiers.chroma import ChromaFault, collection_name
-from memento.tiers.long import LongConfig, LongState
+from memento.tiers.config import LongConfig
+from memento.tiers.long import LongState
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memento.errors import InvalidInput
-from memento.tiers.choose import ChooseConfig, LongIndex, choose_index
+from memento.tiers.choose import choose_index
+from memento.tiers.config import ChooseConfig, LongIndex
 from memento.tiers.long import LongState
 
 READY = LongState.READY

@@ -12,7 +12,8 @@ import pytest
 from long_support import NS, Feeder, refusal
 
 from memento.errors import TierUnavailable
-from memento.tiers.long import LongConfig, LongState
+from memento.tiers.config import LongConfig
+from memento.tiers.long import LongState
 from memento.tiers.stamp import (
     FORMAT,
     Stamp,

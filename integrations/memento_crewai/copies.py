@@ -1,0 +1,71 @@
+"""Keep a memory through the copies that CrewAI makes of agents.
+
+``Agent.copy()``, and with it ``Crew.copy()`` and ``kickoff_for_each``, dumps an agent to a
+dictionary and builds another from it. In the place of any subclass of ``Memory`` that makes a
+plain ``Memory``: one of another store, with an LLM, and nothing is said. The token below travels
+through the dump in the field ``storage``; where a plain ``Memory`` is made of it, it becomes what
+it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, cast
+
+from crewai.memory.unified_memory import Memory
+
+from memento import MemoryManager
+from memento.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from memento_crewai.memory import MementoCrewMemory
+
+NAME = "memento-crew-memory"
+"""What the token looks like from outside, and all that is left of it in JSON."""
+
+
+class Token(str):
+    """Stands for the store in a dump: text to all others, and one that knows what it stands for.
+
+    Attributes:
+        manager: The store.
+        strict: See ``MementoCrewMemory``.
+    """
+
+    __slots__ = ("__dict__",)
+    manager: MemoryManager
+    strict: bool
+
+    def __new__(cls, manager: MemoryManager, *, strict: bool) -> Token:
+        """Make the token of one memory."""
+        token = super().__new__(cls, NAME)
+        token.manager, token.strict = manager, strict
+        return token
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Token:
+        """Return itself: a store is shared, not copied."""
+        return self
+
+
+def reviving(kind: type[MementoCrewMemory]) -> type[MementoCrewMemory]:
+    """Have every plain ``Memory`` that is made of a token become a memory of this class."""
+    original = cast("Callable[[Any, Any], None]", Memory.model_post_init)
+
+    @wraps(original)
+    def model_post_init(self: Any, context: Any, /) -> None:
+        if self.storage != NAME:
+            original(self, context)
+            return
+        if not isinstance(self.storage, Token):
+            raise InvalidInput(
+                "memory",
+                "comes from a saved file, which cannot hold a store; "
+                "give the restored crew or agent its MementoCrewMemory",
+            )
+        self.__class__ = kind
+        self.__dict__.update(manager=self.storage.manager, strict=self.storage.strict)
+        kind.model_post_init(self, context)
+
+    Memory.model_post_init = model_post_init  # type: ignore[method-assign]
+    return kind

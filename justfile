@@ -1,0 +1,34 @@
+# Words for everyday work; `just` alone lists them.
+
+python := env("PYTHON", "python")
+
+_list:
+    @just --list
+
+# install for development, with everything the tests need
+sync:
+    {{python}} -m pip install -e ".[test]"
+
+# linter, formatter, types
+check:
+    {{python}} -m ruff check .
+    {{python}} -m ruff format --check .
+    {{python}} -m mypy
+
+# all tests; arguments go to pytest
+test *args:
+    {{python}} -m pytest {{args}}
+
+# all tests with branch coverage of memento/
+coverage:
+    {{python}} -m pytest --cov --cov-branch --cov-report=term-missing:skip-covered
+
+# write the generated reference pages anew, and run every example in the documentation
+docs:
+    {{python}} scripts/reference.py
+    {{python}} -m pytest README.md docs memento tests/stories/test_docs.py
+
+# the quick benchmarks: kill -9, then speed
+bench:
+    {{python}} benchmarks/durability.py --rounds 30
+    {{python}} benchmarks/speed.py

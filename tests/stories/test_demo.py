@@ -1,0 +1,56 @@
+"""`memento demo`: what a stranger sees first."""
+
+import json
+
+from memento import MemoryManager, transcripts
+from memento.demo import NAMESPACE, story
+from memento.types import Tier
+
+
+def test_every_answer_is_the_right_one(memento):
+    """Below each question stands the memory that answers it, with tier, date and score."""
+    shown = memento("demo")
+    assert (shown.status, shown.err) == (0, "")
+    for question in (*story.QUESTIONS, story.CHANGED):
+        answer = " ".join(shown.out.split(question.text)[1].split("score")[0].split())
+        assert question.holds in answer, question.text
+    assert all(f"    {tier} tier | " in shown.out for tier in Tier)
+    assert "Theo 2025-03-01" in shown.out
+
+
+def test_the_demo_tells_its_story(memento):
+    """It shows what a changed fact replaced, that reopening loses nothing, and what to try next."""
+    shown = memento("demo").out
+    assert story.BEFORE.text in shown.split(story.AFTER.text)[1]
+    count = len(list(transcripts.read(story.CONVERSATION))) + len(story.NOTES) + 1
+    assert f"{count} of {count} memories are there" in shown
+    assert "memento demo --root demo_memory" in shown
+    assert max(map(len, shown.splitlines())) <= 100
+
+
+def test_the_demo_leaves_nothing_behind(memento, tmp_path):
+    """Without --root it works in a temporary folder and removes it."""
+    memento("demo")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kept_demo_can_be_asked_and_run_again(memento, tmp_path):
+    """With --root it stays, in a namespace of its own; a second run adds nothing."""
+    assert memento("demo", "--root", tmp_path / "kept").status == 0
+    assert memento("demo", "--root", tmp_path / "kept").status == 0
+    with MemoryManager(tmp_path / "kept", embedder=None) as memory:
+        assert memory.list() == []
+        assert memory.of(NAMESPACE).stats().memories == 59
+    words = ["retrieve", "which berth do they have?", "--root", tmp_path / "kept"]
+    answer = memento(*words, "--namespace", NAMESPACE, "--embedder", "default", "--json").data
+    assert "number 27" in answer["hits"][0]["text"]
+
+
+def test_the_conversation_is_as_described():
+    """About fifty turns of two speakers on four dates, and notes in all three tiers."""
+    turns = list(transcripts.read(story.CONVERSATION))
+    assert len(turns) == 51
+    assert {turn.actor for turn in turns} == {"Nadia", "Theo"}
+    assert len({turn.occurred_at for turn in turns}) == 4
+    assert {note.tier for note in story.NOTES} == set(Tier)
+    json.loads(story.CONVERSATION.read_text(encoding="utf-8"))
