@@ -4,8 +4,9 @@
 
 FILE is as for quality.py; use development halves only. Every file gets the same mass. The evidence
 for each candidate is read off ``Hit.terms``, so it is what the product sees. The model is a
-listwise softmax: the right turns of a question share the mass of its candidates. First each conversation is
-scored by weights fitted on the others, then the weights fitted on all are printed; round them.
+listwise softmax: the right turns of a question share the mass of its candidates. First each
+conversation is scored by weights fitted on the others, then the weights fitted on all are printed;
+round them.
 
 Source: Cao et al., Learning to Rank: From Pairwise Approach to Listwise Approach, ICML 2007.
 """

@@ -96,7 +96,7 @@ class AsyncMemoryManager:
     add = _threaded(MemoryManager.add)
     add_many = _threaded(MemoryManager.add_many)
     retrieve = _threaded(MemoryManager.retrieve)
-    prompt = _threaded(MemoryManager.prompt)
+    prompt = _threaded(MemoryManager.prompt)  # type: ignore[arg-type]  # mypy: **filters may name self
     get = _threaded(MemoryManager.get)
     update = _threaded(MemoryManager.update)
     forget = _threaded(MemoryManager.forget)

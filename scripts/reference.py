@@ -178,10 +178,11 @@ def cli() -> str:
     """Compose the reference of the command line."""
     group: Any = typer.main.get_command(app)
     kinds = ", ".join(kind.value for kind in types.Kind)
+    words = inspect.cleandoc(cli_words or "").replace("``", "")
     parts = [
         "# Command line\n",
         MADE,
-        f"```text\nmemento {memento.__version__}\n\n{inspect.cleandoc(cli_words or '').replace('``', '')}\n```\n",
+        f"```text\nmemento {memento.__version__}\n\n{words}\n```\n",
         f"{CLI_WORDS}Kinds are {kinds}.\n",
     ]
     for name, command in group.commands.items():

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from crewai.memory.unified_memory import Memory
 
@@ -37,7 +37,7 @@ class Token(str):
     manager: MemoryManager
     strict: bool
 
-    def __new__(cls, manager: MemoryManager, *, strict: bool) -> Token:
+    def __new__(cls, manager: MemoryManager, *, strict: bool) -> Self:
         """Make the token of one memory."""
         token = super().__new__(cls, NAME)
         token.manager, token.strict = manager, strict
@@ -67,5 +67,5 @@ def reviving(kind: type[MementoCrewMemory]) -> type[MementoCrewMemory]:
         self.__dict__.update(manager=self.storage.manager, strict=self.storage.strict)
         kind.model_post_init(self, context)
 
-    Memory.model_post_init = model_post_init  # type: ignore[method-assign]
+    Memory.model_post_init = model_post_init  # type: ignore[method-assign, assignment]
     return kind

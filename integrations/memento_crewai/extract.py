@@ -92,7 +92,7 @@ def cut(text: str, limit: int = PIECE) -> list[str]:
 def _answer(asked: str, said: str) -> list[str]:
     """Return the statements of a result; a bare value together with what was asked."""
     result = said.rpartition(_FINAL)[2].strip()
-    if asked.strip() and len(result.split()) < TERSE and _WORD.search(result):
+    if asked.strip() and len(result.split()) < TERSE and _says_something(result):
         question = cut(" ".join(asked.split()), PIECE // 2)[0]
         return cut(f"{question}{'' if question.endswith(_QUESTION) else ':'} {result}")
     return statements(result)

@@ -26,7 +26,7 @@ from crewai.memory.utils import join_scope_paths
 from pydantic import Field
 
 from memento import MemoryManager
-from memento.errors import MementoError, NotFound
+from memento.errors import NotFound
 from memento.types import Draft, Trust
 from memento.types import Memory as Stored
 from memento_crewai.copies import Token, reviving
@@ -314,12 +314,12 @@ class MementoCrewMemory(Memory):
         except Exception as error:
             logger.warning("CrewAI's memory failed: %s", type(error).__name__)
             self._emit(event(str(error)))
-            if self.strict and isinstance(error, MementoError):
-                raise unswallowed(error) from error
-            raise
+            if not self.strict or isinstance(error, HookAborted):
+                raise
+            raise unswallowed(error) from error
 
 
-def unswallowed(error: MementoError) -> MementoError:
+def unswallowed(error: Exception) -> Exception:
     """Return the same error as one that CrewAI does not swallow.
 
     After an error in its memory CrewAI goes on as if nothing had been remembered, unless the
@@ -327,7 +327,7 @@ def unswallowed(error: MementoError) -> MementoError:
     """
     kind = type(error)
     both = type(kind.__name__, (kind, HookAborted), {"__module__": kind.__module__})
-    twin: MementoError = both.__new__(both, *error.args)
+    twin: Exception = both.__new__(both, *error.args)
     twin.args = error.args
     twin.__dict__.update(error.__dict__, reason=str(error), source=ORIGIN)
     return twin

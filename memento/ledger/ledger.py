@@ -159,6 +159,26 @@ class Ledger:
         if writer is not None:
             writer.close()
 
+    def hold_still(self) -> None:
+        """Wait for the reads and writes in hand and let none begin until ``go_on``.
+
+        SQLite's own locks are not made for forks: a thread inside it would leave them locked
+        in the child for ever.
+        """
+        self._lock.acquire()
+        if self._writing is not None:
+            self._writing.hold()
+        for reader in self._readers:
+            reader.turn.acquire()
+
+    def go_on(self) -> None:
+        """End ``hold_still``; from the thread that began it."""
+        for reader in self._readers:
+            reader.turn.release()
+        if self._writing is not None:
+            self._writing.release()
+        self._lock.release()
+
     def reopen_after_fork(self) -> None:
         """Forget the parent's connections without touching them; they are the parent's."""
         _inherited.append((self._readers, self._writing, self._local))
@@ -242,14 +262,12 @@ class Ledger:
         return None
 
     def _connect_reader(self) -> _Reader:
-        connection = connect(
-            self.path, busy_seconds=BUSY_SECONDS, writable=False, immutable=self._immutable
-        )
-        reader = _Reader(connection, threading.current_thread())
         with self._lock:
-            if self._closed:
-                connection.close()
-                raise StoreClosed(self.root)
+            self._check_open()
+            connection = connect(
+                self.path, busy_seconds=BUSY_SECONDS, writable=False, immutable=self._immutable
+            )
+            reader = _Reader(connection, threading.current_thread())
             self._readers.append(reader)
         return reader
 
@@ -318,9 +336,35 @@ _inherited: list[object] = []
 """Connections of a forked parent: kept, so that the child never closes what is not its own."""
 
 
-def _after_fork() -> None:
+_held_still: list[Ledger] = []
+"""What ``_before_fork`` holds, to be let go in the parent."""
+
+
+_forking = threading.Lock()
+
+
+def _before_fork() -> None:
+    _forking.acquire()
+    for ledger in list(_opened):
+        ledger.hold_still()
+        _held_still.append(ledger)
+
+
+def _after_fork_in_parent() -> None:
+    while _held_still:
+        _held_still.pop().go_on()
+    _forking.release()
+
+
+def _after_fork_in_child() -> None:
+    _held_still.clear()
+    _forking.release()
     for ledger in list(_opened):
         ledger.reopen_after_fork()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(
+    before=_before_fork,
+    after_in_parent=_after_fork_in_parent,
+    after_in_child=_after_fork_in_child,
+)

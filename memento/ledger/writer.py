@@ -99,19 +99,26 @@ class Writer:
 
     def checkpoint(self) -> None:
         """Fold what it can of the write-ahead log into the file without making anyone wait."""
+        self.hold()
+        try:
+            if not self._closed:
+                with translated(self._path):
+                    self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        finally:
+            self.release()
+
+    def hold(self) -> None:
+        """Wait for the commit in hand and let no other begin until ``release``."""
         with self._turn:
             while self._leading:
                 self._turn.wait()
-            if self._closed:
-                return
             self._leading = True
-        try:
-            with translated(self._path):
-                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-        finally:
-            with self._turn:
-                self._leading = False
-                self._turn.notify_all()
+
+    def release(self) -> None:
+        """Let the next leader go."""
+        with self._turn:
+            self._leading = False
+            self._turn.notify_all()
 
     def _lead(self, group: list[_Ticket[object]]) -> None:
         """Commit a group, then let the next leader go. Its own job may be in a later group."""

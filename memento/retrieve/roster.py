@@ -213,15 +213,14 @@ class Snapshot:
 class Roster:
     """The rows of one namespace, kept up to date from the ledger.
 
-    Args:
-        dim: Length of the vectors to hold for exact search; None to hold none.
+    It holds vectors only once it was given some: a namespace that Chroma searches needs none.
     """
 
-    def __init__(self, dim: int | None = None) -> None:
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._n = 0
         self._columns = {name: np.zeros(0, kind) for name, kind in _TYPES.items()}
-        self._vectors = None if dim is None else np.zeros((0, dim), np.float32)
+        self._vectors: Floats | None = None
         self._session_words = np.zeros(0, np.int64)
         self._last_of_session: dict[int, int] = {}
         self._sessions, self._actors, self._scopes = Interned(), Interned(), Interned()
@@ -295,7 +294,7 @@ class Roster:
         """
         with self._lock:
             if self._vectors is None:
-                return
+                self._vectors = np.zeros((len(self._columns["docid"]), matrix.shape[1]), np.float32)
             known = self._columns["docid"][: self._n]
             at = np.searchsorted(known, docids)
             inside = at < self._n
@@ -306,12 +305,11 @@ class Roster:
             self._smooth(self._with_neighbours(at, 1))
 
     def drop_vectors(self) -> None:
-        """Forget all vectors, because another embedder takes over or another path searches them."""
+        """Let go of all vectors, because Chroma searches them from here on."""
         with self._lock:
-            self._columns["has_vector"][:] = False
-            self._columns["smooth_norm"][:] = 1.0
-            if self._vectors is not None:
-                self._vectors[:] = 0.0
+            self._vectors = None
+            for name, value in (("has_vector", False), ("smooth_norm", 1.0)):
+                self._columns[name] = np.full_like(self._columns[name], value)
 
     # -- writing, under the lock ------------------------------------------------------------
 

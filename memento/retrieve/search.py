@@ -24,8 +24,7 @@ from memento.ledger.sqlite import Connection
 from memento.observe.admit import check_share
 from memento.retrieve.filters import allow, needs_ledger
 from memento.retrieve.find import Found, Match, Ranking, find
-from memento.retrieve.roster import Roster, RosterRow, Snapshot
-from memento.retrieve.source import Nearest
+from memento.retrieve.roster import Roster, RosterRow
 from memento.tiers.choose import choose_index
 from memento.tiers.config import LongIndex
 from memento.types import Hit, Retrieval, Tier
@@ -100,10 +99,8 @@ class _Held:
     """What is kept in RAM of one namespace, and up to where it has followed the ledger."""
 
     roster: Roster
-    dim: int | None
     rev: int = 0
     stamp: int = 0
-    exact: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -140,10 +137,11 @@ class Searcher:
         missing: dict[str, str] = {}
         vector = self._vector(request.query, missing)
         embedded = time.perf_counter()
-        held = self._hold(ns, vector)
-        snap, nearest = self._follow(ns, held, request, vector is not None)
         source = _Source(self._ledger, ns)
-        ranking = self._find(request, snap, source, vector, nearest, missing)
+        try:
+            ranking = self._rank(request, source, vector, exact=False)
+        except TierUnavailable:  # Chroma failed under our hands; exact search knows it all
+            ranking = self._rank(request, source, vector, exact=True)
         ranked = time.perf_counter()
         hits = self._hits(labels, ns, ranking, request)
         ended = time.perf_counter()
@@ -166,97 +164,79 @@ class Searcher:
             missing[Tier.LONG.value] = str(error)
             return None
 
-    def _find(
+    def _rank(
         self,
         request: Request,
-        snap: Snapshot,
         source: _Source,
         vector: NDArray[np.float32] | None,
-        nearest: _LongSearch | None,
-        missing: dict[str, str],
+        *,
+        exact: bool,
     ) -> Ranking:
+        """Bring the namespace up to date and rank what it holds."""
         filters = request.filters
         docids = source.matching(filters) if needs_ledger(filters) else None
-
-        def ask(by_index: Nearest | None) -> Ranking:
-            return find(
-                request.query,
-                snap,
-                source,
-                vector,
-                self._config.retrieve,
-                now=from_micros(filters.now),
-                k=request.k,
-                match=request.match,
-                allowed=allow(snap, filters, docids),
-                nearest=by_index,
-                min_score=request.min_score,
-                cutoff=request.cutoff,
-                tokens=request.tokens,
-                count=request.count_tokens,
-            )
-
-        try:
-            return ask(nearest)
-        except TierUnavailable as error:
-            missing[Tier.LONG.value] = str(error)
-            return ask(None)
-
-    def _hold(self, ns: int, vector: NDArray[np.float32] | None) -> _Held:
-        """Return what is kept of a namespace, with room for vectors once there is one."""
-        with self._lock:
-            held = self._held.get(ns)
-            if held is None or (vector is not None and held.dim is None):
-                dim = None if vector is None else len(vector)
-                held = self._held[ns] = _Held(Roster(dim), dim)
-            return held
-
-    def _follow(
-        self, ns: int, held: _Held, request: Request, semantic: bool
-    ) -> tuple[Snapshot, _LongSearch | None]:
-        """Bring a namespace up to date; decide who answers by meaning."""
+        held = self._hold(source.ns)
+        nearest: _LongSearch | None = None
         with held.lock:
-            held.rev = self._ledger.read(lambda c: _follow_rows(c, ns, held))
-            long = self._long() if semantic and self._big(held) else None
-            nearest = self._long_search(ns, held, long, request) if semantic else None
-            if semantic and nearest is None:
-                self._load_vectors(ns, held)
-            return held.roster.snapshot(), nearest
-
-    def _big(self, held: _Held) -> bool:
-        return (
-            len(held.roster) >= self._config.choose.exact_below
-            or self._config.long_index == LongIndex.CHROMA
+            held.rev = self._ledger.read(lambda c: _follow_rows(c, source.ns, held))
+            snap = held.roster.snapshot()
+            allowed = allow(snap, filters, docids)
+            if vector is not None:
+                wanted = int(np.count_nonzero(allowed)) if filters.narrow else None
+                nearest = None if exact else self._long_search(source.ns, held, wanted)
+                if nearest is None:
+                    self._load_vectors(source.ns, held)
+                    snap = held.roster.snapshot()
+        return find(
+            request.query,
+            snap,
+            source,
+            vector,
+            self._config.retrieve,
+            now=from_micros(filters.now),
+            k=request.k,
+            match=request.match,
+            allowed=allowed,
+            nearest=nearest,
+            min_score=request.min_score,
+            cutoff=request.cutoff,
+            tokens=request.tokens,
+            count=request.count_tokens,
         )
 
-    def _long_search(
-        self, ns: int, held: _Held, long: LongTier | None, request: Request
-    ) -> _LongSearch | None:
+    def _hold(self, ns: int) -> _Held:
+        with self._lock:
+            return self._held.setdefault(ns, _Held(Roster()))
+
+    def _long_search(self, ns: int, held: _Held, allowed: int | None) -> _LongSearch | None:
         """Return the long tier's search if it should answer, else None for exact search."""
+        config = self._config
+        if len(held.roster) < config.choose.exact_below and config.long_index != LongIndex.CHROMA:
+            return None  # before asking, since asking makes Chroma load
+        long = self._long()
         if long is None or self._embedding is None:
             return None
         model = self._embedding.known_model()
         assert model is not None  # noqa: S101 - a query vector exists, see _vector
-        narrow = request.filters.narrow
         tail = self._ledger.read(lambda c: vectors.unindexed(c, ns, model))
         choice, _why = choose_index(
-            self._config.long_index,
+            config.long_index,
             live=len(held.roster),
-            allowed=len(self._ledger.read(lambda c: memories.matching(c, ns, request.filters)))
-            if narrow
-            else None,
+            allowed=allowed,
             state=long.state,
             backlog=len(tail),
-            config=self._config.choose,
+            config=config.choose,
         )
         if choice is LongIndex.EXACT:
             return None
-        overfetch = self._config.choose.overfetch if narrow else 1
+        held.roster.drop_vectors()
+        held.stamp = 0
+        overfetch = 1 if allowed is None else config.choose.overfetch
         return _LongSearch(self._ledger, ns, model, long, tail, overfetch)
 
     def _load_vectors(self, ns: int, held: _Held) -> None:
-        if self._embedding is None:
-            return
+        """Bring the vectors for exact search up to date. Caller holds the lock."""
+        assert self._embedding is not None  # noqa: S101 - a query vector exists, see _vector
         model = self._embedding.known_model()
         if model is None:
             return
@@ -302,18 +282,18 @@ class _Source:
 
     def __init__(self, ledger: Ledger, ns: int) -> None:
         self._ledger = ledger
-        self._ns = ns
+        self.ns = ns
 
     def postings(self, match: str, limit: int) -> NDArray[np.int64]:
-        found = self._ledger.read(lambda c: fulltext.postings(c, self._ns, match, limit))
+        found = self._ledger.read(lambda c: fulltext.postings(c, self.ns, match, limit))
         return np.array(found[::-1], np.int64)
 
     def texts(self, docids: Sequence[int]) -> list[str]:
-        found = self._ledger.read(lambda c: memories.texts(c, self._ns, docids))
+        found = self._ledger.read(lambda c: memories.texts(c, self.ns, docids))
         return [found.get(docid, "") for docid in docids]
 
     def matching(self, filters: Filters) -> NDArray[np.int64]:
-        found = self._ledger.read(lambda c: memories.matching(c, self._ns, filters))
+        found = self._ledger.read(lambda c: memories.matching(c, self.ns, filters))
         return np.array(found, np.int64)
 
 

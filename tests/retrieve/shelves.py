@@ -20,7 +20,7 @@ class Shelf:
     def __init__(self, dim=None, first=FIRST, database=None):
         self.database = database or sqlite3.connect(":memory:")
         self.first = first
-        self.roster = Roster(dim)
+        self.roster = Roster()
         self.text_of = {}
         self.asked = []
         self.database.execute(

@@ -82,7 +82,7 @@ def _check(snap, known):
 def test_smoothed_length_after_any_changes(batches, seed):
     """The kept length is that of the vector with half of each neighbour's."""
     random = np.random.default_rng(seed)
-    roster = Roster(3)
+    roster = Roster()
     for rows, known in valid(batches):
         roster.apply(rows)
         docids = np.array(random.permutation(sorted(known))[:5], np.int64)
@@ -125,7 +125,7 @@ def test_erased_rows_do_not_count():
 
 def test_vectors_of_unknown_rows_are_passed_over():
     """A vector may arrive before its row is known; it is not kept, nor does it disturb."""
-    roster = Roster(2)
+    roster = Roster()
     roster.apply([row(4)])
     roster.set_vectors(np.array([9, 4]), np.eye(2, dtype=np.float32))
     assert roster.snapshot().vectors.tolist() == [[0.0, 1.0]]

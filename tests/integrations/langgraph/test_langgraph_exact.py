@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("langgraph", reason="pip install 'agent-memento[langgraph]'")
@@ -60,10 +60,12 @@ conditions = st.lists(
     st.builds(MatchCondition, st.sampled_from(["prefix", "suffix"]), paths), max_size=2
 ).map(tuple)
 limits, offsets = st.sampled_from([0, 1, 2, 10, 1000]), st.integers(0, 3)
-puts = st.builds(PutOp, namespaces, keys, values, st.sampled_from([None, False, ["kind"]]))
-deletes = st.builds(PutOp, namespaces, keys, st.none())
-gets = st.builds(GetOp, namespaces, keys)
-searches = st.builds(SearchOp, prefixes, filters, limits, offsets)
+puts = st.builds(
+    PutOp, namespaces, keys, values, st.sampled_from([None, False, ["kind"]]), st.none()
+)
+deletes = st.builds(PutOp, namespaces, keys, st.none(), st.none(), st.none())
+gets = st.builds(GetOp, namespaces, keys, st.booleans())
+searches = st.builds(SearchOp, prefixes, filters, limits, offsets, st.none(), st.booleans())
 listings = st.builds(
     ListNamespacesOp, st.none() | conditions, st.none() | st.integers(0, 3), limits, offsets
 )
