@@ -140,8 +140,7 @@ def _key(key: object) -> str:
 
 
 def _options(key: object, value: object) -> tuple[Scalar, ...]:
-    several_given = isinstance(value, list | tuple | set | frozenset)
-    options = tuple(value) if several_given else (value,)
+    options = tuple(value) if isinstance(value, list | tuple | set | frozenset) else (value,)
     if len(options) > MAX_CHOICES:
         raise InvalidInput("where", f"{key!r} has more than {MAX_CHOICES} values")
     return tuple(_scalar(key, option) for option in options)

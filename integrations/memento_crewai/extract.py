@@ -18,9 +18,9 @@ TERSE = 5
 """A result of fewer words says nothing without its question: both are kept together."""
 
 _TASK = re.compile(
-    r"Task: (?P<asked>.*?)\nAgent: .*?\nExpected result: .*?\nResult: (?P<said>.*)", re.DOTALL
+    r"Task: (?P<asked>.*?)\nAgent: .*?\nExpected result: .*?\nResult: ?(?P<said>.*)", re.DOTALL
 )
-_TALK = re.compile(r"Input: (?P<asked>.*?)\nAgent: .*?\nResult: (?P<said>.*)", re.DOTALL)
+_TALK = re.compile(r"Input: (?P<asked>.*?)\nAgent: .*?\nResult: ?(?P<said>.*)", re.DOTALL)
 _FINAL = "Final Answer:"
 _FENCE = re.compile(r"\s*(```|~~~)")
 _HEADING = re.compile(r"#{1,6}\s+(?P<text>.*?)\s*#*")
@@ -140,9 +140,9 @@ class _Reader:
             self._drop_lead()
             self.lead, self.lead_used = text[:-1].strip(), False
             return
+        if not item and self.lead_used:
+            self.lead = ""  # a list is over
         above = self.lead or self.heading
-        if not item:
-            self.lead = ""
         self.lead_used = True
         shown = above and not _PREAMBLE.fullmatch(above)
         self.blocks.append(f"{above}: {text}" if shown else text)

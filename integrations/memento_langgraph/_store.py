@@ -67,7 +67,8 @@ MOST = 10_000
 """Most hits one search by meaning returns."""
 SLACK = 0.01
 """Share of a time to live that a read may leave unrefreshed: a refresh is a write."""
-TRIES = 3
+TRIES = 50
+"""Deletes by others that one put gets over before it gives up."""
 
 
 class IndexFields(TypedDict, total=False):

@@ -43,22 +43,26 @@ def replace(connection: Connection, docid: int, document: Columns) -> None:
     insert(connection, [(docid, document)])
 
 
-def postings(connection: Connection, ns: int, match: str, limit: int) -> list[int]:
-    """Return the newest row ids of a namespace that match, descending.
+def postings(connection: Connection, ns: int, match: str, limit: int) -> str:
+    """Find the newest rows of a namespace that match.
 
     Args:
         connection: Any connection.
         ns: Namespace number.
         match: FTS5 expression, built by ``retrieve.query`` and by nobody else.
-        limit: Most row ids to return, >= 1.
+        limit: Most rows to return, >= 1.
+
+    Returns:
+        Their ``seq``, joined by commas, in no order: one value costs the driver a fraction of
+        what as many rows do (0.1 us a row against 0.5).
     """
     low, high = docid_range(ns)
-    found = connection.execute(
-        "SELECT rowid FROM memories_fts WHERE memories_fts MATCH ? AND rowid BETWEEN ? AND ?"
-        " ORDER BY rowid DESC LIMIT ?",
+    (found,) = connection.execute(
+        "SELECT group_concat(seq) FROM (SELECT rowid - ?2 AS seq FROM memories_fts"
+        " WHERE memories_fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC LIMIT ?4)",
         (match, low, high, limit),
-    )
-    return [docid for (docid,) in found]
+    ).fetchone()
+    return found or ""
 
 
 def holds(connection: Connection, ns: int, word: str) -> bool:

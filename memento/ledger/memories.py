@@ -156,9 +156,10 @@ def counts(connection: Connection, ns: int, now: int) -> dict[str, int]:
     """Count the live memories of a namespace by tier, and the hidden ones by status."""
     query = (
         "SELECT CASE WHEN status = 'active' THEN tier ELSE status END, count(*) FROM memories"
-        " WHERE ns = ? AND (expires_at IS NULL OR expires_at > ?) GROUP BY 1"
+        " WHERE ns = ? AND (expires_at IS NULL OR expires_at > ?)"
+        " AND (status <> 'active' OR valid_until IS NULL OR valid_until > ?) GROUP BY 1"
     )
-    return dict(connection.execute(query, (ns, now)).fetchall())
+    return dict(connection.execute(query, (ns, now, now)).fetchall())
 
 
 def revise(connection: Connection, row: Row, changes: Mapping[str, Any], reason: str) -> Row:

@@ -335,6 +335,7 @@ class Roster:
             if row.key is not None or row.aliases:
                 self._names.put(at, row.key, row.aliases)
         self._measure(self._with_neighbours(rows, 2))
+        self._smooth(rows)  # a turn not embedded yet still has its neighbours' vectors
 
     def _change(self, at: int, row: RosterRow) -> None:
         one = np.array([at])

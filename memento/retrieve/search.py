@@ -19,7 +19,7 @@ from memento.filters import check_count
 from memento.ledger import fulltext, memories, vectors
 from memento.ledger.ledger import Ledger
 from memento.ledger.predicate import Filters
-from memento.ledger.rows import Row, from_micros, to_memory
+from memento.ledger.rows import Row, docid_of, from_micros, to_memory
 from memento.ledger.sqlite import Connection
 from memento.observe.admit import check_share
 from memento.retrieve.filters import allow, needs_ledger
@@ -286,7 +286,9 @@ class _Source:
 
     def postings(self, match: str, limit: int) -> NDArray[np.int64]:
         found = self._ledger.read(lambda c: fulltext.postings(c, self.ns, match, limit))
-        return np.array(found[::-1], np.int64)
+        docids = np.fromstring(found, np.int64, sep=",") + docid_of(self.ns, 0)
+        docids.sort()
+        return docids
 
     def texts(self, docids: Sequence[int]) -> list[str]:
         found = self._ledger.read(lambda c: memories.texts(c, self.ns, docids))

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import runpy
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -418,3 +419,14 @@ def test_add_loads_nothing_heavy(tmp_path):
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_module_runs_as_a_program(monkeypatch):
+    """`python -m memento.cli` is the command too, whatever stdout is; it ends with its status."""
+    printed = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", printed)
+    monkeypatch.setattr(sys, "argv", ["memento", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(cli.__file__, run_name="__main__")
+    assert ended.value.code == 0
+    assert __version__ in printed.getvalue()

@@ -2,9 +2,8 @@
 
 import json
 
-from memento import MemoryManager, transcripts
+from memento import MemoryManager, Retrieval, Tier, demo, show, transcripts
 from memento.demo import NAMESPACE, story
-from memento.types import Tier
 
 
 def test_every_answer_is_the_right_one(memento):
@@ -54,3 +53,9 @@ def test_the_conversation_is_as_described():
     assert len({turn.occurred_at for turn in turns}) == 4
     assert {note.tier for note in story.NOTES} == set(Tier)
     json.loads(story.CONVERSATION.read_text(encoding="utf-8"))
+
+
+def test_no_answer_is_said_in_words(capsys):
+    """If nothing is found, the demo says so rather than showing the least bad."""
+    demo._show(show.console(), Retrieval("where is the moon?"))
+    assert "nothing found" in capsys.readouterr().out

@@ -94,7 +94,9 @@ def test_no_llm_call_more_than_without_memory(make_crew, memory, llm):
     assert len(llm.log) == without == 2
 
 
-def test_agents_with_their_own_memory_keep_it_in_copies(make_crew, memory, llm, tmp_path, monkeypatch):
+def test_agents_with_their_own_memory_keep_it_in_copies(
+    make_crew, memory, llm, tmp_path, monkeypatch
+):
     """CrewAI copies agents through a dump; the memory is still ours, and no other store is made."""
     monkeypatch.chdir(tmp_path)
     crew = make_crew(None, of_agents=memory)
@@ -132,7 +134,7 @@ def test_tools_save_and_search(make_crew, memory, llm):
     ]
     make_crew(memory).kickoff()
     assert any("Saved to memory (scope=/crew/sales, importance=0." in prompt for prompt in llm.log)
-    assert any('Found memories:\n- (score=' in prompt for prompt in llm.log)
+    assert any("Found memories:\n- (score=" in prompt for prompt in llm.log)
     assert '"Bo likes tea"' in llm.log[-1]
 
 

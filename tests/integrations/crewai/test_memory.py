@@ -1,0 +1,447 @@
+"""The memory itself: scopes, categories, privacy, views, events, copies and errors."""
+
+import asyncio
+import copy
+import threading
+from datetime import datetime, timedelta
+
+import pytest
+
+pytest.importorskip("crewai", reason="crewai is not installed: pip install 'agent-memento[crewai]'")
+
+from crewai.events.event_bus import crewai_event_bus
+from crewai.events.types import memory_events as events
+from crewai.memory.unified_memory import Memory
+from memento_crewai import MementoCrewMemory
+
+from memento.errors import InvalidInput, InvalidScope, NotFound, ReadOnlyStore, StoreClosed
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+
+def texts(matches):
+    return [match.record.content for match in matches]
+
+
+@pytest.fixture
+def whole(manager):
+    """A memory without a root."""
+    return MementoCrewMemory(manager)
+
+
+class TestRecords:
+    def test_round_trip(self, memory, manager):
+        """All of a record's fields arrive, and the store's own words for them are memento's."""
+        record = memory.remember(
+            "Bo drinks tea",
+            scope="/people/bo",
+            categories=["taste"],
+            metadata={"page": 3},
+            importance=0.9,
+            source="bo",
+            agent_role="Scout",
+        )
+        assert record == memory.list_records()[0]
+        assert record.scope == "/crew/sales/people/bo"
+        assert (record.categories, record.metadata, record.importance, record.source) == (
+            ["taste"],
+            {"page": 3},
+            0.9,
+            "bo",
+        )
+        assert record.created_at == datetime(2025, 1, 1)  # noqa: DTZ001 - CrewAI's times are naive
+        stored = manager.get(record.id)
+        assert (stored.scope, stored.tags, stored.session, stored.actor, stored.source.kind) == (
+            "crew/sales/people/bo",
+            ("taste",),
+            "bo",
+            "Scout",
+            "agent",
+        )
+
+    def test_importance_is_scored_without_an_llm(self, memory):
+        """What sounds critical weighs more than what is waved away."""
+        kept = memory.remember("The deadline is critical: never ship after 3 May")
+        waved = memory.remember("maybe a temporary note, whatever")
+        assert kept.importance > 0.6 > 0.3 > waved.importance
+
+    def test_found_at_once_in_every_tier(self, memory, manager):
+        """Nothing waits for an index: words find it in the same breath, whatever its tier."""
+        for importance, tier in ((0.1, "short"), (0.5, "medium"), (0.9, "long")):
+            record = memory.remember(f"The {tier} code is {tier}-77", importance=importance)
+            assert manager.get(record.id).tier == tier
+            assert texts(memory.recall(f"what is the {tier} code", limit=1)) == [record.content]
+
+    def test_scores_fall_and_lie_between_0_and_1(self, memory):
+        """They are what memento gave, so that slices can merge them."""
+        memory.remember_many([f"Supplier {n} sells tea from field {n}" for n in range(20)])
+        scores = [match.score for match in memory.recall("which supplier sells tea", limit=20)]
+        assert scores == sorted(scores, reverse=True)
+        assert 0 < scores[-1] <= scores[0] <= 1
+
+    def test_nothing_bears_on_it(self, memory):
+        """The answer is empty, not the least bad."""
+        memory.remember("Bo drinks tea")
+        assert memory.recall("zebra crossings in Lagos") == []
+
+    def test_equal_content_is_kept_once_and_gains(self, memory):
+        """Remembering it again adds its categories and metadata, and the higher importance."""
+        first = memory.remember("Bo drinks tea", categories=["a"], importance=0.5)
+        again = memory.remember(
+            "Bo drinks tea", categories=["b"], metadata={"n": 1}, importance=0.8
+        )
+        assert again.id == first.id
+        assert (again.categories, again.metadata, again.importance) == (["a", "b"], {"n": 1}, 0.8)
+        assert len(memory.list_records()) == 1
+
+    def test_update(self, memory, manager):
+        """Text, scope, labels and weight change; the earlier text stays in the history."""
+        record = memory.remember("Bo drinks tea", source="bo", private=True)
+        changed = memory.update(
+            record.id, "Bo drinks coffee", "/x", ["taste"], {"n": 1}, importance=0.7
+        )
+        assert (changed.content, changed.scope, changed.categories, changed.metadata) == (
+            "Bo drinks coffee",
+            "/x",
+            ["taste"],
+            {"n": 1},
+        )
+        assert changed.private
+        assert changed.source == "bo"
+        assert [version.text for version in manager.history(record.id)][0] == "Bo drinks tea"
+
+    def test_forget_by_every_condition(self, memory, clock):
+        """By scope, category, age, metadata and id, together or apart; counted; restorable."""
+        old = memory.remember("one", scope="/a", categories=["x"])
+        clock.advance(timedelta(days=2))
+        memory.remember("two", scope="/a", metadata={"k": [1]})
+        memory.remember("three", scope="/ab", categories=["y"])
+        assert memory.forget(scope="/b") == 0
+        assert memory.forget(older_than=datetime(2025, 1, 2), categories=["x", "y"]) == 1  # noqa: DTZ001
+        assert memory.forget(metadata_filter={"k": [1]}, scope="/a") == 1
+        assert memory.forget(record_ids=[], scope="/ab") == 0
+        last = memory.list_records()[0]
+        assert memory.forget(record_ids=[last.id, old.id, "unknown"]) == 1
+        assert memory.list_records() == []
+        assert memory.manager.restore(old.id).text == "one"
+        assert memory.list_records()[0].id == old.id
+
+
+class TestScopes:
+    def test_segment_wise(self, whole):
+        """``/a`` holds ``/a/b``, not ``/ab`` and not what lies above."""
+        for text, path in (
+            ("green tea", "/"),
+            ("tea", "/a"),
+            ("tea house", "/a/b"),
+            ("no tea", "/ab"),
+        ):
+            whole.remember(text, scope=path)
+        assert sorted(texts(whole.recall("tea", scope="/a"))) == ["tea", "tea house"]
+        assert len(whole.recall("tea", scope="/")) == len(whole.recall("tea")) == 4
+
+    def test_what_lies_above_does_not_crowd_out(self, whole):
+        """However much fits better outside the scope, what is in it is found."""
+        whole.remember_many([f"green tea number {n}" for n in range(60)])
+        whole.remember("tea", scope="/a")
+        assert texts(whole.recall("green tea number", scope="/a", limit=1)) == ["tea"]
+
+    def test_a_near_identical_memory_elsewhere_hides_nothing(self, whole):
+        """Hits fold near-identical texts; the one in the scope stands for itself."""
+        whole.remember("Bo drinks green tea every morning", scope="/b")
+        whole.remember("Bo drinks green tea every morning.", scope="/a")
+        for path in ("/a", "/b"):
+            assert len(whole.recall("who drinks green tea", scope=path)) == 1
+
+    def test_root_is_a_wall(self, manager, memory, whole):
+        """Two crews in one store do not see each other; the whole sees both."""
+        other = MementoCrewMemory(manager, "/crew/legal")
+        memory.remember("tea for sales")
+        other.remember("tea for legal")
+        assert texts(memory.recall("tea")) == ["tea for sales"]
+        assert len(whole.recall("tea")) == 2
+        other.reset()
+        assert texts(whole.recall("tea")) == ["tea for sales"]
+
+    def test_listing(self, memory):
+        """Children, counts, categories and the tree, relative to the root."""
+        memory.remember("one", scope="/a/b", categories=["x"])
+        memory.remember("two", scope="/a", categories=["x", "y"])
+        assert memory.list_scopes() == ["/crew/sales/a"]
+        assert memory.list_scopes("/a") == ["/crew/sales/a/b"]
+        assert memory.list_categories() == {"x": 2, "y": 1}
+        assert memory.info("/a").record_count == 2
+        assert memory.info().categories == ["x", "y"]
+        assert memory.tree() == (
+            "/crew/sales (2 records)\n  /crew/sales/a (2 records)\n    /crew/sales/a/b (1 records)"
+        )
+
+    def test_views(self, memory):
+        """CrewAI's own scope and slice work over it."""
+        bo, ada = memory.scope("/bo"), memory.scope("/ada")
+        bo.remember("Bo drinks tea")
+        ada.remember_many(["Ada drinks tea", "Ada drinks milk"])
+        assert texts(bo.recall("tea")) == ["Bo drinks tea"]
+        both = memory.slice(["/bo", "/ada"])
+        assert set(texts(both.recall("drinks tea", limit=2))) == {"Bo drinks tea", "Ada drinks tea"}
+        assert both.info("/").record_count == 3
+        assert both.remember("no", scope="/bo") is None
+        ada.reset()
+        assert [one.content for one in memory.list_records()] == ["Bo drinks tea"]
+        assert bo.subscope("work").remember("Bo works").scope == "/crew/sales/bo/work"
+
+    def test_reset_all_ignores_the_root_and_keeps_to_the_namespace(self, manager, memory, whole):
+        """It clears what this manager sees, and nothing of another namespace."""
+        whole.remember("outside")
+        memory.remember("inside")
+        manager.of("other").add("elsewhere")
+        memory.reset_all()
+        assert manager.list() == []
+        assert [one.text for one in manager.of("other").list()] == ["elsewhere"]
+
+    def test_what_others_stored_is_seen(self, manager, whole):
+        """Memories added through the manager are recalled like its own."""
+        manager.add("Bo drinks tea", scope="team", tags=["taste"], session="chat-1")
+        (match,) = whole.recall("tea", scope="/team", categories=["taste"])
+        assert (match.record.scope, match.record.source) == ("/team", "chat-1")
+
+
+class TestFilters:
+    def test_any_category(self, whole):
+        """One of several is enough, as CrewAI means it."""
+        for name in ("x", "y", "z"):
+            whole.remember(f"tea {name}", categories=[name])
+        assert sorted(texts(whole.recall("tea", categories=["x", "z"]))) == ["tea x", "tea z"]
+        assert texts(whole.recall("tea", categories=["y"])) == ["tea y"]
+
+    def test_private(self, whole):
+        """Only its source reads it, or who asks for all; not who gives no source."""
+        whole.remember("tea for bo", source="bo", private=True)
+        whole.remember("tea for nobody", private=True)
+        whole.remember("tea for all", source="bo")
+        assert texts(whole.recall("tea")) == ["tea for all"]
+        assert sorted(texts(whole.recall("tea", source="bo"))) == ["tea for all", "tea for bo"]
+        assert texts(whole.recall("tea", source="ada")) == ["tea for all"]
+        assert len(whole.recall("tea", include_private=True)) == 3
+
+    def test_private_words_of_two_sources_are_two_memories(self, whole):
+        """Equal private content does not fold across sources, nor hide what is said openly."""
+        for source in ("bo", "ada"):
+            whole.remember("the code is 7", source=source, private=True)
+        assert len(whole.recall("code", source="bo")) == 1
+        assert len(whole.recall("code", source="ada")) == 1
+        whole.remember("the code is 7")
+        assert len(whole.recall("code")) == 1
+        whole.remember("the code is 7", source="bo")
+        assert not any(one.private for one in whole.list_records() if one.source == "bo")
+
+    def test_private_mark_is_not_shown(self, whole, manager):
+        """It is neither in a record's metadata nor in a prompt."""
+        record = whole.remember("tea", source="bo", private=True, metadata={"page": 1})
+        assert record.metadata == {"page": 1}
+        (match,) = whole.recall("tea", source="bo")
+        assert match.format() == f'- (score={match.score:.2f}) "tea"\n  metadata: {{"page": 1}}'
+        assert len(manager.get(record.id).metadata) == 2
+
+
+class TestReadOnly:
+    def test_recalls_and_changes_nothing(self, manager, memory):
+        """Saving gives nothing back, updating the record as it is; the tool to save is gone."""
+        from crewai.tools.memory_tools import create_memory_tools
+
+        record = memory.remember("Bo drinks tea")
+        frozen = MementoCrewMemory(manager, "/crew/sales", read_only=True)
+        assert texts(frozen.recall("tea")) == ["Bo drinks tea"]
+        assert frozen.remember("more") is None
+        assert frozen.remember_many(["more"]) == []
+        assert frozen.update(record.id, "Bo drinks milk") == record
+        assert len(create_memory_tools(frozen)) == 1
+        assert len(manager.list()) == 1
+
+
+class TestCopies:
+    def test_deepcopy_is_itself(self, memory):
+        """A store is shared, not copied."""
+        assert copy.deepcopy(memory) is memory
+        assert copy.deepcopy({"m": [memory]})["m"][0] is memory
+
+    def test_dumps(self, memory):
+        """Dictionary and JSON hold settings, no store and no secret; text cannot revive a store."""
+        dumped = memory.model_dump()
+        assert dumped["root_scope"] == "/crew/sales"
+        assert not {"manager", "storage", "llm"} & dumped.keys()
+        assert "manager" not in memory.model_dump_json()
+        with pytest.raises(
+            ValueError, match="give the restored crew or agent its MementoCrewMemory"
+        ):
+            Memory(storage=str(memory.storage))
+
+    def test_no_option_that_nobody_reads(self, manager):
+        """CrewAI's weights and models mean nothing here, so they are refused."""
+        with pytest.raises(TypeError):
+            MementoCrewMemory(manager, llm="gpt")
+
+    def test_plain_memories_are_left_alone(self, manager):
+        """CrewAI's own memory goes on as it was."""
+        from memento_crewai import MementoStorage
+
+        plain = Memory(storage=MementoStorage(manager))
+        assert type(plain) is Memory
+        assert plain._storage.manager is manager
+
+
+@pytest.fixture
+def heard():
+    """Collects memory events."""
+    found = []
+    with crewai_event_bus.scoped_handlers():
+        for name in ("Query", "Save"):
+            for stage in ("Started", "Completed", "Failed"):
+                crewai_event_bus.on(getattr(events, f"Memory{name}{stage}Event"))(
+                    lambda _source, event: found.append(event)
+                )
+
+        def all_of():
+            crewai_event_bus.flush()
+            return sorted(found, key=lambda event: event.emission_sequence)
+
+        yield all_of
+
+
+class TestEvents:
+    def test_save_and_query(self, memory, heard):
+        """Each is announced and completed, with what listeners show."""
+        memory.remember("Bo drinks tea", metadata={"n": 1}, agent_role="Scout")
+        memory.remember_many(["Ada drinks milk", "Cy drinks water"])
+        memory.recall("tea", limit=1)
+        found = heard()
+        assert [event.type for event in found] == [
+            "memory_save_started",
+            "memory_save_completed",
+            "memory_save_started",
+            "memory_save_completed",
+            "memory_query_started",
+            "memory_query_completed",
+        ]
+        assert (found[1].value, found[1].agent_role) == ("Bo drinks tea", "Scout")
+        assert found[3].value == "2 memories"
+        assert texts(found[5].results) == ["Bo drinks tea"]
+        assert found[5].query_time_ms > 0
+        assert {event.source_type for event in found} == {"memento"}
+
+    def test_failures(self, memory, manager, heard):
+        """A closed store is told to the bus and raised as what it is."""
+        manager.close()
+        with pytest.raises(StoreClosed):
+            memory.remember("tea")
+        with pytest.raises(StoreClosed):
+            memory.recall("tea")
+        found = heard()
+        assert [event.type for event in found if "failed" in event.type] == [
+            "memory_save_failed",
+            "memory_query_failed",
+        ]
+        assert "closed" in found[-1].error
+
+
+class TestErrors:
+    def test_crew_over_a_closed_store_stops(self, make_crew, memory, manager):
+        """CrewAI would go on without memory; the typed error comes out of kickoff instead."""
+        crew = make_crew(memory)
+        manager.close()
+        with pytest.raises(StoreClosed) as caught:
+            crew.kickoff()
+        assert caught.value.path == manager.root
+        assert type(caught.value.__cause__) is StoreClosed
+
+    def test_crew_over_a_closed_store_goes_on_if_told_so(self, make_crew, manager, heard):
+        """``strict=False`` leaves it at CrewAI's habit; the bus knows."""
+        crew = make_crew(MementoCrewMemory(manager, strict=False))
+        manager.close()
+        assert crew.kickoff().raw
+        assert "memory_query_failed" in {event.type for event in heard()}
+
+    def test_crew_that_cannot_save_stops(self, make_crew, memory, manager, monkeypatch):
+        """A store that cannot be written stops it after the first task, not at the next start."""
+        manager.add("Bo drinks tea", scope="crew/sales")
+        monkeypatch.setattr(manager._engine.ledger, "read_only", True)
+        assert texts(memory.recall("tea")) == ["Bo drinks tea"]
+        with pytest.raises(ReadOnlyStore):
+            make_crew(memory).kickoff()
+
+    def test_values(self, memory, manager):
+        """What cannot be accepted is named, and nothing is stored."""
+        for wrong, error in (
+            ({"content": " "}, InvalidInput),
+            ({"content": "x", "scope": "/a/../b"}, InvalidScope),
+            ({"content": "x", "importance": 2}, InvalidInput),
+            ({"content": "x", "categories": ["  "]}, InvalidInput),
+        ):
+            with pytest.raises(error):
+                memory.remember(**wrong)
+        with pytest.raises(InvalidInput, match="k: "):
+            memory.recall("x", limit=0)
+        with pytest.raises(InvalidInput, match="must be a MemoryManager"):
+            MementoCrewMemory("folder")
+        with pytest.raises(InvalidScope):
+            MementoCrewMemory(manager, "/a/./b")
+        with pytest.raises(NotFound):
+            memory.update("unknown", "x")
+        assert manager.list() == []
+
+    def test_one_bad_text_stores_none(self, memory, manager):
+        """A batch is all or nothing."""
+        with pytest.raises(InvalidInput):
+            memory.remember_many(["good", ""])
+        assert manager.list() == []
+
+
+def test_async(memory):
+    """The async methods do the same, off the loop's thread."""
+
+    async def story():
+        loop_thread = threading.get_ident()
+        used = []
+        add = memory.manager.add_many
+        memory.manager.add_many = lambda drafts: used.append(threading.get_ident()) or add(drafts)
+        await memory.aremember("Bo drinks tea", scope="/a")
+        await memory.aremember_many(["Ada drinks milk"], agent_role="Scout")
+        assert loop_thread not in used
+        assert await memory.aextract_memories("Result: yes it is done") == [
+            "Result: yes it is done"
+        ]
+        return await memory.arecall("who drinks tea", scope="/a", limit=1)
+
+    assert texts(asyncio.run(story())) == ["Bo drinks tea"]
+
+
+def test_eight_threads(memory, manager):
+    """Saves and recalls from eight threads at once: all arrive, none fails."""
+    failures = []
+
+    def work(number):
+        try:
+            for turn in range(10):
+                memory.remember_many(
+                    [f"worker {number} made part {turn}", f"{number} rests {turn}"]
+                )
+                assert memory.recall(f"worker {number} part {turn}", limit=3)
+        except Exception as error:  # noqa: BLE001 - carried to the main thread
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert len(manager.list(limit=1000)) == 160
+
+
+def test_closing_the_memory_leaves_the_store_open(memory, manager):
+    """The manager is its owner's to close."""
+    memory.remember("tea")
+    memory.drain_writes()
+    memory.close()
+    assert not manager.closed
+    assert texts(memory.recall("tea")) == ["tea"]

@@ -1,0 +1,303 @@
+"""The storage under CrewAI's own memory, the embedding function, and ``install``."""
+
+import asyncio
+import copy
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+pytest.importorskip("crewai", reason="crewai is not installed: pip install 'agent-memento[crewai]'")
+
+from crewai import Crew
+from crewai.memory.storage.backend import StorageBackend
+from crewai.memory.types import MemoryRecord
+from crewai.memory.unified_memory import Memory
+from crewai.rag.embeddings.factory import build_embedder
+from memento_crewai import MementoEmbeddingFunction, MementoStorage, install, uninstall
+
+from memento.errors import (
+    EmbeddingMismatch,
+    IdConflict,
+    InvalidInput,
+    NotFound,
+    StoreClosed,
+    TierUnavailable,
+)
+from memento.testing import HashEmbedder
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+DAY = datetime(2025, 3, 1)  # noqa: DTZ001 - CrewAI's times are naive
+
+
+@pytest.fixture
+def storage(manager):
+    """A storage over one open store."""
+    return MementoStorage(manager)
+
+
+@pytest.fixture
+def embed():
+    """Embeds one text as the store does."""
+    function = MementoEmbeddingFunction(HashEmbedder(512))
+    return lambda text: function([text])[0].tolist()
+
+
+def record(content, scope="/", **fields):
+    return MemoryRecord(content=content, scope=scope, created_at=DAY, **fields)
+
+
+def texts(found):
+    return [one.content for one, _ in found]
+
+
+def test_is_a_storage_backend(storage):
+    """It has every method of the protocol, under the protocol's names."""
+    assert isinstance(storage, StorageBackend)
+    wanted = {name for name in vars(StorageBackend) if not name.startswith("_")}
+    assert wanted <= set(dir(storage))
+
+
+def test_round_trip(storage):
+    """A record comes back with all its fields."""
+    one = record(
+        "Bo drinks tea",
+        "/people/bo",
+        categories=["taste"],
+        metadata={"n": [1, {"a": None}]},
+        importance=0.25,
+        source="bo",
+        private=True,
+    )
+    storage.save([one])
+    back = storage.get_record(one.id)
+    assert back.model_dump(exclude={"last_accessed"}) == one.model_dump(exclude={"last_accessed"})
+    assert storage.get_record("unknown") is None
+
+
+def test_search_by_vector(storage, embed):
+    """Nearest first, cosines in [0, 1], found right after saving."""
+    storage.save([record("Bo drinks tea"), record("Ada drinks milk"), record("zebra crossing")])
+    found = storage.search(embed("Bo drinks tea"), limit=2)
+    assert texts(found) == ["Bo drinks tea", "Ada drinks milk"]
+    assert found[0][1] == pytest.approx(1.0, abs=1e-5)
+    assert 0.3 < found[1][1] < 0.9
+    assert texts(storage.search(embed("Bo drinks tea"), min_score=0.9)) == ["Bo drinks tea"]
+    assert storage.search(embed("Bo"), min_score=0.99) == []
+
+
+def test_search_filters_before_the_limit(storage, embed):
+    """Better ones outside the filter take no place."""
+    storage.save([record(f"tea {n}") for n in range(50)])
+    storage.save([record("tea is nice", "/a", categories=["x"], metadata={"n": 1})])
+    for filters in (
+        {"scope_prefix": "/a"},
+        {"categories": ["x", "other"]},
+        {"metadata_filter": {"n": 1}},
+    ):
+        assert texts(storage.search(embed("tea"), limit=1, **filters)) == ["tea is nice"]
+    assert storage.search(embed("tea"), scope_prefix="/ab") == []
+
+
+def test_empty_store(storage, embed):
+    """Nothing stored, nothing found, nothing counted."""
+    assert storage.search(embed("tea")) == []
+    assert storage.count() == storage.delete() == 0
+    assert storage.get_scope_info("/").model_dump() == {
+        "path": "/",
+        "record_count": 0,
+        "categories": [],
+        "oldest_record": None,
+        "newest_record": None,
+        "child_scopes": [],
+    }
+
+
+def test_listing(storage):
+    """Newest first by the record's own time; scopes, categories and counts below a path."""
+    for days, path in ((1, "/a/b"), (3, "/a"), (2, "/ab")):
+        one = record(f"{days}", path, categories=[path[1:]])
+        storage.save([one.model_copy(update={"created_at": DAY + timedelta(days=days)})])
+    assert [one.content for one in storage.list_records()] == ["3", "2", "1"]
+    assert [one.content for one in storage.list_records(limit=1, offset=1)] == ["2"]
+    assert [one.content for one in storage.list_records("/a")] == ["3", "1"]
+    assert storage.list_scopes() == ["/a", "/ab"]
+    assert storage.list_scopes("/a/") == ["/a/b"]
+    assert storage.list_categories("/a") == {"a": 1, "a/b": 1}
+    assert storage.count("a") == 2
+    info = storage.get_scope_info("/a")
+    assert (info.oldest_record, info.newest_record) == (
+        DAY + timedelta(days=1),
+        DAY + timedelta(days=3),
+    )
+    assert info.child_scopes == ["/a/b"]
+
+
+def test_delete_and_reset(storage):
+    """Every condition given must hold; deleted ones are hidden, and may be stored again."""
+    one, two = record("one", "/a", metadata={"k": True}), record("two", "/b")
+    storage.save([one, two])
+    assert storage.delete(older_than=DAY) == 0
+    assert (
+        storage.delete(older_than=(DAY + timedelta(days=1)).replace(tzinfo=UTC), scope_prefix="/b")
+        == 1
+    )
+    assert storage.delete(record_ids=[one.id], metadata_filter={"k": False}) == 0
+    storage.reset("/a")
+    assert storage.count() == 0
+    storage.save([one])
+    assert storage.get_record(one.id).content == "one"
+
+
+def test_update(storage, embed):
+    """A record takes the place of its earlier self; source and privacy are not CrewAI's to drop."""
+    one = record("Bo drinks tea", source="bo", private=True)
+    storage.save([one])
+    storage.update(record("Bo drinks milk", "/x", id=one.id, categories=["y"], importance=0.9))
+    back = storage.get_record(one.id)
+    assert (back.content, back.scope, back.categories) == ("Bo drinks milk", "/x", ["y"])
+    assert (back.source, back.private, back.created_at) == ("bo", True, DAY)
+    assert texts(storage.search(embed("Bo drinks milk"), min_score=0.99)) == ["Bo drinks milk"]
+    with pytest.raises(NotFound):
+        storage.update(record("x"))
+
+
+def test_saving_twice(storage):
+    """The same record again is harmless; another content under its id is refused."""
+    one = record("one")
+    storage.save([one])
+    storage.save([one])
+    assert storage.count() == 1
+    with pytest.raises(IdConflict):
+        storage.save([one.model_copy(update={"content": "other"})])
+
+
+def test_async(storage, embed):
+    """The async methods do the same."""
+
+    async def story():
+        await storage.asave([record("tea")])
+        found = await storage.asearch(embed("tea"))
+        return texts(found), await storage.adelete(), storage.count()
+
+    assert asyncio.run(story()) == (["tea"], 1, 0)
+
+
+def test_errors(storage, manager, open_memory, tmp_path, embed):
+    """A vector of another model, a store without one, a closed store: each by its name."""
+    storage.save([record("tea")])
+    with pytest.raises(EmbeddingMismatch, match="3072 dimensions"):
+        storage.search([0.0] * 3072)
+    blind = MementoStorage(open_memory(tmp_path / "blind"))
+    with pytest.raises(TierUnavailable):
+        blind.search([0.0])
+    with pytest.raises(InvalidInput, match="no embedder"):
+        install(blind.manager)
+    with pytest.raises(InvalidInput, match="MemoryManager"):
+        MementoStorage("folder")
+    manager.close()
+    for use in (
+        lambda: storage.search(embed("x")),
+        storage.count,
+        lambda: storage.save([record("x")]),
+    ):
+        with pytest.raises(StoreClosed):
+            use()
+
+
+def test_what_cannot_be_embedded_is_not_nothing_found(manager, storage, embed, monkeypatch):
+    """A failing model is an error of the search, not an empty answer."""
+
+    def fail(_texts):
+        raise RuntimeError("out of memory")
+
+    storage.save([record("tea")])
+    asked = embed("tea")
+    monkeypatch.setattr(manager._engine.embedding.loaded(), "embed", fail)
+    storage.save([record("milk")])
+    with pytest.raises(TierUnavailable):
+        storage.search(asked)
+
+
+def test_copies_share_the_store(storage):
+    """CrewAI copies what its memory holds; a store cannot be copied."""
+    function = MementoEmbeddingFunction(HashEmbedder(8))
+    assert copy.deepcopy(storage) is storage
+    assert copy.deepcopy(function) is function
+
+
+class TestInstall:
+    @pytest.fixture(autouse=True)
+    def installed(self, manager):
+        """Installed for each test, undone afterwards."""
+        install(manager)
+        yield
+        uninstall()
+
+    def test_serves_who_named_nothing(self, manager, make_crew, tmp_path):
+        """A default memory uses it; a named storage or embedder stays."""
+        crew = make_crew(True)  # noqa: FBT003 - CrewAI's spelling
+        assert isinstance(crew, Crew)
+        assert crew._memory._storage.manager is manager
+        assert crew._memory._embedder(["tea"])[0].shape == (512,)
+        own = Memory(storage=str(tmp_path / "lance"), embedder=lambda texts: [[1.0] for _ in texts])
+        assert not isinstance(own._storage, MementoStorage)
+        assert own._embedder(["x"]) == [[1.0]]
+
+    def test_can_be_undone(self, monkeypatch, tmp_path):
+        """After ``uninstall`` CrewAI's defaults are back."""
+        monkeypatch.chdir(tmp_path)
+        uninstall()
+        memory = Memory()
+        assert not isinstance(memory._storage, MementoStorage)
+        with pytest.raises(RuntimeError, match="OPENAI_API_KEY"):
+            memory._embedder  # noqa: B018 - the property fails
+
+
+class TestEmbeddingFunction:
+    def test_default_is_the_local_model(self):
+        """384 dimensions, unit length, near what means the same; no key, no download."""
+        tea, chai, bike = MementoEmbeddingFunction()(["a cup of tea", "some chai", "my bicycle"])
+        assert tea.shape == (384,)
+        assert tea.dtype == np.float32
+        assert np.linalg.norm(tea) == pytest.approx(1, abs=1e-3)
+        assert tea @ chai > tea @ bike
+
+    def test_crewai_accepts_it(self):
+        """As the callable of the custom provider, by class."""
+        built = build_embedder(
+            {"provider": "custom", "config": {"embedding_callable": MementoEmbeddingFunction}}
+        )
+        assert isinstance(built, MementoEmbeddingFunction)
+        assert len(built(["tea"])) == 1
+        assert len(built.embed_query(["tea"])[0]) == 384
+
+    def test_chroma_accepts_it_and_finds_it_again(self, tmp_path):
+        """A collection made with it is opened in another client, without naming it."""
+        import chromadb
+        from chromadb.config import Settings
+
+        def client():
+            return chromadb.PersistentClient(
+                str(tmp_path), settings=Settings(anonymized_telemetry=False)
+            )
+
+        function = MementoEmbeddingFunction()
+        made = client().create_collection("notes", embedding_function=function)
+        made.add(ids=["1", "2"], documents=["a cup of tea", "my bicycle"])
+        again = client().get_collection("notes", embedding_function=MementoEmbeddingFunction())
+        assert again.query(query_texts=["a hot drink"], n_results=1)["ids"] == [["1"]]
+        rebuilt = MementoEmbeddingFunction.build_from_config(function.get_config())
+        assert isinstance(rebuilt, MementoEmbeddingFunction)
+        assert "cosine" in function.supported_spaces()
+
+    def test_refuses(self):
+        """None, nonsense and empty texts."""
+        for wrong in (None, "nonsense", 3):
+            with pytest.raises(InvalidInput):
+                MementoEmbeddingFunction(wrong)
+        with pytest.raises(InvalidInput):
+            MementoEmbeddingFunction(HashEmbedder(8))([""])
+        with pytest.raises(InvalidInput):
+            MementoEmbeddingFunction(HashEmbedder(8)).get_config()

@@ -1,0 +1,92 @@
+"""MementoStore in a real agent, whose tools put and search through the runtime."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+pytest.importorskip("langgraph", reason="pip install 'agent-memento[langgraph]'")
+pytest.importorskip("langchain", reason="pip install 'agent-memento[langchain]'")
+
+from langchain.agents import create_agent
+from langchain.tools import ToolRuntime, tool
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+
+from memento import MemoryManager
+from memento.errors import StoreClosed
+from memento_langgraph import MementoStore
+
+
+class FakeModel(GenericFakeChatModel):
+    """Says what it is given; a real one would be ``init_chat_model(...)``."""
+
+    def bind_tools(self, tools, **options):
+        """Take the tools; the answers that use them are scripted."""
+        return self
+
+
+@tool
+def keep(fact: str, runtime: ToolRuntime) -> str:
+    """Keep a fact about the user."""
+    runtime.store.put(("users", "ada"), fact, {"fact": fact})
+    return "kept"
+
+
+@tool
+def look(query: str, runtime: ToolRuntime) -> str:
+    """Look something up about the user."""
+    found = runtime.store.search(("users", "ada"), query=query, limit=1)
+    return found[0].value["fact"]
+
+
+@tool
+async def alook(query: str, runtime: ToolRuntime) -> str:
+    """Look something up about the user."""
+    found = await runtime.store.asearch(("users", "ada"), query=query, limit=1)
+    return found[0].value["fact"]
+
+
+def calls(name, **args):
+    """Script a model that calls one tool and then stops."""
+    call = {"name": name, "args": args, "id": "1", "type": "tool_call"}
+    return FakeModel(messages=iter([AIMessage("", tool_calls=[call]), AIMessage("done")]))
+
+
+def run(model, store, tools):
+    """Run one turn of a new agent; returns the tool's answer."""
+    agent = create_agent(model, tools, store=store)
+    return agent.invoke({"messages": [("user", "go")]})["messages"][-2].content
+
+
+def test_tools_put_and_search_across_agents_and_openings(tmp_path):
+    """What a tool of one agent puts, a tool of another finds, after the store was closed too."""
+    with MemoryManager(tmp_path, embedder=None) as manager:
+        put = calls("keep", fact="Ada's bike is a red Brompton")
+        assert run(put, MementoStore(manager), [keep]) == "kept"
+    with MemoryManager(tmp_path, embedder=None) as manager:
+        query = calls("look", query="Which bike does Ada ride?")
+        assert "Brompton" in run(query, MementoStore(manager), [look])
+        again = create_agent(calls("alook", query="bike"), [alook], store=MementoStore(manager))
+        answer = asyncio.run(again.ainvoke({"messages": [("user", "go")]}))
+        assert "Brompton" in answer["messages"][-2].content
+
+
+def test_a_closed_store_is_told_through_the_agent(open_memory):
+    """The tool's StoreClosed ends the run; it is no message to the model."""
+    manager = open_memory()
+    store = MementoStore(manager)
+    manager.close()
+    with pytest.raises(StoreClosed):
+        run(calls("keep", fact="x"), store, [keep])
+
+
+def test_the_default_model_finds_by_meaning(tmp_path):
+    """With the embedder that comes with memento, no word in common is needed."""
+    with MemoryManager(tmp_path) as manager:
+        store = MementoStore(manager, index={"fields": ["text"]})
+        store.put(("u",), "1", {"text": "She adores pasta and risotto"})
+        store.put(("u",), "2", {"text": "The printer on floor three is broken"})
+        manager.flush(wait=True)
+        assert store.search(("u",), query="favourite Italian food")[0].key == "1"

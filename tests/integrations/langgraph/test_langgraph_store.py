@@ -1,0 +1,369 @@
+"""MementoStore beyond the dictionary: search, time to live, agents, threads, errors, restarts."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+
+pytest.importorskip("langgraph", reason="pip install 'agent-memento[langgraph]'")
+
+from langgraph.store.base import GetOp, ListNamespacesOp, PutOp, SearchOp
+
+from memento import Config, MemoryManager
+from memento.config import Limits
+from memento.errors import InvalidInput, InvalidScope, MissingExtra, ReadOnlyStore, StoreClosed
+from memento.testing import HashEmbedder
+from memento_langgraph import MementoStore
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def manager(open_memory):
+    """Open a store with a fake embedder and the standing clock."""
+    return open_memory(embedder=HashEmbedder(256))
+
+
+@pytest.fixture
+def store(manager, clock):
+    """Open a MementoStore over it."""
+    return MementoStore(manager, clock=clock)
+
+
+def keys(items):
+    """Return the keys of items."""
+    return [item.key for item in items]
+
+
+class TestSearch:
+    """Search by words and meaning together."""
+
+    def test_best_first_with_scores_inside_the_prefix(self, store, manager):
+        """A query ranks the items below the prefix, and those alone."""
+        store.put(("u", "ada"), "food", {"text": "Ada loves pizza with olives"})
+        store.put(("u", "ada"), "pet", {"text": "Ada keeps a tortoise"})
+        store.put(("u", "bob"), "food", {"text": "Bob loves pizza with ham"})
+        store.put(("u",), "all", {"text": "everybody loves pizza"})
+        manager.flush(wait=True)
+        found = store.search(("u", "ada"), query="who loves pizza")
+        assert keys(found)[0] == "food"
+        assert {item.namespace for item in found} == {("u", "ada")}
+        assert found[0].score == max(item.score for item in found) > 0
+
+    def test_found_by_words_before_it_is_embedded(self, open_memory):
+        """What was put a moment ago is found, without any embedder too."""
+        store = MementoStore(open_memory())
+        store.put(("a",), "k", {"text": "the boiler was serviced"})
+        assert keys(store.search(("a",), query="boiler")) == ["k"]
+
+    def test_items_alike_are_all_returned(self, store):
+        """Equal values under different keys are different items, in a search as well."""
+        for key in "xyz":
+            store.put(("a",), key, {"text": "rent is due on Friday"})
+        assert sorted(keys(store.search(("a",), query="rent"))) == ["x", "y", "z"]
+
+    @pytest.mark.parametrize("others", [3, 450])
+    def test_filter_comes_before_the_limit(self, store, others):
+        """However many items a filter leaves out, what passes is found."""
+        ops = [
+            PutOp(("a",), f"old{n}", {"text": f"pizza {n}", "year": 2000 + n % 20})
+            for n in range(others)
+        ]
+        store.batch([*ops, PutOp(("a",), "new", {"text": "a late pizza, with much else said " * 5,
+                                                  "year": 2030})])  # fmt: skip
+        assert keys(store.search(("a",), query="pizza", filter={"year": {"$gt": 2029}})) == ["new"]
+        assert keys(store.search(("a",), query="pizza", filter={"year": {"$gt": 2031}})) == []
+        many = store.search(("a",), query="pizza", filter={"year": {"$lt": 2029}}, limit=2)
+        assert len(many) == 2
+
+    def test_a_filter_by_text_is_decided_by_the_ledger(self, store):
+        """Equal text fields are compared inside the query."""
+        store.put(("a",), "1", {"text": "pizza", "kind": "note"})
+        store.put(("a",), "2", {"text": "pizza", "kind": "task"})
+        assert keys(store.search(("a",), query="pizza", filter={"kind": "task"})) == ["2"]
+
+    def test_index_fields_choose_what_is_searched(self, manager):
+        """Only the fields of the configuration, or of the put, are looked into."""
+        store = MementoStore(manager, index={"fields": ["text", "notes[*].body"]})
+        value = {"text": "apple", "secret": "walnut", "notes": [{"body": "cherry"}]}
+        store.put(("a",), "k", value)
+        assert keys(store.search(("a",), query="apple")) == ["k"]
+        assert keys(store.search(("a",), query="cherry")) == ["k"]
+        assert keys(store.search(("a",), query="walnut")) == []
+        store.put(("a",), "k", value, index=["secret"])
+        assert keys(store.search(("a",), query="walnut")) == ["k"]
+
+    def test_index_false_keeps_an_item_out_of_search(self, store):
+        """It is there by key and in listings, never by query."""
+        store.put(("a",), "k", {"text": "apple"}, index=False)
+        assert store.search(("a",), query="apple (not indexed)") == []
+        assert keys(store.search(("a",))) == ["k"]
+
+    def test_offset_pages_through_a_ranking(self, store):
+        """The second page starts where the first ended."""
+        store.batch([PutOp(("a",), str(n), {"text": f"tea number {n}"}) for n in range(9)])
+        whole = keys(store.search(("a",), query="tea", limit=9))
+        paged = [
+            key for at in (0, 4, 8) for key in
+            keys(store.search(("a",), query="tea", limit=4, offset=at))
+        ]  # fmt: skip
+        assert sorted(paged) == sorted(whole)
+        assert len(whole) == 9
+
+
+class TestNamespaces:
+    """Namespaces are exact whatever their labels hold."""
+
+    def test_labels_never_run_into_each_other(self, store):
+        """No label can be read as two, or as another."""
+        names = [("a", "b"), ("a/b",), ("a", "~"), ("a",), ("ab",), ("%61",), (" ",), ("", "a")]
+        store.batch([PutOp(name, "k", {"n": n}) for n, name in enumerate(names)])
+        got = store.batch([GetOp(name, "k") for name in names])
+        assert [item.value["n"] for item in got] == list(range(len(names)))
+        assert {item.namespace for item in store.search(("a",))} == {("a", "b"), ("a", "~"), ("a",)}
+        assert store.batch([ListNamespacesOp()])[0] == sorted(names)
+
+    def test_wildcards_depth_and_windows(self, store):
+        """Listing understands prefix, suffix, ``*``, depth, limit and offset."""
+        for user in ("ada", "bob"):
+            for part in ("facts", "tasks"):
+                store.put(("users", user, part), "k", {"x": 1})
+        assert store.list_namespaces(prefix=("users", "*", "facts")) == [
+            ("users", "ada", "facts"),
+            ("users", "bob", "facts"),
+        ]
+        assert store.list_namespaces(suffix=("ada", "*"), max_depth=2) == [("users", "ada")]
+        assert len(store.list_namespaces(limit=1, offset=3)) == 1
+
+    def test_two_managers_namespaces_are_two_stores(self, manager, store):
+        """A store over another view sees nothing of this one, nor does the manager itself."""
+        store.put(("a",), "k", {"text": "pizza"})
+        assert MementoStore(manager.of("other")).get(("a",), "k") is None
+        assert manager.list() == []
+        assert not manager.retrieve("pizza")
+
+    def test_a_namespace_too_long_is_a_typed_error(self, store):
+        """What does not fit a scope is refused, not cut."""
+        with pytest.raises(InvalidScope):
+            store.put(("x" * 300,), "k", {"a": 1})
+
+
+class TestTimeToLive:
+    """Time to live, in minutes, by an injected clock."""
+
+    def test_expired_is_gone_from_every_answer(self, store, clock):
+        """Get, search, query and listing stop showing it in the same moment."""
+        store.put(("a",), "k", {"text": "pizza"}, ttl=10)
+        store.put(("b",), "k", {"text": "pizza"})
+        clock.advance(10 * MINUTE - timedelta(seconds=1))
+        assert store.get(("a",), "k", refresh_ttl=False) is not None
+        clock.advance(timedelta(seconds=1))
+        assert store.get(("a",), "k") is None
+        assert [item.namespace for item in store.search(())] == [("b",)]
+        assert [item.namespace for item in store.search((), query="pizza")] == [("b",)]
+        assert store.list_namespaces() == [("b",)]
+
+    @pytest.mark.parametrize("read", ["get", "search", "query"])
+    def test_a_read_refreshes(self, store, clock, read):
+        """The time begins anew at each read, unless the read says no."""
+        store.put(("a",), "k", {"text": "pizza"}, ttl=10)
+        updated = store.get(("a",), "k").updated_at
+
+        def look(*, refresh):
+            if read == "get":
+                return store.get(("a",), "k", refresh_ttl=refresh)
+            query = "pizza" if read == "query" else None
+            return store.search(("a",), query=query, refresh_ttl=refresh)
+
+        clock.advance(9 * MINUTE)
+        assert look(refresh=True)
+        clock.advance(9 * MINUTE)
+        assert look(refresh=False)
+        assert store.get(("a",), "k", refresh_ttl=False).updated_at == updated
+        clock.advance(MINUTE)
+        assert not look(refresh=True)
+
+    def test_defaults_come_from_the_configuration(self, manager, clock):
+        """``default_ttl`` and ``refresh_on_read`` hold where nothing else is said."""
+        config = {"default_ttl": 5, "refresh_on_read": False}
+        store = MementoStore(manager, ttl=config, clock=clock)
+        store.put(("a",), "short", {"x": 1})
+        store.put(("a",), "ever", {"x": 1}, ttl=None)
+        clock.advance(4 * MINUTE)
+        store.get(("a",), "short")
+        clock.advance(MINUTE)
+        assert keys(store.search(("a",))) == ["ever"]
+
+    def test_put_over_an_expired_item_is_a_new_life(self, store, clock):
+        """It is created now, and lives as long as the new put says."""
+        store.put(("a",), "k", {"x": 1}, ttl=1)
+        clock.advance(2 * MINUTE)
+        store.put(("a",), "k", {"x": 2})
+        item = store.get(("a",), "k")
+        assert (item.value, item.created_at) == ({"x": 2}, clock())
+        clock.advance(timedelta(days=365))
+        assert store.get(("a",), "k").value == {"x": 2}
+
+    def test_options_without_effect_are_refused(self, manager):
+        """Nothing is silently ignored: the manager embeds, and sweeping needs no thread."""
+        with pytest.raises(InvalidInput, match="embed"):
+            MementoStore(manager, index={"embed": len, "dims": 3})
+        with pytest.raises(InvalidInput, match="sweep_interval_minutes"):
+            MementoStore(manager, ttl={"sweep_interval_minutes": 5})
+
+
+class TestValues:
+    """Any JSON object comes back as it was put."""
+
+    def test_large_and_deep_values_within_the_limits(self, open_memory):
+        """The manager's limits are the store's; past them the error says so."""
+        store = MementoStore(open_memory(config=Config(limits=Limits(metadata_bytes=200_000))))
+        value = {"text": "a" * 60_000, "deep": {"a": [{"b": [None, True, 1.5, "é"]}] * 50}}
+        store.put(("a",), "k", value, index=["text"])
+        assert store.get(("a",), "k").value == value
+        with pytest.raises(InvalidInput, match="metadata"):
+            store.put(("a",), "k", {"text": "a" * 300_000}, index=False)
+        assert store.get(("a",), "k").value == value
+
+    def test_what_is_not_json_is_refused(self, store):
+        """And nothing is written."""
+        with pytest.raises(InvalidInput):
+            store.put(("a",), "k", {"when": object()}, index=False)
+        assert store.get(("a",), "k") is None
+
+    def test_the_stores_own_fields_are_refused(self, store):
+        """A value cannot pretend to be another item."""
+        with pytest.raises(InvalidInput, match="__memento__"):
+            store.put(("a",), "k", {"__memento__": {"key": "other"}})
+
+    def test_history_of_a_key(self, store, manager):
+        """Every put and delete stays in the history of the item's memory."""
+        store.put(("a",), "k", {"text": "one"}, index=["text"])
+        store.put(("a",), "k", {"text": "two"}, index=["text"])
+        store.delete(("a",), "k")
+        items = manager.of(*manager.namespace, "langgraph")
+        (gone,) = items.list(status="forgotten")
+        assert [version.text for version in items.history(gone.id)] == ["one", "two", "two"]
+
+
+class TestTogether:
+    """Batches, threads, event loops, processes."""
+
+    def test_reads_in_a_batch_see_the_state_before_its_puts(self, store):
+        """And of two puts to a key the last one counts."""
+        store.put(("a",), "k", {"n": 0})
+        got, *_, found = store.batch(
+            [
+                GetOp(("a",), "k"),
+                PutOp(("a",), "k", {"n": 1}),
+                PutOp(("a",), "k", {"n": 2}),
+                SearchOp(("a",)),
+            ]
+        )
+        assert (got.value, found[0].value) == ({"n": 0}, {"n": 0})
+        assert store.get(("a",), "k").value == {"n": 2}
+
+    def test_eight_threads_on_the_same_keys(self, store):
+        """Puts, deletes and reads at once: no error, and each key ends as one of its puts."""
+
+        def work(thread):
+            for n in range(25):
+                key = f"k{n % 5}"
+                store.put(("a",), key, {"by": thread, "n": n, "text": "same words"}, index=["text"])
+                item = store.get(("a",), key)
+                assert item is None or item.key == key
+                if n % 7 == 6:
+                    store.delete(("a",), key)
+            store.put(("a",), f"last{thread}", {"by": thread})
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, range(8)))
+        found = {item.key: item.value for item in store.search(("a",), limit=100)}
+        assert {f"last{n}" for n in range(8)} <= found.keys()
+        assert all(len(value) in (1, 3) for value in found.values())
+
+    def test_many_tasks_of_one_loop(self, store):
+        """Fifty tasks put, search and list at once."""
+
+        async def work(n):
+            await store.aput(("a", str(n % 5)), f"k{n}", {"text": f"note {n}"})
+            assert (await store.aget(("a", str(n % 5)), f"k{n}")).value == {"text": f"note {n}"}
+            assert await store.asearch(("a",), query=f"note {n}")
+            await store.alist_namespaces()
+
+        async def all_at_once():
+            await asyncio.gather(*(work(n) for n in range(50)))
+
+        asyncio.run(all_at_once())
+        assert len(store.search(("a",), limit=100)) == 50
+
+    def test_a_new_process_finds_everything(self, tmp_path):
+        """What one process put, the next one gets and searches."""
+        script = (
+            "import sys\nfrom memento import MemoryManager\nfrom memento_langgraph import "
+            "MementoStore\nwith MemoryManager(sys.argv[1], embedder=None) as m:\n"
+            "    MementoStore(m).put(('u', 'ada'), 'pet', {'text': 'a tortoise called Speedy'})\n"
+        )
+        subprocess.run([sys.executable, "-c", script, tmp_path / "store"], check=True)
+        with MemoryManager(tmp_path / "store", embedder=None) as manager:
+            store = MementoStore(manager)
+            assert store.get(("u", "ada"), "pet").value == {"text": "a tortoise called Speedy"}
+            assert keys(store.search(("u",), query="tortoise")) == ["pet"]
+
+
+class TestErrors:
+    """Trouble reaches the caller with its type."""
+
+    def test_closed(self, store, manager):
+        """A closed manager is a StoreClosed for every operation, sync and async."""
+        manager.close()
+        for operate in (
+            lambda: store.put(("a",), "k", {"x": 1}),
+            lambda: store.get(("a",), "k"),
+            lambda: store.search(("a",)),
+            lambda: store.search(("a",), query="x"),
+            store.list_namespaces,
+            lambda: asyncio.run(store.aget(("a",), "k")),
+        ):
+            with pytest.raises(StoreClosed):
+                operate()
+
+    def test_read_only(self, store, manager, monkeypatch, clock):
+        """Reading works, refreshing rests, writing is a ReadOnlyStore."""
+        store.put(("a",), "k", {"x": 1}, ttl=10)
+        monkeypatch.setattr(manager._engine.ledger, "read_only", True)
+        clock.advance(5 * MINUTE)
+        assert store.get(("a",), "k").value == {"x": 1}
+        with pytest.raises(ReadOnlyStore):
+            store.put(("a",), "k", {"x": 2})
+        with pytest.raises(ReadOnlyStore):
+            store.delete(("a",), "k")
+
+    def test_unknown_operators_and_operations(self, store):
+        """A misspelt operator is an error, not an empty answer."""
+        store.put(("a",), "k", {"n": 1})
+        with pytest.raises(InvalidInput, match=r"\$gtt"):
+            store.search(("a",), filter={"n": {"$gtt": 1}})
+        with pytest.raises(InvalidInput, match="needs a number"):
+            store.search(("a",), filter={"n": {"$gt": "much"}})
+        with pytest.raises(InvalidInput, match="not an operation"):
+            store.batch(["get"])
+
+    def test_missing_framework(self):
+        """Without LangGraph the import says how to install it."""
+        script = (
+            "import sys\nsys.modules['langgraph'] = None\n"
+            "try:\n    from memento_langgraph import MementoStore\n"
+            "except ImportError as error:\n    print(type(error).__name__, error)\n"
+        )
+        ran = subprocess.run(
+            [sys.executable, "-c", script], check=True, capture_output=True, text=True
+        )
+        assert ran.stdout.startswith("MissingExtra")
+        assert "pip install 'agent-memento[langgraph]'" in ran.stdout
+        assert issubclass(MissingExtra, ImportError)

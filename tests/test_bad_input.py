@@ -1,0 +1,414 @@
+"""What cannot be accepted: a typed error that names the field, and nothing written."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta, timezone
+from types import MappingProxyType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memento import Draft, Source
+from memento.errors import IdConflict, InvalidInput, InvalidScope, MementoError, NotFound
+from memento.observe.admit import MAX_DEPTH, MAX_ITEMS, MAX_NAME
+from memento.testing import HashEmbedder
+
+NAIVE = datetime(2025, 1, 1)  # noqa: DTZ001 - the point of it
+BEYOND = datetime.max.replace(tzinfo=timezone(timedelta(hours=-12)))
+BEFORE = datetime.min.replace(tzinfo=timezone(timedelta(hours=12)))
+DEEP: list = []
+for _ in range(MAX_DEPTH):
+    DEEP = [DEEP]
+LOOP: dict = {}
+LOOP["self"] = LOOP
+WRONG_NAME = ["", "  ", "nul \0", "\ud800", "x" * (MAX_NAME + 1), 5, b"bytes", ["list"], True]
+WRONG_NAMES = ["one string", None, 5, [""], [None], [5], ["\0"], ["\ud800"], {1, "a"}, b"ab"]
+WRONG_TIME = [NAIVE, BEYOND, BEFORE, "2025-01-01", 1735689600, True]
+WRONG_IDS = [5, None, [""], [None], b"id", "new\nline", ["x" * 129], ["a"] * (MAX_ITEMS + 1)]
+
+BAD = {
+    "text": ["", " \n\t", "nul \0", "\ud800 alone", None, 5, b"bytes", ["list"], True],
+    "tier": ["Long", "", "forever", 5, True, [], object()],
+    "kind": ["Fact", "", None, 5, [], 10**5000],
+    "importance": [-0.1, 1.1, math.nan, math.inf, "0.5", True, 10**400, 10**5000, 1j],
+    "key": WRONG_NAME,
+    "aliases": [*WRONG_NAMES, ["a"] * (MAX_ITEMS + 1)],
+    "scope": ["a//b", "a/../b", ".", "a/ /b", "x" * 300, "a\nb", "\0", "\ud800", None, 5, b"a"],
+    "session": WRONG_NAME,
+    "actor": WRONG_NAME,
+    "role": WRONG_NAME,
+    "source": [
+        "nobody",
+        5,
+        Source(kind="nobody"),
+        Source(uri=""),
+        Source(uri="x" * 2049),
+        Source(uri="\0"),
+        Source(uri=5),
+        Source(model="\ud800"),
+        Source(parents=None),
+        Source(parents=("",)),
+    ],
+    "tags": [*WRONG_NAMES, [str(n) for n in range(MAX_ITEMS + 1)]],
+    "metadata": [
+        5,
+        "text",
+        ["list"],
+        {1: "a"},
+        {"a": {1: "b"}},
+        {"a": math.nan},
+        {"a": [math.inf]},
+        {"a": {"set"}},
+        {"a": object()},
+        {"a": b"bytes"},
+        {"a": "\0"},
+        {"\0": "a"},
+        {"a": ["\ud800"]},
+        {"a": "x" * 20_000},
+        {"a": DEEP},
+        {"a": MappingProxyType({})},
+        {"a": 10**5000},
+        LOOP,
+    ],
+    "occurred_at": WRONG_TIME,
+    "valid_until": [*WRONG_TIME, datetime(2025, 1, 1, tzinfo=UTC), datetime(1, 1, 2, tzinfo=UTC)],
+    "expires_in": [0, -1, math.nan, math.inf, "60", True, 10**400, timedelta(0), timedelta.max],
+    "pinned": [1, 0, "yes", None],
+    "supersedes": WRONG_IDS,
+    "related": WRONG_IDS,
+    "id": ["", "new\nline", "\0", "\ud800", "x" * 129, 5, b"id", ["id"]],
+}
+GOOD = "a good text"
+
+
+@pytest.mark.parametrize("field", BAD)
+def test_add_refuses_it_by_name_and_writes_nothing(memory, field):
+    """Every parameter of add, alone and in a batch after a good one: InvalidInput, no row."""
+    for value in BAD[field]:
+        given_here = {"text": GOOD, field: value}
+        with pytest.raises(InvalidInput) as caught:
+            memory.add(**given_here)
+        assert caught.value.field.split(".")[0] == field, value
+        with pytest.raises(InvalidInput) as caught:
+            memory.add_many([GOOD, given_here])
+        assert caught.value.field.startswith(f"items[1].{field}"), value
+    assert memory.list() == []
+    assert memory.stats().memories == 0
+
+
+def test_ten_megabytes_are_refused_with_the_limit(memory):
+    """The error says how long it is, what the limit is and what to do."""
+    with pytest.raises(InvalidInput, match="10,485,760 characters; the limit is 65,536: split"):
+        memory.add("x" * 10 * 1024 * 1024)
+
+
+def test_the_longest_text_is_accepted(memory):
+    """Exactly at the limit it is stored whole."""
+    text = "wörter " * 9362 + "ab"
+    assert len(text) == 65_536
+    assert memory.get(memory.add(text).id).text == text
+
+
+@pytest.mark.parametrize("items", ["one text", b"bytes", {"text": "a"}, None, 5])
+def test_add_many_takes_a_list(memory, items):
+    """One text is not a list of its characters."""
+    with pytest.raises(InvalidInput, match="items"):
+        memory.add_many(items)
+    assert memory.list() == []
+
+
+@pytest.mark.parametrize("item", [None, 5, {"texts": "a"}, {}, {"text": "a", "kinds": "fact"}, ["a"]])
+def test_add_many_names_the_position(memory, item):
+    """An item that is no draft is named by its place, and none of the batch is written."""
+    with pytest.raises(InvalidInput, match=r"items\[2\]"):
+        memory.add_many(["a", Draft("b"), item, "c"])
+    assert memory.list() == []
+
+
+@pytest.mark.parametrize("memory_id", ["", None, 5, "\0", "x" * 129])
+@pytest.mark.parametrize("method", ["get", "update", "forget", "restore", "history"])
+def test_an_id_that_cannot_be_one_is_refused(memory, method, memory_id):
+    """Each method that takes an id checks it first."""
+    memory.add(GOOD)
+    with pytest.raises(InvalidInput, match="id"):
+        getattr(memory, method)(memory_id)
+
+
+UPDATE_BAD = {
+    name: BAD[name]
+    for name in ("text", "kind", "importance", "scope", "tags", "metadata", "pinned", "expires_in")
+} | {
+    "valid_until": WRONG_TIME,
+    "add_aliases": BAD["aliases"],
+    "remove_aliases": BAD["aliases"],
+}
+
+
+@pytest.mark.parametrize("field", UPDATE_BAD)
+def test_update_refuses_the_same(memory, field):
+    """A correction that cannot be accepted changes nothing, not even the version."""
+    kept = memory.add(GOOD)
+    for value in UPDATE_BAD[field]:
+        with pytest.raises(InvalidInput):
+            memory.update(kept.id, **{field: value})
+    assert memory.get(kept.id) == kept
+
+
+def test_aliases_cannot_be_piled_up_without_end(memory):
+    """The limit holds for all aliases together."""
+    kept = memory.add(GOOD, aliases=[f"a{n}" for n in range(MAX_ITEMS)])
+    with pytest.raises(InvalidInput, match="add_aliases"):
+        memory.update(kept.id, add_aliases=["one more"])
+
+
+SHARES = [-0.1, 1.1, math.nan, "0.5", True, None, 10**5000]
+COUNTS = [0, -1, True, 1.5, "5", 10**5000]
+CHOICES = [[], 5, [None], [5], ["x"] * 401]
+FILTER_BAD = {
+    "tiers": ["Long", ["short", "x"], *CHOICES],
+    "kinds": ["Fact", *CHOICES],
+    "scope": ["a//b", [".."], *CHOICES],
+    "session": ["", "\0", "\ud800", *CHOICES],
+    "tags": ["", "\ud800", ["x"] * 65, *CHOICES],
+    "where": [
+        5,
+        "a",
+        [],
+        {5: 1},
+        {"\ud800": 1},
+        {"a": "\ud800"},
+        {"a": {}},
+        {"a": [[]]},
+        {"a": 2**63},
+        {"a": ["x"] * 401},
+        {str(n): 1 for n in range(65)},
+    ],
+    "since": WRONG_TIME,
+    "until": WRONG_TIME,
+}
+RETRIEVE_BAD = FILTER_BAD | {
+    "query": [None, 5, b"bytes", ["list"]],
+    "k": [*COUNTS, 10_001, None],
+    "match": ["Auto", "", None, 5],
+    "as_of": WRONG_TIME,
+    "min_score": SHARES,
+    "cutoff": SHARES,
+    "tokens": COUNTS,
+    "include_superseded": ["yes", 1, None],
+    "record": ["yes", 1, None],
+}
+LIST_BAD = FILTER_BAD | {
+    "pinned": [1, "yes"],
+    "status": ["gone", *CHOICES],
+    "newest_first": [1, None],
+    "limit": [*COUNTS, None, 1_000_001],
+    "offset": [-1, True, "1", None, 0.0],
+}
+
+
+@pytest.mark.parametrize("field", RETRIEVE_BAD)
+def test_retrieve_refuses_it_by_name(memory, field):
+    """Every parameter of retrieve is checked before anything is looked up."""
+    memory.add(GOOD)
+    for value in RETRIEVE_BAD[field]:
+        with pytest.raises(InvalidInput) as caught:
+            memory.retrieve(**{"query": "good", field: value})
+        assert caught.value.field == field
+
+
+@pytest.mark.parametrize("field", LIST_BAD)
+def test_list_refuses_it_by_name(memory, field):
+    """Every parameter of list is checked."""
+    memory.add(GOOD)
+    for value in LIST_BAD[field]:
+        with pytest.raises(InvalidInput) as caught:
+            memory.list(**{field: value})
+        assert caught.value.field == field
+
+
+def test_recent_and_move_check_theirs(memory):
+    """A count, a session and a tier."""
+    kept = memory.add(GOOD)
+    for n in COUNTS:
+        with pytest.raises(InvalidInput, match="n:"):
+            memory.recent(n)
+    for session in WRONG_NAME:
+        with pytest.raises(InvalidInput, match="session"):
+            memory.recent(session=session)
+    for tier in BAD["tier"]:
+        with pytest.raises(InvalidInput, match="tier"):
+            memory.move(kept.id, tier)
+
+
+@pytest.mark.parametrize("namespace", ["", " ", (), ("a", ""), ("a", None), 5, None, "a\nb", "\ud800"])
+def test_a_namespace_that_cannot_be_one_is_refused(open_memory, namespace):
+    """When a manager is made, and when a view is."""
+    with pytest.raises(InvalidScope):
+        open_memory(namespace=namespace)
+    labels = namespace if isinstance(namespace, tuple) else (namespace,)
+    with pytest.raises(InvalidScope):
+        open_memory().of(*labels)
+
+
+def test_a_clock_without_a_time_zone_is_refused(open_memory):
+    """A clock must say what its time means."""
+    with pytest.raises(InvalidInput, match="clock"):
+        open_memory(clock=lambda: NAIVE)
+
+
+def test_an_id_taken_by_another_content_is_a_conflict(memory):
+    """Also within one batch; then nothing of the batch is written."""
+    memory.add("first", id="mine")
+    with pytest.raises(IdConflict, match="mine"):
+        memory.add("second", id="mine")
+    with pytest.raises(IdConflict):
+        memory.add_many(["a", {"text": "b", "id": "new"}, {"text": "c", "id": "new"}])
+    assert [m.text for m in memory.list()] == ["first"]
+
+
+@pytest.mark.parametrize("field", ["supersedes", "related"])
+def test_linking_to_what_is_not_there_writes_nothing(memory, field):
+    """NotFound, in a single add, in a batch, and when the text is known already."""
+    memory.add("known")
+    for call in (
+        lambda: memory.add(GOOD, **{field: "nobody"}),
+        lambda: memory.add("known", **{field: ["nobody"]}),
+        lambda: memory.add_many([GOOD, {"text": "b", field: "nobody"}]),
+    ):
+        with pytest.raises(NotFound, match="nobody"):
+            call()
+    (kept,) = memory.list()
+    assert (kept.text, kept.reinforced) == ("known", 0)
+
+
+def test_nothing_supersedes_itself(memory):
+    """An id that names the new memory itself is refused."""
+    with pytest.raises(InvalidInput, match="itself"):
+        memory.add(GOOD, id="me", supersedes="me")
+    assert memory.list() == []
+
+
+EVIL = [
+    "' OR 1=1 --", '" OR ""="', "'; DROP TABLE memories; --", "\\'; --", "%", "_", "*", "?", "?1",
+    ":ns", "@x", "$x", "NULL", "null", "None", "0", "-1", "1e309", "NaN", "true", "[]", "{}",
+    '{"a": 1}', "$.a", "$[0]", "$", "a.b", 'a"b', "a'b", "a`b", "a;b", "a,b", "(a", "a)", "[a]",
+    "AND", "OR", "NOT", "NEAR", "NEAR(a b, 2)", "a AND", "title:a", "head : a", "-a", "+a", "^a",
+    "a*", '"unclosed', '""', "{a b}:c", "memories_fts", "../../etc/passwd", "/", "C:\\x", "~",
+    "${HOME}", "$(id)", "`id`", "<script>", "%00", "%s%n", "\u202e", "👩‍👩‍👧", "ﬁ", "İ", "ß", "東京",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def two_namespaces(tmp_path_factory):
+    """A store with something in another namespace that nobody may see."""
+    from memento import MemoryManager  # noqa: PLC0415 - one store for all strings
+
+    with MemoryManager(tmp_path_factory.mktemp("evil"), embedder=None) as memory:
+        memory.of("other").add(
+            "secret", key="k", tags=["t"], session="s", scope="a", metadata={"a": 1}, id="secret"
+        )
+        yield memory
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_no_text_is_code(two_namespaces, evil):
+    """As any text parameter it is data: found again as given, or a typed error; never a leak."""
+    memory = two_namespaces
+    accepted = {}
+    for field, value in {
+        "text": f"say {evil}",
+        "key": evil,
+        "aliases": [evil],
+        "tags": [evil],
+        "session": evil,
+        "scope": evil,
+        "actor": evil,
+        "role": evil,
+        "id": evil,
+        "metadata": {evil: evil},
+    }.items():
+        try:
+            kept = memory.add(**{"text": f"{field} {evil}", field: value})
+        except InvalidInput:
+            continue
+        accepted[field] = kept.id
+        assert memory.get(kept.id) == kept
+    lookups = {
+        "session": lambda: memory.list(session=evil, limit=1000),
+        "tags": lambda: memory.list(tags=evil, limit=1000),
+        "scope": lambda: memory.list(scope=evil, limit=1000),
+        "metadata": lambda: memory.list(where={evil: [evil]}, limit=1000),
+        "id": lambda: [memory.get(evil)],
+    }
+    for field, look in lookups.items():
+        try:
+            found = {m.id for m in look()}
+        except (InvalidInput, NotFound):
+            found = set()
+        assert (accepted.get(field) in found) == (field in accepted)
+        assert "secret" not in found
+    for options in ({}, {"session": evil}, {"tags": [evil]}, {"where": {evil: evil}}):
+        found = memory.retrieve(f'secret {evil} "{evil}"', k=50, record=False, **options)
+        assert "secret" not in {hit.id for hit in found}
+    try:
+        assert [m.id for m in memory.of(evil).list()] == []
+        assert len(memory.of(evil).retrieve("secret")) == 0
+    except InvalidScope:
+        pass
+
+
+queries = st.one_of(
+    st.text(st.characters(), max_size=60),  # lone surrogates included
+    st.text("\"'()*^:+-{}[]~.,;!?/\\|&<>=@#$%", max_size=40),
+    st.lists(st.sampled_from([*EVIL, "green", "tea", "last May", "who"]), max_size=12).map(" ".join),
+    st.text("東京大阪はの水한국어ไทยعربي🍵👩‍👧", max_size=40),
+    st.sampled_from(["tea " * 2500, "x" * 10_000, '"' * 10_000, "東" * 10_000, "(" * 10_000]),
+)
+
+
+@settings(max_examples=250)
+@pytest.mark.parametrize("embedder", [None, HashEmbedder(16)], ids=["text alone", "hybrid"])
+@given(query=queries)
+def test_no_query_raises(fuzzed, embedder, query):
+    """Any text is a valid query: hits in order, scores in [0, 1], the same twice."""
+    memory = fuzzed[embedder is not None]
+    first, second = (memory.retrieve(query, k=4, record=False) for _ in range(2))
+    assert [hit.id for hit in first] == [hit.id for hit in second]
+    scores = [hit.score for hit in first]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= hit.score <= 1 and 0 <= hit.confidence <= 1 for hit in first)
+    assert first.missing == {}
+    first.explain()
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory):
+    """The same small store twice: without an embedder and with one."""
+    from memento import MemoryManager  # noqa: PLC0415 - one store for all queries
+
+    stores = []
+    for embedder in (None, HashEmbedder(16)):
+        memory = MemoryManager(tmp_path_factory.mktemp("fuzz"), embedder=embedder)
+        memory.add_many(
+            [
+                {"text": "green tea in the morning", "key": "drink/tea", "session": "a"},
+                {"text": "who said 東京 is far?", "actor": "Ada", "session": "a"},
+                {"text": "x" * 3000, "aliases": ["the long one"]},
+                {"text": "ticket4711 broke foo_bar at 10am", "tags": ["bug"]},
+                *(f"note {n} of last May" for n in range(20)),
+            ]
+        )
+        if embedder:
+            memory.flush(wait=True)
+        stores.append(memory)
+    yield stores
+    for memory in stores:
+        memory.close()
+
+
+@pytest.mark.parametrize("error", [InvalidInput, InvalidScope, NotFound, IdConflict])
+def test_one_except_catches_all(error):
+    """Whatever is refused is a MementoError."""
+    assert issubclass(error, MementoError)

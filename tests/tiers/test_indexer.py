@@ -1,0 +1,442 @@
+"""The indexer: what is owed gets done, in bites, through failures, and never twice."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+
+import numpy as np
+import pytest
+
+from memento import Config
+from memento.errors import EmbedderError, EmbeddingMismatch, StoreError, TierUnavailable
+from memento.ledger import vectors
+from memento.testing import HashEmbedder
+from memento.tiers import indexer as indexer_module
+from memento.tiers.config import IndexConfig, ShortConfig
+from memento.tiers.indexer import Indexer, spoken
+
+FAST = IndexConfig(start_seconds=0.0, poll_seconds=0.01, retry_seconds=0.01)
+FAST_CONFIG = Config(index=FAST)
+
+
+class Index:
+    """A long tier in a dict that can be told to refuse."""
+
+    def __init__(self):
+        self.rows, self.removed, self.refusal = {}, [], None
+
+    def upsert(self, namespace, ids, vectors, metadatas):
+        if self.refusal:
+            raise self.refusal
+        assert vectors.shape == (len(ids), 8)
+        self.rows |= {(namespace, i): m["tier"] for i, m in zip(ids, metadatas, strict=True)}
+
+    def remove(self, namespace, ids):
+        self.removed += ids
+        for memory_id in ids:
+            self.rows.pop((namespace, memory_id), None)
+
+
+class Embedding:
+    """An embedder of one store that notes what it is asked and can be told to fail."""
+
+    def __init__(self, ledger):
+        self.ledger, self.bites, self.failure = ledger, [], None
+
+    def embed(self, texts):
+        if self.failure:
+            raise self.failure
+        self.bites.append(list(texts))
+        return HashEmbedder(8).embed(texts)
+
+    def warm(self):
+        pass
+
+    def model(self):
+        self.ledger.write(lambda c: vectors.set_embedder(c, "fake (8)"))
+        return self.ledger.write(lambda c: vectors.embedder_id(c, "fake", 8))
+
+
+class Bench:
+    """An indexer over a real ledger with a fake embedder and a fake index."""
+
+    def __init__(self, memory, **options):
+        self.memory, self.ledger = memory, memory._engine.ledger
+        self.index, self.embedding = Index(), Embedding(self.ledger)
+        self.kept_house, self.queries, self.lost = [], 0, False
+        options = {"config": FAST, "embedding": self.embedding} | options
+        self.indexer = Indexer(
+            self.ledger,
+            options["embedding"],
+            lambda: self.index,
+            lambda: self.lost,
+            housekeeping=lambda: self.kept_house.append(1),
+            busy=lambda: self.queries,
+            config=options["config"],
+        )
+
+    def owed(self):
+        """Count the backlog."""
+        return self.ledger.read(vectors.backlog_size)
+
+
+@pytest.fixture
+def bench(memory):
+    """A bench whose thread is stopped at the end."""
+    made = Bench(memory)
+    yield made
+    made.indexer.stop(10)
+
+
+def test_the_backlog_drains(bench, memory):
+    """Every row is embedded; those of the medium and long tier are indexed."""
+    memory.add_many({"text": f"a {t}", "tier": t} for t in ("short", "medium", "long"))
+    assert bench.owed() == {"embed": 3}
+    assert bench.indexer.wait(30)
+    assert bench.owed() == {}
+    assert sorted(bench.index.rows.values()) == ["long", "medium"]
+    assert bench.ledger.read(vectors.embedders) == {"fake (8)": 3}
+    assert bench.kept_house
+
+
+def test_what_is_owed_at_start_is_done_too(bench, open_memory):
+    """A crash left a backlog; the next process works it off."""
+    memory = open_memory()
+    memory.add("left over", "long")
+    bench.indexer.start()
+    assert bench.indexer.wait(30)
+    assert len(bench.index.rows) == 1
+
+
+def test_bites_are_small_and_sorted_by_length(bench, memory):
+    """At most so many texts and characters at once, short ones first."""
+    bench.indexer._config = IndexConfig(bite_texts=4, bite_chars=100, start_seconds=0)
+    memory.add_many("x" * size for size in (90, 5, 60, 10, 8, 7, 6, 40, 300))
+    assert bench.indexer.wait(30)
+    sizes = [[len(text) for text in bite] for bite in bench.embedding.bites]
+    assert sizes == [[5, 6, 7, 8], [10, 40], [60], [90], [300]]
+
+
+def test_the_speaker_is_embedded_with_the_text(bench, memory):
+    """Actor first, role in its place, nothing if there is neither."""
+    memory.add("hi", actor="Ada", role="user")
+    memory.add("ho", role="tool")
+    memory.add("he")
+    assert bench.indexer.wait(30)
+    assert sorted(sum(bench.embedding.bites, [])) == ["Ada: hi", "he", "tool: ho"]
+
+
+def test_forgotten_rows_leave_the_index(bench, memory):
+    """And come back when restored."""
+    kept = memory.add("a", "long")
+    assert bench.indexer.wait(30)
+    memory.forget(kept.id)
+    assert bench.indexer.wait(30)
+    assert (bench.index.rows, bench.index.removed) == ({}, [kept.id])
+    memory.restore(kept.id)
+    assert bench.indexer.wait(30)
+    assert len(bench.index.rows) == 1
+
+
+def test_a_row_changed_meanwhile_is_done_again(bench, memory):
+    """A vector of an older text is never kept, however the change falls."""
+    kept = memory.add("before", "long")
+    (line,) = bench.ledger.read(lambda c: vectors.owed(c, ("embed",), 9))
+    model = bench.embedding.model()
+    memory.update(kept.id, text="after")
+    stale = HashEmbedder(8).embed(["before"])[0].tobytes()
+    bench.ledger.write(lambda c: vectors.store(c, model, [(line, stale)]))
+    assert bench.owed() == {"embed": 1}
+    assert bench.ledger.read(vectors.embedders) == {}
+    assert bench.indexer.wait(30)
+    ((vector,),) = bench.ledger.read(lambda c: c.execute("SELECT vector FROM embeddings").fetchall())
+    assert vector == HashEmbedder(8).embed(["after"])[0].tobytes()
+
+
+def test_a_failing_embedder_is_named_and_asked_again(bench, memory):
+    """The reason is told, nothing is lost, and later it goes on by itself."""
+    bench.embedding.failure = EmbedderError("out of order")
+    memory.add("a", "long")
+    assert not bench.indexer.wait(30)
+    assert bench.indexer.trouble == {"embedder": "out of order"}
+    bench.embedding.failure = None
+    bench.indexer.retry()
+    assert bench.indexer.wait(30)
+    assert bench.indexer.trouble == {}
+
+
+def test_pauses_grow_up_to_a_minute(bench, caplog):
+    """A stage that fails is left alone longer each time; the reason is logged once."""
+    for _ in range(20):
+        bench.indexer._trouble("long", TierUnavailable("long", "no"))
+    not_before, pause = bench.indexer._pauses["long"]
+    assert pause == 60.0
+    assert not bench.indexer._ready("long")
+    assert bench.indexer._ready("embedder")
+    assert caplog.text.count("long tier unavailable") == 1
+    bench.indexer._well("long")
+    assert bench.indexer._ready("long")
+
+
+def test_a_long_tier_that_is_not_there_does_not_stop_embedding(bench, memory):
+    """Vectors reach the ledger; only telling the index waits."""
+    bench.index.refusal = TierUnavailable("long", "held elsewhere")
+    memory.add("a", "long")
+    assert not bench.indexer.wait(30)
+    assert bench.owed() == {"index": 1}
+    assert bench.indexer.trouble == {"long": "long tier unavailable: held elsewhere"}
+    bench.index.refusal = None
+    bench.indexer.retry()
+    assert bench.indexer.wait(30)
+
+
+def test_trouble_in_the_store_does_not_make_anyone_wait(bench, memory, monkeypatch):
+    """When vectors cannot be written, flush(wait=True) comes back and says why."""
+    memory.add("a", "long")
+
+    def full(*_):
+        raise StoreError("ledger.db", "the disk is full")
+
+    monkeypatch.setattr(indexer_module.vectors, "store", full)
+    assert not bench.indexer.wait(30)
+    assert "the disk is full" in bench.indexer.trouble["store"]
+    monkeypatch.undo()
+    bench.indexer.retry()
+    assert bench.indexer.wait(30)
+    assert "store" not in bench.indexer.trouble
+
+
+def test_an_index_that_is_lost_is_opened_at_once(bench):
+    """Nothing is owed, but the folder is gone: opening it makes it owe everything."""
+    opened = threading.Event()
+    bench.lost = True
+    bench.indexer._open_index = lambda: (opened.set(), bench.index)[1]
+    bench.indexer.start()
+    assert opened.wait(30)
+
+
+def test_an_index_somebody_wants_is_opened_though_nothing_is_owed(bench):
+    """A search would use it: it is opened even if the thread did not run yet."""
+    opened = threading.Event()
+    bench.indexer._open_index = lambda: (opened.set(), bench.index)[1]
+    bench.indexer.want_index()
+    assert opened.wait(30)
+    assert bench.indexer.wait(30)
+
+
+def test_without_an_embedder_nothing_is_owed_here(memory):
+    """The backlog is left to a process that has one; waiting is over at once."""
+    bench = Bench(memory, embedding=None)
+    memory.add("a", "long")
+    bench.indexer.start()
+    assert bench.indexer.wait(None)
+    assert bench.owed() == {"embed": 1}
+    bench.indexer.stop(10)
+
+
+def test_time_is_up(bench, memory):
+    """A limit ends the waiting, not the work."""
+    bench.indexer._embed_bite = lambda _embedding: False
+    memory.add("a", "long")
+    assert not bench.indexer.wait(0.0)
+    assert not bench.indexer.wait(0.05)
+
+
+def test_a_stopped_indexer_starts_no_more(bench, memory):
+    """After stop nothing runs, and waiting says so at once."""
+    bench.indexer.start()
+    bench.indexer.stop(10)
+    assert not bench.indexer._thread.is_alive()
+    bench.indexer.start()
+    assert not bench.indexer._thread.is_alive()
+    memory.add("a", "long")
+    assert not bench.indexer.wait(None)
+    bench.indexer.stop(10)
+
+
+def test_stopping_leaves_the_rest_in_the_backlog(bench, memory):
+    """The bite in hand is finished; what is left is there for the next process."""
+    embedded = threading.Event()
+    embed = bench.embedding.embed
+
+    def slow(texts):
+        embedded.set()
+        bench.indexer._stopping = True
+        return embed(texts)
+
+    bench.embedding.embed = slow
+    memory.add_many("x" * n for n in range(1, 40))
+    bench.indexer.start()
+    assert embedded.wait(30)
+    bench.indexer.stop(10)
+    assert bench.owed() == {"embed": 39 - 16, "index": bench.owed()["index"]}
+
+
+def test_it_may_be_stopped_from_its_own_thread(bench):
+    """As the interpreter's end may do."""
+    done = threading.Event()
+
+    def house():
+        bench.indexer.stop(10)
+        done.set()
+
+    bench.indexer._housekeeping = house
+    bench.indexer.start()
+    assert done.wait(30)
+
+
+def test_stopping_does_not_wait_for_a_model_that_loads(bench, memory):
+    """Loading can take long and holds nothing that would be lost."""
+    loading, go = threading.Event(), threading.Event()
+    bench.embedding.warm = lambda: (loading.set(), go.wait(30))
+    memory.add("a", "long")
+    bench.indexer.start()
+    assert loading.wait(30)
+    bench.indexer.stop(1000)
+    assert bench.indexer._thread.is_alive()
+    go.set()
+    bench.indexer._thread.join(30)
+
+
+def test_queries_go_first_but_not_for_ever(bench, memory):
+    """With a query in flight it waits a moment, then goes on."""
+    bench.queries = 1
+    memory.add("a", "long")
+    assert bench.indexer.wait(30)
+
+
+def test_a_closed_ledger_ends_the_thread(bench, memory):
+    """No error, no log line, no thread."""
+    bench.indexer.start()
+    memory.close()
+    bench.indexer._thread.join(30)
+    assert not bench.indexer._thread.is_alive()
+    assert bench.indexer.trouble == {}
+
+
+class TestInTheStore:
+    """The same through the public doors, with Chroma."""
+
+    def test_everything_is_found_by_meaning_after_flush(self, open_memory):
+        """flush(wait=True) is True when nothing is owed; stats show what was done."""
+        memory = open_memory(embedder=HashEmbedder(64), config=FAST_CONFIG)
+        memory.add_many({"text": f"note number {n}", "tier": "long"} for n in range(70))
+        assert memory.flush(wait=True, timeout=60)
+        stats = memory.stats()
+        assert (stats.backlog, stats.trouble, stats.long) == ({}, {}, "ready")
+        assert stats.embedders == {"hash-64 (64)": 70}
+        assert memory.retrieve("number 7 note").hits[0].ranks["meaning"] >= 1
+        assert all(finding.ok for finding in memory.doctor())
+
+    def test_a_chroma_folder_deleted_while_closed_comes_back(self, open_memory):
+        """Deleting what is derived costs nothing: meaning answers at once, the index returns."""
+        memory = open_memory(embedder=HashEmbedder(64), config=FAST_CONFIG)
+        memory.add_many({"text": f"note number {n}", "tier": "long"} for n in range(5))
+        assert memory.flush(wait=True, timeout=60)
+        memory.close()
+        shutil.rmtree(memory.root / "chroma")
+        again = open_memory(embedder=HashEmbedder(64), config=FAST_CONFIG)
+        assert again.retrieve("number 3")[0].ranks["meaning"] >= 1
+        assert again.flush(wait=True, timeout=60)
+        assert (memory.root / "chroma").is_dir()
+        long = again._engine._long
+        assert long.count(("default",)) == 5
+
+    def test_another_embedder_is_a_mismatch_until_reindexed(self, open_memory):
+        """Named in stats, in retrieval.missing and by doctor; words still find; reindex heals."""
+        first = open_memory(embedder=HashEmbedder(32), config=FAST_CONFIG)
+        first.add("green tea", "long")
+        assert first.flush(wait=True, timeout=60)
+        first.close()
+        memory = open_memory(embedder=HashEmbedder(48), config=FAST_CONFIG)
+        memory.add("black coffee", "long")
+        found = memory.retrieve("coffee")
+        assert found[0].text == "black coffee"
+        assert "hash-32 (32)" in found.missing["long"]
+        assert "hash-48 (48)" in found.missing["long"]
+        assert not memory.flush(wait=True, timeout=60)
+        assert "reindex" in memory.stats().trouble["embedder"]
+        assert not all(finding.ok for finding in memory.doctor())
+        assert memory.reindex(wait=True, timeout=60) == 2
+        assert memory.stats().embedders == {"hash-48 (48)": 2}
+        assert memory.retrieve("coffee").missing == {}
+        assert "meaning" in memory.retrieve("coffee")[0].ranks
+        assert memory.stats().trouble == {}
+
+    def test_a_process_left_behind_by_a_reindex_stores_nothing(self, open_memory):
+        """Vectors of two models never mix, and no memory ends up without one."""
+        old = open_memory(embedder=HashEmbedder(32), config=FAST_CONFIG)
+        old.add("green tea", "long")
+        assert old.flush(wait=True, timeout=60)
+        new = open_memory(embedder=HashEmbedder(48), config=FAST_CONFIG)
+        new.reindex()
+        with pytest.raises(EmbeddingMismatch):
+            old._engine.embedding.model()
+        old.add("black coffee", "long")
+        new._engine.indexer.wait(30)
+        owed = new._engine.ledger.read(vectors.backlog_size)
+        assert "embed" not in owed
+        assert new.stats().embedders == {"hash-48 (48)": 2}
+        model = old._engine.embedding._model
+        old._engine.ledger.write(lambda c: vectors.store(c, model, []))  # comes too late: dropped
+
+    @pytest.mark.parametrize("spec", ["nonsense", "openai:", object(), "sentence-transformers:"])
+    def test_an_embedder_that_cannot_be_is_named(self, open_memory, spec):
+        """Nothing hangs: words find, and the trouble says what is wrong."""
+        memory = open_memory(embedder=spec, config=FAST_CONFIG)
+        memory.add("green tea", "long")
+        assert not memory.flush(wait=True, timeout=60)
+        assert "is not one of" in memory.stats().trouble["embedder"]
+        found = memory.retrieve("tea")
+        assert [hit.text for hit in found] == ["green tea"]
+        assert "is not one of" in found.missing["long"]
+
+    def test_an_embedder_that_breaks_its_contract_is_named(self, open_memory):
+        """Vectors that are not of unit length never reach the ledger."""
+
+        class Loud(HashEmbedder):
+            def embed(self, texts):
+                return super().embed(texts) * np.float32(2)
+
+        memory = open_memory(embedder=Loud(8), config=FAST_CONFIG)
+        memory.add("green tea", "long")
+        assert not memory.flush(wait=True, timeout=60)
+        assert "unit length" in memory.stats().trouble["embedder"]
+        assert memory.stats().embedders == {}
+
+    def test_reindex_needs_an_embedder(self, memory):
+        """There is nothing to index with."""
+        with pytest.raises(ValueError, match="embedder: is None"):
+            memory.reindex()
+
+    def test_what_the_ring_pushes_out_reaches_the_index(self, open_memory):
+        """A turn is embedded in the ring and indexed once it leaves it."""
+        config = Config(index=FAST, short=ShortConfig(capacity=1))
+        memory = open_memory(embedder=HashEmbedder(16), config=config)
+        memory.add("first", "short")
+        assert memory.flush(wait=True, timeout=60)
+        assert memory._engine.ledger.read(vectors.any_indexed) is False
+        memory.add("second", "short")
+        assert memory.flush(wait=True, timeout=60)
+        assert memory._engine._long.count(("default",)) == 1
+
+    def test_queries_are_embedded_once(self, open_memory, monkeypatch):
+        """Repeated queries come from a cache of bounded size, lone surrogates and all."""
+        monkeypatch.setattr("memento.embedding.CACHED_QUERIES", 2)
+        memory = open_memory(embedder=HashEmbedder(16), config=FAST_CONFIG)
+        memory.add("green tea", "long")
+        memory.flush(wait=True, timeout=60)
+        embedding = memory._engine.embedding
+        asked = []
+        embed = embedding.embed
+        monkeypatch.setattr(embedding, "embed", lambda texts: (asked.extend(texts), embed(texts))[1])
+        for query in ("a", "a", "b", "a", "c", "b", "x \ud800"):
+            assert memory.retrieve(query).missing == {}
+        assert asked == ["a", "b", "c", "b", "x ?"]
+
+
+def test_the_text_spoken_is_speaker_and_text():
+    """One rule for what is embedded."""
+    line = vectors.Owed(1 << 40 | 1, 1, "embed", "i", "long", "active", "", "hi")
+    assert (spoken(line), line.ns) == ("hi", 1)
