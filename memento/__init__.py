@@ -12,6 +12,8 @@ transcripts      files into drafts
 types, errors    the values and errors that cross the door
 """
 
+from typing import TYPE_CHECKING, Any
+
 from memento.config import Config
 from memento.manager import MemoryManager
 from memento.types import (
@@ -28,9 +30,13 @@ from memento.types import (
     Version,
 )
 
+if TYPE_CHECKING:
+    from memento.aio import AsyncMemoryManager
+
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncMemoryManager",
     "Config",
     "Draft",
     "Finding",
@@ -45,3 +51,12 @@ __all__ = [
     "Trust",
     "Version",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load ``AsyncMemoryManager`` when it is asked for: asyncio costs as much as all the rest."""
+    if name == "AsyncMemoryManager":
+        from memento.aio import AsyncMemoryManager  # noqa: PLC0415 - see above
+
+        return AsyncMemoryManager
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -50,8 +50,16 @@ class Config:
         if self.long_index not in tuple(LongIndex):
             known = ", ".join(LongIndex)
             raise InvalidInput("long_index", f"{self.long_index!r} is not one of: {known}")
-        if self.short.capacity < 1:
-            raise InvalidInput("short.capacity", f"must be at least 1, not {self.short.capacity}")
+        for name, value, least in (
+            ("short.capacity", self.short.capacity, 1),
+            ("short.sessions", self.short.sessions, 1),
+            ("short.snapshot_seconds", self.short.snapshot_seconds, 0),
+            ("limits.text_chars", self.limits.text_chars, 1),
+            ("limits.metadata_bytes", self.limits.metadata_bytes, 2),
+            ("close_seconds", self.close_seconds, 0),
+        ):
+            if not least <= value < float("inf"):
+                raise InvalidInput(name, f"must be at least {least} and finite, not {value}")
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Config:

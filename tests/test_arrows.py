@@ -21,8 +21,9 @@ ROOMS = [
     {"correct", "doctor", "lineage", "prompt"},
     {"engine"},
     {"manager"},
+    {"aio"},
     {""},  # memento itself: the public names
-    {"aio", "show"},
+    {"show"},
     {"demo"},
     {"cli"},
 ]

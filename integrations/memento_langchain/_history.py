@@ -14,7 +14,7 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
 
 from memento import Draft, Memory, MemoryManager, Tier
-from memento.errors import InvalidInput
+from memento.errors import InvalidInput, ReadOnlyStore, StoreClosed
 from memento_langchain._turns import kind_of, role_of, source_of
 
 FORMAT = "langchain-message"
@@ -33,6 +33,9 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
 
     Raises:
         InvalidInput: If ``window`` is below 1.
+        StoreClosed: If the manager was closed.
+        ReadOnlyStore: If the store cannot be written. Said here, since LangChain saves in a
+            callback and turns any error there into a line in the log.
     """
 
     def __init__(
@@ -40,6 +43,10 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
     ) -> None:
         if window is not None and window < 1:
             raise InvalidInput("window", f"must be at least 1, not {window}")
+        if manager.closed:
+            raise StoreClosed(manager.root)
+        if manager._engine.ledger.read_only:  # noqa: SLF001 - the manager does not say
+            raise ReadOnlyStore(manager.root, "the store is read-only: it cannot keep messages")
         super().__init__()
         self.session_id = session_id
         self._manager = manager

@@ -27,9 +27,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import blake2b
 from itertools import islice
 from typing import Any, TypedDict
@@ -50,6 +50,7 @@ from langgraph.store.base import (
 
 from memento import Draft, Hit, Kind, Memory, MemoryManager, Status, Tier
 from memento.errors import IdConflict, InvalidInput, NotFound, ReadOnlyStore
+from memento_langgraph._core import clock_of, sweep
 from memento_langgraph._matching import matches, passes, prefix_of, scope_of, spelt
 
 SUBSPACE = "langgraph"
@@ -89,8 +90,6 @@ class MementoStore(BaseStore):
         index: Which fields are searched; None for the whole value.
         ttl: ``default_ttl`` (minutes) and ``refresh_on_read``. What has expired is never returned,
             and ``sweep_ttl`` tidies it away.
-        clock: Returns the present moment with a time zone, the manager's if it was given one;
-            None for the system's.
 
     Raises:
         InvalidInput: If ``index`` or ``ttl`` asks for what is not here.
@@ -106,13 +105,12 @@ class MementoStore(BaseStore):
         *,
         index: IndexFields | None = None,
         ttl: TTLConfig | None = None,
-        clock: Callable[[], datetime] | None = None,
     ) -> None:
         _check("index", index, {"fields"})
         _check("ttl", ttl, {"default_ttl", "refresh_on_read"})
         self._memory = manager.of(*manager.namespace, SUBSPACE)
         self._fields = (index or {}).get("fields") or ["$"]
-        self._clock = clock or _system_clock
+        self._clock = clock_of(manager)
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -136,6 +134,16 @@ class MementoStore(BaseStore):
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """As ``batch``, in a worker thread."""
         return await asyncio.to_thread(self.batch, list(ops))
+
+    def sweep_ttl(self) -> int:
+        """Tidy away what has expired, which no read shows any more; returns how many items.
+
+        It leaves the search indexes and is kept as forgotten, with its history.
+
+        Raises:
+            StoreError: If the store cannot be written.
+        """
+        return sweep(self._memory)
 
     def _read(self, op: Op) -> Result:
         if isinstance(op, GetOp):
@@ -334,10 +342,6 @@ class MementoStore(BaseStore):
 def _check(field: str, given: Any, known: set[str]) -> None:
     if unknown := sorted((given or {}).keys() - known):
         raise InvalidInput(field, f"{unknown} have no effect here; known: {sorted(known)}")
-
-
-def _system_clock() -> datetime:
-    return datetime.now(UTC)
 
 
 def _id(namespace: tuple[str, ...], key: str) -> str:

@@ -93,6 +93,7 @@ class Indexer:
         self._open_index = open_index
         self._index_lost = index_lost
         self._wanted = False
+        self._again = False
         self._loading = False
         self._housekeeping = housekeeping
         self._busy = busy
@@ -182,6 +183,7 @@ class Indexer:
         """Forget earlier failures and try again at once."""
         self.trouble.clear()
         self._pauses.clear()
+        self._again = True
         self.start()
 
     def _run(self) -> None:
@@ -190,8 +192,10 @@ class Indexer:
         while not self._stopping:
             try:
                 version = self._ledger.data_version()
-                news = version != seen or bool(self.trouble) or self._wanted
+                news = version != seen or bool(self.trouble) or self._wanted or self._again
                 seen = version
+                if self._again:
+                    self._again = False
                 self._wake.clear()
                 if self._ready("store"):
                     if news and self._round():

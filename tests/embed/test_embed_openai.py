@@ -177,7 +177,6 @@ def _value(value):
         (lambda _: [], "not a list of embeddings"),
         (lambda _: b"<html>", "not a list of embeddings"),
     ],
-    ids=str,
 )
 def test_wrong_answers(server, embedder, edit, problem):
     """An answer that is not one finite vector for each text is an error that names the fault."""

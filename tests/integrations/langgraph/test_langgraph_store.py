@@ -30,9 +30,9 @@ def manager(open_memory):
 
 
 @pytest.fixture
-def store(manager, clock):
+def store(manager):
     """Open a MementoStore over it."""
-    return MementoStore(manager, clock=clock)
+    return MementoStore(manager)
 
 
 def keys(items):
@@ -191,7 +191,7 @@ class TestTimeToLive:
     def test_defaults_come_from_the_configuration(self, manager, clock):
         """``default_ttl`` and ``refresh_on_read`` hold where nothing else is said."""
         config = {"default_ttl": 5, "refresh_on_read": False}
-        store = MementoStore(manager, ttl=config, clock=clock)
+        store = MementoStore(manager, ttl=config)
         store.put(("a",), "short", {"x": 1})
         store.put(("a",), "ever", {"x": 1}, ttl=None)
         clock.advance(4 * MINUTE)
@@ -208,6 +208,20 @@ class TestTimeToLive:
         assert (item.value, item.created_at) == ({"x": 2}, clock())
         clock.advance(timedelta(days=365))
         assert store.get(("a",), "k").value == {"x": 2}
+
+    def test_sweep_tidies_away_what_expired(self, store, manager, clock):
+        """Swept once, expired items are forgotten memories; a later put revives the key."""
+        for n in range(3):
+            store.put(("a",), str(n), {"text": f"pizza {n}"}, ttl=n + 1)
+        items = manager.of(*manager.namespace, "langgraph")
+        names = [memory.id for memory in items.list()]
+        clock.advance(2 * MINUTE)
+        assert (store.sweep_ttl(), store.sweep_ttl()) == (2, 0)
+        swept = [items.get(name).status.value for name in names]
+        assert swept == ["forgotten", "forgotten", "active"]
+        store.put(("a",), "0", {"text": "pizza again"})
+        assert sorted(keys(store.search(("a",)))) == ["0", "2"]
+        assert MementoStore(manager.of("empty")).sweep_ttl() == 0
 
     def test_options_without_effect_are_refused(self, manager):
         """Nothing is silently ignored: the manager embeds, and sweeping needs no thread."""
@@ -329,6 +343,7 @@ class TestErrors:
             lambda: store.search(("a",), query="x"),
             store.list_namespaces,
             lambda: asyncio.run(store.aget(("a",), "k")),
+            store.sweep_ttl,
         ):
             with pytest.raises(StoreClosed):
                 operate()

@@ -4,11 +4,13 @@ import asyncio
 import copy
 from datetime import UTC, datetime, timedelta
 
+import chromadb
 import numpy as np
 import pytest
 
 pytest.importorskip("crewai", reason="crewai is not installed: pip install 'agent-memento[crewai]'")
 
+from chromadb.config import Settings
 from crewai import Crew
 from crewai.memory.storage.backend import StorageBackend
 from crewai.memory.types import MemoryRecord
@@ -26,7 +28,6 @@ from memento.errors import (
 )
 from memento.testing import HashEmbedder
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 
 DAY = datetime(2025, 3, 1)  # noqa: DTZ001 - CrewAI's times are naive
 
@@ -45,10 +46,12 @@ def embed():
 
 
 def record(content, scope="/", **fields):
+    """Return a record made on one day."""
     return MemoryRecord(content=content, scope=scope, created_at=DAY, **fields)
 
 
 def texts(found):
+    """Return the contents, in order."""
     return [one.content for one, _ in found]
 
 
@@ -228,6 +231,8 @@ def test_copies_share_the_store(storage):
 
 
 class TestInstall:
+    """One line under ``memory=True``."""
+
     @pytest.fixture(autouse=True)
     def installed(self, manager):
         """Installed for each test, undone afterwards."""
@@ -237,7 +242,7 @@ class TestInstall:
 
     def test_serves_who_named_nothing(self, manager, make_crew, tmp_path):
         """A default memory uses it; a named storage or embedder stays."""
-        crew = make_crew(True)  # noqa: FBT003 - CrewAI's spelling
+        crew = make_crew(True)
         assert isinstance(crew, Crew)
         assert crew._memory._storage.manager is manager
         assert crew._memory._embedder(["tea"])[0].shape == (512,)
@@ -256,6 +261,8 @@ class TestInstall:
 
 
 class TestEmbeddingFunction:
+    """The local model in both libraries."""
+
     def test_default_is_the_local_model(self):
         """384 dimensions, unit length, near what means the same; no key, no download."""
         tea, chai, bike = MementoEmbeddingFunction()(["a cup of tea", "some chai", "my bicycle"])
@@ -275,8 +282,6 @@ class TestEmbeddingFunction:
 
     def test_chroma_accepts_it_and_finds_it_again(self, tmp_path):
         """A collection made with it is opened in another client, without naming it."""
-        import chromadb
-        from chromadb.config import Settings
 
         def client():
             return chromadb.PersistentClient(

@@ -18,6 +18,7 @@ class FakeLLM(BaseLLM):
     """(what the prompt must hold, what to answer) to be tried first, each used once."""
 
     def call(self, messages, *_args, **_kwargs):
+        """Write the prompt down and answer."""
         prompt = messages if isinstance(messages, str) else _joined(messages)
         with self.lock:
             self.log.append(prompt)
@@ -30,15 +31,19 @@ class FakeLLM(BaseLLM):
         return f"Thought: I now know the final answer\nFinal Answer: {(known or ['Done.'])[0]}"
 
     async def acall(self, messages, *args, **kwargs):
+        """Do the same."""
         return self.call(messages, *args, **kwargs)
 
     def supports_function_calling(self):
+        """Say no: tools are asked for in text."""
         return False
 
     def get_context_window_size(self):
+        """Return room enough."""
         return 100_000
 
     def get_input_tokens_count(self, messages, *_args, **_kwargs):
+        """Return a guess."""
         return len(str(messages)) // 4
 
     def tasks(self, asked):

@@ -10,6 +10,7 @@ from memento_crewai.extract import PIECE, cut, extract
 
 
 def task(result, asked="Find a venue"):
+    """Return what CrewAI hands over after a task."""
     return f"Task: {asked}\nAgent: Scout\nExpected result: a name\nResult: {result}"
 
 

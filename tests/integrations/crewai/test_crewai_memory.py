@@ -12,14 +12,14 @@ pytest.importorskip("crewai", reason="crewai is not installed: pip install 'agen
 from crewai.events.event_bus import crewai_event_bus
 from crewai.events.types import memory_events as events
 from crewai.memory.unified_memory import Memory
-from memento_crewai import MementoCrewMemory
+from crewai.tools.memory_tools import create_memory_tools
+from memento_crewai import MementoCrewMemory, MementoStorage
 
 from memento.errors import InvalidInput, InvalidScope, NotFound, ReadOnlyStore, StoreClosed
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-
 
 def texts(matches):
+    """Return the contents, in order."""
     return [match.record.content for match in matches]
 
 
@@ -30,6 +30,8 @@ def whole(manager):
 
 
 class TestRecords:
+    """What is kept, found, changed and forgotten."""
+
     def test_round_trip(self, memory, manager):
         """All of a record's fields arrive, and the store's own words for them are memento's."""
         record = memory.remember(
@@ -63,7 +65,8 @@ class TestRecords:
         """What sounds critical weighs more than what is waved away."""
         kept = memory.remember("The deadline is critical: never ship after 3 May")
         waved = memory.remember("maybe a temporary note, whatever")
-        assert kept.importance > 0.6 > 0.3 > waved.importance
+        assert kept.importance > 0.6
+        assert waved.importance < 0.3
 
     def test_found_at_once_in_every_tier(self, memory, manager):
         """Nothing waits for an index: words find it in the same breath, whatever its tier."""
@@ -108,7 +111,7 @@ class TestRecords:
         )
         assert changed.private
         assert changed.source == "bo"
-        assert [version.text for version in manager.history(record.id)][0] == "Bo drinks tea"
+        assert manager.history(record.id)[0].text == "Bo drinks tea"
 
     def test_forget_by_every_condition(self, memory, clock):
         """By scope, category, age, metadata and id, together or apart; counted; restorable."""
@@ -128,6 +131,8 @@ class TestRecords:
 
 
 class TestScopes:
+    """Paths are walls, in both directions."""
+
     def test_segment_wise(self, whole):
         """``/a`` holds ``/a/b``, not ``/ab`` and not what lies above."""
         for text, path in (
@@ -207,6 +212,8 @@ class TestScopes:
 
 
 class TestFilters:
+    """Categories and privacy."""
+
     def test_any_category(self, whole):
         """One of several is enough, as CrewAI means it."""
         for name in ("x", "y", "z"):
@@ -245,10 +252,10 @@ class TestFilters:
 
 
 class TestReadOnly:
+    """A memory that only recalls."""
+
     def test_recalls_and_changes_nothing(self, manager, memory):
         """Saving gives nothing back, updating the record as it is; the tool to save is gone."""
-        from crewai.tools.memory_tools import create_memory_tools
-
         record = memory.remember("Bo drinks tea")
         frozen = MementoCrewMemory(manager, "/crew/sales", read_only=True)
         assert texts(frozen.recall("tea")) == ["Bo drinks tea"]
@@ -260,6 +267,8 @@ class TestReadOnly:
 
 
 class TestCopies:
+    """Copies share the store; files cannot hold it."""
+
     def test_deepcopy_is_itself(self, memory):
         """A store is shared, not copied."""
         assert copy.deepcopy(memory) is memory
@@ -283,8 +292,6 @@ class TestCopies:
 
     def test_plain_memories_are_left_alone(self, manager):
         """CrewAI's own memory goes on as it was."""
-        from memento_crewai import MementoStorage
-
         plain = Memory(storage=MementoStorage(manager))
         assert type(plain) is Memory
         assert plain._storage.manager is manager
@@ -309,6 +316,8 @@ def heard():
 
 
 class TestEvents:
+    """What listeners on CrewAI's bus hear."""
+
     def test_save_and_query(self, memory, heard):
         """Each is announced and completed, with what listeners show."""
         memory.remember("Bo drinks tea", metadata={"n": 1}, agent_role="Scout")
@@ -345,6 +354,8 @@ class TestEvents:
 
 
 class TestErrors:
+    """Typed, and past CrewAI's own except clauses."""
+
     def test_crew_over_a_closed_store_stops(self, make_crew, memory, manager):
         """CrewAI would go on without memory; the typed error comes out of kickoff instead."""
         crew = make_crew(memory)

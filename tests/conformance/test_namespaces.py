@@ -1,0 +1,165 @@
+"""One namespace never sees another's: every method of the manager, id by id."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
+
+from memento import MemoryManager
+from memento.errors import NotFound
+
+WITH_ID = {
+    "get": lambda m, i: m.get(i),
+    "update": lambda m, i: m.update(i, text="stolen"),
+    "forget": lambda m, i: m.forget(i),
+    "restore": lambda m, i: m.restore(i),
+    "move": lambda m, i: m.move(i, "long"),
+    "history": lambda m, i: m.history(i),
+    "supersedes": lambda m, i: m.add("mine", supersedes=i),
+    "related": lambda m, i: m.add("mine", related=[i]),
+    "add_many": lambda m, i: m.add_many(["mine", {"text": "also mine", "supersedes": [i]}]),
+}
+WITHOUT_ID = {
+    "list": lambda m: m.list(status=["active", "superseded", "forgotten"]),
+    "retrieve": lambda m: list(m.retrieve("secret plan", k=100, include_superseded=True)),
+    "recent": lambda m: m.recent(session="s"),
+    "prompt": lambda m: m.prompt("secret plan"),
+    "stats": lambda m: m.stats().memories,
+}
+STORE_WIDE = {"of", "flush", "close", "doctor", "reindex", "add", "closed", "root", "namespace"}
+
+
+def test_every_public_method_is_looked_at():
+    """A method added later must be put into one of the tables of this file."""
+    public = {name for name, _ in inspect.getmembers(MemoryManager) if name[0] != "_"}
+    assert public == STORE_WIDE | set(WITHOUT_ID) | (set(WITH_ID) - {"supersedes", "related"})
+
+
+@pytest.fixture
+def secret(memory):
+    """A memory of a neighbour, with everything that could lead to it."""
+    return memory.of("acme", "rami").add(
+        "secret plan", "short", key="plan", aliases=["the plan"], session="s", scope="a",
+        tags=["t"], metadata={"a": 1}, id="the-id",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITH_ID)
+@pytest.mark.parametrize("labels", [("acme",), ("rami",), ("acme", "rami", "x"), ("default",)])
+def test_an_id_of_another_namespace_does_not_exist(memory, secret, name, labels):
+    """NotFound in the same words as for an id that nobody has; and nothing was touched."""
+    view = memory.of(*labels)
+    messages = []
+    for memory_id in (secret.id, "nobodys"):
+        with pytest.raises(NotFound) as caught:
+            WITH_ID[name](view, memory_id)
+        messages.append(str(caught.value).replace(memory_id, "ID"))
+    assert messages[0] == messages[1]
+    assert view.list() == []
+    assert memory.of("acme", "rami").get(secret.id) == secret
+
+
+@pytest.mark.parametrize("name", WITHOUT_ID)
+def test_nothing_of_another_namespace_is_listed(memory, secret, name):
+    """Empty before the neighbour's view has anything of its own, and only its own afterwards."""
+    view = memory.of("acme")
+    assert not WITHOUT_ID[name](view)
+    view.add("something else entirely")
+    found = repr(WITHOUT_ID[name](view))
+    assert secret.text not in found
+    assert secret.id not in found
+
+
+def test_the_same_id_and_key_mean_each_ones_own(memory, secret):
+    """Taking the neighbour's id and slot changes nothing for the neighbour."""
+    view = memory.of("acme")
+    view.add("my plan", key="plan", scope="a", session="s", id="the-id", aliases=["the plan"])
+    assert view.get("the-id").text == "my plan"
+    assert memory.of("acme", "rami").get("the-id") == secret
+    assert [hit.text for hit in view.retrieve("the plan", match="names")] == ["my plan"]
+
+
+def test_views_share_the_store_and_closing_one_closes_all(memory):
+    """A view is made at no cost and is the same kind of thing."""
+    view = memory.of("a")
+    assert type(view) is type(memory)
+    assert (view.root, view.namespace) == (memory.root, ("a",))
+    view.close()
+    assert memory.closed
+
+
+NAMES = [("a",), ("a", "b"), ("b",)]
+WORDS = ["tea", "plan", "secret", "door"]
+
+
+class Crossings(RuleBasedStateMachine):
+    """Three namespaces with the same ids, keys, sessions and words; every answer is checked."""
+
+    ids = Bundle("ids")
+
+    @initialize()
+    def start(self):
+        self.memory = MemoryManager(self.folder.mktemp("ns") / "store", embedder=None)
+        self.owner: dict[str, tuple[str, ...]] = {}
+        self.texts: dict[tuple[str, ...], set[str]] = {name: set() for name in NAMES}
+
+    def mine(self, name, memories):
+        for found in memories:
+            assert found.namespace == name
+            assert found.text in self.texts[name]
+
+    @rule(
+        target=ids,
+        name=st.sampled_from(NAMES),
+        words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3),
+        key=st.sampled_from([None, "k"]),
+        tier=st.sampled_from(["short", "medium", "long"]),
+    )
+    def add(self, name, words, key, tier):
+        text = f"{'/'.join(name)} says {' '.join(words)}"
+        self.texts[name].add(text)
+        kept = self.memory.of(*name).add(text, tier, key=key, session="s")
+        self.owner[kept.id] = name
+        return kept.id
+
+    @rule(name=st.sampled_from(NAMES), memory_id=ids, method=st.sampled_from(sorted(WITH_ID)))
+    def cross(self, name, memory_id, method):
+        if self.owner[memory_id] != name:
+            with pytest.raises(NotFound):
+                WITH_ID[method](self.memory.of(*name), memory_id)
+
+    @rule(memory_id=ids)
+    def forget(self, memory_id):
+        self.mine(self.owner[memory_id], [self.memory.of(*self.owner[memory_id]).forget(memory_id)])
+
+    @rule(name=st.sampled_from(NAMES), query=st.lists(st.sampled_from(WORDS), max_size=3))
+    def look(self, name, query):
+        view = self.memory.of(*name)
+        self.mine(name, view.list(status=["active", "superseded", "forgotten"]))
+        self.mine(name, view.recent(session="s"))
+        found = view.retrieve(" ".join(query), k=50, include_superseded=True, record=False)
+        self.mine(name, [hit.memory for hit in found])
+        assert all(self.owner[i] == name for hit in found for i in hit.folded)
+
+    def teardown(self):
+        if hasattr(self, "memory"):
+            self.memory.close()
+
+
+@pytest.fixture(autouse=True)
+def _folders(tmp_path_factory):
+    Crossings.folder = tmp_path_factory
+
+
+TestCrossings = Crossings.TestCase
+TestCrossings.settings = settings(
+    max_examples=20,
+    stateful_step_count=25,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)

@@ -1,0 +1,39 @@
+"""What the tests of memento_langchain share: fake models and marks."""
+
+from __future__ import annotations
+
+import inspect
+from itertools import cycle
+
+import pytest
+
+
+def pytest_collection_modifyitems(items):
+    """Run the async tests of LangChain's own suites, whatever pytest-asyncio's mode."""
+    for item in items:
+        if inspect.iscoroutinefunction(getattr(item, "obj", None)):
+            item.add_marker(pytest.mark.asyncio)
+
+
+@pytest.fixture
+def fake_model():
+    """Make a chat model that says what it is given, over and over, and notes what it was shown."""
+    pytest.importorskip("langchain_core", reason="pip install 'agent-memento[langchain]'")
+    from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage
+
+    class FakeModel(GenericFakeChatModel):
+        shown: list = []
+
+        def bind_tools(self, tools, **options):
+            return self
+
+        def _generate(self, messages, *args, **options):
+            self.shown.append(messages)
+            return super()._generate(messages, *args, **options)
+
+    def make(*answers):
+        said = (AIMessage(a) if isinstance(a, str) else a.model_copy() for a in cycle(answers))
+        return FakeModel(messages=said, shown=[])
+
+    return make

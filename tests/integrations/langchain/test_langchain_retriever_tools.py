@@ -1,0 +1,171 @@
+"""The retriever and the tools beyond the official suites."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("langchain", reason="pip install 'agent-memento[langchain]'")
+
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, ToolMessage
+from pydantic import ValidationError
+
+from memento.errors import InvalidInput, StoreClosed
+from memento.testing import HashEmbedder
+from memento_langchain import MementoRetriever, memory_tools
+
+
+@pytest.fixture
+def manager(open_memory):
+    """Open a store with a fake embedder."""
+    return open_memory(embedder=HashEmbedder(256))
+
+
+@pytest.fixture
+def tools(manager):
+    """Give the tools by name."""
+    return {tool.name: tool for tool in memory_tools(manager)}
+
+
+def records(block):
+    """Read the records of a block."""
+    return [json.loads(line) for line in block.splitlines() if line.startswith("{")]
+
+
+class TestRetriever:
+    """Memories as documents."""
+
+    def test_documents_carry_id_metadata_and_what_memento_knows(self, manager):
+        """Your metadata stays yours; ours is under one name."""
+        kept = manager.add("Ada likes tea", "long", metadata={"page": 3}, tags=["drinks"])
+        (found,) = MementoRetriever(manager=manager).invoke("tea")
+        assert (found.id, found.page_content, found.metadata["page"]) == (kept.id, kept.text, 3)
+        assert found.metadata["memento"]["tags"] == ["drinks"]
+        assert 0 < found.metadata["memento"]["score"] <= 1
+        json.dumps(found.metadata)
+
+    def test_filters_of_the_retriever_and_of_the_call(self, manager):
+        """Both are arguments of ``retrieve``; the call's win."""
+        manager.add("tea at home", scope="home")
+        manager.add("tea at work", scope="work")
+        retriever = MementoRetriever(manager=manager, filters={"scope": "home"})
+        assert [d.page_content for d in retriever.invoke("tea")] == ["tea at home"]
+        assert [d.page_content for d in retriever.invoke("tea", scope="work")] == ["tea at work"]
+        with pytest.raises(TypeError, match="scoop"):
+            retriever.invoke("tea", scoop="work")
+
+    def test_errors_have_their_type(self, manager):
+        """A wrong k and a closed store raise, sync and async; a wrong field is refused."""
+        retriever = MementoRetriever(manager=manager)
+        with pytest.raises(InvalidInput):
+            retriever.invoke("tea", k=0)
+        with pytest.raises(ValidationError):
+            MementoRetriever(manager=manager, top=3)
+        manager.close()
+        with pytest.raises(StoreClosed):
+            retriever.invoke("tea")
+        with pytest.raises(StoreClosed):
+            asyncio.run(retriever.ainvoke("tea"))
+
+
+class TestTools:
+    """What the model can do by itself."""
+
+    def test_remember_recall_correct_forget(self, tools, manager):
+        """The life of a memory in the hands of a model."""
+        said = tools["remember"].invoke({"text": "Ada lives in Oslo", "importance": 0.9})
+        (record,) = records(tools["recall"].invoke({"query": "Where does Ada live?"}))
+        assert record["text"] == "Ada lives in Oslo"
+        assert record["id"] in said
+        tools["correct"].invoke({"memory_id": record["id"], "text": "Ada lives in Bergen"})
+        (record,) = records(tools["recall"].invoke({"query": "Where does Ada live?"}))
+        assert record["text"] == "Ada lives in Bergen"
+        assert manager.history(record["id"])[0].text == "Ada lives in Oslo"
+        tools["forget"].invoke({"memory_id": record["id"]})
+        assert "Nothing is remembered" in tools["recall"].invoke({"query": "Where does Ada live?"})
+
+    def test_search_by_kind_and_day(self, tools, manager, clock):
+        """With or without a query, inside the days given."""
+        manager.add("Ship on Fridays", kind="decision")
+        manager.add("Ada likes tea")
+        today = clock().date().isoformat()
+        found = records(tools["search"].invoke({"kind": "decision", "since": today}))
+        assert [record["text"] for record in found] == ["Ship on Fridays"]
+        assert not records(tools["search"].invoke({"query": "tea", "until": today}))
+        assert records(tools["search"].invoke({"query": "tea", "until": "2025-01-02T00:00+01:00"}))
+
+    @pytest.mark.parametrize(
+        ("name", "args", "told"),
+        [
+            ("forget", {"memory_id": "nope"}, "no memory 'nope'"),
+            ("correct", {"memory_id": "nope", "text": "x"}, "no memory 'nope'"),
+            ("remember", {"text": "  "}, "text: is empty"),
+            ("recall", {"query": "x", "k": 51}, "k: must be from 1 to 50"),
+            ("search", {"since": "yesterday"}, "since: 'yesterday' is not a day"),
+        ],
+    )
+    def test_the_models_mistakes_are_told_to_the_model(self, tools, name, args, told):
+        """An error the model can mend comes back as the tool's answer, marked as an error."""
+        call = {"name": name, "args": args, "id": "1", "type": "tool_call"}
+        answer = tools[name].invoke(call)
+        assert isinstance(answer, ToolMessage)
+        assert answer.status == "error"
+        assert told in answer.content
+
+    def test_trouble_with_the_store_ends_the_run(self, tools, manager, fake_model):
+        """A closed store is no message to the model; it raises through the agent."""
+        manager.close()
+        call = {"name": "recall", "args": {"query": "x"}, "id": "1", "type": "tool_call"}
+        agent = create_agent(fake_model(AIMessage("", tool_calls=[call])), list(tools.values()))
+        with pytest.raises(StoreClosed):
+            agent.invoke({"messages": [("user", "x")]})
+        with pytest.raises(StoreClosed):
+            asyncio.run(agent.ainvoke({"messages": [("user", "x")]}))
+
+    def test_an_agent_remembers_by_itself(self, tools, fake_model):
+        """The tools work inside ``create_agent``."""
+        call = {
+            "name": "remember",
+            "args": {"text": "Ada has a cat"},
+            "id": "1",
+            "type": "tool_call",
+        }
+        model = fake_model(AIMessage("", tool_calls=[call]), AIMessage("ok"))
+        create_agent(model, list(tools.values())).invoke({"messages": [("user", "I have a cat")]})
+        assert records(tools["recall"].invoke({"query": "cat"}))[0]["text"] == "Ada has a cat"
+
+    def test_what_could_not_be_asked_is_named(self, tools, manager, monkeypatch):
+        """Found nothing and could not look are different answers."""
+        manager.add("Ada likes tea", "long")
+        manager.flush(wait=True)
+
+        def broken(texts):
+            raise RuntimeError("no model today")
+
+        monkeypatch.setattr(manager._engine._spec, "embed", broken)
+        assert "Could not look everywhere: long." in tools["recall"].invoke({"query": "new words"})
+
+
+@pytest.mark.parametrize(
+    ("name", "absent", "extra"),
+    [
+        ("MementoRetriever", "langchain_core", "langchain"),
+        ("MementoMiddleware", "langchain", "langchain"),
+        ("MementoMemory", "langchain_classic", "langchain-classic"),
+    ],
+)
+def test_missing_framework(name, absent, extra):
+    """Each name says which extra brings what it needs; the package itself imports anyway."""
+    script = (
+        f"import sys\nsys.modules[{absent!r}] = None\nimport memento_langchain\n"
+        f"try:\n    from memento_langchain import {name}\n"
+        "except ImportError as error:\n    print(type(error).__name__, error)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert ran.stdout.startswith("MissingExtra")
+    assert f"pip install 'agent-memento[{extra}]'" in ran.stdout

@@ -1,0 +1,126 @@
+"""Settings: composed, checked, read from the environment once, and each of them used."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import memento
+from memento import Config
+from memento.config import _ELSEWHERE, _READERS
+from memento.errors import InvalidInput
+from memento.observe.admit import Limits
+from memento.retrieve.config import Weights
+from memento.tiers.config import LongIndex, ShortConfig
+
+SOURCE = {
+    path: path.read_text() for path in Path(inspect.getfile(memento)).parent.rglob("*.py")
+}
+
+
+def parts(kind=Config, above=""):
+    """List every config class that Config is composed of, with the path to it."""
+    yield above, kind
+    for field in dataclasses.fields(kind):
+        value = getattr(kind(), field.name)
+        if dataclasses.is_dataclass(value):
+            yield from parts(type(value), f"{above}{field.name}.")
+
+
+FIELDS = [(path, kind, f.name) for path, kind in parts() for f in dataclasses.fields(kind)]
+
+
+@pytest.mark.parametrize(("path", "kind", "name"), FIELDS, ids=[p + n for p, _, n in FIELDS])
+def test_every_field_is_documented_and_read(path, kind, name):
+    """An option nobody reads is a defect; so is one that nobody explains."""
+    assert re.search(rf"^\s+{name}: ", inspect.getdoc(kind), re.MULTILINE)
+    read = re.compile(rf"\.{name}\b" if kind is not Weights else f'"{name}"')
+    assert any(read.search(text) for text in SOURCE.values()), f"{path}{name} is read nowhere"
+
+
+def test_every_part_is_frozen():
+    """Settings do not change under a running store."""
+    for _, kind in parts():
+        assert kind.__dataclass_params__.frozen
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "read"),
+    [
+        ("MEMENTO_SHORT_CAPACITY", "7", lambda c: c.short.capacity == 7),
+        ("MEMENTO_SNAPSHOT_SECONDS", "0.5", lambda c: c.short.snapshot_seconds == 0.5),
+        ("MEMENTO_TEXT_CHARS", "100", lambda c: c.limits.text_chars == 100),
+        ("MEMENTO_LONG_INDEX", "exact", lambda c: c.long_index == LongIndex.EXACT),
+    ],
+)
+def test_the_environment_is_read(name, text, read):
+    """Each known variable sets its field; the rest stays as it is by default."""
+    config = Config.from_env({name: text, "PATH": "/bin", "MEMENTO_ROOT": "/x"})
+    assert read(config)
+    assert Config.from_env({}) == Config()
+
+
+def test_all_known_names_are_documented():
+    """The docstring of from_env lists every variable."""
+    for name in (*_READERS, *_ELSEWHERE):
+        assert name in Config.from_env.__doc__
+
+
+def test_the_process_environment_is_the_default(monkeypatch):
+    """Without a mapping the real environment is read."""
+    monkeypatch.setenv("MEMENTO_SHORT_CAPACITY", "9")
+    assert Config.from_env().short.capacity == 9
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("MEMENTO_CAPACITY", "5"),
+        ("MEMENTO_", "5"),
+        ("MEMENTO_SHORT_CAPACITY", "many"),
+        ("MEMENTO_SHORT_CAPACITY", "0"),
+        ("MEMENTO_SHORT_CAPACITY", "1.5"),
+        ("MEMENTO_SNAPSHOT_SECONDS", "soon"),
+        ("MEMENTO_SNAPSHOT_SECONDS", "nan"),
+        ("MEMENTO_SNAPSHOT_SECONDS", "inf"),
+        ("MEMENTO_SNAPSHOT_SECONDS", "-1"),
+        ("MEMENTO_TEXT_CHARS", "0"),
+        ("MEMENTO_TEXT_CHARS", ""),
+        ("MEMENTO_LONG_INDEX", "fastest"),
+    ],
+)
+def test_what_cannot_be_is_refused(name, text):
+    """A misspelt name or a value that makes no sense never becomes a silent default."""
+    with pytest.raises(InvalidInput):
+        Config.from_env({name: text})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Config(long_index="Auto"),
+        lambda: Config(short=ShortConfig(capacity=0)),
+        lambda: Config(short=ShortConfig(sessions=0)),
+        lambda: Config(limits=Limits(text_chars=0)),
+        lambda: Config(limits=Limits(metadata_bytes=1)),
+        lambda: Config(close_seconds=-1),
+        lambda: Config(close_seconds=float("nan")),
+    ],
+)
+def test_a_config_that_cannot_work_is_refused(make):
+    """Said when it is made, not when it first hurts."""
+    with pytest.raises(InvalidInput):
+        make()
+
+
+def test_limits_are_those_of_the_config(open_memory):
+    """What add refuses follows the settings."""
+    memory = open_memory(config=Config(limits=Limits(text_chars=5, metadata_bytes=10)))
+    assert memory.add("12345", metadata={"a": 1}).text == "12345"
+    for options in ({"text": "123456"}, {"text": "1", "metadata": {"abc": "def"}}):
+        with pytest.raises(InvalidInput):
+            memory.add(**options)

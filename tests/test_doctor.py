@@ -1,0 +1,215 @@
+"""doctor and stats: damage is found, named, and mended where it can be made again."""
+
+from __future__ import annotations
+
+import random
+import re
+from datetime import timedelta
+
+import pytest
+
+from memento import doctor as doctor_module
+from memento.errors import StoreClosed, StoreError
+from memento.ledger import checks, fulltext
+from memento.testing import HashEmbedder
+
+
+def report(memory, *, repair=False):
+    """Return what is not well, by check."""
+    return {f.check: f for f in memory.doctor(repair=repair) if not f.ok or f.repaired}
+
+
+def do(memory, sql, *values):
+    """Change the ledger behind memento's back."""
+    memory._engine.ledger.write(lambda c: c.execute(sql, values))
+
+
+@pytest.fixture
+def filled(memory):
+    """A store with some of everything."""
+    memory.add_many(f"note {n} about something of no importance" for n in range(30))
+    memory.add("first", key="k")
+    memory.update(memory.add("second", key="k", tags=["t"]).id, text="third")
+    memory.forget(memory.add("fourth", "short", session="s").id)
+    return memory
+
+
+def test_a_healthy_store_is_well(filled):
+    """Every check passes, in a fixed order, before and after reopening connections."""
+    found = filled.doctor()
+    assert [f.check for f in found] == ["sqlite", "ledger", "memories", "full text", "derived rows"]
+    assert all(f.ok and not f.repaired for f in found)
+    assert filled.doctor() == found
+
+
+def test_a_connection_that_saw_an_older_index_raises_no_false_alarm(memory):
+    """Reading first, writing then, looking after: the index is sound and doctor says so."""
+    memory.add("first")
+    memory.retrieve("first")
+    memory.add("second")
+    assert report(memory) == {}
+
+
+def test_sixteen_changed_bytes_on_the_disk_are_noticed(filled, open_memory):
+    """quick_check passes over them; the row's checksum does not. Nothing is changed by looking."""
+    kept = filled.add("the combination is 4711-4711-4711-1", "long")
+    filled.close()
+    path = filled.root / "ledger.db"
+    path.write_bytes(path.read_bytes().replace(b"4711-4711-4711-1", b"1234-1234-1234-1"))
+    memory = open_memory()
+    found = report(memory, repair=True)
+    assert kept.id in found["memories"].detail
+    assert "ledger" not in found
+    assert set(report(memory)) == {"memories"}
+
+
+def test_many_changed_rows_are_counted_and_some_named(filled):
+    """The detail stays short."""
+    do(filled, "UPDATE memories SET text = text || '!'")
+    detail = report(filled)["memories"].detail
+    assert detail.startswith("33 changed outside memento: ")
+    assert len(re.findall(r"[0-9a-f]{8}-", detail)) == doctor_module.SHOWN
+    assert detail.endswith(" ...")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE memories_fts SET head = 'other words' WHERE rowid = (SELECT max(docid) FROM memories)",
+        "DELETE FROM memories_fts WHERE rowid = (SELECT max(docid) FROM memories)",
+        "DELETE FROM memories_fts",
+        "UPDATE memories_fts_data SET block = zeroblob(length(block)) WHERE id > 10",
+        "UPDATE memories_fts_data SET block = x'00' WHERE id = 10",
+        "DELETE FROM memories_fts_data WHERE id > 10",
+    ],
+    ids=["other words", "one row", "all rows", "zeroed", "structure", "segments lost"],
+)
+def test_full_text_is_mended(filled, damage):
+    """However it was damaged it is named, then made again from the memories, and found by again."""
+    kept = filled.add("a zebra crossing", "long")
+    do(filled, damage)
+    assert set(report(filled)) == {"full text"}
+    mended = report(filled, repair=True)["full text"]
+    assert (mended.ok, mended.repaired) == (True, True)
+    assert report(filled) == {}
+    assert [hit.id for hit in filled.retrieve("zebra")] == [kept.id]
+
+
+def test_rows_without_their_memory_are_removed(filled):
+    """Whatever table they are in."""
+    for sql in (
+        "INSERT INTO backlog VALUES (99, 1, 'embed')",
+        "INSERT INTO embedders VALUES (1, 'x', 1)",
+        "INSERT INTO embeddings VALUES (99, 1, 1, x'00')",
+        "INSERT INTO memories_fts (rowid, head) VALUES (99, 'stray')",
+    ):
+        do(filled, sql)
+    detail = report(filled)["derived rows"].detail
+    assert "1 in backlog, 1 in embeddings, 1 in memories_fts" in detail
+    assert report(filled, repair=True)["derived rows"].repaired
+    assert report(filled) == {}
+
+
+def test_vectors_that_nobody_owes_are_owed_again(open_memory):
+    """With an embedder: rows that have no vector and no line in the backlog."""
+    memory = open_memory(embedder=HashEmbedder(16))
+    memory._engine.indexer.stop(10)
+    memory.add_many(["a", "b"])
+    assert report(memory) == {}
+    assert "2 still owed" in {f.check: f.detail for f in memory.doctor()}["vectors"]
+    do(memory, "DELETE FROM backlog")
+    assert "2 memories have no vector" in report(memory)["vectors"].detail
+    assert report(memory, repair=True)["vectors"].repaired
+    assert memory.stats().backlog == {"embed": 2}
+
+
+def test_damage_that_stands_in_the_way_is_a_finding_too(filled, monkeypatch):
+    """One check that cannot be done does not keep the others from being done."""
+
+    def broken(_connection):
+        raise StoreError("ledger.db", "the disk reported an I/O error")
+
+    monkeypatch.setattr(checks, "changed_rows", broken)
+    found = report(filled)
+    assert set(found) == {"memories"}
+    assert "I/O error" in found["memories"].detail
+
+
+def test_a_closed_store_is_not_a_finding(filled):
+    """StoreClosed is the caller's mistake, not damage."""
+    filled.close()
+    with pytest.raises(StoreClosed):
+        filled.doctor()
+
+
+def test_garbled_pages_never_raise_anything_else(filled, open_memory):
+    """Forty garbled files: doctor reports, or opening is a typed error. The process lives."""
+    filled.close()
+    path = filled.root / "ledger.db"
+    whole = path.read_bytes()
+    rng, noticed = random.Random(7), 0
+    for _ in range(40):
+        data = bytearray(whole)
+        at = rng.randrange(100, len(data) - 64)
+        data[at : at + 64] = rng.randbytes(64)
+        path.write_bytes(data)
+        memory = None
+        try:
+            memory = open_memory()
+            noticed += not all(f.ok for f in memory.doctor(repair=False))
+            memory.list(limit=1000)
+            memory.retrieve("note", k=100)
+            memory.recent(session="s")
+        except StoreError:
+            noticed += 1
+        finally:
+            if memory is not None:
+                memory.close()
+            for litter in filled.root.glob("ledger.db-*"):
+                litter.unlink()
+    assert noticed >= 5  # the rest hit bytes that nothing uses
+    path.write_bytes(whole)
+
+
+def test_an_old_sqlite_is_mentioned(memory, monkeypatch):
+    """One that can lose a race between processes: well, but said."""
+    monkeypatch.setattr(doctor_module, "library_version", lambda: (3, 40, 1))
+    first = memory.doctor()[0]
+    assert first.ok
+    assert "3.40.1 can lose a race" in first.detail
+    assert "pysqlite3" in first.detail
+
+
+def test_full_text_agrees_after_every_kind_of_change(memory):
+    """Adding, changing, hiding and bringing back leave the index as it should be."""
+    kept = [memory.add(text, tags=["x"], key=key) for text, key in (("a b", None), ("c d", "k"))]
+    memory.update(kept[0].id, text="東京 is far", tags=["y"], add_aliases=["z"])
+    memory.forget(kept[1].id)
+    memory.restore(kept[1].id)
+    memory.add("e f", key="k")
+    ledger = memory._engine.ledger
+    assert ledger.read(checks.unindexed_rows) == 0
+    assert ledger.write(fulltext.intact)
+    assert ledger.read(checks.quick_check) == []
+
+
+def test_stats_count_what_is_there(open_memory, clock):
+    """Live ones by tier, hidden ones by status, what is owed, and the size of the files."""
+    memory = open_memory(embedder=HashEmbedder(16))
+    memory._engine.indexer.stop(10)
+    memory.add("a", "short")
+    memory.add("b", "medium")
+    memory.add("c", "long", expires_in=60)
+    memory.add("old", key="k")
+    memory.add("new", "long", key="k")
+    memory.forget(memory.add("gone").id)
+    stats = memory.stats()
+    assert stats.tiers == {"short": 1, "medium": 1, "long": 2}
+    assert stats.memories == 4
+    assert stats.hidden == {"superseded": 1, "forgotten": 1}
+    assert stats.backlog == {"embed": 4, "drop": 2}
+    assert (stats.embedders, stats.trouble, stats.long) == ({}, {}, "cold")
+    assert stats.ledger_bytes > 10_000
+    clock.advance(timedelta(minutes=2))
+    assert memory.stats().tiers["long"] == 1
+    assert memory.of("nobody").stats().memories == 0

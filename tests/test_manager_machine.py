@@ -1,0 +1,208 @@
+"""The manager against a model of dictionaries: any order of calls, reopening in between."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from memento import Config, MemoryManager
+from memento.errors import InvalidInput, NotFound
+from memento.testing import ManualClock
+from memento.tiers.config import ShortConfig
+
+RING = 3
+CONFIG = Config(short=ShortConfig(capacity=RING))
+WORDS = st.sampled_from(["tea", "door", "plan", "blue", "walk"])
+TEXTS = st.lists(WORDS, min_size=1, max_size=2).map(" ".join)
+TIERS = st.sampled_from(["short", "medium", "long"])
+KEYS = st.sampled_from([None, None, "k", "l"])
+SCOPES = st.sampled_from(["", "a"])
+SESSIONS = st.sampled_from([None, "s"])
+
+
+class Told:
+    """What the model knows of one memory."""
+
+    def __init__(self, **facts):
+        self.__dict__.update(facts)
+
+
+class Manager(RuleBasedStateMachine):
+    """Adds, changes, hides and moves memories, and compares every view after each step."""
+
+    @initialize()
+    def start(self):
+        self.root = self.folder.mktemp("machine") / "store"
+        self.clock = ManualClock()
+        self.model: dict[str, Told] = {}
+        self.open()
+
+    def open(self):
+        self.memory = MemoryManager(self.root, embedder=None, clock=self.clock, config=CONFIG)
+
+    def live(self, told):
+        return told.status == "active" and (told.expires is None or told.expires > self.clock())
+
+    def holder(self, told, but=None):
+        same = [
+            i
+            for i, other in self.model.items()
+            if i != but and other.status == "active" and (other.key, other.scope) == (told.key, told.scope)
+        ]
+        return same[0] if told.key and same else None
+
+    def overflow(self, session):
+        ring = [t for t in self.model.values() if t.tier == "short" and t.status == "active"]
+        for told in [t for t in ring if t.session == session][:-RING]:
+            told.tier = "medium"
+
+    def supersede(self, old, new):
+        self.model[old].status, self.model[old].by = "superseded", new
+        self.model[old].history += 1
+
+    def some(self, at):
+        return list(self.model)[at % len(self.model)]
+
+    @rule(text=TEXTS, tier=TIERS, key=KEYS, scope=SCOPES, session=SESSIONS, expires=st.sampled_from([None, None, 30]))
+    def add(self, text, tier, key, scope, session, expires):
+        kept = self.memory.add(text, tier, key=key, scope=scope, session=session, expires_in=expires)
+        said = (text, key, scope, session)
+        equal = [i for i, t in self.model.items() if (t.text, t.key, t.scope, t.session) == said and self.live(t)]
+        if equal:
+            assert kept.id == equal[0]
+            self.model[equal[0]].reinforced += 1
+            return
+        told = Told(
+            text=text, tier=tier, key=key, scope=scope, session=session, status="active", by=None,
+            reinforced=0, history=1, version=1,
+            expires=expires and self.clock() + timedelta(seconds=expires),
+        )  # fmt: skip
+        holder = self.holder(told)
+        self.model[kept.id] = told
+        if holder:
+            self.supersede(holder, kept.id)
+        self.overflow(session)
+
+    @precondition(lambda self: self.model)
+    @rule(at=st.integers(0, 99), text=TEXTS)
+    def update(self, at, text):
+        told = self.model[memory_id := self.some(at)]
+        if told.status == "forgotten":
+            with pytest.raises(InvalidInput):
+                self.memory.update(memory_id, text=text)
+        else:
+            self.memory.update(memory_id, text=text)
+            told.history += told.text != text
+            told.version += told.text != text
+            told.text = text
+
+    @precondition(lambda self: self.model)
+    @rule(at=st.integers(0, 99), scope=SCOPES)
+    def rescope(self, at, scope):
+        told = self.model[memory_id := self.some(at)]
+        if told.status == "forgotten" or told.scope == scope:
+            return
+        self.memory.update(memory_id, scope=scope)
+        told.scope, told.version, told.history = scope, told.version + 1, told.history + 1
+        holder = self.holder(told, but=memory_id)
+        if told.status == "active" and holder:
+            self.supersede(holder, memory_id)
+
+    @precondition(lambda self: self.model)
+    @rule(at=st.integers(0, 99))
+    def forget(self, at):
+        told = self.model[memory_id := self.some(at)]
+        self.memory.forget(memory_id)
+        if told.status != "forgotten":
+            told.was, told.status, told.history = told.status, "forgotten", told.history + 1
+
+    @precondition(lambda self: self.model)
+    @rule(at=st.integers(0, 99))
+    def restore(self, at):
+        told = self.model[memory_id := self.some(at)]
+        self.memory.restore(memory_id)
+        if told.status != "forgotten":
+            return
+        told.status, told.history = told.was, told.history + 1
+        holder = self.holder(told, but=memory_id)
+        if told.status == "active" and holder:
+            pair = (memory_id, holder) if self.live(self.model[holder]) else (holder, memory_id)
+            self.supersede(*pair)
+        if told.status == "active":
+            self.overflow(told.session)
+
+    @precondition(lambda self: self.model)
+    @rule(at=st.integers(0, 99), tier=TIERS)
+    def move(self, at, tier):
+        told = self.model[memory_id := self.some(at)]
+        self.memory.move(memory_id, tier)
+        told.history += told.tier != tier
+        if told.tier != tier:
+            told.tier = tier
+            self.overflow(told.session)
+
+    @rule(seconds=st.sampled_from([1, 31]))
+    def wait(self, seconds):
+        self.clock.advance(timedelta(seconds=seconds))
+
+    @rule()
+    def reopen(self):
+        self.memory.close()
+        self.open()
+
+    @rule()
+    def flush(self):
+        assert self.memory.flush(wait=True, timeout=30)
+
+    @rule()
+    def nobody(self):
+        with pytest.raises(NotFound):
+            self.memory.get("nobody")
+
+    @invariant()
+    def every_memory_is_as_told(self):
+        for memory_id, told in getattr(self, "model", {}).items():
+            held = self.memory.get(memory_id)
+            assert (held.text, held.tier, held.key, held.scope) == (told.text, told.tier, told.key, told.scope)
+            assert (held.status, held.superseded_by) == (told.status, told.by)
+            assert (held.reinforced, held.version) == (told.reinforced, told.version)
+            assert len(self.memory.history(memory_id)) == told.history
+
+    @invariant()
+    def every_view_shows_what_is_live(self):
+        if not hasattr(self, "model"):
+            return
+        live = [i for i, told in self.model.items() if self.live(told)]
+        assert [m.id for m in self.memory.list()] == live
+        assert self.memory.stats().memories == len(live)
+        for session in (None, "s"):
+            ring = [i for i in live if (self.model[i].tier, self.model[i].session) == ("short", session)]
+            assert [m.id for m in self.memory.recent(session=session)] == ring
+        found = self.memory.retrieve("tea", k=100, record=False)
+        assert {i for hit in found for i in (hit.id, *hit.folded)} == {
+            i for i in live if "tea" in self.model[i].text
+        }
+
+    def teardown(self):
+        if hasattr(self, "memory"):
+            assert all(finding.ok for finding in self.memory.doctor())
+            self.memory.close()
+
+
+@pytest.fixture(autouse=True)
+def _folders(tmp_path_factory):
+    Manager.folder = tmp_path_factory
+
+
+TestManager = Manager.TestCase
+TestManager.settings = settings(
+    max_examples=25,
+    stateful_step_count=20,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)

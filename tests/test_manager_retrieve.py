@@ -1,0 +1,226 @@
+"""retrieve through the public door: arguments, limits, time, and what it writes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from memento import Config
+from memento.errors import TierUnavailable
+from memento.testing import HashEmbedder
+from memento.tiers.config import ChooseConfig, IndexConfig, LongIndex
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture(params=[None, HashEmbedder(64)], ids=["text alone", "hybrid"])
+def filled(request, open_memory):
+    """Notes about tea and other things, with an embedder and without."""
+    memory = open_memory(embedder=request.param)
+    memory.add_many(
+        [
+            {"text": "Ada drinks green tea in the morning", "session": "a", "kind": "preference"},
+            {"text": "Bob drinks black coffee at noon", "session": "a", "kind": "preference"},
+            {"text": "The tea shop closes at six", "session": "b", "tier": "long"},
+            {"text": "A recipe for lemon cake", "session": "b", "key": "cake", "tier": "short"},
+            *({"text": f"note {n} about machines", "tier": "medium"} for n in range(20)),
+        ]
+    )
+    assert memory.flush(wait=True, timeout=60)
+    return memory
+
+
+def test_the_best_comes_first(filled):
+    """What the query speaks of is on top, with its reasons."""
+    found = filled.retrieve("green tea")
+    assert found[0].text == "Ada drinks green tea in the morning"
+    assert found.query == "green tea"
+    assert found.missing == {}
+    assert 0 < found.confidence <= 1
+    assert "found by text #1" in found[0].explain()
+    assert found.explain().startswith("1. Ada drinks green tea")
+    assert set(found.took) >= {"total"}
+
+
+def test_all_tiers_are_searched_at_once(filled):
+    """Short, medium and long answer the same question."""
+    assert {hit.tier for hit in filled.retrieve("tea cake machines", k=30)} == {"short", "medium", "long"}
+
+
+def test_k_is_the_most(filled):
+    """Never more; fewer when there are fewer."""
+    assert [len(filled.retrieve("machines", k)) for k in (1, 3, 10_000)] == [1, 3, 20]
+
+
+def test_equal_calls_have_equal_answers(filled):
+    """Order and scores; being recorded changes nothing."""
+    asked = [filled.retrieve("note about tea and machines", k=20, record=r) for r in (True, False, True)]
+    answers = [[(hit.id, hit.score, hit.terms, hit.ranks) for hit in found] for found in asked]
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_an_empty_query_finds_nothing_and_is_no_error(filled):
+    """Nothing asked, nothing answered."""
+    for query in ("", "  ", "?!", "\0"):
+        assert len(filled.retrieve(query, min_score=0.5)) == 0
+    assert filled.retrieve("").explain() == "nothing found"
+
+
+def test_an_empty_namespace_answers_empty(filled):
+    """Before anything was stored in it."""
+    found = filled.of("nobody").retrieve("tea")
+    assert (len(found), found.confidence, found.missing) == (0, 0.0, {})
+
+
+def test_cutting_by_score(filled):
+    """min_score is absolute, cutoff a share of the best; both keep the order."""
+    everything = filled.retrieve("green tea in the morning", k=20)
+    bar = everything[0].score * 0.9
+    assert [h.id for h in filled.retrieve("green tea in the morning", k=20, min_score=bar)] == [
+        h.id for h in everything if h.score >= bar
+    ]
+    assert [h.id for h in filled.retrieve("green tea in the morning", k=20, cutoff=0.9)] == [
+        h.id for h in everything if h.score >= bar
+    ]
+    assert len(filled.retrieve("green tea", cutoff=1.0)) >= 1
+
+
+def test_the_token_budget(filled):
+    """Hits in ranked order as long as they fit; the counter may be one's own."""
+    everything = filled.retrieve("machines", k=20)
+    for budget in (1, 10, 25, 60):
+        taken = filled.retrieve("machines", k=20, tokens=budget, count_tokens=lambda text: len(text.split()))
+        assert [h.id for h in taken] == [h.id for h in everything][: len(taken)]
+        assert sum(len(hit.text.split()) for hit in taken) <= budget
+    estimated = filled.retrieve("machines", k=20, tokens=20)
+    assert 1 <= len(estimated) < 20
+
+
+def test_names(filled):
+    """match decides how much a key or alias counts."""
+    assert [h.text for h in filled.retrieve("cake", match="names")] == ["A recipe for lemon cake"]
+    assert len(filled.retrieve("tea", match="names")) == 0
+    assert filled.retrieve("cake", match="text")[0].text == "A recipe for lemon cake"
+    assert "name" not in filled.retrieve("cake", match="text")[0].ranks
+
+
+def test_superseded_ones_on_request(filled):
+    """Hidden by default, shown when asked for, marked as what they are."""
+    filled.add("Ada drinks mint tea in the morning", supersedes=filled.retrieve("green tea")[0].id)
+    assert all(hit.memory.status == "active" for hit in filled.retrieve("tea morning", k=20))
+    shown = filled.retrieve("tea morning", k=20, include_superseded=True)
+    assert {hit.memory.status for hit in shown} == {"active", "superseded"}
+
+
+def test_as_of(open_memory, clock):
+    """The answer is what held then: neither what came later nor what was over by then."""
+    memory = open_memory()
+    memory.add("the office is in Rome", key="office")
+    rome = clock()
+    clock.advance(HOUR)
+    memory.add("the office is in Oslo", key="office")
+    assert [h.text for h in memory.retrieve("office", as_of=rome)] == ["the office is in Rome"]
+    assert [h.text for h in memory.retrieve("office", as_of=clock())] == ["the office is in Oslo"]
+    assert len(memory.retrieve("office", as_of=rome - HOUR)) == 0
+
+
+def test_since_and_until(open_memory, clock):
+    """By when it happened, start inclusive, end exclusive."""
+    memory = open_memory()
+    start = clock()
+    memory.add_many({"text": f"walk {n}", "occurred_at": start + n * HOUR} for n in range(5))
+    found = memory.retrieve("walk", k=9, since=start + HOUR, until=start + 3 * HOUR)
+    assert {hit.text for hit in found} == {"walk 1", "walk 2"}
+    assert len(memory.retrieve("walk", since=start + 3 * HOUR, until=start + HOUR)) == 0
+
+
+def test_reading_is_recorded_once_and_only_if_asked(memory):
+    """One event a call that found something, written by flush at the latest."""
+    kept = memory.add("green tea")
+    memory.retrieve("tea")
+    memory.retrieve("tea", record=False)
+    memory.retrieve("zebra", min_score=0.9)
+    memory.of("nobody").retrieve("tea")
+    memory.flush()
+    memory.flush()
+    events = memory._engine.ledger.read(
+        lambda c: c.execute("SELECT detail FROM events WHERE kind = 'retrieved'").fetchall()
+    )
+    assert events == [(f'{{"ids": ["{kept.id}"]}}',)]
+
+
+def test_a_change_shows_in_the_next_answer(memory):
+    """Whatever method made it: the read path follows the ledger."""
+    kept = memory.add("green tea", "short")
+    assert memory.retrieve("tea", tiers="short").hits
+    memory.move(kept.id, "long")
+    assert not memory.retrieve("tea", tiers="short").hits
+    memory.update(kept.id, kind="rule", scope="kitchen", tags=["hot"])
+    assert memory.retrieve("tea", kinds="rule", scope="kitchen", tags="hot").hits
+    memory.forget(kept.id)
+    assert not memory.retrieve("tea").hits
+    memory.restore(kept.id)
+    assert memory.retrieve("tea")[0].memory == memory.get(kept.id)
+
+
+def test_near_identical_ones_fold(memory, clock):
+    """The same words said twice are one hit that stands for both."""
+    ids = {memory.add("tea is ready", occurred_at=clock() + n * HOUR).id for n in range(3)}
+    (hit,) = memory.retrieve("tea")
+    assert {hit.id, *hit.folded} == ids
+    assert "stands for 2 near-identical more" in hit.explain()
+
+
+class TestWhoAnswersByMeaning:
+    """Chroma and exact search give the same answers; a tier that cannot be asked is named."""
+
+    CONFIG = Config(
+        long_index=LongIndex.CHROMA,
+        choose=ChooseConfig(exact_below=0),
+        index=IndexConfig(start_seconds=0.0, poll_seconds=0.01),
+    )
+
+    def fill(self, open_memory, root, config):
+        memory = open_memory(root, embedder=HashEmbedder(64), config=config)
+        memory.add_many(
+            {"text": f"{a} {b} number {n}", "tier": ("short", "medium", "long")[n % 3], "id": f"i{n}"}
+            for n, (a, b) in enumerate((a, b) for a in "one two three".split() for b in "red blue".split())
+        )
+        assert memory.flush(wait=True, timeout=60)
+        return memory
+
+    def test_chroma_and_exact_search_agree(self, open_memory, tmp_path):
+        """Same hits, same order, scores alike."""
+        by_chroma = self.fill(open_memory, tmp_path / "c", self.CONFIG)
+        exact = self.fill(open_memory, tmp_path / "e", Config(long_index="exact"))
+        for query in ("two blue", "red", "number three one", "nothing of it"):
+            answers = [m.retrieve(query, k=6, record=False) for m in (by_chroma, exact)]
+            assert [h.id for h in answers[0]] == [h.id for h in answers[1]]
+            for one, other in zip(*answers, strict=True):
+                assert one.score == pytest.approx(other.score, abs=1e-4)
+        assert by_chroma.stats().long == "ready"
+
+    def test_a_tier_that_fails_is_named_and_words_still_find(self, open_memory, tmp_path, monkeypatch):
+        """missing tells the reason; exact search or full text answers."""
+        memory = self.fill(open_memory, tmp_path / "c", self.CONFIG)
+
+        def fail(*_args, **_options):
+            raise TierUnavailable("long", "the folder burns")
+
+        monkeypatch.setattr(memory._engine._long, "search", fail)
+        found = memory.retrieve("two blue")
+        assert found[0].text.startswith("two blue")
+        assert "the folder burns" in found.missing["long"]
+        assert "not asked: long (long tier unavailable: the folder burns)" in found.explain()
+        monkeypatch.undo()
+        assert memory.retrieve("two blue").missing == {}
+
+    def test_a_search_that_wants_the_index_has_it_opened(self, open_memory, tmp_path):
+        """Cold at first: answered exactly at once, by the index from then on."""
+        self.fill(open_memory, tmp_path / "c", self.CONFIG).close()
+        memory = open_memory(tmp_path / "c", embedder=HashEmbedder(64), config=self.CONFIG)
+        first = memory.retrieve("two blue", record=False)
+        assert memory.flush(wait=True, timeout=60)
+        assert memory.stats().long == "ready"
+        assert [h.id for h in memory.retrieve("two blue", record=False)] == [h.id for h in first]
