@@ -375,10 +375,9 @@ def off_topic(dataset: Dataset, embedder: Embedder | None) -> Figure:
     foreign: list[float] = []
     every = dataset.conversations
     for n, conversation in enumerate(every):
-        for known, found in zip(
-            (own, foreign), doubt(conversation, every[(n + 1) % len(every)], embedder), strict=True
-        ):
-            known += found
+        own_here, foreign_here = doubt(conversation, every[(n + 1) % len(every)], embedder)
+        own += own_here
+        foreign += foreign_here
     note = f"{len(every)} stores, {len(own)} own and {len(foreign)} foreign questions"
     value, marks = auc(own, foreign), OFF_TOPIC_MARKS[dataset.name]
     return Figure(f"off-topic, {dataset.name}", value, *marks, "AUC", higher=True, note=note)

@@ -11,7 +11,7 @@ Prints:
 import asyncio
 from tempfile import TemporaryDirectory
 
-from memento.aio import AsyncMemoryManager
+from memento import AsyncMemoryManager
 
 
 async def main(root: str) -> None:

@@ -31,8 +31,8 @@ MADE = "<!-- Made by scripts/reference.py; change the code's own words, then run
 WIDTH = 88
 
 API_WORDS = """\
-Everything here is imported from `memento`, errors from `memento.errors`, and
-`AsyncMemoryManager`, which has the same methods to be awaited, from `memento.aio`.
+Everything here is imported from `memento`, errors from `memento.errors`. `AsyncMemoryManager` has
+the same methods, to be awaited.
 """
 CLI_WORDS = """\
 `MEMENTO_ROOT` and `MEMENTO_NAMESPACE` stand in for `--root` and `--namespace`; the other

@@ -118,7 +118,8 @@ def test_every_room_exists():
             "import memento.types",
             ["attic: a room without a floor; give it one in ROOMS"],
         ),
-        ("aio.py", "from memento import MemoryManager", []),
+        ("aio.py", "from memento import MemoryManager", ["aio -> memento"]),
+        ("cli.py", "from memento import MemoryManager", []),
     ],
 )
 def test_an_arrow_that_turns_round_is_seen(tmp_path, module, line, wrong):

@@ -80,34 +80,39 @@ KINDS = (
          "platform"),
 )  # fmt: skip
 
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split("|" if "|" in text else None))
+
+
 WORDS: dict[str, tuple[str, ...]] = {
-    "firm": tuple("Arvento|Brightmoor|Calderon & Sons|Dunmere|Elvane Foods|Fjordline Optics|Galtee"
-                  " Press|Hexhaven|Ildara|Juniper Freight|Kolvane|Lumora Glass".split("|")),
-    "first": tuple("Adaeze Birgit Callum Daria Emre Farid Greta Hamish Ilse Jorge Katya Leila Milo"
-                   " Nadia Oskar Petra Quentin Rosalind Stefan Tamsin Umut Vera Wim Yusuf".split()),
-    "person": tuple("Lena Ruiz|Tom Adeyemi|Ingrid Halloran|Piotr Zielinski|Amara Diallo|Hugo"
+    "firm": _words("Arvento|Brightmoor|Calderon & Sons|Dunmere|Elvane Foods|Fjordline Optics|Galtee"
+                  " Press|Hexhaven|Ildara|Juniper Freight|Kolvane|Lumora Glass"),
+    "first": _words("Adaeze Birgit Callum Daria Emre Farid Greta Hamish Ilse Jorge Katya Leila Milo"
+                   " Nadia Oskar Petra Quentin Rosalind Stefan Tamsin Umut Vera Wim Yusuf"),
+    "person": _words("Lena Ruiz|Tom Adeyemi|Ingrid Halloran|Piotr Zielinski|Amara Diallo|Hugo"
                     " Lindqvist|Mei Tanaka|Rashid Karimov|Clara Benedetti|Owen Prichard|Sunita"
-                    " Rao|Marek Dvorak".split("|")),
+                    " Rao|Marek Dvorak"),
     "mail": ("billing@kolvane.example", "accounts@ostrava.example", "ap@northmill.example",
              "rechnung@galtee.example", "finance@ildara.example"),
     "address": ("14 Mill Lane", "Unit 7, Harbour Court", "220 Aldgate Road", "3 Rue des Tilleuls",
                 "Lindenstraße 48", "9 Chapel Yard"),
     "days": ("ten", "fourteen", "thirty", "sixty", "ninety"),
-    "city": tuple("Oslo Trieste Ghent Coimbra Gdynia Leiden Malaga Tampere Ulm Varna".split()),
+    "city": _words("Oslo Trieste Ghent Coimbra Gdynia Leiden Malaga Tampere Ulm Varna"),
     "phone": ("555 0143", "555 0178", "555 0121", "555 0196", "555 0109"),
     "job": ("a nurse", "a structural engineer", "a florist", "a tram driver", "a court interpreter",
             "an editor at a small press"),
     "car": ("an old Saab", "a grey Skoda", "a small electric Renault", "a pickup", "a hybrid"),
     "drink": ("black coffee", "green tea", "hot chocolate", "warm lemon water", "a double espresso",
               "oat milk"),
-    "language": tuple("Norwegian Korean Basque Swahili Czech Greek".split()),
+    "language": _words("Norwegian Korean Basque Swahili Czech Greek"),
     "instrument": ("bass", "drums", "the accordion", "lead guitar", "keyboards", "trombone"),
     "dish": ("lentil soup", "a tuna sandwich", "mushroom risotto", "pad thai", "two tacos"),
     "time": ("9:15", "10 am", "half past four", "11:30", "2 pm", "8:45"),
     "gift": ("a pair of gloves", "a fountain pen", "theatre tickets", "a cookbook", "a jigsaw"),
     "team": ("Payments", "Mobile", "Data", "Platform", "Search", "Security", "Growth"),
     "room": ("the Elm room", "the attic", "room 204", "the library", "the small kitchen"),
-    "weekday": tuple("Monday Tuesday Wednesday Thursday Friday".split()),
+    "weekday": _words("Monday Tuesday Wednesday Thursday Friday"),
     "service": ("billing-api", "geocoder", "mail-relay", "image-proxy", "auth-gateway", "scheduler",
                 "audit-log"),
     "port": ("8080", "9443", "5001", "7070", "6120", "3300"),

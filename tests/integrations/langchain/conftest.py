@@ -7,6 +7,26 @@ from itertools import cycle
 
 import pytest
 
+pytest.importorskip("langchain_core", reason="pip install 'agent-memento[langchain]'")
+
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from pydantic import Field
+
+
+class FakeModel(GenericFakeChatModel):
+    """Says what it is given and notes what it was shown."""
+
+    shown: list = Field(default_factory=list)
+
+    def bind_tools(self, tools, **options):  # noqa: ARG002 - the answers are scripted
+        """Take the tools."""
+        return self
+
+    def _generate(self, messages, *args, **options):
+        self.shown.append(messages)
+        return super()._generate(messages, *args, **options)
+
 
 def pytest_collection_modifyitems(items):
     """Run the async tests of LangChain's own suites, whatever pytest-asyncio's mode."""
@@ -17,23 +37,10 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def fake_model():
-    """Make a chat model that says what it is given, over and over, and notes what it was shown."""
-    pytest.importorskip("langchain_core", reason="pip install 'agent-memento[langchain]'")
-    from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-    from langchain_core.messages import AIMessage
-
-    class FakeModel(GenericFakeChatModel):
-        shown: list = []
-
-        def bind_tools(self, tools, **options):
-            return self
-
-        def _generate(self, messages, *args, **options):
-            self.shown.append(messages)
-            return super()._generate(messages, *args, **options)
+    """Make a chat model that says what it is given, over and over."""
 
     def make(*answers):
         said = (AIMessage(a) if isinstance(a, str) else a.model_copy() for a in cycle(answers))
-        return FakeModel(messages=said, shown=[])
+        return FakeModel(messages=said)
 
     return make

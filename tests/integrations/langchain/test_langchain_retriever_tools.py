@@ -144,7 +144,7 @@ class TestTools:
         manager.add("Ada likes tea", "long")
         manager.flush(wait=True)
 
-        def broken(texts):
+        def broken(_texts):
             raise RuntimeError("no model today")
 
         monkeypatch.setattr(manager._engine._spec, "embed", broken)

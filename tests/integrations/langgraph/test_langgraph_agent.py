@@ -22,7 +22,7 @@ from memento_langgraph import MementoStore
 class FakeModel(GenericFakeChatModel):
     """Says what it is given; a real one would be ``init_chat_model(...)``."""
 
-    def bind_tools(self, tools, **options):
+    def bind_tools(self, tools, **options):  # noqa: ARG002 - the answers are scripted
         """Take the tools; the answers that use them are scripted."""
         return self
 
