@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from memento import Config
-from memento.errors import TierUnavailable
+from memento.errors import EmbedderError, TierUnavailable
 from memento.testing import HashEmbedder
 from memento.tiers.config import ChooseConfig, IndexConfig, LongIndex
 
@@ -38,7 +38,7 @@ def test_the_best_comes_first(filled):
     assert found.query == "green tea"
     assert found.missing == {}
     assert 0 < found.confidence <= 1
-    assert "found by text #1" in found[0].explain()
+    assert "text #1" in found[0].explain()
     assert found.explain().startswith("1. Ada drinks green tea")
     assert set(found.took) >= {"total"}
 
@@ -185,7 +185,7 @@ class TestWhoAnswersByMeaning:
         memory = open_memory(root, embedder=HashEmbedder(64), config=config)
         memory.add_many(
             {"text": f"{a} {b} number {n}", "tier": ("short", "medium", "long")[n % 3], "id": f"i{n}"}
-            for n, (a, b) in enumerate((a, b) for a in "one two three".split() for b in "red blue".split())
+            for n, (a, b) in enumerate((a, b) for a in "north south east".split() for b in "red blue".split())
         )
         assert memory.flush(wait=True, timeout=60)
         return memory
@@ -194,33 +194,49 @@ class TestWhoAnswersByMeaning:
         """Same hits, same order, scores alike."""
         by_chroma = self.fill(open_memory, tmp_path / "c", self.CONFIG)
         exact = self.fill(open_memory, tmp_path / "e", Config(long_index="exact"))
-        for query in ("two blue", "red", "number three one", "nothing of it"):
+        for query in ("south blue", "red", "number east north", "nothing of it"):
             answers = [m.retrieve(query, k=6, record=False) for m in (by_chroma, exact)]
             assert [h.id for h in answers[0]] == [h.id for h in answers[1]]
             for one, other in zip(*answers, strict=True):
                 assert one.score == pytest.approx(other.score, abs=1e-4)
         assert by_chroma.stats().long == "ready"
 
-    def test_a_tier_that_fails_is_named_and_words_still_find(self, open_memory, tmp_path, monkeypatch):
-        """missing tells the reason; exact search or full text answers."""
+    def test_when_chroma_fails_exact_search_stands_in(self, open_memory, tmp_path, monkeypatch):
+        """The ledger has every vector: the answer is the same, and nothing is missing from it."""
         memory = self.fill(open_memory, tmp_path / "c", self.CONFIG)
 
+        asked = []
+
         def fail(*_args, **_options):
+            asked.append(1)
             raise TierUnavailable("long", "the folder burns")
 
+        before = [hit.id for hit in memory.retrieve("south blue")]
         monkeypatch.setattr(memory._engine._long, "search", fail)
-        found = memory.retrieve("two blue")
-        assert found[0].text.startswith("two blue")
-        assert "the folder burns" in found.missing["long"]
-        assert "not asked: long (long tier unavailable: the folder burns)" in found.explain()
-        monkeypatch.undo()
-        assert memory.retrieve("two blue").missing == {}
+        found = memory.retrieve("south blue")
+        assert asked
+        assert [hit.id for hit in found] == before
+        assert "meaning" in found[0].ranks
+        assert found.missing == {}
+
+    def test_an_embedder_that_fails_is_named_and_words_still_find(self, open_memory, tmp_path, monkeypatch):
+        """missing tells the reason: found nothing and could not look are different answers."""
+        memory = self.fill(open_memory, tmp_path / "c", self.CONFIG)
+
+        def fail(_texts):
+            raise EmbedderError("out of order")
+
+        monkeypatch.setattr(memory._engine.embedding, "embed", fail)
+        found = memory.retrieve("south blue")
+        assert found[0].text.startswith("south blue")
+        assert found.missing == {"long": "out of order"}
+        assert "not asked: long (out of order)" in found.explain()
 
     def test_a_search_that_wants_the_index_has_it_opened(self, open_memory, tmp_path):
         """Cold at first: answered exactly at once, by the index from then on."""
         self.fill(open_memory, tmp_path / "c", self.CONFIG).close()
         memory = open_memory(tmp_path / "c", embedder=HashEmbedder(64), config=self.CONFIG)
-        first = memory.retrieve("two blue", record=False)
+        first = memory.retrieve("south blue", record=False)
         assert memory.flush(wait=True, timeout=60)
         assert memory.stats().long == "ready"
-        assert [h.id for h in memory.retrieve("two blue", record=False)] == [h.id for h in first]
+        assert [h.id for h in memory.retrieve("south blue", record=False)] == [h.id for h in first]

@@ -232,7 +232,7 @@ class Searcher:
         held.roster.drop_vectors()
         held.stamp = 0
         overfetch = 1 if allowed is None else config.choose.overfetch
-        return _LongSearch(self._ledger, ns, model, long, tail, overfetch)
+        return _LongSearch(self._ledger, ns, model, long, tail, overfetch, self._embedding.dim)
 
     def _load_vectors(self, ns: int, held: _Held) -> None:
         """Bring the vectors for exact search up to date. Caller holds the lock."""
@@ -300,7 +300,7 @@ class _Source:
 
 
 class _LongSearch:
-    """The long tier's index and, exactly, what it has not learnt yet, as one search."""
+    """The long tier's index and, exactly, what it has not learnt yet, for one query."""
 
     def __init__(
         self,
@@ -310,6 +310,7 @@ class _LongSearch:
         long: LongTier,
         tail: Sequence[tuple[int, bytes]],
         overfetch: int,
+        dim: int,
     ) -> None:
         self._ledger = ledger
         self._ns = ns
@@ -317,6 +318,8 @@ class _LongSearch:
         self._long = long
         self._tail = tail
         self._overfetch = overfetch
+        self._none = bytes(4 * dim)
+        self._read: dict[int, bytes] = {}
         self._labels = ledger.labels(ns)
 
     def nearest(
@@ -337,13 +340,12 @@ class _LongSearch:
 
     def vectors_of(self, docids: NDArray[np.int64]) -> NDArray[np.float32]:
         asked = docids.tolist()
-        held = self._ledger.read(lambda c: vectors.read(c, asked, self._model))
-        dim = len(next(iter(held.values()), b"")) // 4
-        matrix = np.zeros((len(asked), dim), np.float32)
-        for at, docid in enumerate(asked):
-            if docid in held:
-                matrix[at] = np.frombuffer(held[docid], np.float32)
-        return matrix
+        unread = [docid for docid in asked if docid not in self._read]
+        if unread:
+            self._read |= dict.fromkeys(unread, self._none)
+            self._read |= self._ledger.read(lambda c: vectors.read(c, unread, self._model))
+        held = b"".join(self._read[docid] for docid in asked)
+        return np.frombuffer(held, np.float32).reshape(len(asked), -1)
 
 
 def _follow_rows(connection: Connection, ns: int, held: _Held) -> int:

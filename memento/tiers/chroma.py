@@ -48,7 +48,7 @@ they do not see each other; in an almost empty graph some are then never found. 
 LOOK_BATCH = 64
 """Vectors per query of a health check."""
 
-EF_SEARCH = 300
+EF_SEARCH = 200
 """Neighbours Chroma looks at for one search. Retrieval asks for its 200 nearest; with Chroma's
 default of 100 it misses one in sixteen of the nearest 100."""
 

@@ -307,7 +307,7 @@ class Indexer:
 
     def _trouble(self, where: str, error: Exception) -> None:
         """Note a failure and pause that stage, longer each time, up to a minute."""
-        if self.trouble.get(where) != str(error):
+        if self.trouble.get(where) != str(error) and not self._stopping:
             log.warning("%s", error)
         self.trouble[where] = str(error)
         _, pause = self._pauses.get(where, (0.0, self._config.retry_seconds / 2))

@@ -19,7 +19,6 @@ from memento_crewai import MementoCrewMemory, MementoEmbeddingFunction, MementoS
 
 from memento.testing import HashEmbedder
 
-
 KNOWN = FACT.rstrip(".")
 
 

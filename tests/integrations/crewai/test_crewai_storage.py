@@ -28,7 +28,6 @@ from memento.errors import (
 )
 from memento.testing import HashEmbedder
 
-
 DAY = datetime(2025, 3, 1)  # noqa: DTZ001 - CrewAI's times are naive
 
 

@@ -25,7 +25,7 @@ from langgraph.store.memory import InMemoryStore
 from memento import MemoryManager
 from memento_langgraph import MementoStore
 
-EXAMPLES, OPERATIONS = 400, 10_000
+EXAMPLES, OPERATIONS = 250, 10_000
 ALL = 1000
 
 labels = st.sampled_from(["a", "b", "users", "a/b", "~", "%7E", "é 茶", "*x"])
@@ -70,7 +70,7 @@ searches = st.builds(SearchOp, prefixes, filters, limits, offsets, st.none(), st
 listings = st.builds(
     ListNamespacesOp, st.none() | conditions, st.none() | st.integers(0, 3), limits, offsets
 )
-batches = st.lists(puts | deletes | gets | searches | listings, min_size=2, max_size=6)
+batches = st.lists(puts | deletes | gets | searches | listings, min_size=3, max_size=5)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_the_same_operations_have_the_same_answers(manager):
         phases=[Phase.generate],  # shrinking that much would take minutes
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
-    @given(st.lists(batches, min_size=10, max_size=20))
+    @given(st.lists(batches, min_size=14, max_size=18))
     def compare(given_batches):
         ours, theirs = MementoStore(manager.of(f"case-{next(fresh)}")), Reference()
         for batch in given_batches:
