@@ -55,8 +55,7 @@ def first_retrieve(root: str) -> dict[str, float]:
 
 def fill(n: str) -> dict[str, object]:
     """Take n memories, index them, answer questions; say what that took."""
-    import resource  # noqa: PLC0415 - nothing before it is needed
-    from pathlib import Path  # noqa: PLC0415
+    from pathlib import Path  # noqa: PLC0415 - nothing before it is needed
     from tempfile import TemporaryDirectory  # noqa: PLC0415
 
     from corpus import Corpus  # noqa: PLC0415
@@ -76,7 +75,8 @@ def fill(n: str) -> dict[str, object]:
             if file.is_file():
                 part = file.relative_to(root).parts[0]
                 sizes[part] = sizes.get(part, 0) + file.stat().st_size / 2**20
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    (peak,) = (int(line.split()[1]) / 2**10 for line in status.splitlines() if "VmHWM" in line)
     parts = ", ".join(f"{name} {size:.1f}" for name, size in sorted(sizes.items()) if size > 0.1)
     return {"rss_mb": peak, "disk_mb": sum(sizes.values()), "parts": parts}
 

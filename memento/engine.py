@@ -90,7 +90,7 @@ class Engine:
             busy=lambda: self._queries,
             config=self.config.index,
         )
-        self._tidied = -1
+        self._seen = self._tidied = -1
         self._snapshot_due = self.now() + self._snapshot_period()
 
     def now(self) -> int:
@@ -261,7 +261,9 @@ class Engine:
         if self.short.stale and now >= self._snapshot_due:
             self._snapshot_due = now + self._snapshot_period()
             self.short.snapshot()
-        if not self.ledger.read_only and self.ledger.data_version() != self._tidied:
+        version = self.ledger.data_version()
+        quiet, self._seen = version == self._seen, version
+        if quiet and version != self._tidied and not self.ledger.read_only:
             self._tidy()
             self._tidied = self.ledger.data_version()
 

@@ -25,7 +25,7 @@ def clock():
 
 @pytest.fixture
 def open_memory(tmp_path, clock):
-    """Open a store in the test's folder, without an embedder if none is given; closed afterwards."""
+    """Open a store in the test's folder, without an embedder unless told; closed at the end."""
     opened = []
 
     def make(root=None, **options):

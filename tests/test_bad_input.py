@@ -119,7 +119,9 @@ def test_add_many_takes_a_list(memory, items):
     assert memory.list() == []
 
 
-@pytest.mark.parametrize("item", [None, 5, {"texts": "a"}, {}, {"text": "a", "kinds": "fact"}, ["a"]])
+@pytest.mark.parametrize(
+    "item", [None, 5, {"texts": "a"}, {}, {"text": "a", "kinds": "fact"}, ["a"]]
+)
 def test_add_many_names_the_position(memory, item):
     """An item that is no draft is named by its place, and none of the batch is written."""
     with pytest.raises(InvalidInput, match=r"items\[2\]"):
@@ -242,7 +244,9 @@ def test_recent_and_move_check_theirs(memory):
             memory.move(kept.id, tier)
 
 
-@pytest.mark.parametrize("namespace", ["", " ", (), ("a", ""), ("a", None), 5, None, "a\nb", "\ud800"])
+@pytest.mark.parametrize(
+    "namespace", ["", " ", (), ("a", ""), ("a", None), 5, None, "a\nb", "\ud800"]
+)
 def test_a_namespace_that_cannot_be_one_is_refused(open_memory, namespace):
     """When a manager is made, and when a view is."""
     with pytest.raises(InvalidScope):
@@ -296,7 +300,8 @@ EVIL = [
     '{"a": 1}', "$.a", "$[0]", "$", "a.b", 'a"b', "a'b", "a`b", "a;b", "a,b", "(a", "a)", "[a]",
     "AND", "OR", "NOT", "NEAR", "NEAR(a b, 2)", "a AND", "title:a", "head : a", "-a", "+a", "^a",
     "a*", '"unclosed', '""', "{a b}:c", "memories_fts", "../../etc/passwd", "/", "C:\\x", "~",
-    "${HOME}", "$(id)", "`id`", "<script>", "%00", "%s%n", "\u202e", "👩‍👩‍👧", "ﬁ", "İ", "ß", "東京",
+    "${HOME}", "$(id)", "`id`", "<script>", "%00", "%s%n", "\u202e", "👩‍👩‍👧", "ﬁ", "İ",
+    "ß", "東京",
 ]  # fmt: skip
 
 
@@ -362,7 +367,9 @@ def test_no_text_is_code(two_namespaces, evil):
 queries = st.one_of(
     st.text(st.characters(), max_size=60),  # lone surrogates included
     st.text("\"'()*^:+-{}[]~.,;!?/\\|&<>=@#$%", max_size=40),
-    st.lists(st.sampled_from([*EVIL, "green", "tea", "last May", "who"]), max_size=12).map(" ".join),
+    st.lists(st.sampled_from([*EVIL, "green", "tea", "last May", "who"]), max_size=12).map(
+        " ".join
+    ),
     st.text("東京大阪はの水한국어ไทยعربي🍵👩‍👧", max_size=40),
     st.sampled_from(["tea " * 2500, "x" * 10_000, '"' * 10_000, "東" * 10_000, "(" * 10_000]),
 )

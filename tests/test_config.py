@@ -17,9 +17,7 @@ from memento.observe.admit import Limits
 from memento.retrieve.config import Weights
 from memento.tiers.config import LongIndex, ShortConfig
 
-SOURCE = {
-    path: path.read_text() for path in Path(inspect.getfile(memento)).parent.rglob("*.py")
-}
+SOURCE = {path: path.read_text() for path in Path(inspect.getfile(memento)).parent.rglob("*.py")}
 
 
 def parts(kind=Config, above=""):

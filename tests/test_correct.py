@@ -38,7 +38,11 @@ class TestUpdate:
         assert len(memory.retrieve("Monday", min_score=0.3)) == 0
         assert [hit.text for hit in memory.retrieve("Thursday")] == [now.text]
         first, second = memory.history(kept.id)
-        assert (first.version, first.text, first.reason) == (1, "the meeting is on Monday", "updated")
+        assert (first.version, first.text, first.reason) == (
+            1,
+            "the meeting is on Monday",
+            "updated",
+        )
         assert (second.version, second.text, second.until) == (2, now.text, None)
 
     def test_every_field_can_be_changed(self, memory, clock):
@@ -58,7 +62,12 @@ class TestUpdate:
             add_aliases=["c", "a"],
             remove_aliases=["b", "unknown"],
         )
-        assert (now.text, now.kind, now.importance, now.scope) == ("green door", "rule", 1.0, "house")
+        assert (now.text, now.kind, now.importance, now.scope) == (
+            "green door",
+            "rule",
+            1.0,
+            "house",
+        )
         assert (now.tags, now.metadata, now.pinned) == (("paint",), {"coats": 2}, True)
         assert (now.valid_until, now.expires_at) == (clock() + HOUR, clock() + timedelta(minutes=1))
         assert now.aliases == ("a", "c")
@@ -83,7 +92,9 @@ class TestUpdate:
         memory.update(kept.id, expires_in=None)
         assert len(memory.retrieve("parking")) == 1
 
-    @pytest.mark.parametrize("options", [{}, {"text": "a"}, {"scope": "/x/"}, {"add_aliases": ["b"]}])
+    @pytest.mark.parametrize(
+        "options", [{}, {"text": "a"}, {"scope": "/x/"}, {"add_aliases": ["b"]}]
+    )
     def test_no_change_is_no_version(self, memory, clock, options):
         """Saying what is there already writes nothing, even when its time was given."""
         kept = memory.add("a", scope="x", aliases=["b"], occurred_at=clock())

@@ -75,7 +75,7 @@ def test_many_changed_rows_are_counted_and_some_named(filled):
 @pytest.mark.parametrize(
     "damage",
     [
-        "UPDATE memories_fts SET head = 'other words' WHERE rowid = (SELECT max(docid) FROM memories)",
+        "UPDATE memories_fts SET head = 'other' WHERE rowid = (SELECT max(docid) FROM memories)",
         "DELETE FROM memories_fts WHERE rowid = (SELECT max(docid) FROM memories)",
         "DELETE FROM memories_fts",
         "UPDATE memories_fts_data SET block = zeroblob(length(block)) WHERE id > 10",

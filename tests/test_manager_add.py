@@ -238,7 +238,11 @@ class TestSlots:
         assert (was.status, was.valid_until) == ("superseded", MAY)
 
     @settings(max_examples=15)
-    @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("kl"), st.booleans()), max_size=12))
+    @given(
+        st.lists(
+            st.tuples(st.sampled_from("abc"), st.sampled_from("kl"), st.booleans()), max_size=12
+        )
+    )
     def test_a_batch_is_the_same_as_one_by_one(self, open_memory, tmp_path_factory, said):
         """Slots, repeats and all: the same memories are active, with the same counts."""
         folder = tmp_path_factory.mktemp("twice")
@@ -274,7 +278,9 @@ class TestBatches:
 
     def test_repeats_within_a_batch_fold(self, memory):
         """As they would one by one; an id of the caller's counts as that memory."""
-        kept = memory.add_many(["a", "b", "a", {"text": "c", "id": "c1"}, "c", {"text": "c", "id": "c1"}])
+        kept = memory.add_many(
+            ["a", "b", "a", {"text": "c", "id": "c1"}, "c", {"text": "c", "id": "c1"}]
+        )
         assert [m.text for m in memory.list()] == ["a", "b", "c"]
         assert [m.reinforced for m in kept] == [1, 0, 1, 1, 1, 1]
         assert [m.id for m in kept[3:]] == ["c1"] * 3

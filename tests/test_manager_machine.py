@@ -36,42 +36,65 @@ class Manager(RuleBasedStateMachine):
 
     @initialize()
     def start(self):
+        """Open an empty store."""
         self.root = self.folder.mktemp("machine") / "store"
         self.clock = ManualClock()
         self.model: dict[str, Told] = {}
         self.open()
 
     def open(self):
+        """Open the store as it is."""
         self.memory = MemoryManager(self.root, embedder=None, clock=self.clock, config=CONFIG)
 
     def live(self, told):
+        """Tell whether a memory is to be found."""
         return told.status == "active" and (told.expires is None or told.expires > self.clock())
 
     def holder(self, told, but=None):
+        """Find the active memory in the same slot."""
         same = [
             i
             for i, other in self.model.items()
-            if i != but and other.status == "active" and (other.key, other.scope) == (told.key, told.scope)
+            if i != but
+            and other.status == "active"
+            and (other.key, other.scope) == (told.key, told.scope)
         ]
         return same[0] if told.key and same else None
 
     def overflow(self, session):
+        """Let the ring push out its oldest."""
         ring = [t for t in self.model.values() if t.tier == "short" and t.status == "active"]
         for told in [t for t in ring if t.session == session][:-RING]:
             told.tier = "medium"
 
     def supersede(self, old, new):
+        """Hide one memory behind another."""
         self.model[old].status, self.model[old].by = "superseded", new
         self.model[old].history += 1
 
     def some(self, at):
+        """Pick a memory."""
         return list(self.model)[at % len(self.model)]
 
-    @rule(text=TEXTS, tier=TIERS, key=KEYS, scope=SCOPES, session=SESSIONS, expires=st.sampled_from([None, None, 30]))
+    @rule(
+        text=TEXTS,
+        tier=TIERS,
+        key=KEYS,
+        scope=SCOPES,
+        session=SESSIONS,
+        expires=st.sampled_from([None, None, 30]),
+    )
     def add(self, text, tier, key, scope, session, expires):
-        kept = self.memory.add(text, tier, key=key, scope=scope, session=session, expires_in=expires)
+        """Add one, or reinforce the one that is there."""
+        kept = self.memory.add(
+            text, tier, key=key, scope=scope, session=session, expires_in=expires
+        )
         said = (text, key, scope, session)
-        equal = [i for i, t in self.model.items() if (t.text, t.key, t.scope, t.session) == said and self.live(t)]
+        equal = [
+            i
+            for i, t in self.model.items()
+            if (t.text, t.key, t.scope, t.session) == said and self.live(t)
+        ]
         if equal:
             assert kept.id == equal[0]
             self.model[equal[0]].reinforced += 1
@@ -90,6 +113,7 @@ class Manager(RuleBasedStateMachine):
     @precondition(lambda self: self.model)
     @rule(at=st.integers(0, 99), text=TEXTS)
     def update(self, at, text):
+        """Change a text."""
         told = self.model[memory_id := self.some(at)]
         if told.status == "forgotten":
             with pytest.raises(InvalidInput):
@@ -103,6 +127,7 @@ class Manager(RuleBasedStateMachine):
     @precondition(lambda self: self.model)
     @rule(at=st.integers(0, 99), scope=SCOPES)
     def rescope(self, at, scope):
+        """Change where it applies, and take the slot there."""
         told = self.model[memory_id := self.some(at)]
         if told.status == "forgotten" or told.scope == scope:
             return
@@ -115,6 +140,7 @@ class Manager(RuleBasedStateMachine):
     @precondition(lambda self: self.model)
     @rule(at=st.integers(0, 99))
     def forget(self, at):
+        """Hide it."""
         told = self.model[memory_id := self.some(at)]
         self.memory.forget(memory_id)
         if told.status != "forgotten":
@@ -123,6 +149,7 @@ class Manager(RuleBasedStateMachine):
     @precondition(lambda self: self.model)
     @rule(at=st.integers(0, 99))
     def restore(self, at):
+        """Bring it back, behind whoever holds its slot."""
         told = self.model[memory_id := self.some(at)]
         self.memory.restore(memory_id)
         if told.status != "forgotten":
@@ -138,6 +165,7 @@ class Manager(RuleBasedStateMachine):
     @precondition(lambda self: self.model)
     @rule(at=st.integers(0, 99), tier=TIERS)
     def move(self, at, tier):
+        """Put it into another tier."""
         told = self.model[memory_id := self.some(at)]
         self.memory.move(memory_id, tier)
         told.history += told.tier != tier
@@ -147,46 +175,60 @@ class Manager(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([1, 31]))
     def wait(self, seconds):
+        """Let time pass."""
         self.clock.advance(timedelta(seconds=seconds))
 
     @rule()
     def reopen(self):
+        """Close and open again."""
         self.memory.close()
         self.open()
 
     @rule()
     def flush(self):
+        """Write the snapshot."""
         assert self.memory.flush(wait=True, timeout=30)
 
     @rule()
     def nobody(self):
+        """Ask for an id that is not there."""
         with pytest.raises(NotFound):
             self.memory.get("nobody")
 
     @invariant()
     def every_memory_is_as_told(self):
+        """Each memory by id, with the length of its history."""
         for memory_id, told in getattr(self, "model", {}).items():
             held = self.memory.get(memory_id)
-            assert (held.text, held.tier, held.key, held.scope) == (told.text, told.tier, told.key, told.scope)
+            assert (held.text, held.tier, held.key, held.scope) == (
+                told.text,
+                told.tier,
+                told.key,
+                told.scope,
+            )
             assert (held.status, held.superseded_by) == (told.status, told.by)
             assert (held.reinforced, held.version) == (told.reinforced, told.version)
             assert len(self.memory.history(memory_id)) == told.history
 
     @invariant()
     def every_view_shows_what_is_live(self):
+        """list, stats, the rings and the search agree."""
         if not hasattr(self, "model"):
             return
         live = [i for i, told in self.model.items() if self.live(told)]
         assert [m.id for m in self.memory.list()] == live
         assert self.memory.stats().memories == len(live)
         for session in (None, "s"):
-            ring = [i for i in live if (self.model[i].tier, self.model[i].session) == ("short", session)]
+            ring = [
+                i for i in live if (self.model[i].tier, self.model[i].session) == ("short", session)
+            ]
             assert [m.id for m in self.memory.recent(session=session)] == ring
         found = self.memory.retrieve("tea", k=100, record=False)
         ids = {i for hit in found for i in (hit.id, *hit.folded)}
         assert {i for i in live if "tea" in self.model[i].text} <= ids <= set(live)
 
     def teardown(self):
+        """Nothing is damaged at the end."""
         if hasattr(self, "memory"):
             assert all(finding.ok for finding in self.memory.doctor())
             self.memory.close()

@@ -45,7 +45,11 @@ def test_the_best_comes_first(filled):
 
 def test_all_tiers_are_searched_at_once(filled):
     """Short, medium and long answer the same question."""
-    assert {hit.tier for hit in filled.retrieve("tea cake machines", k=30)} == {"short", "medium", "long"}
+    assert {hit.tier for hit in filled.retrieve("tea cake machines", k=30)} == {
+        "short",
+        "medium",
+        "long",
+    }
 
 
 def test_k_is_the_most(filled):
@@ -55,7 +59,9 @@ def test_k_is_the_most(filled):
 
 def test_equal_calls_have_equal_answers(filled):
     """Order and scores; being recorded changes nothing."""
-    asked = [filled.retrieve("note about tea and machines", k=20, record=r) for r in (True, False, True)]
+    asked = [
+        filled.retrieve("note about tea and machines", k=20, record=r) for r in (True, False, True)
+    ]
     answers = [[(hit.id, hit.score, hit.terms, hit.ranks) for hit in found] for found in asked]
     assert answers[0] == answers[1] == answers[2]
 
@@ -90,7 +96,9 @@ def test_the_token_budget(filled):
     """Hits in ranked order as long as they fit; the counter may be one's own."""
     everything = filled.retrieve("machines", k=20)
     for budget in (1, 10, 25, 60):
-        taken = filled.retrieve("machines", k=20, tokens=budget, count_tokens=lambda text: len(text.split()))
+        taken = filled.retrieve(
+            "machines", k=20, tokens=budget, count_tokens=lambda text: len(text.split())
+        )
         assert [h.id for h in taken] == [h.id for h in everything][: len(taken)]
         assert sum(len(hit.text.split()) for hit in taken) <= budget
     estimated = filled.retrieve("machines", k=20, tokens=20)
@@ -98,7 +106,7 @@ def test_the_token_budget(filled):
 
 
 def test_names(filled):
-    """match decides how much a key or alias counts."""
+    """The match argument decides how much a key or alias counts."""
     assert [h.text for h in filled.retrieve("cake", match="names")] == ["A recipe for lemon cake"]
     assert len(filled.retrieve("tea", match="names")) == 0
     assert filled.retrieve("cake", match="text")[0].text == "A recipe for lemon cake"
@@ -123,6 +131,16 @@ def test_as_of(open_memory, clock):
     assert [h.text for h in memory.retrieve("office", as_of=rome)] == ["the office is in Rome"]
     assert [h.text for h in memory.retrieve("office", as_of=clock())] == ["the office is in Oslo"]
     assert len(memory.retrieve("office", as_of=rome - HOUR)) == 0
+
+
+def test_what_is_embedded_later_is_found_by_meaning_later(open_memory):
+    """Each answer takes in the vectors that came since the last one."""
+    memory = open_memory(embedder=HashEmbedder(64))
+    for text in ("alpha one", "beta two", "gamma three"):
+        memory.add(text, "long")
+        assert memory.flush(wait=True, timeout=60)
+        assert memory.retrieve(text)[0].text == text
+        assert memory.retrieve(text)[0].ranks["meaning"] == 1
 
 
 def test_since_and_until(open_memory, clock):
@@ -182,10 +200,17 @@ class TestWhoAnswersByMeaning:
     )
 
     def fill(self, open_memory, root, config):
+        """Open a store of twelve notes and wait for its indexes."""
         memory = open_memory(root, embedder=HashEmbedder(64), config=config)
         memory.add_many(
-            {"text": f"{a} {b} number {n}", "tier": ("short", "medium", "long")[n % 3], "id": f"i{n}"}
-            for n, (a, b) in enumerate((a, b) for a in "north south east".split() for b in "red blue".split())
+            {
+                "text": f"{a} {b} number {n}",
+                "tier": ("short", "medium", "long")[n % 3],
+                "id": f"i{n}",
+            }
+            for n, (a, b) in enumerate(
+                (a, b) for a in ("north", "south", "east") for b in ("red", "blue", "green", "grey")
+            )
         )
         assert memory.flush(wait=True, timeout=60)
         return memory
@@ -219,8 +244,10 @@ class TestWhoAnswersByMeaning:
         assert "meaning" in found[0].ranks
         assert found.missing == {}
 
-    def test_an_embedder_that_fails_is_named_and_words_still_find(self, open_memory, tmp_path, monkeypatch):
-        """missing tells the reason: found nothing and could not look are different answers."""
+    def test_an_embedder_that_fails_is_named_and_words_still_find(
+        self, open_memory, tmp_path, monkeypatch
+    ):
+        """The reason is told the reason: found nothing and could not look are different answers."""
         memory = self.fill(open_memory, tmp_path / "c", self.CONFIG)
 
         def fail(_texts):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +39,7 @@ def test_the_ancestors_are_all_that_contain_it(path):
     assert found[0] == ""
     assert found[-1] == path
     assert len(set(found)) == len(found)
-    assert all(contains(outer, inner) for outer, inner in zip(found, found[1:], strict=False))
+    assert all(contains(outer, inner) for outer, inner in pairwise(found))
 
 
 @pytest.mark.parametrize("path", ["a//b", "a/./b", "..", "a/ /b", "a\tb", "x" * (MAX_LABEL + 1), 5])
@@ -54,7 +56,9 @@ def test_labels_become_a_tuple(labels):
     assert parsed == ((labels,) if isinstance(labels, str) else tuple(labels))
 
 
-@pytest.mark.parametrize("labels", ["", (), [""], [" "], [5], 5, None, b"ab", {"a"}, "x" * 257, "a\n"])
+@pytest.mark.parametrize(
+    "labels", ["", (), [""], [" "], [5], 5, None, b"ab", {"a"}, "x" * 257, "a\n"]
+)
 def test_what_is_no_namespace_is_refused(labels):
     """There is no label that means everyone; the error is an InvalidInput naming the field."""
     with pytest.raises(InvalidScope) as caught:

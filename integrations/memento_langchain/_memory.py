@@ -16,10 +16,10 @@ from langchain_core.messages import (
 )
 from pydantic import ConfigDict, Field
 
-from memento import Hit, Memory, MemoryManager
+from memento import Memory, MemoryManager
 from memento.errors import InvalidInput
 from memento.prompt import new_nonce, render
-from memento_langchain._turns import QUERY_CHARS, TELLING, pieces, turn, unseen
+from memento_langchain._turns import MOST, pieces, recall, turn
 
 NOT_INPUT = "stop"
 """An input of every chain that no prompt shows."""
@@ -37,7 +37,7 @@ class MementoMemory(BaseMemory):
         input_key: The chain's input to keep and to look up; None for all of them, each headed by
             its name if there are several.
         output_key: The chain's output to keep; None as for ``input_key``.
-        k: Most memories to recall, 1 to 10,000.
+        k: Most memories to recall, 1 to 1,000.
         recent: Newest turns of the session to show, >= 0; no more than its ring buffer holds.
         tokens: Most tokens of the recalled block, >= 1; None for no limit.
         return_messages: Fill the variable with messages rather than with text.
@@ -52,7 +52,7 @@ class MementoMemory(BaseMemory):
     memory_key: str = "history"
     input_key: str | None = None
     output_key: str | None = None
-    k: int = Field(default=5, ge=1)
+    k: int = Field(default=5, ge=1, le=MOST)
     recent: int = Field(default=10, ge=0)
     tokens: int | None = Field(default=None, ge=1)
     return_messages: bool = False
@@ -113,12 +113,8 @@ class MementoMemory(BaseMemory):
         return self.manager.recent()
 
     def _recalled(self, query: str, turns: Sequence[Memory]) -> str:
-        hits: Sequence[Hit] = ()
-        if query.strip():
-            wanted = min(self.k + len(turns), 10_000)
-            hits = self.manager.retrieve(query[:QUERY_CHARS], wanted, kinds=TELLING).hits
-        fresh = unseen(hits, {memory.text for memory in turns}, self.k)
-        return render(fresh, nonce=new_nonce(), tokens=self.tokens)
+        hits = recall(self.manager, query, {memory.text for memory in turns}, self.k)
+        return render(hits, nonce=new_nonce(), tokens=self.tokens)
 
     def _spoken(self, field: str, key: str | None, values: Mapping[str, Any]) -> str:
         if key is not None:

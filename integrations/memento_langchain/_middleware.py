@@ -23,23 +23,15 @@ from langgraph.runtime import Runtime
 from memento import Draft, MemoryManager
 from memento.errors import IdConflict, InvalidInput
 from memento.prompt import render
-from memento_langchain._turns import (
-    QUERY_CHARS,
-    TELLING,
-    memory_id,
-    pieces,
-    role_of,
-    turn,
-    unseen,
-)
+from memento_langchain._turns import MOST, memory_id, pieces, recall, role_of, turn
 
 REMEMBERED = 10_000
 """Ids of kept turns held in RAM, so that a long thread is not offered to the ledger each time."""
-MOST = 1_000
-"""Most hits asked for, however many messages the conversation shows."""
+SUMMARY = "Here is a summary of the conversation to date:"
+"""How ``SummarizationMiddleware`` begins; older versions of langchain leave no other mark."""
 
 
-class MementoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
     """Lets an agent remember across threads and restarts.
 
     Before each model call, what is remembered about the user's last message is put at the end of
@@ -118,13 +110,10 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _recall(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         asked = next((m for m in reversed(request.messages) if _is_users(m)), None)
-        query = "" if asked is None else str(asked.text).strip()[:QUERY_CHARS]
-        if asked is None or not query:
+        if asked is None:
             return request
         shown = {piece for message in request.messages for piece in pieces(str(message.text))}
-        wanted = min(self._k + len(shown), MOST)
-        found = self._view(request.runtime).retrieve(query, wanted, kinds=TELLING)
-        hits = unseen(found, shown, self._k)
+        hits = recall(self._view(request.runtime), str(asked.text), shown, self._k)
         block = render(hits, nonce=self._nonce(asked), tokens=self._tokens)
         if not block:
             return request
@@ -192,7 +181,11 @@ def _keep_edited(view: MemoryManager, draft: Draft) -> None:
 
 def _is_users(message: BaseMessage) -> bool:
     """Tell what a person said from what LangChain says in the user's name, such as summaries."""
-    return isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs
+    return (
+        isinstance(message, HumanMessage)
+        and "lc_source" not in message.additional_kwargs
+        and not str(message.text).startswith(SUMMARY)
+    )
 
 
 def _with(system: SystemMessage | None, block: str) -> SystemMessage:

@@ -1,4 +1,4 @@
-"""Chat messages into memories: what all the adapters of this package share. Pure.
+"""Chat messages into memories and back: what the adapters of this package share.
 
 A turn is kept in the short tier of its session, whence the ring buffer pushes it on. A message
 that only asks is kept as a question, and recall leaves questions out: what the user once asked
@@ -7,22 +7,25 @@ looks more like the next question than the fact that answers it.
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Iterable
 from hashlib import blake2b
 
 from langchain_core.messages import BaseMessage
 
-from memento import Draft, Hit, Kind, Source, Tier, Trust
+from memento import Draft, Hit, Kind, MemoryManager, Source, Tier, Trust
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 TELLING = tuple(kind.value for kind in Kind if kind is not Kind.QUESTION)
 """The kinds that recall returns."""
 QUERY_CHARS = 2_000
 """Most characters of a message that are looked up; the question is rarely longer."""
+MOST = 1_000
+"""Most hits asked for, however much the conversation shows."""
 PIECE_CHARS = 16_000
 """Most characters of a turn in one memory; a longer turn is kept in pieces."""
 
+_log = logging.getLogger("memento.langchain")
 _SENTENCE = re.compile(r"[^.!?\u3002\uff01\uff1f\u061f\n]+[.!?\u3002\uff01\uff1f\u061f]*")
 _ASKS = ("?", "\uff1f", "\u061f")
 _GREETING_WORDS = 3
@@ -92,6 +95,21 @@ def pieces(text: str) -> list[str]:
     return [piece for piece in (*found, clean) if piece.strip()]
 
 
-def unseen(hits: Iterable[Hit], shown: set[str], k: int) -> list[Hit]:
-    """Drop what the conversation shows anyway, then keep the best k."""
-    return [hit for hit in hits if hit.text not in shown][:k]
+def recall(manager: MemoryManager, query: str, shown: set[str], k: int) -> list[Hit]:
+    """Find the best k memories about a query that the conversation does not show anyway.
+
+    What could not be asked is a warning in the log; the rest is found all the same.
+
+    Args:
+        manager: Where to look.
+        query: A message of the user's; of a long one the beginning counts.
+        shown: Texts the model sees in any case.
+        k: Most hits, >= 1.
+    """
+    asked = query.strip()[:QUERY_CHARS]
+    if not asked:
+        return []
+    found = manager.retrieve(asked, min(k + len(shown), MOST), kinds=TELLING)
+    for tier, why in found.missing.items():
+        _log.warning("recalled without the %s tier: %s", tier, why)
+    return [hit for hit in found if hit.text not in shown][:k]

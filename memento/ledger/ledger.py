@@ -297,7 +297,7 @@ def make_root(root: Path) -> None:
         if root.exists() and not root.is_dir():
             raise StoreUnusable(root, "is not a folder; give the folder that holds the store")
         if not root.exists():
-            root.mkdir(parents=True, mode=0o700)
+            root.mkdir(parents=True, mode=0o700, exist_ok=True)  # others may be opening it too
             root.chmod(0o700)
         elif not any(root.iterdir()):
             root.chmod(0o700)

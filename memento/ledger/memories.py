@@ -464,13 +464,14 @@ def _since(ns: int, rev: int) -> tuple[int, int, int, int]:
 def latest_rev(connection: Connection, ns: int) -> int:
     """Return the newest revision of a namespace; 0 if nothing is in it."""
     low, high = docid_range(ns)
-    (newest,) = connection.execute(
-        "SELECT max(docid) FROM memories WHERE docid BETWEEN ? AND ?", (low, high)
-    ).fetchone()
-    (changed,) = connection.execute(
-        "SELECT max(rev) FROM memories WHERE ns = ? AND rev <> (docid & 1099511627775)", (ns,)
-    ).fetchone()
+    newest, changed = connection.execute(_LATEST, (low, high, ns)).fetchone()
     return max((newest or low) & SEQ_MASK, changed or 0)
+
+
+_LATEST = (
+    "SELECT (SELECT max(docid) FROM memories WHERE docid BETWEEN ? AND ?),"
+    " (SELECT max(rev) FROM memories WHERE ns = ? AND rev <> (docid & 1099511627775))"
+)
 
 
 def _chunks(values: Sequence[Any]) -> Iterable[Sequence[Any]]:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any
 
 from memento.errors import StoreUnusable
@@ -63,7 +64,7 @@ class Row:
 
     def values(self) -> tuple[Any, ...]:
         """Return the values in column order, to be bound."""
-        return tuple(getattr(self, name) for name in NAMES)
+        return _all(self)  # type: ignore[no-any-return]  # attrgetter of several is a tuple
 
     def seal(self) -> None:
         """Recompute the checksum after a change of content."""
@@ -83,10 +84,13 @@ _SEALED = (
 """All that matters but the tier: what the ring pushes out is moved without being read."""
 
 
+_all = attrgetter(*NAMES)
+_sealed = attrgetter(*_SEALED)
+
+
 def checksum(row: Row) -> bytes:
     """Digest what a memory says and where it comes from, to notice damage on the disk."""
-    sealed = repr([getattr(row, name) for name in _SEALED])
-    return blake2b(sealed.encode(), digest_size=8).digest()
+    return blake2b(repr(_sealed(row)).encode(), digest_size=8).digest()
 
 
 def content_hash(*parts: object) -> bytes:

@@ -33,8 +33,10 @@ SEQ_BITS = 40
 SEQ_MASK = (1 << SEQ_BITS) - 1
 
 FULLTEXT = (
-    "CREATE VIRTUAL TABLE memories_fts USING fts5 (title, head, rest,"
-    " tokenize = 'porter unicode61 remove_diacritics 2', columnsize = 0)",
+    (
+        "CREATE VIRTUAL TABLE memories_fts USING fts5 (title, head, rest,"
+        " tokenize = 'porter unicode61 remove_diacritics 2', columnsize = 0)"
+    ),
     "INSERT INTO memories_fts (memories_fts, rank) VALUES ('automerge', 0)",
 )
 """The full-text index; ``doctor`` makes it again the same way."""

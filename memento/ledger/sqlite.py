@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,7 +40,7 @@ SAFE_VERSION = (3, 51, 3)
 
 MMAP_BYTES = 256 * 1024 * 1024
 
-_WRITER = ("journal_mode=WAL", "synchronous=FULL")
+_WRITER = ("synchronous=FULL",)
 _READER = ("query_only=ON", "cache_size=-16384")  # KiB
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -87,12 +88,28 @@ def connect(
             cached_statements=256,
         )
         try:
+            if writable:
+                _enter_wal(connection, busy_seconds)
             for pragma in (f"mmap_size={MMAP_BYTES}", *(_WRITER if writable else _READER)):
                 connection.execute(f"PRAGMA {pragma}")
         except sqlite3.Error:
             connection.close()
             raise
     return connection
+
+
+def _enter_wal(connection: Connection, busy_seconds: float) -> None:
+    """Put the file into WAL mode; SQLite does not wait by itself for another that does the same."""
+    deadline = time.monotonic() + busy_seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+        else:
+            return
 
 
 def explain(path: Path, error: sqlite3.Error) -> StoreError:

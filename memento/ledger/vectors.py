@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memento.ledger.rows import docid_range
 from memento.ledger.schema import SEQ_BITS
 from memento.ledger.sqlite import Connection
+
+BITE = 1024
+"""Vectors read at once."""
 
 
 class Owed(NamedTuple):
@@ -127,20 +130,29 @@ def read(connection: Connection, docids: Sequence[int], model: int) -> dict[int,
     return vectors
 
 
-def since(connection: Connection, ns: int, model: int, stamp: int) -> list[tuple[int, int, bytes]]:
-    """Read the vectors of a namespace stored after ``stamp``: (stamp, row id, vector)."""
+def since(
+    connection: Connection, ns: int, model: int, stamp: int
+) -> Iterator[list[tuple[int, bytes]]]:
+    """Read the vectors of a namespace stored after ``stamp``, in bites that bound memory.
+
+    Yields:
+        Up to 1,024 (row id, vector), in order of arrival.
+    """
     low, high = docid_range(ns)
     if stamp == 0:  # everything: walk the rows, not the index of stamps
-        query = (
-            "SELECT stamp, docid, vector FROM embeddings"
-            " WHERE docid BETWEEN ? AND ? AND model = ? ORDER BY docid"
+        found = connection.execute(
+            "SELECT docid, vector FROM embeddings WHERE docid BETWEEN ? AND ? AND model = ?"
+            " ORDER BY docid",
+            (low, high, model),
         )
-        return connection.execute(query, (low, high, model)).fetchall()
-    query = (
-        "SELECT stamp, docid, vector FROM embeddings"
-        " WHERE stamp > ? AND +docid BETWEEN ? AND ? AND model = ? ORDER BY docid"
-    )
-    return connection.execute(query, (stamp, low, high, model)).fetchall()
+    else:
+        found = connection.execute(
+            "SELECT docid, vector FROM embeddings WHERE stamp > ? AND +docid BETWEEN ? AND ?"
+            " AND model = ? ORDER BY docid",
+            (stamp, low, high, model),
+        )
+    while bite := found.fetchmany(BITE):
+        yield bite
 
 
 def unindexed(connection: Connection, ns: int, model: int) -> list[tuple[int, bytes]]:

@@ -10,7 +10,7 @@ from memento.ledger import fulltext
 from memento.ledger.ledger import Ledger
 from memento.ledger.sqlite import Connection
 
-LOOKED_AT = 6
+LOOKED_AT = 3
 """Words of a text that are looked up, the longest ones; each costs about 10 us when unknown."""
 REMEMBERED = 50_000
 """Words kept in RAM as known, for each namespace."""

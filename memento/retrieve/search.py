@@ -241,18 +241,16 @@ class Searcher:
         if model is None:
             return
 
-        def job(connection: Connection) -> tuple[int, list[tuple[int, int, bytes]]]:
+        def job(connection: Connection) -> int:
             stamp = vectors.latest_stamp(connection)
-            if stamp == held.stamp:
-                return stamp, []
-            return stamp, vectors.since(connection, ns, model, held.stamp)
+            if stamp != held.stamp:
+                for bite in vectors.since(connection, ns, model, held.stamp):
+                    docids = np.array([docid for docid, _ in bite], np.int64)
+                    matrix = np.frombuffer(b"".join(blob for _, blob in bite), np.float32)
+                    held.roster.set_vectors(docids, matrix.reshape(len(bite), -1))
+            return stamp
 
-        stamp, found = self._ledger.read(job)
-        if found:
-            docids = np.array([docid for _, docid, _ in found], np.int64)
-            matrix = np.frombuffer(b"".join(blob for _, _, blob in found), np.float32)
-            held.roster.set_vectors(docids, matrix.reshape(len(found), -1))
-        held.stamp = stamp
+        held.stamp = self._ledger.read(job)
 
     def _hits(
         self, labels: tuple[str, ...], ns: int, ranking: Ranking, request: Request

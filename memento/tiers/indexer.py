@@ -117,7 +117,7 @@ class Indexer:
                         target=self._run, name="memento-indexer", daemon=True
                     )
                     self._thread.start()
-        if not self._wake.is_set():
+        if self._embedding is not None and not self._wake.is_set():
             self._wake.set()
 
     def wait(self, timeout: float | None) -> bool:

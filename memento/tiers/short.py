@@ -113,12 +113,6 @@ class ShortTier:
                 write_atomically(self._path, content)
                 self._saved = content
 
-    def forget_all(self) -> None:
-        """Empty the rings; they fill again from the ledger."""
-        with self._lock:
-            self._rings.clear()
-            self._seen.clear()
-
     def _collect(self, connection: Connection) -> tuple[dict[int, int], dict[Key, list[Row]]]:
         rings = {key: list(self._follow(connection, key)) for key in list(self._rings)}
         return {ns: self._seen[ns] for ns, _ in rings}, rings

@@ -60,7 +60,10 @@ def test_there_is_an_example_of_each():
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda e: type(e).__name__)
-@pytest.mark.parametrize("travel", [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])  # noqa: S301 - our own bytes
+@pytest.mark.parametrize(
+    "travel",
+    [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))],  # noqa: S301 - our own
+)
 def test_each_survives_copy_and_pickle(error, travel):
     """Message and facts arrive: pools and queues send errors between processes."""
     arrived = travel(error)

@@ -103,11 +103,13 @@ class Crossings(RuleBasedStateMachine):
 
     @initialize()
     def start(self):
+        """Open an empty store."""
         self.memory = MemoryManager(self.folder.mktemp("ns") / "store", embedder=None)
         self.owner: dict[str, tuple[str, ...]] = {}
         self.texts: dict[tuple[str, ...], set[str]] = {name: set() for name in NAMES}
 
     def mine(self, name, memories):
+        """Check that all of these are this namespace's."""
         for found in memories:
             assert found.namespace == name
             assert found.text in self.texts[name]
@@ -120,6 +122,7 @@ class Crossings(RuleBasedStateMachine):
         tier=st.sampled_from(["short", "medium", "long"]),
     )
     def add(self, name, words, key, tier):
+        """Add a text that says whose it is."""
         text = f"{'/'.join(name)} says {' '.join(words)}"
         self.texts[name].add(text)
         kept = self.memory.of(*name).add(text, tier, key=key, session="s")
@@ -128,16 +131,19 @@ class Crossings(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(NAMES), memory_id=ids, method=st.sampled_from(sorted(WITH_ID)))
     def cross(self, name, memory_id, method):
+        """Try every method on a neighbour's id."""
         if self.owner[memory_id] != name:
             with pytest.raises(NotFound):
                 WITH_ID[method](self.memory.of(*name), memory_id)
 
     @rule(memory_id=ids)
     def forget(self, memory_id):
+        """Hide one of one's own."""
         self.mine(self.owner[memory_id], [self.memory.of(*self.owner[memory_id]).forget(memory_id)])
 
     @rule(name=st.sampled_from(NAMES), query=st.lists(st.sampled_from(WORDS), max_size=3))
     def look(self, name, query):
+        """Look in every way there is."""
         view = self.memory.of(*name)
         self.mine(name, view.list(status=["active", "superseded", "forgotten"]))
         self.mine(name, view.recent(session="s"))
@@ -146,6 +152,7 @@ class Crossings(RuleBasedStateMachine):
         assert all(self.owner[i] == name for hit in found for i in hit.folded)
 
     def teardown(self):
+        """Close the store."""
         if hasattr(self, "memory"):
             self.memory.close()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ from memento.errors import (
     StoreFromTheFuture,
     StoreUnusable,
 )
-from memento.ledger import schema
+from memento.ledger import schema, sqlite
 
 is_root = os.geteuid() == 0
 
@@ -62,7 +61,7 @@ def run(script, *, env=None, check=True):
 def test_a_new_store_has_every_table_and_our_marks(open_memory):
     """Opening an empty folder makes the schema, stamped with our application id and version."""
     root = open_memory().root
-    file = sqlite3.connect(root / "ledger.db")
+    file = sqlite.sqlite3.connect(root / "ledger.db")
     tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master")}
     assert {"memories", "versions", "events", "links", "embeddings", "backlog", "meta"} <= tables
     assert file.execute("PRAGMA application_id").fetchone() == (schema.APPLICATION_ID,)
@@ -88,9 +87,7 @@ def test_an_empty_file_becomes_a_store(tmp_path, open_memory):
 
 def test_commits_are_made_with_full_synchronisation(memory):
     """The writing connection runs with synchronous=FULL, without which power cuts lose rows."""
-    assert memory._engine.ledger.write(
-        lambda c: c.execute("PRAGMA synchronous").fetchone()
-    ) == (2,)
+    assert memory._engine.ledger.write(lambda c: c.execute("PRAGMA synchronous").fetchone()) == (2,)
 
 
 @pytest.mark.parametrize("leave_log", [False, True], ids=["closed", "killed"])
@@ -107,7 +104,7 @@ def test_a_store_from_the_future_is_refused_untouched(tmp_path, open_memory, mod
         leave_log=leave_log,
     )
     before = contents(folder)
-    with pytest.raises(StoreFromTheFuture, match="99.*upgrade") as caught:
+    with pytest.raises(StoreFromTheFuture, match=r"99.*upgrade") as caught:
         open_memory()
     assert (caught.value.found, caught.value.known) == (99, schema.SCHEMA_VERSION)
     after = contents(folder)
@@ -224,7 +221,7 @@ def test_a_folder_with_other_files_keeps_its_mode(tmp_path, open_memory):
     assert folder.stat().st_mode & 0o777 == 0o755
 
 
-def test_a_failed_first_schema_leaves_an_empty_file(tmp_path, open_memory, monkeypatch):
+def test_a_failed_first_schema_leaves_an_empty_file(open_memory, monkeypatch):
     """A crash in the first migration leaves no half of it; the next opening makes it whole."""
     monkeypatch.setattr(schema, "M001", schema.M001 + "\nCREATE TABLE broken (;\n")
     with pytest.raises(StoreError):
@@ -262,6 +259,7 @@ class TestMounted:
 
     @pytest.fixture
     def small_disk(self, tmp_path):
+        """A megabyte of memory, mounted for one test."""
         disk = tmp_path / "disk"
         disk.mkdir()
         mounted = subprocess.run(
@@ -275,10 +273,7 @@ class TestMounted:
     def test_a_full_disk_loses_nothing(self, small_disk, open_memory):
         """StorageFull is raised, what was acknowledged is read, and with room all goes on."""
         memory = open_memory(small_disk / "store")
-        kept = []
-        with pytest.raises(StorageFull):
-            for n in range(2000):
-                kept.append(memory.add(f"note {n} " + "x" * 2000, "short", id=f"n{n}").id)
+        kept = until_full(memory)
         assert [m.id for m in memory.list(limit=5000)] == kept
         assert memory.retrieve("note").hits
         with pytest.raises(StorageFull):
@@ -365,6 +360,15 @@ class TestMounted:
         subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
 
 
+def until_full(memory):
+    """Add until the disk is full; returns the ids that were acknowledged."""
+    kept = []
+    with pytest.raises(StorageFull):  # noqa: PT012 - which add it is that fails is not known
+        for n in range(2000):
+            kept += [memory.add(f"note {n} " + "x" * 2000, "short", id=f"n{n}").id]
+    return kept
+
+
 def fill(path):
     """Write until the disk is full."""
     with path.open("ab", buffering=0) as file:
@@ -442,8 +446,8 @@ def test_an_opening_that_fails_leaves_no_file_open(tmp_path):
     """A refused store leaves no descriptor behind."""
     folder = tmp_path / "store"
     sqlite_file(folder, "CREATE TABLE theirs (x)")
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(3):
         with pytest.raises(MementoError):
             MemoryManager(folder, embedder=None)
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

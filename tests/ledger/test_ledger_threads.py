@@ -10,7 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from memento.errors import MementoError, StoreClosed
+from memento.errors import MementoError, StoreBusy, StoreClosed
+from memento.ledger import ledger as ledger_module
+from memento.ledger import sqlite
 
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
 
@@ -47,9 +49,7 @@ def test_threads_at_work_have_a_connection_each(memory):
     memory.add("hello")
     met = threading.Barrier(4)
     with ThreadPoolExecutor(4) as pool:
-        reads = [
-            pool.submit(memory._engine.ledger.read, lambda _c: met.wait(10)) for _ in range(4)
-        ]
+        reads = [pool.submit(memory._engine.ledger.read, lambda _c: met.wait(10)) for _ in range(4)]
         assert sorted(read.result(30) for read in reads) == [0, 1, 2, 3]
 
 
@@ -185,6 +185,16 @@ memory.close()
 """
 
 
+DIE_YOUNG = """
+import os, signal, sys
+from memento import MemoryManager
+memory = MemoryManager(sys.argv[1], embedder=None)
+for tier in ("short", "medium", "long"):
+    memory.add(f"kept in {tier}", tier)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
 def test_processes_adding_at_once_lose_nothing(tmp_path, open_memory):
     """Four processes on a store that none of them had made: all ids there, all seq distinct."""
     root = tmp_path / "store"
@@ -209,7 +219,37 @@ def test_processes_adding_at_once_lose_nothing(tmp_path, open_memory):
     assert all(finding.ok for finding in memory.doctor())
 
 
-def test_one_process_sees_what_another_adds(tmp_path, open_memory):
+def test_many_first_openings_at_once_all_succeed(tmp_path, open_memory):
+    """Turning a new file into a store is waited for, not refused as locked."""
+    together = threading.Barrier(6)
+    for attempt in range(8):
+        root = tmp_path / f"new{attempt}"
+
+        def first(root=root):
+            together.wait(30)
+            return open_memory(root).add("hello").seq
+
+        with ThreadPoolExecutor(6) as pool:
+            opened = [pool.submit(first) for _ in range(6)]
+            assert {one.result(60) for one in opened} == {1}
+
+
+def test_a_file_that_stays_locked_is_a_busy_store(tmp_path, open_memory, monkeypatch):
+    """Waiting ends at the time limit, with a typed error."""
+    root = tmp_path / "store"
+    root.mkdir()
+    other = sqlite.sqlite3.connect(root / "ledger.db", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    monkeypatch.setattr(ledger_module, "BUSY_SECONDS", 0.02)
+    with pytest.raises(StoreBusy):
+        open_memory()
+    with pytest.raises(StoreBusy):
+        sqlite.connect(root / "ledger.db", busy_seconds=0.02, writable=True)
+    other.close()
+    assert open_memory().add("hello").seq == 1
+
+
+def test_one_process_sees_what_another_adds(open_memory):
     """Rings, lists and searches follow a write of another process at once."""
     memory = open_memory()
     memory.add("mine", "short", session="p9")
@@ -222,16 +262,7 @@ def test_one_process_sees_what_another_adds(tmp_path, open_memory):
 
 def test_an_add_that_returned_survives_sigkill(tmp_path, open_memory):
     """A process killed right after the answer has lost nothing, in any tier."""
-    script = """
-        import os, signal, sys
-        from memento import MemoryManager
-        memory = MemoryManager(sys.argv[1], embedder=None)
-        for tier in ("short", "medium", "long"):
-            memory.add(f"kept in {tier}", tier)
-        os.kill(os.getpid(), signal.SIGKILL)
-    """
-    script = "\n".join(line.strip() for line in script.splitlines()).replace("\nmemory.add", "\n memory.add")
-    subprocess.run([sys.executable, "-c", script, tmp_path / "store"], env=ENV, check=False)
+    subprocess.run([sys.executable, "-c", DIE_YOUNG, tmp_path / "store"], env=ENV, check=False)
     memory = open_memory()
     assert [m.tier for m in memory.list()] == ["short", "medium", "long"]
     assert [m.text for m in memory.recent()] == ["kept in short"]

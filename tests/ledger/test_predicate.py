@@ -42,14 +42,18 @@ def shelf(tmp_path_factory):
         for at in (3, 11, 19):
             memory.forget(kept[at].id)
         for at in (4, 12):
-            memory.add(f"newer than number{at}", supersedes=kept[at].id, occurred_at=START + 60 * HOUR)
+            memory.add(
+                f"newer than number{at}", supersedes=kept[at].id, occurred_at=START + 60 * HOUR
+            )
         clock.advance(5 * HOUR)
         yield memory, clock
 
 
 def one_or_several(*values):
     """Draw one of some values, or a list of them."""
-    return st.one_of(st.sampled_from(values), st.lists(st.sampled_from(values), min_size=1, max_size=3))
+    return st.one_of(
+        st.sampled_from(values), st.lists(st.sampled_from(values), min_size=1, max_size=3)
+    )
 
 
 filters = st.fixed_dictionaries(
@@ -63,7 +67,8 @@ filters = st.fixed_dictionaries(
         "where": st.dictionaries(
             st.sampled_from(["v", 'k"ey', "n", "none", "$.v"]),
             st.one_of(
-                st.sampled_from(VALUES[:10]), st.lists(st.sampled_from([*VALUES[:10], 3, 7]), max_size=3)
+                st.sampled_from(VALUES[:10]),
+                st.lists(st.sampled_from([*VALUES[:10], 3, 7]), max_size=3),
             ),
             max_size=2,
         ),
@@ -95,7 +100,10 @@ def passes(memory, asked):
         and ("tags" not in asked or set(several(asked["tags"])) <= set(memory.tags))
         and (
             "scope" not in asked
-            or any(contains(memory.scope, s) or contains(s, memory.scope) for s in several(asked["scope"]))
+            or any(
+                contains(memory.scope, s) or contains(s, memory.scope)
+                for s in several(asked["scope"])
+            )
         )
         and all(
             key in memory.metadata and any(same(memory.metadata[key], v) for v in several(value))
@@ -142,7 +150,12 @@ def test_retrieve_finds_exactly_what_fits(shelf, asked, superseded, as_of):
     """The read path keeps the same rules in RAM: a word that all have finds all that fit."""
     memory, clock = shelf
     found = memory.retrieve(
-        "note number newer", k=1000, include_superseded=superseded, as_of=as_of, record=False, **asked
+        "note number newer",
+        k=1000,
+        include_superseded=superseded,
+        as_of=as_of,
+        record=False,
+        **asked,
     )
     ids = [i for hit in found for i in (hit.id, *hit.folded)]
     everything = memory.list(status=["active", "superseded"], limit=1000)

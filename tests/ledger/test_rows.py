@@ -60,7 +60,13 @@ def test_a_changed_column_breaks_the_checksum(memory, column):
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("kind", "fa\0t"), ("tags", '["a'), ("metadata", "{{}"), ("tier", "x"), ("occurred_at", 2**62)],
+    [
+        ("kind", "fa\0t"),
+        ("tags", '["a'),
+        ("metadata", "{{}"),
+        ("tier", "x"),
+        ("occurred_at", 2**62),
+    ],
 )
 def test_a_row_too_damaged_to_read_is_a_typed_error(memory, column, value):
     """Garbage in a row is reported as damage with the id, never as a bare ValueError."""

@@ -120,9 +120,7 @@ def test_more_threads_than_a_group_holds_all_get_their_answer(writer, connection
 
 def test_when_sqlite_gives_up_the_whole_group_everybody_learns(writer, connection):
     """A group rolled back by SQLite itself is an error for each member, and nothing is kept."""
-    answers = together(
-        writer, [say("a"), lambda c: (c.execute("ROLLBACK"), int("lost")), say("b")]
-    )
+    answers = together(writer, [say("a"), lambda c: (c.execute("ROLLBACK"), int("lost")), say("b")])
     assert all(isinstance(answer, Exception) for answer in answers)
     assert said(connection) == []
     assert writer.run(say("next")) == "next"

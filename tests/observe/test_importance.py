@@ -67,7 +67,9 @@ def test_the_three_notes_of_the_first_page_go_where_they_say():
 
 def test_small_talk_is_worth_less_than_a_rule():
     """Kinds and cues order everyday notes."""
-    assert score("ok thanks") < score("Lisbon has trams") < score("Never deploy on Friday", Kind.RULE)
+    assert (
+        score("ok thanks") < score("Lisbon has trams") < score("Never deploy on Friday", Kind.RULE)
+    )
 
 
 @pytest.mark.parametrize(("weight", "tier"), [(0.0, "short"), (0.3, "medium"), (0.6, "long")])

@@ -27,12 +27,14 @@ class Index:
         self.rows, self.removed, self.refusal = {}, [], None
 
     def upsert(self, namespace, ids, vectors, metadatas):
+        """Take rows, or refuse."""
         if self.refusal:
             raise self.refusal
         assert vectors.shape == (len(ids), 8)
         self.rows |= {(namespace, i): m["tier"] for i, m in zip(ids, metadatas, strict=True)}
 
     def remove(self, namespace, ids):
+        """Let rows go."""
         self.removed += ids
         for memory_id in ids:
             self.rows.pop((namespace, memory_id), None)
@@ -45,15 +47,17 @@ class Embedding:
         self.ledger, self.bites, self.failure = ledger, [], None
 
     def embed(self, texts):
+        """Note the bite and embed it, or fail."""
         if self.failure:
             raise self.failure
         self.bites.append(list(texts))
         return HashEmbedder(8).embed(texts)
 
     def warm(self):
-        pass
+        """Nothing to load."""
 
     def model(self):
+        """Be the store's embedder."""
         self.ledger.write(lambda c: vectors.set_embedder(c, "fake (8)"))
         return self.ledger.write(lambda c: vectors.embedder_id(c, "fake", 8))
 
@@ -124,7 +128,11 @@ def test_the_speaker_is_embedded_with_the_text(bench, memory):
     memory.add("ho", role="tool")
     memory.add("he")
     assert bench.indexer.wait(30)
-    assert sorted(sum(bench.embedding.bites, [])) == ["Ada: hi", "he", "tool: ho"]
+    assert sorted(text for bite in bench.embedding.bites for text in bite) == [
+        "Ada: hi",
+        "he",
+        "tool: ho",
+    ]
 
 
 def test_forgotten_rows_leave_the_index(bench, memory):
@@ -150,7 +158,9 @@ def test_a_row_changed_meanwhile_is_done_again(bench, memory):
     assert bench.owed() == {"embed": 1}
     assert bench.ledger.read(vectors.embedders) == {}
     assert bench.indexer.wait(30)
-    ((vector,),) = bench.ledger.read(lambda c: c.execute("SELECT vector FROM embeddings").fetchall())
+    ((vector,),) = bench.ledger.read(
+        lambda c: c.execute("SELECT vector FROM embeddings").fetchall()
+    )
     assert vector == HashEmbedder(8).embed(["after"])[0].tobytes()
 
 
@@ -170,7 +180,7 @@ def test_pauses_grow_up_to_a_minute(bench, caplog):
     """A stage that fails is left alone longer each time; the reason is logged once."""
     for _ in range(20):
         bench.indexer._trouble("long", TierUnavailable("long", "no"))
-    not_before, pause = bench.indexer._pauses["long"]
+    _, pause = bench.indexer._pauses["long"]
     assert pause == 60.0
     assert not bench.indexer._ready("long")
     assert bench.indexer._ready("embedder")
@@ -430,7 +440,9 @@ class TestInTheStore:
         embedding = memory._engine.embedding
         asked = []
         embed = embedding.embed
-        monkeypatch.setattr(embedding, "embed", lambda texts: (asked.extend(texts), embed(texts))[1])
+        monkeypatch.setattr(
+            embedding, "embed", lambda texts: (asked.extend(texts), embed(texts))[1]
+        )
         for query in ("a", "a", "b", "a", "c", "b", "x \ud800"):
             assert memory.retrieve(query).missing == {}
         assert asked == ["a", "b", "c", "b", "x ?"]

@@ -46,7 +46,9 @@ def test_what_falls_off_moves_to_medium_in_the_same_transaction(open_memory):
     assert memory.retrieve("turn", tiers="medium").hits
     commits = []
     writer = memory._engine.ledger._writer()
-    writer._connection.set_trace_callback(lambda sql: commits.append(sql) if sql == "COMMIT" else None)
+    writer._connection.set_trace_callback(
+        lambda sql: commits.append(sql) if sql == "COMMIT" else None
+    )
     memory.add("turn 5", "short")
     assert len(commits) == 1
     assert texts(memory.list(tiers="medium")) == ["turn 0", "turn 1", "turn 2"]
@@ -85,7 +87,7 @@ def test_only_the_short_tier_is_in_the_ring(memory):
     st.lists(st.tuples(st.sampled_from(["add", "forget", "restore", "reopen"]), st.integers(0, 9))),
 )
 def test_a_ring_is_a_deque(open_memory, tmp_path_factory, capacity, steps):
-    """Adding behaves as collections.deque(maxlen=...); forgetting takes out, whatever else happens."""
+    """Adding behaves as collections.deque(maxlen=...) does; forgetting takes out."""
     folder = tmp_path_factory.mktemp("ring")
     memory = open_memory(folder, config=small(capacity))
     model, hidden, ids = deque(maxlen=capacity), set(), []
@@ -100,7 +102,9 @@ def test_a_ring_is_a_deque(open_memory, tmp_path_factory, capacity, steps):
         elif step == "restore" and hidden and len(set(model) - hidden) < capacity:
             back = sorted(hidden)[at % len(hidden)]
             if memory.restore(back).tier == "short":
-                model = deque(sorted({*model, back} - hidden | {back}, key=ids.index), maxlen=capacity)
+                model = deque(
+                    sorted({*model, back} - hidden | {back}, key=ids.index), maxlen=capacity
+                )
             hidden.remove(back)
         elif step == "reopen":
             memory.close()
@@ -145,7 +149,11 @@ class TestSnapshot:
     def test_it_is_readable_json(self, open_memory):
         """People find their turns in it with any tool."""
         content = json.loads(snapshot_of(open_memory).read_text())["content"]
-        assert [m["text"] for m in content["rings"][0]["memories"]] == ["turn 0", "turn 1", "turn 2"]
+        assert [m["text"] for m in content["rings"][0]["memories"]] == [
+            "turn 0",
+            "turn 1",
+            "turn 2",
+        ]
 
     def test_a_fresh_one_is_used_without_asking_for_rows(self, open_memory, monkeypatch):
         """Reopening shows the ring though the ledger's rows are never selected."""
@@ -273,7 +281,9 @@ class TestWriteAtomically:
         path = tmp_path / "file"
         write_atomically(path, b"old")
         for step, error in (("fsync", OSError(28, "full")), ("fsync", OSError(5, "I/O"))):
-            monkeypatch.setattr(short.os, step, lambda *_, error=error: (_ for _ in ()).throw(error))
+            monkeypatch.setattr(
+                short.os, step, lambda *_, error=error: (_ for _ in ()).throw(error)
+            )
             with pytest.raises(StorageFull if error.errno == 28 else StoreError):
                 write_atomically(path, b"new")
             monkeypatch.undo()

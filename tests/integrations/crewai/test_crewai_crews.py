@@ -200,7 +200,7 @@ with MemoryManager({root!r}, embedder=HashEmbedder(512)) as manager:
     task = Task(description="Write an offer to the client within the budget",
                 expected_output="an offer", agent=writer)
     Crew(agents=[writer], tasks=[task], memory=memory).kickoff()
-    print({known!r} in llm.tasks("Write an offer")[0])
+    print("told:", {known!r} in llm.tasks("Write an offer")[0])
 """
 
 
@@ -217,7 +217,7 @@ def test_another_process_recalls(make_crew, crew_memory, manager, request):
     ran = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
-    assert ran.stdout.strip().splitlines()[-1] == "True", ran.stderr
+    assert "told: True" in ran.stdout, ran.stderr
 
 
 def test_many_crews_at_once(make_crew, memory, llm, manager):

@@ -1,8 +1,7 @@
-"""What the tests of memento_langchain share: fake models and marks."""
+"""What the tests of memento_langchain share: a fake model."""
 
 from __future__ import annotations
 
-import inspect
 from itertools import cycle
 
 import pytest
@@ -26,13 +25,6 @@ class FakeModel(GenericFakeChatModel):
     def _generate(self, messages, *args, **options):
         self.shown.append(messages)
         return super()._generate(messages, *args, **options)
-
-
-def pytest_collection_modifyitems(items):
-    """Run the async tests of LangChain's own suites, whatever pytest-asyncio's mode."""
-    for item in items:
-        if inspect.iscoroutinefunction(getattr(item, "obj", None)):
-            item.add_marker(pytest.mark.asyncio)
 
 
 @pytest.fixture

@@ -280,6 +280,21 @@ def test_a_stored_text_cannot_give_orders(manager, fake_model):
     assert system.count("</memories-") == 1
 
 
+def test_a_tier_that_cannot_be_asked_is_logged(manager, fake_model, monkeypatch, caplog):
+    """Without vectors recall goes by words, and the log says so; it is never silent."""
+    manager.add("Ada rides a red Brompton.", "long")
+    manager.flush(wait=True)
+
+    def broken(_texts):
+        raise RuntimeError("no model today")
+
+    monkeypatch.setattr(manager._engine._spec, "embed", broken)
+    model = fake_model("ok")
+    create_agent(model, middleware=[MementoMiddleware(manager)]).invoke(said("A Brompton bike."))
+    assert "red Brompton" in system_of(model.shown[-1])
+    assert "recalled without the long tier" in caplog.text
+
+
 def test_recall_only_and_budget(manager, fake_model):
     """With ``save=False`` nothing is written, so that a read-only store will do."""
     manager.add_many(f"Ada rides bike number {n}." for n in range(40))

@@ -301,6 +301,35 @@ class TestTogether:
         assert {f"last{n}" for n in range(8)} <= found.keys()
         assert all(len(value) in (1, 3) for value in found.values())
 
+    def test_a_put_between_the_look_and_the_write_is_overwritten(self, store, monkeypatch):
+        """Two processes put the same new keys at once: the later one wins, whatever they say."""
+        store.put(("a",), "same", {"text": "words", "n": 1}, index=["text"])
+        store.put(("a",), "other", {"text": "old"})
+        with monkeypatch.context() as blind:
+            blind.setattr(MementoStore, "_find", lambda *_: None)  # they were not there yet
+            store.put(("a",), "same", {"text": "words", "n": 2}, index=["text"])
+            ops = [PutOp(("a",), key, {"text": "new"}) for key in ("fresh", "other", "same")]
+            assert store.batch(ops) == [None] * 3
+        assert [store.get(("a",), key).value for key in ("fresh", "other", "same")] == [
+            {"text": "new"}
+        ] * 3
+
+    def test_a_delete_between_the_look_and_the_refresh_stands(self, store, clock, monkeypatch):
+        """A read that would refresh what another just deleted brings nothing back."""
+        store.put(("a",), "k", {"x": 1}, ttl=10)
+        clock.advance(5 * MINUTE)
+        look = MementoStore._alive
+
+        def late(self, memory):
+            alive = look(self, memory)
+            self._memory.forget(memory.id)
+            return alive
+
+        with monkeypatch.context() as racing:
+            racing.setattr(MementoStore, "_alive", late)
+            assert store.get(("a",), "k").value == {"x": 1}
+        assert store.get(("a",), "k") is None
+
     def test_many_tasks_of_one_loop(self, store):
         """Fifty tasks put, search and list at once."""
 

@@ -1,0 +1,57 @@
+"""An agent that remembers: what one conversation taught it, the next one knows.
+
+Shows ``MementoMiddleware`` in ``create_agent``: two threads that share nothing but memory, the
+second in a store opened anew, as tomorrow's process would. The model here is a table, so that it
+runs offline; memento itself asks no LLM. Needs ``agent-memento[langchain]``.
+
+Prints:
+
+    Ada:   I am allergic to nuts, and I live in Oslo.
+    model: Noted.
+    Ada:   What should the caterer know about my allergy?
+    recalled: I am allergic to nuts, and I live in Oslo.
+    model: No nuts for you.
+"""
+
+import json
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from memento import MemoryManager
+from memento_langchain import MementoMiddleware
+
+
+class Table(GenericFakeChatModel):
+    """Put the real one in its place, such as ``init_chat_model("openai:...")``."""
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> Any:
+        block = "\n".join(str(m.text) for m in messages if m.type == "system")
+        for line in block.splitlines():
+            if line.startswith("{"):
+                print("recalled:", json.loads(line)["text"])
+        return super()._generate(messages, *args, **kwargs)
+
+
+def say(root: str, thread: str, text: str, answer: str) -> None:
+    """Run one turn of a new agent over the store."""
+    with MemoryManager(root) as manager:
+        agent = create_agent(
+            model=Table(messages=iter([AIMessage(answer)])),
+            middleware=[MementoMiddleware(manager, k=1)],
+            checkpointer=InMemorySaver(),
+        )
+        print("Ada:  ", text)
+        turn = {"messages": [{"role": "user", "content": text}]}
+        result = agent.invoke(turn, {"configurable": {"thread_id": thread}})
+        print("model:", result["messages"][-1].text)
+        manager.flush(wait=True)  # a program that ends at once lets search by meaning catch up
+
+
+with TemporaryDirectory() as folder:  # yours is one that stays, such as "agent_memory"
+    say(folder, "monday", "I am allergic to nuts, and I live in Oslo.", "Noted.")
+    say(folder, "friday", "What should the caterer know about my allergy?", "No nuts for you.")

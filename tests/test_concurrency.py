@@ -1,0 +1,151 @@
+"""The whole manager under threads: adding, changing, searching and closing at once."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from memento import Config
+from memento import engine as engine_module
+from memento.errors import InvalidInput
+from memento.testing import HashEmbedder
+from memento.tiers.config import IndexConfig, ShortConfig
+
+FAST = Config(
+    short=ShortConfig(capacity=5, snapshot_seconds=0.001),
+    index=IndexConfig(start_seconds=0.0, poll_seconds=0.005),
+)
+
+
+def at_once(count, work):
+    """Run work(n) in so many threads that start together; returns the results."""
+    together = threading.Barrier(count)
+
+    def one(n):
+        together.wait(30)
+        return work(n)
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(one, range(count)))
+
+
+def test_everything_at_once_stays_consistent(open_memory):
+    """Eight threads add, update, move, forget and search; afterwards nothing is damaged."""
+    memory = open_memory(embedder=HashEmbedder(16), config=FAST)
+    shared = memory.add("shared note", "short").id
+
+    def work(n):
+        view = memory.of("other") if n % 4 == 0 else memory
+        mine = [view.add(f"thread {n} note {i}", "short", session=f"s{n % 2}").id for i in range(8)]
+        view.update(mine[0], text=f"thread {n} changed")
+        view.move(mine[1], "long")
+        view.forget(mine[2])
+        view.restore(mine[2])
+        view.forget(mine[3])
+        for query in ("note", "changed", f"thread {n}"):
+            found = view.retrieve(query, k=50)
+            assert mine[3] not in {hit.id for hit in found}
+        view.recent(session=f"s{n % 2}")
+        view.flush()
+        try:
+            memory.update(shared, tags=[f"t{n}"])
+            memory.forget(shared)
+            memory.restore(shared)
+        except InvalidInput:
+            pass  # another thread had it forgotten just then
+        return mine
+
+    ids = at_once(8, work)
+    memory.restore(shared)
+    assert memory.flush(wait=True, timeout=60)
+    assert all(finding.ok for finding in memory.doctor())
+    seen = {m.id for v in (memory, memory.of("other")) for m in v.list(limit=1000)}
+    assert seen == {i for mine in ids for i in mine if i != mine[3]} | {shared}
+    assert all(len(memory.recent(session=s)) <= 5 for s in ("s0", "s1"))
+
+
+def test_one_value_wins_a_slot_whoever_comes_first(memory):
+    """Sixteen values for one key at once: one is active, all are in the chain behind it."""
+    at_once(16, lambda n: memory.add(f"value {n}", key="slot"))
+    (winner,) = memory.list()
+    hidden = memory.list(status="superseded")
+    assert len(hidden) == 15
+    assert max(m.seq for m in (winner, *hidden)) == winner.seq
+
+
+def test_the_same_text_at_once_is_kept_once(memory):
+    """Every one of them counts."""
+    ids = {m.id for m in at_once(16, lambda _n: memory.add("the same"))}
+    assert len(ids) == 1
+    assert memory.get(ids.pop()).reinforced == 15
+
+
+def test_the_same_id_at_once_is_one_memory(memory):
+    """A retry that overtakes its first try is harmless."""
+    assert len({m.seq for m in at_once(8, lambda _n: memory.add("same", id="call"))}) == 1
+
+
+def test_new_namespaces_made_at_once_are_one(memory):
+    """The first adds of a namespace agree on its number."""
+    at_once(8, lambda n: memory.of("new").add(f"note {n}"))
+    assert len(memory.of("new").list()) == 8
+
+
+def test_forgetting_and_reading_at_once_never_half_shows(memory):
+    """A memory is found whole or not at all."""
+    kept = [memory.add(f"note {n}", "long").id for n in range(12)]
+
+    def work(n):
+        if n % 2:
+            for memory_id in kept[n::2]:
+                memory.forget(memory_id)
+            return True
+        return all(hit.memory.status == "active" for hit in memory.retrieve("note", k=50))
+
+    assert all(at_once(6, work))
+
+
+def test_two_managers_of_one_store_in_one_process(open_memory):
+    """They share the file as two processes would: each sees the other's changes at once."""
+    one, other = open_memory(), open_memory()
+    kept = one.add("said here", "short")
+    assert other.recent() == [kept]
+    other.forget(kept.id)
+    assert one.recent() == one.list() == []
+    assert len(one.retrieve("said")) == 0
+    other.close()
+    assert one.restore(kept.id).status == "active"
+    assert one.list() == [one.get(kept.id)]
+
+
+def test_what_is_still_open_when_the_interpreter_ends_is_closed(open_memory):
+    """The snapshot is written though nobody called close."""
+    memory = open_memory()
+    memory.add("last words", "short")
+    engine_module._close_all()
+    assert memory.closed
+    assert (memory.root / "short.json").exists()
+
+
+def test_a_forked_child_starts_afresh(memory):
+    """Rings, threads and locks of the parent are made anew; a closed store is left alone."""
+    memory.add("before", "short")
+    memory._engine.indexer.stop(10)
+    engine_module._after_fork()
+    memory.add("after", "short")
+    assert [m.text for m in memory.recent()] == ["before", "after"]
+    memory.close()
+    engine_module._after_fork()
+    assert memory.closed
+
+
+def test_reindexing_while_the_index_is_open(open_memory):
+    """The same embedder again: nothing is owed, and the index is opened anew when needed."""
+    memory = open_memory(embedder=HashEmbedder(16), config=FAST)
+    memory.add("green tea", "long")
+    assert memory.flush(wait=True, timeout=60)
+    assert memory.reindex(wait=True, timeout=60) == 0
+    memory.add("black tea", "long")
+    assert memory.flush(wait=True, timeout=60)
+    assert {hit.text for hit in memory.retrieve("tea")} == {"green tea", "black tea"}
+    assert memory.stats().long == "ready"
