@@ -22,9 +22,9 @@ os.environ["CREWAI_DISABLE_TRACKING"] = "true"
 os.environ["OTEL_SDK_DISABLED"] = "true"
 
 from crewai import Agent, BaseLLM, Crew, Task
-from memento_crewai import MementoCrewMemory
 
 from memento import MemoryManager
+from memento_crewai import MementoCrewMemory
 
 FACT = "The client is called Acme and its budget is 40,000 euros."
 JOBS = {

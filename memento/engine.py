@@ -69,6 +69,8 @@ class Engine:
         self._start()
         self.short.load()
         _open_engines.add(self)
+        if self.embedding is not None and self.ledger.read(vectors.backlog_size):
+            self.indexer.start()  # an earlier process ended before its memories were embedded
 
     def _start(self) -> None:
         """Make everything that does not survive a fork."""

@@ -64,7 +64,7 @@ class Row:
 
     def values(self) -> tuple[Any, ...]:
         """Return the values in column order, to be bound."""
-        return _all(self)  # type: ignore[no-any-return]  # attrgetter of several is a tuple
+        return _all(self)
 
     def seal(self) -> None:
         """Recompute the checksum after a change of content."""

@@ -23,8 +23,6 @@ from memento.retrieve.query import Query, match_any, match_term
 from memento.retrieve.roster import LIVE, Floats, Rows, Snapshot
 from memento.retrieve.source import Source
 
-_IDF_FLOOR = 1e-6  # a word in more than half of the rows still counts, barely
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posting:
@@ -140,8 +138,12 @@ def bm25(
 
 
 def idf(df: float, n: int) -> float:
-    """Weigh a word by how few rows hold it, > 0."""
-    return max(_IDF_FLOOR, math.log((n - df + 0.5) / (df + 0.5))) if df < n else _IDF_FLOOR
+    """Weigh a word by how few rows hold it, > 0.
+
+    Source: Lucene's BM25; a word in most rows still counts a little, which tells the memories
+    of a small store apart.
+    """
+    return math.log1p((max(n, df) - df + 0.5) / (df + 0.5))
 
 
 def _saturated(tf: Floats, length: Floats, config: RetrieveConfig) -> Floats:

@@ -94,6 +94,7 @@ class Indexer:
         self._index_lost = index_lost
         self._wanted = False
         self._again = False
+        self._refused: set[int] = set()
         self._loading = False
         self._housekeeping = housekeeping
         self._busy = busy
@@ -182,6 +183,7 @@ class Indexer:
     def retry(self) -> None:
         """Forget earlier failures and try again at once."""
         self.trouble.clear()
+        self._refused.clear()
         self._pauses.clear()
         self._again = True
         self.start()
@@ -222,7 +224,9 @@ class Indexer:
         return worked
 
     def _embed_bite(self, embedding: Embedding) -> bool:
-        lines = self._ledger.read(lambda c: vectors.owed(c, ("embed",), self._config.index_rows))
+        room = self._config.index_rows + len(self._refused)
+        owed = self._ledger.read(lambda c: vectors.owed(c, ("embed",), room))
+        lines = [line for line in owed if line.docid not in self._refused]
         if not lines:
             return False
         try:
@@ -233,14 +237,37 @@ class Indexer:
                 self._give_way()
                 if self._stopping:
                     break
-                made = embedding.embed([spoken(line) for line in bite])
-                stored = [(line, made[i].tobytes()) for i, line in enumerate(bite)]
+                stored = self._embedded(embedding, bite)
                 self._ledger.write(lambda c, stored=stored: vectors.store(c, model, stored))  # type: ignore[misc]
         except _UNFIT as error:
             self._trouble("embedder", error)
             return False
-        self._well("embedder")
+        if not self._refused:
+            self._well("embedder")
         return True
+
+    def _embedded(self, embedding: Embedding, bite: Sequence[Owed]) -> list[tuple[Owed, bytes]]:
+        """Embed a bite; if that fails, each text alone, so that one bad text holds up no other.
+
+        Raises:
+            EmbedderError: If it takes no text at all: the embedder is at fault, not a text.
+        """
+        try:
+            made = embedding.embed([spoken(line) for line in bite])
+        except _UNFIT as error:
+            if len(bite) == 1:
+                embedding.embed(["Does the embedder take any text?"])
+                self._refuse(bite[0], error)
+                return []
+            return [pair for line in bite for pair in self._embedded(embedding, [line])]
+        return [(line, made[at].tobytes()) for at, line in enumerate(bite)]
+
+    def _refuse(self, line: Owed, error: Exception) -> None:
+        """Pass a text over for the life of this process; full text finds it all the same."""
+        self._refused.add(line.docid)
+        refused = f"{len(self._refused)} texts refused, the last one {line.id}: {error}"
+        log.warning("%s", refused)
+        self.trouble["embedder"] = refused
 
     def _bites(self, lines: Sequence[Owed]) -> list[list[Owed]]:
         """Cut lines into bites of texts of like length, short ones first."""

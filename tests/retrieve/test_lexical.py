@@ -53,7 +53,7 @@ def _by_hand(said, at, terms):
     total = 0.0
     for term in terms:
         df = sum(term in words for words, _ in said)
-        idf = max(1e-6, math.log((len(said) - df + 0.5) / (df + 0.5))) if df < len(said) else 1e-6
+        idf = math.log(1 + (len(said) - df + 0.5) / (df + 0.5))
         tf = (term in said[at][0]) + sum(share * (term in said[j][0]) for j, share in windows[at])
         norm = CONFIG.k1 * (1 - CONFIG.b + CONFIG.b * lengths[at] / mean)
         total += idf * tf * (CONFIG.k1 + 1) / (tf + norm)

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from memento import Config
+from memento import Config, MemoryManager
 from memento.errors import EmbedderError, EmbeddingMismatch, StoreError, TierUnavailable
 from memento.ledger import vectors
 from memento.testing import HashEmbedder
@@ -452,3 +452,24 @@ def test_the_text_spoken_is_speaker_and_text():
     """One rule for what is embedded."""
     line = vectors.Owed(1 << 40 | 1, 1, "embed", "i", "long", "active", "", "hi")
     assert (spoken(line), line.ns) == ("hi", 1)
+
+
+class _Squeamish(HashEmbedder):
+    """An embedder that takes no text with a certain word in it."""
+
+    def embed(self, texts):
+        if any("poison" in text for text in texts):
+            raise EmbedderError("400: content refused")
+        return super().embed(texts)
+
+
+def test_one_refused_text_holds_up_no_other(tmp_path):
+    """Texts an embedder refuses are named in the trouble; all others get their vectors."""
+    with MemoryManager(tmp_path, embedder=_Squeamish()) as memory:
+        memory.add_many(
+            ["a", "the poison is in this one", *(f"note {n} of many" for n in range(40))]
+        )
+        assert not memory.flush(wait=True, timeout=30)
+        assert "1 texts refused" in memory.stats().trouble["embedder"]
+        assert memory.stats().backlog == {"embed": 1}
+        assert memory.retrieve("poison")[0].text == "the poison is in this one"

@@ -25,6 +25,7 @@ try:
         warnings.simplefilter("ignore")  # CrewAI's own, on import
         from crewai import Agent, Crew, Task
         from crewai_fakes import FakeLLM
+
         from memento_crewai import MementoCrewMemory, install, uninstall
 except ImportError as error:  # the tests are skipped by name
     if "crewai" not in str(error):

@@ -15,9 +15,9 @@ from crewai import Agent, Process
 from crewai.flow.flow import Flow, listen, start
 from crewai.memory.unified_memory import Memory
 from crewai_fakes import FACT
-from memento_crewai import MementoCrewMemory, MementoEmbeddingFunction, MementoStorage
 
 from memento.testing import HashEmbedder
+from memento_crewai import MementoCrewMemory, MementoEmbeddingFunction, MementoStorage
 
 KNOWN = FACT.rstrip(".")
 

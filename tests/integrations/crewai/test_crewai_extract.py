@@ -6,6 +6,7 @@ pytest.importorskip("crewai", reason="crewai is not installed: pip install 'agen
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from memento_crewai.extract import PIECE, cut, extract
 
 

@@ -13,9 +13,9 @@ from crewai.events.event_bus import crewai_event_bus
 from crewai.events.types import memory_events as events
 from crewai.memory.unified_memory import Memory
 from crewai.tools.memory_tools import create_memory_tools
-from memento_crewai import MementoCrewMemory, MementoStorage
 
 from memento.errors import InvalidInput, InvalidScope, NotFound, ReadOnlyStore, StoreClosed
+from memento_crewai import MementoCrewMemory, MementoStorage
 
 
 def texts(matches):

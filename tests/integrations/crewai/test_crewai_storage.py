@@ -16,7 +16,6 @@ from crewai.memory.storage.backend import StorageBackend
 from crewai.memory.types import MemoryRecord
 from crewai.memory.unified_memory import Memory
 from crewai.rag.embeddings.factory import build_embedder
-from memento_crewai import MementoEmbeddingFunction, MementoStorage, install, uninstall
 
 from memento.errors import (
     EmbeddingMismatch,
@@ -27,6 +26,7 @@ from memento.errors import (
     TierUnavailable,
 )
 from memento.testing import HashEmbedder
+from memento_crewai import MementoEmbeddingFunction, MementoStorage, install, uninstall
 
 DAY = datetime(2025, 3, 1)  # noqa: DTZ001 - CrewAI's times are naive
 
