@@ -4,7 +4,7 @@
 
 The sets in ``benchmarks/sets/`` were written for this project. FILE is LoCoMo or BEAM (see
 dialogues.py), which you bring yourself; only the group ``off-topic`` needs one. Every store is
-filled and asked through the public interface alone.
+filled and asked through the public interface alone. Floor and aim hold for the default embedder.
 
     languages    20 facts and 20 questions in each of eight languages, alone and all in one store
     pairs        200 statements, each later corrected: is the correction first?

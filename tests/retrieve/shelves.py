@@ -17,7 +17,7 @@ FIRST = 7 << 40
 class Shelf:
     """Memories of one namespace; a `Source` and everything `find` needs."""
 
-    def __init__(self, dim=None, first=FIRST, database=None):
+    def __init__(self, first=FIRST, database=None):
         self.database = database or sqlite3.connect(":memory:")
         self.first = first
         self.roster = Roster()

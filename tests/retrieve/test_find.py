@@ -60,7 +60,7 @@ def test_nothing_above_noise_is_empty(facts, query):
 
 def test_vector_noise():
     """Without a common word a memory needs a cosine above the noise."""
-    shelf = Shelf(dim=2)
+    shelf = Shelf()
     near, far = shelf.add("alpha"), shelf.add("beta")
     shelf.embed({near: [0.8, 0.6], far: [0.1, 0.995]})
     found = shelf.find("gamma", np.array([1, 0], np.float32)).found
@@ -164,7 +164,7 @@ OBJECTS = ["Alpha", "Beta Gamma", "the old Delta", "Epsilon", "Zeta Eta Theta", 
 @settings(max_examples=200, deadline=None)
 def test_newer_of_two_alike(subject, objects, between, with_vectors, seed):
     """Of two statements alike but for their object, the newer comes first."""
-    shelf = Shelf(dim=8)
+    shelf = Shelf()
     old = shelf.add(f"{SUBJECTS[subject]} {objects[0]}.")
     for i in range(between):
         shelf.add(f"Something else entirely, number {i}.")
@@ -337,7 +337,7 @@ def test_context_of_neighbours(shelf):
 def test_both_paths_give_the_same_evidence():
     """The approximate path scores a small namespace as the exact path does."""
     random = np.random.default_rng(4)
-    shelf = Shelf(dim=16)
+    shelf = Shelf()
     docids = [shelf.add(f"word{i % 7} cat {i}", session=f"s{i % 5}") for i in range(60)]
     matrix = random.normal(size=(60, 16)).astype(np.float32)
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
@@ -373,7 +373,7 @@ class Index:
 
 def test_missing_vectors_do_not_harm():
     """A memory not embedded yet is found by its words among embedded ones."""
-    store = Shelf(dim=2)
+    store = Shelf()
     embedded = [store.add(f"about dogs {i}") for i in range(5)]
     fresh = store.add("the zebra is striped")
     store.embed({docid: [0.6, 0.8] for docid in embedded})
