@@ -52,6 +52,9 @@ def test_pieces_fit_the_window(sentence_transformer):
 
 def test_no_such_model(tmp_path: Path):
     """A folder without a model is an error of ours that says what to give."""
+    pytest.importorskip(
+        "sentence_transformers", reason="pip install 'agent-memento[sentence-transformers]'"
+    )
     with pytest.raises(EmbedderError, match="give the name of a model"):
         SentenceTransformerEmbedder(tmp_path)
 
