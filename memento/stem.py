@@ -1,7 +1,7 @@
 """Stems of words that FTS5's English stemmer leaves whole. Pure; standard library only.
 
 The script alone decides, no language is guessed: Cyrillic loses its endings (made for Russian),
-Arabic its article, conjunctions, prepositions and endings. Light on purpose: a stem need not be a
+Arabic its article, the "and" before a word and endings. Light on purpose: a stem need not be a
 word, it has to be the same for the forms of one word and to keep most of its letters.
 """
 
@@ -27,10 +27,10 @@ _CYRILLIC_ENDINGS = frozenset(_CYRILLIC_WRITTEN.split())
 
 _ARABIC = re.compile("(?<![\u0600-\u06ff])[\u0621-\u064a]{3,}(?![\u0600-\u06ff])")
 _MARBUTA = str.maketrans("\u0629\u0649", "\u0647\u064a")  # teh marbuta, alef maksura
-# With the article or doubled lam first; then "and", "so", "with", "for", "like" on their own.
-_ARTICLES = ("وال", "بال", "كال", "فال", "لل", "ال")
-_PARTICLES = ("و", "ف", "ب", "ل", "ك")
-_ARABIC_WRITTEN = "تهما تهم تكم تنا تها هما ها ان ات ون ين يه نا هم كم تي ته تك وا ه ي"  # noqa: RUF001 - so are Arabic ones
+# The article, alone or after a particle; "and" before it or on its own. Other particles on their
+# own are left: far more words begin with those letters (a book, a house).
+_ARABIC_PREFIXES = re.compile(f"(?:(?:[وبكف]?ال|لل)(?=.{{{_KEPT}}})|و(?=.{{{_KEPT + 1}}})){{0,2}}")
+_ARABIC_WRITTEN = "تهما تهم تكم تنا تها هما ها ان ات ون ين يه نا هم كم تي ته تك وا ه ي"  # noqa: RUF001 - Arabic letters are meant
 _ARABIC_ENDINGS = frozenset(_ARABIC_WRITTEN.split())
 _LONGEST = 4  # letters of an ending
 
@@ -57,17 +57,8 @@ def _cyrillic(found: re.Match[str]) -> str:
 
 
 def _arabic(found: re.Match[str]) -> str:
-    word = found.group().translate(_MARBUTA)
-    word = _without_prefix(_without_prefix(word))  # "and" before "with the"
+    word = _ARABIC_PREFIXES.sub("", found.group().translate(_MARBUTA), count=1)
     return _without_ending(word, _ARABIC_ENDINGS, _KEPT - 1)
-
-
-def _without_prefix(word: str) -> str:
-    for prefixes, kept in ((_ARTICLES, _KEPT), (_PARTICLES, _KEPT + 1)):
-        for prefix in prefixes:
-            if word.startswith(prefix) and len(word) - len(prefix) >= kept:
-                return word[len(prefix) :]
-    return word
 
 
 def _without_ending(word: str, endings: frozenset[str], least: int) -> str:

@@ -273,7 +273,7 @@ def test_a_newer_one_without_the_name_stays_below(shelf):
     """A newer statement alike but for its object does not replace the one called by name."""
     shelf.add("The editor of the team is vim.", aliases=("team editor",))
     shelf.add("The editor of the team is emacs.")
-    assert shelf.hits("which team editor is it?")[0] == "The editor of the team is vim."
+    assert shelf.hits("is the team editor good on Windows?")[0] == "The editor of the team is vim."
 
 
 @pytest.mark.parametrize("ask", ["which editor does Ada use?", "What editor does Ada use?"])

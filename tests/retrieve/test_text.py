@@ -77,6 +77,7 @@ def test_index_and_query_agree(text):
         ("المكتبة", "مكتبات"),
         ("وبالمدينة", "مدينتي"),
         ("للمهندس", "مهندسهم"),
+        ("كتابهم", "كتاب"),
     ],
 )
 def test_spellings_that_fold_together(one, other):
