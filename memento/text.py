@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from enum import IntFlag
 from typing import NamedTuple
 
+from memento.stem import stemmed
+
 HEAD = 200
 """Characters of a text that its neighbours in the conversation are found by; 250 to 400 find
 no better and 120 worse, on public dialogue benchmarks."""
@@ -20,10 +22,12 @@ no better and 120 worse, on public dialogue benchmarks."""
 SHORT = 400
 """Longest text, in characters, that counts as a short turn."""
 
-# Scripts written without spaces: Han, Kana, Thai, Lao, Burmese, Khmer.
+# Scripts written without spaces: Han, Kana, Thai, Lao, Burmese, Khmer; and Hangul, whose spaces
+# stand after particles, so that the words of a question are rarely spelt as those of its answer.
 _UNSPACED = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u1000-\u103f\u1780-\u17d3"
+    "\uac00-\ud7a3"
 )
 # Vowel signs and the like, which belong to the word although \w does not know them.
 _MARKS = (
@@ -136,9 +140,10 @@ def cues(text: str, role: str | None) -> int:
 def fold(text: str) -> str:
     """Bring a text to the spelling that is indexed.
 
-    Compatibility forms, case and accents are evened out; runs of a script without spaces become
-    overlapping pairs of characters, the last character alone closing the run, so that a query of
-    one character finds it as a prefix. What SQLite cannot store becomes a space.
+    Compatibility forms, case and accents are evened out; words of Cyrillic and Arabic script are
+    brought to their stems, see `stem`, English ones by the index itself; runs of a script without
+    spaces become overlapping pairs of characters, the last character alone closing the run, so that
+    a query of one character finds it as a prefix. What SQLite cannot store becomes a space.
 
     >>> fold("Straße ÉCLAIR")
     'strasse eclair'
@@ -146,7 +151,7 @@ def fold(text: str) -> str:
     ['东京', '京塔', '塔']
     """
     plain = _plain(text)
-    return plain if plain.isascii() else _RUN.sub(_pairs_and_last, plain)
+    return plain if plain.isascii() else _RUN.sub(_pairs_and_last, stemmed(plain))
 
 
 def words(text: str) -> list[str]:
@@ -168,11 +173,11 @@ def terms(text: str) -> list[str]:
     ['东京', '京塔', 'in', 'japan']
     """
     plain = _plain(text)
-    return _WORD.findall(plain if plain.isascii() else _RUN.sub(_pairs, plain))
+    return _WORD.findall(plain if plain.isascii() else _RUN.sub(_pairs, stemmed(plain)))
 
 
 def is_unspaced(word: str) -> bool:
-    """Tell whether a word belongs to a script written without spaces."""
+    """Tell whether a word belongs to a script written without spaces, or is Hangul."""
     return bool(_RUN.match(word))
 
 
@@ -262,7 +267,9 @@ _AMOUNT = re.compile(
 )
 _MIX = re.compile(r"[^\W\d_]\d|\d[^\W\d_]")
 _DOTTED = re.compile(r"[^\W_]{2,}(\.[^\W_]{2,})+", re.UNICODE)
-_CODED = re.compile(r"_|://|::|@.+\.|\\|^[~.]?/|/.*/|/.*\.|#\d|-.*\d|\d.*-", re.UNICODE)
+_CODED = re.compile(r"_|://|::|@.+\.|\\|^[~.]?/|/.*/|/.*\.|#\d|-.*\d|\d.*-|^@[^/]+/", re.UNICODE)
+_NUMBERED = re.compile(r"#\d{2,}", re.ASCII)
+_HASH = re.compile(r"(?=(?:[A-Za-z]*\d){3})[A-Za-z\d]{7,}", re.ASCII)  # three digits at least
 
 
 def quoted(text: str) -> list[str]:
@@ -278,7 +285,7 @@ def quoted(text: str) -> list[str]:
 def identifiers(text: str) -> list[str]:
     """List the tokens of a query that only make sense letter for letter.
 
-    Ticket numbers, names from code, paths, addresses; not amounts, times or plain dates.
+    Ticket numbers, names from code, paths, addresses, hashes; not amounts, times or plain dates.
 
     >>> identifiers("why did ticket4711 break foo_bar at 10am on 2024-05-01, see a.io/x/y?")
     ['ticket4711', 'foo_bar', 'a.io/x/y']
@@ -296,7 +303,10 @@ def _is_identifier(token: str) -> bool:
         return False
     if _INNER.search(token) and (_CODED.search(token) or _DOTTED.fullmatch(token)):
         return True
-    return len(token) > 3 and bool(_MIX.search(token)) and token[0] not in "0123456789"  # noqa: PLR2004 - "mp3" is a word
+    if _NUMBERED.fullmatch(token):
+        return True
+    mixed = len(token) > 3 and bool(_MIX.search(token))  # noqa: PLR2004 - "mp3" is a word
+    return mixed and (token[0] not in "0123456789" or bool(_HASH.fullmatch(token)))
 
 
 def squeeze(text: str) -> str:

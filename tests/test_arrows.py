@@ -8,7 +8,7 @@ import pytest
 import memento
 
 ROOMS = [
-    {"errors"},
+    {"errors", "stem"},
     {"types", "scopes", "text", "protocols"},
     {"tiers.config", "retrieve.config"},  # plain settings, without the code they tune
     {"ledger"},

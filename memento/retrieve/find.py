@@ -42,7 +42,7 @@ class Found:
         docid: Its row id.
         score: [0, 1], not increasing along the answer.
         confidence: Estimated chance that it bears on the query, [0, 1].
-        terms: Piece of evidence to what it added.
+        terms: Piece of evidence to what it added; ``exact``, see `rank.Candidate`.
         ranks: Way of looking (``text``, ``meaning``, ``name``, ``exact``) to its rank there, >= 1.
         folded: Row ids of near-identical memories it stands for.
     """
@@ -303,6 +303,7 @@ def _candidates(
     rows = weighed.rows[order]
     asks = (look.snap.cues[rows] & np.uint32(spelling.Cue.QUESTION)) != 0
     table = np.stack(list(parts.values()))[:, order].T
+    kinds = sum(1 << bit for bit, term in enumerate(look.query.terms) if term in look.query.kinds)
     columns = (
         rows,
         scores[order],
@@ -315,9 +316,8 @@ def _candidates(
     for row, score, chance, terms, matched, actor, question in zip(
         *(column.tolist() for column in columns), strict=True
     ):
-        yield Candidate(
-            row, score, chance, dict(zip(parts, terms, strict=True)), matched, actor, question
-        )
+        added = dict(zip(parts, terms, strict=True), exact=gathered.named.get(row, 0.0))
+        yield Candidate(row, score, chance, added, matched & ~kinds, actor, question)
 
 
 def _found(one: Candidate, snap: Snapshot, arms: Mapping[str, Mapping[int, int]]) -> Found:

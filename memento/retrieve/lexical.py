@@ -19,9 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.retrieve.config import RetrieveConfig
-from memento.retrieve.query import Query, match_any, match_term
+from memento.retrieve.query import Query, in_column, match_start, match_term
 from memento.retrieve.roster import LIVE, Floats, Rows, Snapshot
 from memento.retrieve.source import Source
+from memento.text import STOP_WORDS, is_unspaced
+
+_STARTS = (5, 4)  # first letters by which a word is looked for that nobody wrote
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,16 +63,49 @@ def look_up(query: Query, snap: Snapshot, source: Source, config: RetrieveConfig
     """Fetch where each word of a query stands, reading at most ``config.cap`` rows for each.
 
     A word with more rows than that is read only where rarer words of the query are too; when all
-    are as frequent, where all are together, and in the newest rows.
+    are as frequent, where all are together, and in the newest rows. A word that nobody wrote is
+    looked for by its first letters, see `_by_start`.
     """
-    first = [source.postings(match_term(term), config.cap) for term in query.terms]
-    sizes = dict(zip(query.terms, map(len, first), strict=True))
-    rare = [term for term, size in sizes.items() if 0 < size < config.cap]
-    match = match_any(rare) or (
-        " AND ".join(map(match_term, query.terms)) if len(first) > 1 else ""
-    )
+    loose = _no_question(query)
+    found = [_by_word(term, source, config.cap, loose=loose) for term in query.terms]
+    rare = [match for match, docids in found if 0 < len(docids) < config.cap]
+    every = [match for match, _ in found]
+    match = " OR ".join(rare) or (" AND ".join(every) if len(every) > 1 else "")
     beside = _Beside(snap, source, config.cap, match, keep=not rare)
-    return [_posting(term, docids, beside) for term, docids in zip(query.terms, first, strict=True)]
+    return [_posting(match, docids, beside) for match, docids in found]
+
+
+def _no_question(query: Query) -> bool:
+    """Tell whether a query is in keywords or in another language: few English stop words.
+
+    A word missing from a question in English, whose forms the index knows, is mostly a word that
+    the answer does not use, and what starts like it leads astray.
+    """
+    return 4 * sum(word in STOP_WORDS for word in query.words) <= len(query.words)
+
+
+def _by_word(term: str, source: Source, cap: int, *, loose: bool) -> tuple[str, NDArray[np.int64]]:
+    """Return what finds a word, and what it finds, oldest first."""
+    match = match_term(term)
+    docids = source.postings(match, cap)
+    if loose and not len(docids):
+        return next(_by_start(term, source, cap), (match, docids))
+    return match, docids
+
+
+def _by_start(term: str, source: Source, cap: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Yield what finds the words that start as a long word does, most letters first.
+
+    For other forms of the word, and for compounds it is the first part of.
+    """
+    if not term.isalpha() or is_unspaced(term):
+        return
+    for letters in _STARTS:
+        if letters < len(term):
+            match = match_start(term[:letters])
+            docids = source.postings(match, cap)
+            if len(docids):
+                yield match, docids
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,25 +118,25 @@ class _Beside:
     match: str
     keep: bool
 
-    def own(self, term: str, among: str = "") -> Rows:
-        return self.snap.rows_of(self.source.postings(match_term(term) + among, self.cap))
+    def own(self, match: str, among: str = "") -> Rows:
+        return self.snap.rows_of(self.source.postings(match + among, self.cap))
 
-    def head(self, term: str, among: str = "") -> Rows:
+    def head(self, match: str, among: str = "") -> Rows:
         if not len(self.snap.sessions):
             return np.zeros(0, np.intp)  # nobody has neighbours
-        match = match_term(term, "head") + among
-        return self.snap.rows_of(self.source.postings(match, self.cap))
+        headed = in_column("head", match) + among
+        return self.snap.rows_of(self.source.postings(headed, self.cap))
 
 
-def _posting(term: str, docids: NDArray[np.int64], look: _Beside) -> Posting:
+def _posting(match: str, docids: NDArray[np.int64], look: _Beside) -> Posting:
     own = look.snap.rows_of(docids)
     if len(docids) < look.cap or not look.match:
-        return Posting(own, look.head(term), float(len(own)))
+        return Posting(own, look.head(match), float(len(own)))
     df = _estimated_df(own, look.snap.n)
     among = f" AND ({look.match})"
-    joint = look.own(term, among)
+    joint = look.own(match, among)
     own = np.union1d(own, joint) if look.keep else joint
-    return Posting(own, look.head(term, among), df)
+    return Posting(own, look.head(match, among), df)
 
 
 def _estimated_df(newest: Rows, n: int) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date
 
@@ -14,6 +13,7 @@ _WHEN = re.compile(
     r"\s*(when|what (year|month|date|day|time)|how long|since when)\b", re.IGNORECASE
 )
 _COUNT = re.compile(r"\s*how (many|much|old|long|often|far|tall|big)\b", re.IGNORECASE)
+_KIND = re.compile(r"\b(?:which|what)\s+(\w+)", re.IGNORECASE)
 _SUMMARY = re.compile(r"summar|overview|recap", re.IGNORECASE)
 MAX_TEXT = 4000
 """Characters of a query that are looked at; the rest is left to the embedding."""
@@ -28,6 +28,7 @@ class Query:
         words: All its words in order, folded.
         terms: The words to look up, each once, in order.
         topic: Those of ``terms`` that name no participant (all, if only participants are named).
+        kinds: Those of ``terms`` that say what kind of thing is asked for: "which editor ...".
         exact: Identifiers and quoted phrases, to be matched letter for letter, as given.
         periods: Times it asks about.
         speaker: Code of the one participant it names, or None.
@@ -40,6 +41,7 @@ class Query:
     words: tuple[str, ...]
     terms: tuple[str, ...]
     topic: frozenset[str]
+    kinds: frozenset[str]
     exact: tuple[str, ...]
     periods: tuple[Period, ...]
     speaker: int | None
@@ -76,6 +78,7 @@ def parse(
         words=words,
         terms=terms,
         topic=topic or frozenset(terms),
+        kinds=frozenset(terms).intersection(spelling.terms(" ".join(_KIND.findall(seen)))),
         exact=tuple(dict.fromkeys([*spelling.quoted(seen), *spelling.identifiers(seen)])),
         periods=tuple(asked(seen, now, years)),
         speaker=next(iter(named)) if len(named) == 1 else None,
@@ -85,24 +88,28 @@ def parse(
     )
 
 
-def match_term(term: str, column: str = "") -> str:
+def match_term(term: str) -> str:
     """Write the FTS5 expression that finds one word, whatever is in it.
 
     Args:
         term: The word; a single character of a script without spaces finds every run with it.
-        column: Columns to look in, such as ``head``; all when empty.
 
-    >>> match_term("near"), match_term("猫", "head")
+    >>> match_term("near"), in_column("head", match_term("猫"))
     ('"near"', '{head} : "猫" *')
     """
     quoted = '"{}"'.format(term.replace('"', '""'))
     single = len(term) == 1 and spelling.is_unspaced(term)
-    return (f"{{{column}}} : " if column else "") + quoted + (" *" if single else "")
+    return quoted + (" *" if single else "")
 
 
-def match_any(terms: Collection[str]) -> str:
-    """Write the FTS5 expression that finds any of several words."""
-    return " OR ".join(match_term(term) for term in terms)
+def match_start(start: str) -> str:
+    """Write the FTS5 expression that finds every word that starts so."""
+    return match_term(start) + " *"
+
+
+def in_column(column: str, match: str) -> str:
+    """Narrow the FTS5 expression of one word to a column."""
+    return f"{{{column}}} : {match}"
 
 
 def _named(words: tuple[str, ...], people: dict[str, int]) -> set[int]:

@@ -42,7 +42,7 @@ _FILLERS = frozenset(
         "that",
     )
 )
-_ASKED = ("calendar", "said_date", "speaker", "when", "digit")  # evidence that a query asks for
+_ASKED = ("exact", "calendar", "said_date", "speaker", "when", "digit")  # what a query asks for
 _PLAIN = 0.9  # best score of a candidate while others are matched by name or letter for letter
 _NAMED = 0.95
 
@@ -55,8 +55,10 @@ class Candidate:
         row: Its row in the roster.
         score: [0, 1].
         confidence: [0, 1].
-        terms: Piece of evidence to what it added.
-        matched: Bit i set: it holds term i of the query itself.
+        terms: Piece of evidence to what it added; under ``exact`` the value, see `lift`, of one
+            that is matched by name or letter for letter.
+        matched: Bit i set: it holds term i of the query itself, and that term is not the kind of
+            thing asked for.
         actor: Code of who said it, -1 for nobody.
         question: It is a question.
         folded: Rows of near-identical memories it stands for.
@@ -193,8 +195,9 @@ def newest_first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[
     """Let the newer of two statements alike but for their object take the higher place.
 
     Only where the same participant says both and nothing in the query speaks for the older: the
-    newer has every word of the query, and every date asked about, that the older has. The scores
-    stay with the places.
+    newer has every word of the query, every date and every identifier asked about that the older
+    has. The kind of thing asked for ("which editor ...") is no such word: the newer statement
+    often names the new thing without it. The scores stay with the places.
     """
     order = list(ranked)
     for at in range(len(order)):

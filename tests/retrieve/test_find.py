@@ -9,7 +9,7 @@ from shelves import NOW, Shelf
 
 from memento.ledger.predicate import Filters
 from memento.retrieve.filters import allow
-from memento.retrieve.query import match_term, parse
+from memento.retrieve.query import in_column, match_term, parse
 from memento.text import terms
 
 FACTS = [
@@ -107,7 +107,9 @@ def test_terms_are_quoted(term):
     clean = term.replace("\x00", "").encode(errors="ignore").decode()
     database = sqlite3.connect(":memory:")
     database.execute("CREATE VIRTUAL TABLE f USING fts5(head)")
-    database.execute("SELECT * FROM f WHERE f MATCH ?", (match_term(clean, "head"),)).fetchall()
+    database.execute(
+        "SELECT * FROM f WHERE f MATCH ?", (in_column("head", match_term(clean)),)
+    ).fetchall()
 
 
 def test_filters_come_before_limits(shelf):
@@ -233,6 +235,9 @@ def test_k_hits_in_spite_of_duplicates(shelf):
         "src/app.py",
         "a-17-b",
         "ada@example.org",
+        "#17",
+        "@bar/app",
+        "4f9c1e7",
     ],
 )
 def test_identifiers_come_first(name):
@@ -245,6 +250,54 @@ def test_identifiers_come_first(name):
     found = shelf.find(f"what about {name}?").found
     assert name in shelf.text_of[found[0].docid]
     assert found[0].ranks["exact"] == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "older", "newer"),
+    [
+        ("what happened with #17?", "Ada closed #17 today.", "Ada closed 17 doors today."),
+        ("who broke foo_bar?", "Ada broke foo_bar today.", "Ada broke foo bar, both, today."),
+        ('who said "red cat"?', "Ada said red cat today.", "Ada said cat, not red, today."),
+    ],
+)
+def test_a_newer_one_without_the_identifier_stays_below(shelf, question, older, newer):
+    """A newer statement alike but for its spelling does not replace the one letter for letter."""
+    shelf.add(older)
+    shelf.add(newer)
+    found = shelf.find(question).found
+    assert shelf.text_of[found[0].docid] == older
+    assert ["exact" in one.terms for one in found] == [True, False]
+
+
+def test_a_newer_one_without_the_name_stays_below(shelf):
+    """A newer statement alike but for its object does not replace the one called by name."""
+    shelf.add("The editor of the team is vim.", aliases=("team editor",))
+    shelf.add("The editor of the team is emacs.")
+    assert shelf.hits("is the team editor good on Windows?")[0] == "The editor of the team is vim."
+
+
+@pytest.mark.parametrize("ask", ["which editor does Ada use?", "What editor does Ada use?"])
+def test_the_kind_asked_for_does_not_speak_for_the_older(shelf, ask):
+    """The newer statement comes first though only the older names the kind of thing asked for."""
+    shelf.add("Ada has decided to use the editor vim.")
+    shelf.add("Ada has decided to use emacs.")
+    assert shelf.hits(ask)[0] == "Ada has decided to use emacs."
+
+
+@pytest.mark.parametrize(
+    ("fact", "question"),
+    [
+        ("Заседания кафедры проходят по вторникам.", "когда заседание кафедры?"),
+        ("يعمل أخي مهندسا في المستشفى.", "أين المهندس؟"),
+        ("회의는 매주 화요일에 열립니다.", "회의가 언제인가요?"),
+        ("Die Versammlungen sind dienstags.", "wann ist Versammlungstag"),
+    ],
+)
+def test_other_forms_of_a_word_are_found(shelf, fact, question):
+    """A question finds a fact whose words it has in other forms, in any script, without vectors."""
+    shelf.add("Rami is allergic to peanuts")
+    shelf.add(fact)
+    assert shelf.hits(question) == [fact]
 
 
 def test_quoted_phrases_come_first(shelf):

@@ -107,6 +107,40 @@ def test_only_frequent_words():
     assert snap.docid[int(np.argmax(found.score))] == both
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("versammlungstag", 1),
+        ("verschwinden", 2),  # nothing starts with "versc"
+        ("vers", 0),  # short words stand as they are
+        ("who is at the versammlungstag", 0),  # a question in English
+        ("versammlung", 1),
+    ],
+)
+def test_a_word_nobody_wrote_is_looked_for_by_its_start(text, found):
+    """Words that start with the same five letters count, else four; not in English questions."""
+    shelf = Shelf()
+    shelf.add("die Versammlung")
+    shelf.add("der Versuch")
+    assert np.count_nonzero(score(shelf, text)[2].score) == found
+
+
+def test_a_word_somebody_wrote_is_not_widened():
+    """A word that is found as it stands finds nothing else."""
+    shelf = Shelf()
+    shelf.add("Versammlung")
+    shelf.add("Versammlungstag")
+    assert np.count_nonzero(score(shelf, "versammlung")[2].score) == 1
+
+
+def test_the_start_of_a_word_counts_in_neighbours_too():
+    """A turn next to one that has the start of a word is given its share."""
+    shelf = Shelf()
+    said = [shelf.row(text, session="s") for text in ("die Versammlung", "ja gern")]
+    shelf.roster.apply(said)
+    assert np.all(score(shelf, "versammlungstag")[2].score > 0)
+
+
 def test_forgotten_neighbours_lend_nothing():
     """A forgotten turn gives no context to the turns around it."""
     shelf = Shelf()
