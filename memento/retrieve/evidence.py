@@ -184,7 +184,7 @@ def with_said_dates(
 
 def _by_session(cosines: Cosines, session: NDArray[np.int32]) -> Floats:
     """Give each candidate the best cosine of its session, spread over [0, 1]."""
-    best = np.full(int(session.max()) + 1, -1.0, np.float32)
+    best = np.full(int(np.max(session)) + 1, -1.0, np.float32)
     inside = (session >= 0) & cosines.known
     np.maximum.at(best, session[inside], cosines.own[inside])
     mine = best[session]
@@ -193,7 +193,7 @@ def _by_session(cosines: Cosines, session: NDArray[np.int32]) -> Floats:
 
 def share_of_best(values: Floats) -> Floats:
     """Divide by the largest value; all 0 if none is positive."""
-    best = float(values.max(initial=0.0))
+    best = float(np.max(values, initial=0.0))
     return values / np.float32(best) if best > 0 else np.zeros_like(values)
 
 
@@ -201,7 +201,7 @@ def spread(values: Floats, known: Mask) -> Floats:
     """Stretch known values over [0, 1]; an unknown one gets the mean, for it may be anything."""
     if not known.any():
         return np.zeros_like(values)
-    low, high = values[known].min(), values[known].max()
+    low, high = np.min(values[known]), np.max(values[known])
     if high <= low:
         return np.ones_like(values)
     stretched: Floats = (values - low) / (high - low)

@@ -131,7 +131,7 @@ def confidence(cosine: Floats | None, cover: Floats, config: RetrieveConfig) -> 
     else:
         by_cosine, by_cover, shift = config.sure
         logit = by_cosine * cosine + by_cover * cover + shift
-    chance: Floats = 1 / (1 + np.exp(-logit))
+    chance: Floats = (1 / (1 + np.exp(-logit))).astype(np.float32)
     return chance
 
 
@@ -141,11 +141,11 @@ def scale(sums: Floats, strengths: Floats) -> Floats:
     A score is the share of the best sum, times how strong the strongest of the ten best is: 1 is a
     memory with every word of the query in a store where nothing fits better.
     """
-    best = float(sums.max(initial=0.0))
+    best = float(np.max(sums, initial=0.0))
     if best <= 0:
         return np.zeros_like(sums)
     top = np.argsort(-sums, kind="stable")[:10]
-    shares: Floats = np.clip(sums / np.float32(best), 0, 1) * strengths[top].max()
+    shares: Floats = np.clip(sums / np.float32(best), 0, 1) * np.max(strengths[top])
     return shares
 
 
