@@ -1,6 +1,7 @@
 """One namespace on a real in-memory FTS5, as the read path sees it."""
 
 import sqlite3
+import weakref
 from datetime import UTC, datetime
 
 import numpy as np
@@ -19,6 +20,7 @@ class Shelf:
 
     def __init__(self, first=FIRST, database=None):
         self.database = database or sqlite3.connect(":memory:")
+        weakref.finalize(self, self.database.close)
         self.first = first
         self.roster = Roster()
         self.text_of = {}
