@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from memento.errors import (
     ReadOnlyStore,
@@ -80,7 +81,7 @@ def connect(
     suffix = "&immutable=1" if immutable else ""
     with translated(path):
         connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}{suffix}",
+            f"file:{quote(str(path.absolute()))}?mode={mode}{suffix}",
             uri=True,
             isolation_level=None,
             check_same_thread=False,

@@ -1,4 +1,5 @@
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -105,11 +106,10 @@ def _few():
 def test_terms_are_quoted(term):
     """Every term is one FTS5 string, whatever is in it."""
     clean = term.replace("\x00", "").encode(errors="ignore").decode()
-    database = sqlite3.connect(":memory:")
-    database.execute("CREATE VIRTUAL TABLE f USING fts5(head)")
-    database.execute(
-        "SELECT * FROM f WHERE f MATCH ?", (in_column("head", match_term(clean)),)
-    ).fetchall()
+    match = in_column("head", match_term(clean))
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("CREATE VIRTUAL TABLE f USING fts5(head)")
+        database.execute("SELECT * FROM f WHERE f MATCH ?", (match,)).fetchall()
 
 
 def test_filters_come_before_limits(shelf):

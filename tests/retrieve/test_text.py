@@ -1,5 +1,6 @@
 import re
 import sqlite3
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -47,15 +48,16 @@ def test_columns_lose_nothing(text):
 @given(st.text(max_size=300))
 def test_index_and_query_agree(text):
     """A query that repeats a text word by word matches it in a real index."""
-    database = sqlite3.connect(":memory:")
-    database.execute(
-        "CREATE VIRTUAL TABLE f USING fts5(title, head, rest,"
-        " tokenize='porter unicode61 remove_diacritics 2')"
-    )
-    database.execute("INSERT INTO f VALUES (?, ?, ?)", spelling.columns(text))
-    for term in spelling.terms(text[: spelling.HEAD])[:5]:
-        if len(text) <= spelling.HEAD and term.isalnum() and term.isascii():
-            assert database.execute("SELECT 1 FROM f WHERE f MATCH ?", (f'"{term}"',)).fetchone()
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(
+            "CREATE VIRTUAL TABLE f USING fts5(title, head, rest,"
+            " tokenize='porter unicode61 remove_diacritics 2')"
+        )
+        database.execute("INSERT INTO f VALUES (?, ?, ?)", spelling.columns(text))
+        find = "SELECT 1 FROM f WHERE f MATCH ?"
+        for term in spelling.terms(text[: spelling.HEAD])[:5]:
+            if len(text) <= spelling.HEAD and term.isalnum() and term.isascii():
+                assert database.execute(find, (f'"{term}"',)).fetchone()
 
 
 @pytest.mark.parametrize(
