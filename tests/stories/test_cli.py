@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memento import MemoryManager, __version__, cli, show
-from memento.cli import main, moment_of, seconds_of
+from memento import MemoryManager, __version__, show
+from memento.cli import main, moment_of, remember, seconds_of
 
 COMMANDS = [
     "add", "retrieve", "ingest", "recent", "list", "forget", "restore",
@@ -199,7 +199,7 @@ def test_ingest_goes_on_where_it_was_interrupted(memento, tmp_path, monkeypatch)
     """Killed between two batches, it adds the rest when run again."""
     file = tmp_path / "log.txt"
     file.write_text("\n\n".join(f"line number {n}" for n in range(10)))
-    monkeypatch.setattr(cli, "BATCH", 4)
+    monkeypatch.setattr(remember, "BATCH", 4)
     add_many = MemoryManager.add_many
     calls = []
 
@@ -427,6 +427,6 @@ def test_the_module_runs_as_a_program(monkeypatch):
     monkeypatch.setattr(sys, "stdout", printed)
     monkeypatch.setattr(sys, "argv", ["memento", "--version"])
     with pytest.raises(SystemExit) as ended:
-        runpy.run_path(cli.__file__, run_name="__main__")
+        runpy.run_module("memento.cli", run_name="__main__")
     assert ended.value.code == 0
     assert __version__ in printed.getvalue()

@@ -1,0 +1,102 @@
+"""The command ``memento``. Every command is one or two calls of ``MemoryManager``.
+
+Exit status: 0 all went well (finding nothing is an answer, too), 1 something found is not well
+(``doctor``, ``reindex``), 2 the command or a value in it cannot be accepted, 3 no such memory,
+4 the store cannot be used, 5 any other error of memento, 130 interrupted. Errors are one line
+on stderr that says what to do.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+from typing import Annotated, cast
+
+import typer
+
+from memento.cli import change, find, remember, tour, upkeep
+from memento.cli.options import examples, moment_of, option, seconds_of
+from memento.cli.output import ABSENT, INTERRUPTED, OTHER, STORE, USAGE, fail, warn
+from memento.errors import InvalidInput, MementoError, NotFound, StoreError
+
+__all__ = ["app", "main", "moment_of", "seconds_of"]
+
+# Typer carries a click of its own since 0.2x and used the real one before.
+_ClickError = cast(
+    "type[Exception]",
+    next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"),
+)
+
+app = typer.Typer(
+    name="memento",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+for family in (remember, find, change, upkeep, tour):
+    app.add_typer(family.app)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from memento import __version__  # noqa: PLC0415 - read when asked for
+
+        typer.echo(f"memento {__version__}")
+        raise typer.Exit
+
+
+@app.callback(
+    invoke_without_command=True,
+    epilog=examples(
+        "memento demo",
+        'memento add "Rami is allergic to nuts" --tier long',
+        'memento retrieve "what can Rami not eat?"',
+        "memento ingest chat.jsonl",
+    ),
+)
+def memento(
+    context: typer.Context,
+    *,
+    version: Annotated[  # noqa: ARG001 - acted on in its callback
+        bool,
+        option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Tiered memory for AI agents: remembers durably, finds by words and by meaning, offline."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status.
+
+    Args:
+        args: The arguments; None for those of the process.
+    """
+    logging.getLogger("memento").addHandler(logging.NullHandler())
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that is not UTF-8
+    try:
+        status = typer.main.get_command(app).main(args, prog_name="memento", standalone_mode=False)
+    except _ClickError as error:
+        return fail(f"{_problem_of(error)}; see `memento --help`", USAGE)
+    except MementoError as error:
+        return fail(str(error), _status_of(error))
+    if status == INTERRUPTED:
+        warn("interrupted; what was reported as done is kept, and running it again is safe")
+    return status if isinstance(status, int) else 0
+
+
+def _problem_of(error: Exception) -> str:
+    """Say what Typer complains of, without the name of the exception it wraps."""
+    message: str = error.format_message()  # type: ignore[attr-defined]  # every click error has it
+    return message.replace("Value error, ", "").rstrip(".")
+
+
+def _status_of(error: MementoError) -> int:
+    statuses = {InvalidInput: USAGE, NotFound: ABSENT, StoreError: STORE}
+    return next((code for kind, code in statuses.items() if isinstance(error, kind)), OTHER)

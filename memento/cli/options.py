@@ -1,0 +1,95 @@
+"""The options that several commands take, and how their values are read."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memento.types import Kind, Tier
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def seconds_of(text: str) -> float:
+    """Read a length of time: seconds, or a number with one of the units s, m, h, d, w.
+
+    Raises:
+        ValueError: If it is none.
+
+    >>> seconds_of("90"), seconds_of("1.5h")
+    (90.0, 5400.0)
+    """
+    unit = _UNITS.get(text[-1:])
+    try:
+        return float(text) if unit is None else float(text[:-1]) * unit
+    except ValueError:
+        raise ValueError(f"{text!r} is no length of time such as 90, 15m, 12h or 7d") from None
+
+
+def moment_of(text: str) -> datetime:
+    """Read a moment in ISO 8601; without a zone it is UTC.
+
+    Raises:
+        ValueError: If it is none.
+
+    >>> moment_of("2025-05-01").isoformat()
+    '2025-05-01T00:00:00+00:00'
+    """
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no moment such as 2025-05-01 or 2025-05-01T14:30") from None
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at
+
+
+def option(*names: str, help: str, **more: Any) -> Any:  # noqa: A002 - typer's own word
+    """Declare an option by its names and its help."""
+    return typer.Option(*names, help=help, **more)
+
+
+Root = Annotated[
+    Path, option("--root", envvar="MEMENTO_ROOT", help="Folder of the store.", metavar="FOLDER")
+]
+Namespace = Annotated[
+    str,
+    option(
+        "--namespace",
+        envvar="MEMENTO_NAMESPACE",
+        metavar="LABELS",
+        help="Whose memories: labels joined with '/'.",
+    ),
+]
+EmbedderName = Annotated[
+    str,
+    option(
+        "--embedder",
+        metavar="NAME",
+        help="'default', 'none', 'sentence-transformers:NAME' or 'openai:MODEL'.",
+    ),
+]
+AsJson = Annotated[bool, option("--json", help="Print JSON.")]
+Scopes = Annotated[list[str] | None, option("--scope", help="Where it applies; repeatable.")]
+Session = Annotated[str | None, option("--session", help="Conversation it belongs to.")]
+Sessions = Annotated[list[str] | None, option("--session", help="In this session; repeatable.")]
+Tiers = Annotated[list[Tier] | None, option("--tier", help="In this tier; repeatable.")]
+Kinds = Annotated[list[Kind] | None, option("--kind", help="Of this kind; repeatable.")]
+Tags = Annotated[list[str] | None, option("--tag", help="With this tag; repeat for all of them.")]
+Since = Annotated[
+    datetime | None,
+    option("--since", parser=moment_of, metavar="MOMENT", help="Said at or after, ISO 8601, UTC."),
+]
+Until = Annotated[
+    datetime | None,
+    option("--until", parser=moment_of, metavar="MOMENT", help="Said before, ISO 8601, UTC."),
+]
+Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of memories.")]
+HERE = Path("agent_memory")
+"""Folder of the store if none is named."""
+
+
+def examples(*lines: str) -> str:
+    """Compose the examples at the end of a command's help; the backspace keeps their lines."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

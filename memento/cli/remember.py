@@ -1,0 +1,173 @@
+"""Commands that put memories in."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memento import MemoryManager
+from memento.cli.options import (
+    HERE,
+    AsJson,
+    EmbedderName,
+    Namespace,
+    Root,
+    Session,
+    examples,
+    moment_of,
+    option,
+    seconds_of,
+)
+from memento.cli.output import print_json
+from memento.cli.store import open_store, wait_for_index
+from memento.types import Kind, Tier
+
+if TYPE_CHECKING:
+    from memento.types import Draft
+
+BATCH = 256
+"""Drafts of a file written in one transaction."""
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog=examples(
+        'memento add "The deploy key expires on 3 May" --tier long --tag ops',
+        'memento add "Rami uses Helix" --key rami/editor --kind preference',
+        "git log -1 --format=%B | memento add - --session standup",
+    )
+)
+def add(
+    text: Annotated[str, typer.Argument(help="What to remember; - reads it from stdin.")],
+    *,
+    tier: Annotated[
+        Tier | None, option("--tier", help="Where to keep it; by importance if not given.")
+    ] = None,
+    kind: Annotated[Kind, option("--kind", help="What it is.")] = Kind.FACT,
+    importance: Annotated[
+        float | None, option("--importance", help="From 0 to 1; scored if not given.")
+    ] = None,
+    key: Annotated[
+        str | None,
+        option("--key", help="Slot it fills; a new value supersedes the one before."),
+    ] = None,
+    alias: Annotated[
+        list[str] | None, option("--alias", help="Name it is also found by; repeatable.")
+    ] = None,
+    scope: Annotated[str, option("--scope", help="Where it applies, such as project/x.")] = "",
+    session: Session = None,
+    actor: Annotated[str | None, option("--actor", help="Who said it.")] = None,
+    tag: Annotated[list[str] | None, option("--tag", help="Label; repeatable.")] = None,
+    occurred_at: Annotated[
+        datetime | None,
+        option("--at", parser=moment_of, metavar="MOMENT", help="When it was said; now if not."),
+    ] = None,
+    expires_in: Annotated[
+        float | None,
+        option(
+            "--expires-in",
+            parser=seconds_of,
+            metavar="TIME",
+            help="Not found after this long: 90, 15m, 12h, 7d.",
+        ),
+    ] = None,
+    pin: Annotated[bool, option("--pin", help="Never fades.")] = False,
+    supersedes: Annotated[
+        list[str] | None, option("--supersedes", help="Id whose place it takes; repeatable.")
+    ] = None,
+    id: Annotated[  # noqa: A002 - the field's own name
+        str | None, option("--id", help="Your own id; makes a retry harmless.")
+    ] = None,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Remember TEXT. When this returns, it is on the disk."""
+    with open_store(root, namespace, embedder, make=True) as memory:
+        kept = memory.add(
+            sys.stdin.read() if text == "-" else text,
+            tier,
+            kind=kind,
+            importance=importance,
+            key=key,
+            aliases=alias or (),
+            scope=scope,
+            session=session,
+            actor=actor,
+            tags=tag or (),
+            occurred_at=occurred_at,
+            expires_in=expires_in,
+            pinned=pin,
+            supersedes=supersedes or (),
+            id=id,
+        )
+    if as_json:
+        print_json(kept)
+    else:
+        typer.echo(f"{kept.id}  {kept.tier} tier, importance {kept.importance:.2f}")
+
+
+@app.command(
+    epilog=examples(
+        "memento ingest chat.jsonl",
+        "memento ingest notes.md --scope project/alpha",
+        "memento ingest export.json --format sharegpt --no-wait",
+    )
+)
+def ingest(
+    file: Annotated[
+        Path, typer.Argument(help="Text, Markdown, JSON or JSON Lines; may be gzipped.")
+    ],
+    *,
+    format: Annotated[  # noqa: A002 - the word for it
+        str | None,
+        option(
+            "--format",
+            help="text, markdown, drafts, chat, sharegpt or locomo; detected if not given.",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, option("--name", help="What the source is called; the file's name if not.")
+    ] = None,
+    scope: Annotated[str, option("--scope", help="Where it applies, such as project/x.")] = "",
+    wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is indexed.")] = True,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> int:
+    """Remember a file: notes, a document or a conversation.
+
+    The file is read through once before anything is written. Interrupted or run again, it adds
+    only what is not there yet.
+    """
+    from memento import transcripts  # noqa: PLC0415 - used by this command only
+
+    total = sum(1 for _ in transcripts.read(file, format, name=name, scope=scope))
+    drafts = transcripts.read(file, format, name=name, scope=scope)
+    with open_store(root, namespace, embedder, make=True) as memory:
+        new = _add_all(memory, drafts, total)
+        typer.echo(f"{file.name}: {total} memories read, {new} new, {total - new} known already")
+        return wait_for_index(memory) if wait else 0
+
+
+def _add_all(memory: MemoryManager, drafts: Iterator[Draft], total: int) -> int:
+    """Add drafts in batches; returns how many were not there before."""
+    from memento import show  # noqa: PLC0415 - rich is slow to load
+
+    done = new = 0
+    with show.Bar("adding", total).drawn() as bar:
+        while batch := list(islice(drafts, BATCH)):
+            began = datetime.now(UTC)
+            kept = memory.add_many(batch)
+            new += len({one.id for one in kept if one.created_at >= began})
+            done += len(batch)
+            bar.to(done)
+    return new

@@ -1,0 +1,77 @@
+"""Commands that look after the store."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memento.cli.options import HERE, AsJson, EmbedderName, Namespace, Root, examples, option
+from memento.cli.output import NOT_WELL, print_json
+from memento.cli.store import open_store, wait_for_index
+
+app = typer.Typer()
+
+
+@app.command(epilog=examples("memento stats", "memento stats --root ~/notes --json"))
+def stats(
+    *,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Count what is remembered, by tier, and what waits to be indexed."""
+    from memento import show  # noqa: PLC0415 - rich is slow to load
+
+    with open_store(root, namespace, embedder) as memory:
+        found = memory.stats()
+    if as_json:
+        print_json(found)
+    else:
+        show.console().print(show.stats(found, f"{namespace} in {root}"))
+
+
+@app.command(epilog=examples("memento doctor", "memento doctor --no-repair --json"))
+def doctor(
+    *,
+    repair: Annotated[
+        bool, option("--repair/--no-repair", help="Mend what can be made again.")
+    ] = True,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> int:
+    """Look for damage in the store. Exits with 1 if anything was not well.
+
+    Memories themselves are never changed; what is derived from them is mended.
+    """
+    from memento import show  # noqa: PLC0415 - rich is slow to load
+
+    with open_store(root, namespace, embedder) as memory:
+        found = memory.doctor(repair=repair)
+    if as_json:
+        print_json(found)
+    else:
+        show.console().print(show.findings(found))
+    return 0 if all(finding.ok for finding in found) else NOT_WELL
+
+
+@app.command(
+    epilog=examples(
+        "memento reindex", "memento reindex --embedder sentence-transformers:all-mpnet-base-v2"
+    )
+)
+def reindex(
+    *,
+    wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is done.")] = True,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> int:
+    """Embed everything anew, after the embedder was changed. Exits with 1 if it got stuck."""
+    with open_store(root, namespace, embedder) as memory:
+        owed = memory.reindex()
+        typer.echo(f"{owed} memories to embed with {embedder}")
+        return wait_for_index(memory) if wait else 0
