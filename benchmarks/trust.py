@@ -1,0 +1,220 @@
+"""Do the promises hold? Runs every trust harness and its null control, and writes TRUST.md.
+
+    python benchmarks/trust.py [--only WORD ...] [--seed 1] [--jobs 2] [--json OUT]
+    python benchmarks/trust.py --full [--only WORD ...]
+    python benchmarks/trust.py --list | --report
+
+The quick form (under 90 seconds) prints a table and is part of every CI run. The full form also
+notes what it found in ``benchmarks/trust.json`` and writes ``TRUST.md`` from it; with ``--only`` it
+replaces those results and keeps the others. ``--report`` writes the page again, running nothing.
+
+A harness is a function of a module ``tests/trust/harness_*.py``; `trust_result` says what it has
+to be like. Each runs in a process of its own, so a crash or a hang is a result as well. The exit
+status is 0 if every promise held and every control failed as it must.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from common import ROOT, child_environment, table, write_json
+from trust_report import machine, page
+from trust_result import Record, TrustResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from trust_result import Harness
+
+HARNESSES = ROOT / "tests" / "trust"
+NOTED = ROOT / "benchmarks" / "trust.json"
+PAGE = ROOT / "TRUST.md"
+DEADLINES = {"quick": 120.0, "full": 3 * 3600.0}
+"""Seconds after which a harness counts as hung."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a harness is: its module and its function."""
+
+    module: str
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.module.removeprefix('harness_')}.{self.function}"
+
+    def load(self) -> Harness:
+        """Import it."""
+        harness: Harness = getattr(importlib.import_module(self.module), self.function)
+        return harness
+
+
+def found() -> list[Place]:
+    """List every harness there is, in the order of modules and of their HARNESSES."""
+    sys.path.insert(0, str(HARNESSES))
+    modules = [importlib.import_module(p.stem) for p in sorted(HARNESSES.glob("harness_*.py"))]
+    return [Place(m.__name__, harness.__name__) for m in modules for harness in m.HARNESSES]
+
+
+def run(place: Place, options: argparse.Namespace) -> Record:
+    """Run a harness in a process group of its own and note what it found."""
+    form = "full" if options.full else "quick"
+    started = time.monotonic()
+    with TemporaryDirectory(prefix="memento-trust-") as folder:
+        command = ["--one", place.module, place.function, folder, "--seed", str(options.seed)]
+        result = _in_child([*command, *(["--full"] * options.full)], place, DEADLINES[form])
+    seconds = round(time.monotonic() - started, 1)
+    asked = " --full" if options.full else ""
+    return Record(
+        harness=str(place),
+        form=form,
+        command=f"python benchmarks/trust.py{asked} --only {place} --seed {options.seed}",
+        when=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        machine=machine(),
+        result=replace(result, seconds=seconds),
+    )
+
+
+def _in_child(command: Sequence[str], place: Place, deadline: float) -> TrustResult:
+    child = subprocess.Popen(
+        [sys.executable, __file__, *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=child_environment(),
+        start_new_session=True,
+    )
+    try:
+        out, err = child.communicate(timeout=deadline)
+    except subprocess.TimeoutExpired:
+        out, err = b"", f"not done after {deadline:g} s".encode()
+    finally:
+        _end_group(child)
+    if child.returncode == 0 and out:
+        data = json.loads(out.splitlines()[-1])
+        return TrustResult(**{**data, "details": tuple(data["details"])})
+    said = (err.decode("utf-8", "replace").strip().splitlines() or ["nothing said"])[-1]
+    return TrustResult(
+        name=str(place),
+        promise="the harness comes to an end",
+        cases=1,
+        failures=1,
+        details=(f"exit status {child.returncode}: {said}",),
+    )
+
+
+def _end_group(child: subprocess.Popen[bytes]) -> None:
+    """End what the harness left running, and it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.communicate()
+
+
+def one(module: str, function: str, folder: str, options: argparse.Namespace) -> None:
+    """Be the child: run one harness and print what it found."""
+    sys.path.insert(0, str(HARNESSES))
+    result = Place(module, function).load()(Path(folder), full=options.full, seed=options.seed)
+    print(f"\n{json.dumps(asdict(result))}")
+
+
+def run_all(places: Sequence[Place], options: argparse.Namespace) -> Iterator[Record]:
+    """Run harnesses, some at a time; yields each record in the order of the list."""
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for record in pool.map(lambda place: run(place, options), places):
+            said = f"{record.result.verdict}: {record.harness} ({record.result.seconds:g} s)"
+            print(said, file=sys.stderr, flush=True)
+            yield record
+
+
+def noted() -> list[Record]:
+    """Read what earlier full runs found."""
+    if not NOTED.exists():
+        return []
+    return [Record.parse(data) for data in json.loads(NOTED.read_text("utf-8"))["records"]]
+
+
+def note(new: Record, places: Sequence[Place]) -> None:
+    """Put a full result in the place of an earlier one; drops those of harnesses that are gone."""
+    known = {record.harness: record for record in noted()} | {new.harness: new}
+    kept = [asdict(known[str(place)]) for place in places if str(place) in known]
+    NOTED.write_text(json.dumps({"records": kept}, indent=1) + "\n", encoding="utf-8")
+
+
+def write_page(places: Sequence[Place]) -> None:
+    """Write TRUST.md from what is noted."""
+    PAGE.write_text(page(noted(), [str(place) for place in places]), encoding="utf-8")
+
+
+def show(records: Sequence[Record]) -> None:
+    """Print the results."""
+    rows = [
+        [r.result.name, str(r.result.cases), str(r.result.failures), r.control_said,
+         f"{r.result.seconds:g}", r.result.verdict]
+        for r in records
+    ]  # fmt: skip
+    print(table(["what", "cases", "failures", "control", "seconds", "verdict"], rows))
+    for record in records:
+        for detail in record.result.details[:5] if record.result.verdict.isupper() else ():
+            print(f"{record.harness}: {detail}")
+        if record.result.skipped:
+            print(f"{record.harness}: {record.result.skipped}")
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description="run the trust harnesses and their controls")
+    parser.add_argument("--full", action="store_true", help="the published form; writes TRUST.md")
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="harnesses whose name holds one")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2, help="harnesses at a time, >= 1")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the results there too")
+    parser.add_argument("--list", action="store_true", help="name the harnesses and end")
+    parser.add_argument("--report", action="store_true", help="only write TRUST.md anew")
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run them, or be the process of one."""
+    options = parsed(arguments)
+    if options.one:
+        one(*options.one, options)
+        return 0
+    places = found()
+    wanted = [p for p in places if not options.only or any(w in str(p) for w in options.only)]
+    if options.list:
+        print("\n".join(map(str, wanted)))
+        return 0
+    if options.report:
+        write_page(places)
+        return 0
+    if not wanted:
+        print("no harness of that name; --list names them", file=sys.stderr)
+        return 2
+    records = []
+    for record in run_all(wanted, options):
+        records.append(record)
+        if options.full:
+            note(record, places)
+            write_page(places)
+    show(records)
+    said: dict[str, Any] = {"records": [asdict(record) for record in records]}
+    write_json(options.json, said)
+    return 0 if all(record.result.verdict in {"held", "skipped"} for record in records) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
