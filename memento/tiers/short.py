@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -143,10 +143,10 @@ class ShortTier:
             for key in [key for key in self._rings if key[0] == ns]:
                 self._rings[key] = deque(maxlen=0)
             return
-        for row in changed:
-            ring = self._rings.get((ns, row.session))
+        for session in {row.session for row in changed}:
+            ring = self._rings.get((ns, session))
             if ring is not None and ring.maxlen:
-                _place(ring, row)
+                _place(ring, [row for row in changed if row.session == session])
 
     def _read_ring(self, connection: Connection, key: Key) -> deque[Row]:
         rows = memories.newest_short(connection, key[0], key[1], self._config.capacity)
@@ -167,14 +167,18 @@ def _holds(row: Row, now: int) -> bool:
     return all(end > now for end in ends)
 
 
-def _place(ring: deque[Row], row: Row) -> None:
-    """Put a changed row where it belongs in a ring, or take it out."""
-    kept = [other for other in ring if other.docid != row.docid]
-    if row.tier == Tier.SHORT and row.status == Status.ACTIVE:
-        kept.append(row)
-        kept.sort(key=lambda other: other.docid)
+def _place(ring: deque[Row], changed: Sequence[Row]) -> None:
+    """Put changed rows where they belong in a ring, or take them out.
+
+    All at once: a row that left in the same transaction must not cost an older one its place.
+    """
+    rows = {row.docid: row for row in (*ring, *changed)}
     ring.clear()
-    ring.extend(kept)
+    ring.extend(
+        row
+        for _, row in sorted(rows.items())
+        if row.tier == Tier.SHORT and row.status == Status.ACTIVE
+    )
 
 
 def _current(connection: Connection, ns: int, revs: dict[int, int]) -> bool:

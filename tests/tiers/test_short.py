@@ -54,6 +54,17 @@ def test_what_falls_off_moves_to_medium_in_the_same_transaction(open_memory):
     assert texts(memory.list(tiers="medium")) == ["turn 0", "turn 1", "turn 2"]
 
 
+def test_a_turn_that_takes_anothers_slot_costs_no_third_its_place(open_memory):
+    """In a full ring, the one superseded goes and the oldest stays."""
+    memory = open_memory(config=small())
+    memory.add("oldest", "short")
+    memory.add("beside", "short")
+    memory.add("before", "short", key="k")
+    assert texts(memory.recent()) == ["oldest", "beside", "before"]
+    memory.add("after", "short", key="k")
+    assert texts(memory.recent()) == ["oldest", "beside", "after"]
+
+
 def test_each_session_has_its_own_ring(open_memory):
     """A busy session pushes nobody else's turns out; no session is a session too."""
     memory = open_memory(config=small())
