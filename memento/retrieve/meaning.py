@@ -48,7 +48,7 @@ class Exact:
 
     def __init__(self, snap: Snapshot, vectors: Floats, query: Floats, share: float) -> None:
         self._snap = snap
-        self._own = vectors @ query
+        self._own = dots(vectors, query)
         padded = np.append(self._own, np.float32(0))  # at -1: no neighbour
         rows = np.arange(snap.n)
         mixed = self._own.copy()
@@ -109,8 +109,26 @@ class Approximate:
             mix += self._share * table[at]
         length: Floats = np.linalg.norm(mix, axis=1).astype(np.float32)
         length[length == 0] = 1
-        smooth: Floats = (mix @ self._query) / length
-        return Cosines(own @ self._query, smooth, np.any(own != 0, axis=1))
+        smooth: Floats = dots(mix, self._query) / length
+        return Cosines(dots(own, self._query), smooth, np.any(own != 0, axis=1))
+
+
+def dots(matrix: Floats, vector: Floats) -> Floats:
+    """Return the dot product of every row with a vector, summed in the calling thread.
+
+    ``matrix @ vector`` is BLAS, which shares 10,000 rows out among its threads: those spin while
+    they wait, and on a busy machine a query of half a millisecond takes tens of them. On one
+    thread both are as fast, since memory is the limit.
+
+    Args:
+        matrix: (n, dim).
+        vector: (dim,).
+
+    >>> dots(np.eye(2, dtype=np.float32), np.array([3, 4], np.float32)).tolist()
+    [3.0, 4.0]
+    """
+    products: Floats = np.einsum("ij,j->i", matrix, vector)
+    return products
 
 
 def best_rows(rows: Rows, score: Floats, count: int) -> Rows:

@@ -24,6 +24,7 @@ from memento.ledger.sqlite import Connection
 from memento.observe.admit import check_share
 from memento.retrieve.filters import allow, needs_ledger
 from memento.retrieve.find import Found, Match, Ranking, find
+from memento.retrieve.meaning import dots
 from memento.retrieve.roster import Roster, RosterRow
 from memento.tiers.choose import choose_index
 from memento.tiers.config import LongIndex
@@ -330,7 +331,7 @@ class _LongSearch:
         near = {docids[memory_id]: cosine for memory_id, cosine in found if memory_id in docids}
         if self._tail:
             matrix = np.frombuffer(b"".join(blob for _, blob in self._tail), np.float32)
-            cosines = matrix.reshape(len(self._tail), -1) @ vector
+            cosines = dots(matrix.reshape(len(self._tail), -1), vector)
             pairs = zip(self._tail, cosines.tolist(), strict=True)
             near |= {docid: cosine for (docid, _), cosine in pairs}
         order = sorted(near, key=lambda docid: (-near[docid], -docid))
