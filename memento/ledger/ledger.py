@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from memento.errors import MementoError, ReadOnlyStore, StoreClosed, StoreUnusable
+from memento.errors import ReadOnlyStore, StoreBusy, StoreClosed, StoreUnusable
 from memento.ledger import schema
+from memento.ledger.gate import Gate
 from memento.ledger.sqlite import (
     Connection,
-    Error,
     connect,
     create_private,
     explain_os,
@@ -182,6 +182,8 @@ class Ledger:
     def reopen_after_fork(self) -> None:
         """Forget the parent's connections without touching them; they are the parent's."""
         _inherited.append((self._readers, self._writing, self._local))
+        if self._writing is not None:
+            self._writing.forget()
         self._lock = threading.Lock()
         self._start_afresh()
 
@@ -194,6 +196,7 @@ class Ledger:
                 raise StoreUnusable(self.path, "is not a file; give another folder")
         except OSError as error:
             raise explain_os(self.path, error) from error
+        inode = self._inode()
         try:
             self._version()  # a file that is not ours must not even be put into WAL mode
             self._writer()
@@ -201,6 +204,15 @@ class Ledger:
             if isinstance(error, StoreUnusable) and self._may_write():
                 raise
             self._open_read_only(error)
+        if self._inode() != inode:
+            raise StoreBusy(self.path, "was replaced while it was being opened; open it again")
+
+    def _inode(self) -> int:
+        """Return what tells the file from another one put in its place."""
+        try:
+            return self.path.stat().st_ino
+        except OSError as error:
+            raise explain_os(self.path, error) from error
 
     def _open_read_only(self, cause: Exception) -> None:
         self.read_only = True
@@ -236,15 +248,23 @@ class Ledger:
         return self._writing
 
     def _connect_writer(self) -> Writer:
+        gate = Gate(self.path, BUSY_SECONDS)
+        try:
+            return Writer(self.path, self._connect_migrated(), gate)
+        except BaseException:
+            gate.close()
+            raise
+
+    def _connect_migrated(self) -> Connection:
         connection = connect(self.path, busy_seconds=BUSY_SECONDS, writable=True)
         try:
             with translated(self.path):
                 schema.migrate(connection, self.path)
                 connection.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
-        except (MementoError, Error):
+        except BaseException:
             connection.close()
             raise
-        return Writer(self.path, connection)
+        return connection
 
     def _reader(self) -> _Reader:
         reader: _Reader | None = getattr(self._local, "reader", None)

@@ -1,5 +1,7 @@
 """One writer a process, behind group commit: the first to come commits for those who wait.
 
+Between processes the gate lets them take turns.
+
 An uncontended write runs in its caller's own thread, since every hand-over to another thread
 costs a scheduler tick. When several threads write, whoever leads takes all that wait into one
 transaction and one fsync.
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from memento.errors import StoreClosed, StoreError
+from memento.ledger.gate import Gate
 from memento.ledger.sqlite import Connection, Error, explain, translated
 
 T = TypeVar("T")
@@ -48,10 +51,12 @@ class Writer:
     Args:
         path: Ledger file, for error messages.
         connection: The writing connection; nobody else may use it.
+        gate: Where writers of several processes queue; closed with the connection.
     """
 
-    def __init__(self, path: Path, connection: Connection) -> None:
+    def __init__(self, path: Path, connection: Connection, gate: Gate) -> None:
         self._path = path
+        self._gate = gate
         self._connection = connection
         self._turn = threading.Condition()
         self._waiting: deque[_Ticket[object]] = deque()
@@ -94,8 +99,14 @@ class Writer:
         with self._turn:
             while self._leading:
                 self._turn.wait()
-            self._closed = True
-            self._connection.close()
+            if not self._closed:
+                self._closed = True
+                self._connection.close()
+                self._gate.close()
+
+    def forget(self) -> None:
+        """Let go of the gate in a forked child; the connection stays the parent's."""
+        self._gate.forget()
 
     def checkpoint(self) -> None:
         """Fold what it can of the write-ahead log into the file without making anyone wait."""
@@ -149,6 +160,13 @@ class Writer:
     def _transact(self, group: list[_Ticket[object]]) -> None:
         if self._closed:
             raise StoreClosed(self._path.parent)
+        try:
+            self._gate.enter()
+            self._transact_alone(group)
+        finally:
+            self._gate.leave()
+
+    def _transact_alone(self, group: list[_Ticket[object]]) -> None:
         execute = self._connection.execute
         execute("BEGIN IMMEDIATE")
         try:

@@ -18,10 +18,12 @@ from memento.errors import (
     MementoError,
     ReadOnlyStore,
     StorageFull,
+    StoreBusy,
     StoreError,
     StoreFromTheFuture,
     StoreUnusable,
 )
+from memento.ledger import ledger as ledger_module
 from memento.ledger import schema, sqlite
 
 is_root = os.geteuid() == 0
@@ -208,7 +210,13 @@ def test_everything_is_private_under_any_umask(tmp_path):
     """)
     modes = dict(line.split() for line in printed.splitlines())
     assert modes.pop("store") == "0o700"
-    assert set(modes) == {"ledger.db", "ledger.db-wal", "ledger.db-shm", "short.json"}
+    assert set(modes) == {
+        "ledger.db",
+        "ledger.db-wal",
+        "ledger.db-shm",
+        "short.json",
+        "writer.lock",
+    }
     assert set(modes.values()) == {"0o600"}
 
 
@@ -451,3 +459,22 @@ def test_an_opening_that_fails_leaves_no_file_open(tmp_path):
         with pytest.raises(MementoError):
             MemoryManager(folder, embedder=None)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_file_replaced_while_it_is_opened_is_not_written_to(tmp_path, open_memory, monkeypatch):
+    """What would go into a file that has no name any more is refused; opening again works."""
+    open_memory().close()
+    path = tmp_path / "store" / "ledger.db"
+    connect = ledger_module.connect
+
+    def replacing(*args, **options):
+        if options["writable"]:
+            shutil.copy(path, path.with_name("new"))
+            path.with_name("new").replace(path)
+        return connect(*args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger_module, "connect", replacing)
+        with pytest.raises(StoreBusy, match="open it again"):
+            open_memory()
+    assert open_memory().add("well").seq == 1

@@ -10,6 +10,7 @@ import pytest
 from memento.errors import StoreBusy, StoreClosed, StoreError
 from memento.ledger import sqlite
 from memento.ledger import writer as writer_module
+from memento.ledger.gate import Gate
 from memento.ledger.writer import Writer
 
 
@@ -27,7 +28,10 @@ def connection(tmp_path):
 @pytest.fixture
 def writer(tmp_path, connection):
     """A writer over that connection."""
-    return Writer(tmp_path / "ledger.db", connection)
+    path = tmp_path / "ledger.db"
+    made = Writer(path, connection, Gate(path, 0.05))
+    yield made
+    made.close()
 
 
 def say(word):
