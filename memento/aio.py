@@ -87,6 +87,16 @@ class AsyncMemoryManager:
         """Whether the store was closed."""
         return self._memory.closed
 
+    @property
+    def read_only(self) -> bool:
+        """Whether the store cannot be written."""
+        return self._memory.read_only
+
+    @property
+    def clock(self) -> Clock:
+        """Tells the time this manager goes by."""
+        return self._memory.clock
+
     def of(self, *labels: str) -> AsyncMemoryManager:
         """As ``MemoryManager.of``; it does no work, so there is nothing to await."""
         view = object.__new__(type(self))
@@ -96,13 +106,19 @@ class AsyncMemoryManager:
     add = _threaded(MemoryManager.add)
     add_many = _threaded(MemoryManager.add_many)
     retrieve = _threaded(MemoryManager.retrieve)
+    nearest = _threaded(MemoryManager.nearest)
+    embed = _threaded(MemoryManager.embed)
     prompt = _threaded(MemoryManager.prompt)  # type: ignore[arg-type]  # mypy: **filters may name self
     get = _threaded(MemoryManager.get)
     update = _threaded(MemoryManager.update)
     forget = _threaded(MemoryManager.forget)
+    forget_many = _threaded(MemoryManager.forget_many)
+    sweep = _threaded(MemoryManager.sweep)
+    touch = _threaded(MemoryManager.touch)
     restore = _threaded(MemoryManager.restore)
     move = _threaded(MemoryManager.move)
     list = _threaded(MemoryManager.list)
+    counts = _threaded(MemoryManager.counts)
     recent = _threaded(MemoryManager.recent)
     history = _threaded(MemoryManager.history)
     stats = _threaded(MemoryManager.stats)

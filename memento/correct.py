@@ -1,4 +1,4 @@
-"""Every deliberate change of mind: update, forget, restore, move. Nothing is lost by any of them.
+"""Every deliberate change of mind: put, update, forget, restore, move. Nothing is lost by any.
 
 Each function is one writer job: it takes the connection first and runs in one transaction.
 """
@@ -12,7 +12,8 @@ from typing import Any
 
 from memento.errors import InvalidInput
 from memento.ledger import fulltext, memories
-from memento.ledger.rows import Row, content_hash
+from memento.ledger.predicate import Filters
+from memento.ledger.rows import NAMES, Row, content_hash
 from memento.ledger.sqlite import Connection
 from memento.observe import admit
 from memento.scopes import parse_scope
@@ -40,6 +41,14 @@ class Corrections:
 
 
 _BOOKKEEPING = {"updated_at", "version", "content_hash", "cues", "words", "head_words"}
+
+_OWN = {
+    "docid", "ns", "rev", "id", "created_at", "updated_at", "reinforced", "version", "checksum",
+}  # fmt: skip
+_REPLACED = tuple(name for name in NAMES if name not in _OWN)
+"""Columns that ``put`` takes over."""
+_EMBEDDED = {"text", "actor", "role"}
+"""Columns that a vector is made of."""
 
 KEEP = _ABSENT
 """Stands for "as it is", since None means "none" for some fields."""
@@ -95,14 +104,61 @@ def forget(connection: Connection, ns: int, memory_id: str, *, now: int) -> Row:
     Raises:
         NotFound: If the namespace has no such id.
     """
-    row = memories.by_id(connection, ns, memory_id)
-    if row.status == Status.FORGOTTEN:
-        return row
-    changes = {"status": Status.FORGOTTEN.value, "updated_at": now}
-    memories.revise(connection, row, changes, "forgotten")
-    memories.enqueue(connection, row, "drop")
-    memories.record(connection, ns, now, "forgotten", row.docid)
-    return row
+    return _hide(connection, memories.by_id(connection, ns, memory_id), now)
+
+
+def forget_many(connection: Connection, ns: int, filters: Filters, *, now: int) -> list[Row]:
+    """Hide every active memory that fits, in order of arrival; see ``forget``."""
+    return [_hide(connection, row, now) for row in memories.select(connection, ns, filters)]
+
+
+def sweep(connection: Connection, ns: int, *, now: int) -> list[Row]:
+    """Hide what has expired, so that it leaves the indexes too."""
+    return [_hide(connection, row, now) for row in memories.expired(connection, ns, now)]
+
+
+def touch(
+    connection: Connection, ns: int, ids: Sequence[str], expires_in: object, *, now: int
+) -> list[Row]:
+    """Set anew when memories expire; those that are hidden or expired already stay so.
+
+    Returns:
+        The rows that were changed.
+
+    Raises:
+        NotFound: If the namespace lacks one of the ids.
+        InvalidInput: If it is no time to live.
+    """
+    ends = admit.expiry(expires_in, now)
+    rows = [memories.by_id(connection, ns, memory_id) for memory_id in ids]
+    live = [row for row in rows if row.status == Status.ACTIVE and _holds(row, now)]
+    return [memories.overwrite(connection, row, {"expires_at": ends}) for row in live]
+
+
+def put(
+    connection: Connection, ns: int, entries: Sequence[memories.Entry], *, now: int, ring: int
+) -> list[Row]:
+    """Insert entries, or put them in the place of the memories that have their ids.
+
+    What was there stays in the history. A memory that was hidden or had expired begins anew. Of
+    several entries with one id the last counts.
+
+    Returns:
+        One row an entry, in order.
+
+    Raises:
+        NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
+    """
+    last = {entry.row.id: entry for entry in entries}
+    taken = memories.docids_of(connection, ns, list(last))
+    fresh = [entry for memory_id, entry in last.items() if memory_id not in taken]
+    memories.add(connection, ns, fresh, now=now, ring=ring)
+    for memory_id, entry in last.items():
+        if memory_id in taken:
+            _put_over(connection, memories.by_id(connection, ns, memory_id), entry, now)
+    for session in {entry.row.session for entry in last.values()}:
+        memories.overflow(connection, ns, session, now=now, ring=ring)
+    return [memories.by_id(connection, ns, entry.row.id) for entry in entries]
 
 
 def restore(connection: Connection, ns: int, memory_id: str, *, now: int, ring: int) -> Row:
@@ -156,6 +212,45 @@ def move(
         memories.overflow(connection, ns, row.session, now=now, ring=ring)
         row = memories.by_id(connection, ns, memory_id)
     return row
+
+
+def _hide(connection: Connection, row: Row, now: int) -> Row:
+    if row.status == Status.FORGOTTEN:
+        return row
+    changes = {"status": Status.FORGOTTEN.value, "updated_at": now}
+    memories.revise(connection, row, changes, "forgotten")
+    memories.enqueue(connection, row, "drop")
+    memories.record(connection, row.ns, now, "forgotten", row.docid)
+    return row
+
+
+def _put_over(connection: Connection, row: Row, entry: memories.Entry, now: int) -> None:
+    """Give a row the content of an entry; equal content makes no new version."""
+    new, anew = entry.row, row.status != Status.ACTIVE or not _holds(row, now)
+    changes = {
+        name: getattr(new, name) for name in _REPLACED if getattr(row, name) != getattr(new, name)
+    }
+    if new.content_hash == row.content_hash and not anew:  # what nobody gave is no difference
+        changes = {name: v for name, v in changes.items() if name not in entry.derived}
+    changes |= {"expires_at": new.expires_at, "updated_at": now}
+    if not anew and changes.keys() == {"expires_at", "updated_at"}:
+        memories.overwrite(connection, row, changes)
+        return
+    reworded = anew or not changes.keys().isdisjoint(_EMBEDDED)
+    moved = "tier" in changes
+    memories.keep_version(connection, row, "replaced", now)
+    changes |= {"version": row.version + 1} | ({"created_at": now} if anew else {})
+    memories.overwrite(connection, row, changes)
+    fulltext.replace(connection, row.docid, entry.text)
+    if reworded:
+        memories.enqueue(connection, row, "embed")
+    elif moved:
+        memories.enqueue(connection, row, "drop" if row.tier == Tier.SHORT else "index")
+    memories.take_place(connection, row.ns, entry, row, now)
+    for memory_id in entry.related:
+        other = memories.by_id(connection, row.ns, memory_id)
+        memories.link(connection, row.docid, other.docid, "related")
+    memories.record(connection, row.ns, now, "replaced", row.docid)
 
 
 def _holds(row: Row, now: int) -> bool:

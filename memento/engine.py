@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memento import doctor
+from memento import correct, doctor
 from memento.config import Config
 from memento.embedding import StoreEmbedder
 from memento.errors import InvalidInput, MementoError, StoreError
@@ -106,12 +106,22 @@ class Engine:
             raise InvalidInput("clock", "must return a time with a time zone")
         return to_micros(moment)
 
-    def add(self, labels: tuple[str, ...], drafts: Sequence[Draft]) -> list[Row]:
-        """Accept drafts and write them in one durable transaction."""
+    def add(
+        self, labels: tuple[str, ...], drafts: Sequence[Draft], *, replace: bool = False
+    ) -> list[Row]:
+        """Accept drafts and write them in one durable transaction.
+
+        Args:
+            labels: The namespace.
+            drafts: What to write.
+            replace: Put each in the place of the memory that has its id.
+        """
         now = self.now()
         ns = self.ledger.namespace(labels)
 
         def check(draft: Draft) -> Entry:
+            if replace and draft.id is None:
+                raise InvalidInput("id", "is needed to replace: say which memory")
             return admit(
                 draft,
                 now=now,
@@ -125,7 +135,8 @@ class Engine:
         else:
             entries = [at_position(at, check, draft) for at, draft in enumerate(drafts)]
         ring = self.config.short.capacity
-        rows = self.ledger.write(lambda c: memories.add(c, ns, entries, now=now, ring=ring))
+        write = correct.put if replace else memories.add
+        rows = self.ledger.write(lambda c: write(c, ns, entries, now=now, ring=ring))
         self.changed(ns, rows)
         return rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from memento.errors import InvalidInput
 from memento.ledger.predicate import Filters, Scalar
@@ -13,6 +13,7 @@ from memento.observe.admit import (
     MAX_INTEGER,
     MAX_ITEMS,
     check_flag,
+    check_id,
     check_moment,
     member,
     short_name,
@@ -30,6 +31,55 @@ MAX_CHOICES = 400
 """Most values to choose from in one condition; SQLite takes 1,000 terms in all."""
 
 
+class Filtering(TypedDict, total=False):
+    """The filters that ``retrieve``, ``list`` and their kin share; each may be left out.
+
+    Attributes:
+        tiers: One tier or several.
+        kinds: One kind or several.
+        scope: One path or several; memories that apply there: at it, below it, above it.
+        within: One path or several; memories at it or below it. ``""`` is everywhere.
+        session: One session or several.
+        tags: Memories that carry all of these.
+        any_tags: Memories that carry one of these at least.
+        where: Metadata keys with the value each must have, or a list to choose from; None is a
+            null or no such key.
+        ids: Only these memories, at most 10,000.
+        pinned: Only pinned ones (True), or only others (False).
+        since: Earliest ``occurred_at``, inclusive.
+        until: Latest ``occurred_at``, exclusive.
+    """
+
+    tiers: str | Sequence[str] | None
+    kinds: str | Sequence[str] | None
+    scope: str | Sequence[str] | None
+    within: str | Sequence[str] | None
+    session: str | Sequence[str] | None
+    tags: str | Sequence[str] | None
+    any_tags: str | Sequence[str] | None
+    where: Mapping[str, Any] | None
+    ids: str | Sequence[str] | None
+    pinned: bool | None
+    since: datetime | None
+    until: datetime | None
+
+
+def filtering(now: int, given: Filtering) -> Filters:
+    """Validate filters that come as keywords.
+
+    Args:
+        now: The present moment, microseconds.
+        given: What the caller passed; a name that is no filter is refused, not passed over.
+
+    Raises:
+        InvalidInput: If a name is not known, or a value is not of its kind.
+    """
+    if unknown := sorted(given.keys() - Filtering.__annotations__.keys()):
+        known = ", ".join(Filtering.__annotations__)
+        raise InvalidInput("filters", f"{', '.join(unknown)} is none of: {known}")
+    return filters_of(now, **given)
+
+
 def filters_of(
     now: int,
     *,
@@ -37,9 +87,12 @@ def filters_of(
     kinds: str | Sequence[str] | None = None,
     statuses: str | Sequence[str] | None = None,
     scope: str | Sequence[str] | None = None,
+    within: str | Sequence[str] | None = None,
     session: str | Sequence[str] | None = None,
     tags: str | Sequence[str] | None = None,
+    any_tags: str | Sequence[str] | None = None,
     where: Mapping[str, Any] | None = None,
+    ids: str | Sequence[str] | None = None,
     pinned: bool | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
@@ -53,10 +106,13 @@ def filters_of(
         tiers: One tier or several; None for all.
         kinds: One kind or several.
         statuses: One status or several; None for active ones.
-        scope: One path or several.
+        scope: One path or several; also what lies above it.
+        within: One path or several; what lies there and below.
         session: One session or several.
         tags: One tag or several; all must be on the memory.
+        any_tags: One tag or several; one must be on the memory.
         where: Metadata key to the scalar it must equal, or a list of scalars to choose from.
+        ids: One id or several.
         pinned: Only pinned ones (True) or only others (False).
         since: Earliest time of occurrence, inclusive.
         until: Latest time of occurrence, exclusive.
@@ -75,9 +131,12 @@ def filters_of(
         kinds=members(Kind, "kinds", kinds),
         statuses=wanted,
         scopes=tuple(parse_scope(path) for path in several("scope", scope)),
+        within=tuple(parse_scope(path, "within") for path in several("within", within)),
         sessions=_names("session", session),
         tags=_names("tags", tags, most=MAX_ITEMS),
+        any_tags=_names("any_tags", any_tags),
         where=_conditions(where),
+        ids=tuple(check_id(one, "ids") for one in several("ids", ids, most=MAX_K)),
         pinned=None if pinned is None else check_flag("pinned", pinned),
         since=None if since is None else check_moment("since", since),
         until=None if until is None else check_moment("until", until),

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from memento import correct, lineage, prompt
 from memento.config import Config
 from memento.engine import Engine, system_clock
-from memento.errors import NotFound
-from memento.filters import check_count, filters_of
+from memento.errors import InvalidInput, NotFound
+from memento.filters import MAX_K, Filtering, check_count, filtering, filters_of, several
 from memento.ledger import memories
 from memento.ledger.rows import Row, to_memory
 from memento.observe.admit import check_flag, check_id, drafts_of, optional_name
@@ -20,6 +20,9 @@ from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.types import Draft, Finding, Kind, Memory, Retrieval, Source, Tier, Trust, Version
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from memento.lineage import Stats
     from memento.protocols import Clock, Embedder, TokenCounter
 
@@ -28,6 +31,7 @@ KEEP = correct.KEEP
 Memories = list[Memory]
 Versions = list[Version]
 Findings = list[Finding]
+Ids = list[str]
 """Spelt here, since inside the class ``list`` is a method."""
 
 
@@ -81,6 +85,16 @@ class MemoryManager:
         """Whether the store was closed."""
         return self._engine.ledger.closed
 
+    @property
+    def read_only(self) -> bool:
+        """Whether the store cannot be written; reading works all the same."""
+        return self._engine.ledger.read_only
+
+    @property
+    def clock(self) -> Clock:
+        """Tells the time this manager goes by."""
+        return self._engine.clock
+
     def of(self, *labels: str) -> MemoryManager:
         """Return a view of another namespace of the same store.
 
@@ -117,6 +131,7 @@ class MemoryManager:
         supersedes: str | Sequence[str] = (),
         related: str | Sequence[str] = (),
         id: str | None = None,  # noqa: A002 - the field's own name, as in Memory.id
+        replace: bool = False,
     ) -> Memory:
         """Remember something. When this returns, it is on the disk.
 
@@ -146,13 +161,16 @@ class MemoryManager:
             supersedes: Ids of memories whose place it takes.
             related: Ids of memories to link it to.
             id: Your own id, 1 to 128 characters; makes a retry harmless.
+            replace: If ``id`` is taken, put this in the place of what is there, whatever its
+                status: the earlier state stays in the history, and what was forgotten, superseded
+                or expired begins anew. Putting the same again makes no new version.
 
         Returns:
             The memory as stored.
 
         Raises:
             InvalidInput: If a value cannot be accepted; nothing was written.
-            IdConflict: If ``id`` is taken by another content.
+            IdConflict: If ``id`` is taken by another content, and not to be replaced.
             NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
             StoreError: If it could not be written; see its children.
         """
@@ -178,25 +196,33 @@ class MemoryManager:
             related=related,
             id=id,
         )
-        return self._memory(self._engine.add(self._namespace, [draft])[0])
+        check_flag("replace", replace)
+        return self._memory(self._engine.add(self._namespace, [draft], replace=replace)[0])
 
-    def add_many(self, items: Iterable[str | Mapping[str, Any] | Draft]) -> list[Memory]:
+    def add_many(
+        self, items: Iterable[str | Mapping[str, Any] | Draft], *, replace: bool = False
+    ) -> list[Memory]:
         """Remember several things in one transaction: all of them, or none.
 
         Args:
             items: Texts, mappings with the arguments of ``add``, or drafts.
+            replace: As for ``add``; each needs an ``id``, and of several with one id the last
+                counts.
 
         Returns:
             The memories as stored, in order.
 
         Raises:
             InvalidInput: If one of them cannot be accepted; it names its position.
+            IdConflict: If an ``id`` is taken by another content, and not to be replaced.
             StoreError: If they could not be written.
         """
         drafts = drafts_of(items)
+        check_flag("replace", replace)
         if not drafts:
             return []
-        return [self._memory(row) for row in self._engine.add(self._namespace, drafts)]
+        rows = self._engine.add(self._namespace, drafts, replace=replace)
+        return [self._memory(row) for row in rows]
 
     def retrieve(
         self,
@@ -207,9 +233,12 @@ class MemoryManager:
         tiers: str | Sequence[str] | None = None,
         kinds: str | Sequence[str] | None = None,
         scope: str | Sequence[str] | None = None,
+        within: str | Sequence[str] | None = None,
         session: str | Sequence[str] | None = None,
         tags: str | Sequence[str] | None = None,
+        any_tags: str | Sequence[str] | None = None,
         where: Mapping[str, Any] | None = None,
+        ids: str | Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         as_of: datetime | None = None,
@@ -218,6 +247,7 @@ class MemoryManager:
         tokens: int | None = None,
         count_tokens: TokenCounter | None = None,
         include_superseded: bool = False,
+        fold: bool = True,
         record: bool = True,
     ) -> Retrieval:
         """Find the memories that bear on a query, best first.
@@ -232,9 +262,13 @@ class MemoryManager:
             tiers: Look in these tiers only.
             kinds: Return these kinds only.
             scope: One path or several; memories that apply there: at it, below it, above it.
+            within: One path or several; memories at it or below it.
             session: One session or several.
             tags: Memories that carry all of these.
-            where: Metadata keys with the value each must have, or a list to choose from.
+            any_tags: Memories that carry one of these at least.
+            where: Metadata keys with the value each must have, or a list to choose from; None is
+                a null or no such key.
+            ids: Only these memories, at most 10,000.
             since: Earliest ``occurred_at``, inclusive.
             until: Latest ``occurred_at``, exclusive.
             as_of: Answer with what held at this moment.
@@ -243,6 +277,7 @@ class MemoryManager:
             tokens: Return only as many hits, in order, as fit this many tokens.
             count_tokens: How to count them; None for one token in four characters.
             include_superseded: Also return memories whose place a newer one took.
+            fold: Let one hit stand for all that say the same words; False returns each.
             record: Note in the log what was retrieved.
 
         Returns:
@@ -265,14 +300,18 @@ class MemoryManager:
             cutoff=cutoff,
             tokens=tokens,
             count_tokens=count_tokens,
+            fold=fold,
             filters=filters_of(
                 now,
                 tiers=tiers,
                 kinds=kinds,
                 scope=scope,
+                within=within,
                 session=session,
                 tags=tags,
+                any_tags=any_tags,
                 where=where,
+                ids=ids,
                 since=since,
                 until=until,
                 as_of=as_of,
@@ -287,6 +326,68 @@ class MemoryManager:
         if record and found.hits:
             engine.accessed(self._namespace, [hit.id for hit in found.hits])
         return found
+
+    def nearest(
+        self,
+        vector: Sequence[float] | NDArray[np.floating[Any]],
+        k: int = 5,
+        *,
+        min_score: float = 0.0,
+        record: bool = True,
+        **filters: Unpack[Filtering],
+    ) -> Retrieval:
+        """Find memories by a vector of yours, nearest first: no words, no weighing, no folding.
+
+        ``retrieve`` finds more, and is what to use where there is a text to look for.
+
+        Args:
+            vector: (dim,) of the store's own embedder, see ``embed``; of any length but 0.
+            k: Most hits to return, 1 to 10,000.
+            min_score: Drop hits below this cosine, [0, 1].
+            record: Note in the log what was retrieved.
+            filters: See ``memento.filters.Filtering``.
+
+        Returns:
+            Hits whose ``score`` is the cosine, [0, 1]; ``missing`` says so if memories are still
+            to be embedded and could not be asked.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            EmbeddingMismatch: If the vector, or what is stored, comes from another embedder.
+            TierUnavailable: If this manager has no embedder.
+            StoreError: If the ledger cannot be read.
+        """
+        check_flag("record", record)
+        engine = self._engine
+        asked = filtering(engine.now(), filters)
+        engine.query_begins()
+        try:
+            found = engine.searcher.nearest(
+                self._namespace, vector, k=k, min_score=min_score, filters=asked
+            )
+        finally:
+            engine.query_ends()
+        if record and found.hits:
+            engine.accessed(self._namespace, [hit.id for hit in found.hits])
+        return found
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed texts with the embedder of this manager, as its memories are.
+
+        Args:
+            texts: Any number of texts, none empty.
+
+        Returns:
+            (len(texts), dim) float32, each row of unit length.
+
+        Raises:
+            InvalidInput: If a text cannot be embedded, or this manager has no embedder.
+            EmbedderError: If the embedder fails.
+        """
+        embedding = self._engine.embedding
+        if embedding is None:
+            raise InvalidInput("embedder", "is None: this memory has nothing to embed with")
+        return embedding.embed(texts)
 
     def prompt(
         self,
@@ -398,6 +499,54 @@ class MemoryManager:
         now = self._engine.now()
         return self._change(id, lambda c, ns: correct.forget(c, ns, id, now=now))
 
+    def forget_many(self, **filters: Unpack[Filtering]) -> Ids:
+        """Hide every memory that fits the filters, in one transaction: all of them, or none.
+
+        Args:
+            filters: See ``memento.filters.Filtering``; one at least, so that nothing is lost by
+                leaving it out. ``within=""`` is everything.
+
+        Returns:
+            Ids of what was forgotten, in order of arrival; ``restore`` brings each back.
+
+        Raises:
+            InvalidInput: If a filter cannot be accepted, or none is given.
+        """
+        if all(value is None for value in filters.values()):
+            raise InvalidInput("filters", 'are none; for everything say within=""')
+        now = self._engine.now()
+        asked = filtering(now, filters)
+        return self._change_many(lambda c, ns: correct.forget_many(c, ns, asked, now=now))
+
+    def sweep(self) -> Ids:
+        """Forget what has expired. It is not found any more; this takes it out of the indexes too.
+
+        Returns:
+            Ids of what was forgotten, in order of arrival.
+        """
+        now = self._engine.now()
+        return self._change_many(lambda c, ns: correct.sweep(c, ns, now=now))
+
+    def touch(self, ids: str | Sequence[str], expires_in: timedelta | float | None) -> Ids:
+        """Set anew when memories expire, in one transaction; no version, no change of time.
+
+        Args:
+            ids: One id or several, at most 10,000.
+            expires_in: Time to live from now; None for ever.
+
+        Returns:
+            Ids of what was touched: what is hidden, or expired already, stays so.
+
+        Raises:
+            NotFound: If this namespace lacks one of the ids; nothing was changed.
+            InvalidInput: If it is no time to live.
+        """
+        now = self._engine.now()
+        named = [check_id(one, "ids") for one in several("ids", ids, most=MAX_K)]
+        if self._engine.ledger.find_namespace(self._namespace) is None:
+            raise NotFound(named[0])
+        return self._change_many(lambda c, ns: correct.touch(c, ns, named, expires_in, now=now))
+
     def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Bring a forgotten memory back; if its slot was filled meanwhile, as superseded.
 
@@ -421,32 +570,41 @@ class MemoryManager:
         self,
         *,
         scope: str | Sequence[str] | None = None,
+        within: str | Sequence[str] | None = None,
         kinds: str | Sequence[str] | None = None,
         tiers: str | Sequence[str] | None = None,
         pinned: bool | None = None,
         status: str | Sequence[str] | None = None,
         session: str | Sequence[str] | None = None,
         tags: str | Sequence[str] | None = None,
+        any_tags: str | Sequence[str] | None = None,
         where: Mapping[str, Any] | None = None,
+        ids: str | Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        order: str = "arrival",
         newest_first: bool = False,
         limit: int = 100,
         offset: int = 0,
     ) -> Memories:
-        """List memories in order of arrival, without ranking.
+        """List memories in order, without ranking.
 
         Args:
             scope: One path or several, as for ``retrieve``.
+            within: One path or several; memories at it or below it.
             kinds: These kinds only.
             tiers: These tiers only.
             pinned: Only pinned ones (True), or only others (False).
             status: ``active`` (the default), ``superseded``, ``forgotten``, or several.
             session: One session or several.
             tags: Memories that carry all of these.
-            where: Metadata keys with the value each must have, or a list to choose from.
+            any_tags: Memories that carry one of these at least.
+            where: Metadata keys with the value each must have, or a list to choose from; None is
+                a null or no such key.
+            ids: Only these memories, at most 10,000.
             since: Earliest ``occurred_at``, inclusive.
             until: Latest ``occurred_at``, exclusive.
+            order: ``arrival``, or ``occurred`` for the order of ``occurred_at``.
             newest_first: Turn the order round.
             limit: Most memories to return, 1 to 1,000,000.
             offset: How many to pass over first, >= 0.
@@ -457,28 +615,64 @@ class MemoryManager:
         check_count("limit", limit, most=1_000_000)
         check_count("offset", offset, least=0, most=1 << 40)
         check_flag("newest_first", newest_first)
+        if order not in ("arrival", "occurred"):
+            raise InvalidInput("order", f"{order!r} is not one of: arrival, occurred")
         filters = filters_of(
             self._engine.now(),
             scope=scope,
+            within=within,
             kinds=kinds,
             tiers=tiers,
             pinned=pinned,
             statuses=status,
             session=session,
             tags=tags,
+            any_tags=any_tags,
             where=where,
+            ids=ids,
             since=since,
             until=until,
         )
+        by_time = order == "occurred"
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
             return []
         rows = self._engine.ledger.read(
             lambda c: memories.select(
-                c, ns, filters, newest_first=newest_first, limit=limit, offset=offset
+                c,
+                ns,
+                filters,
+                newest_first=newest_first,
+                by_time=by_time,
+                limit=limit,
+                offset=offset,
             )
         )
         return [self._memory(row) for row in rows]
+
+    def counts(self, by: str = "scope", **filters: Unpack[Filtering]) -> dict[str, int]:
+        """Count memories without reading them.
+
+        Args:
+            by: ``scope``, ``tag``, ``kind``, ``tier``, ``session`` or ``actor``; memories without
+                one are not counted.
+            filters: See ``memento.filters.Filtering``.
+
+        Returns:
+            Scope, tag and so on to the number of active memories with it, in order of name. The
+            sum over scopes is the number of memories.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        if by not in memories.TALLIED:
+            known = ", ".join(sorted(memories.TALLIED))
+            raise InvalidInput("by", f"{by!r} is not one of: {known}")
+        asked = filtering(self._engine.now(), filters)
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return {}
+        return self._engine.ledger.read(lambda c: memories.tally(c, ns, asked, by))
 
     def recent(self, n: int | None = None, *, session: str | None = None) -> Memories:
         """Return the newest memories of a session's ring buffer, oldest first.
@@ -596,3 +790,11 @@ class MemoryManager:
         row: Row = self._engine.ledger.write(lambda c: job(c, ns))
         self._engine.changed(ns, [row])
         return self._memory(row)
+
+    def _change_many(self, job: Any) -> Ids:
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return []
+        rows: list[Row] = self._engine.ledger.write(lambda c: job(c, ns))
+        self._engine.changed(ns, rows)
+        return [row.id for row in rows]

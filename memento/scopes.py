@@ -40,11 +40,12 @@ def parse_namespace(labels: str | Sequence[str]) -> tuple[str, ...]:
     return parts
 
 
-def parse_scope(path: str) -> str:
+def parse_scope(path: str, field: str = "scope") -> str:
     """Validate a scope path and bring it to its one spelling.
 
     Args:
         path: Segments joined by ``/``; ``""`` is everywhere. Slashes at either end are dropped.
+        field: What to call it in a refusal.
 
     Returns:
         The path without empty segments.
@@ -56,14 +57,14 @@ def parse_scope(path: str) -> str:
     'project/alpha'
     """
     if not isinstance(path, str):
-        raise InvalidScope("scope", f"{path!r} is not a string")
+        raise InvalidScope(field, f"{path!r} is not a string")
     trimmed = path.strip("/")
     if not trimmed:
         return ""
-    _check("scope", trimmed)
+    _check(field, trimmed)
     for segment in trimmed.split("/"):
         if not segment.strip() or segment in {".", ".."}:
-            raise InvalidScope("scope", f"{path!r} has an empty or relative segment")
+            raise InvalidScope(field, f"{path!r} has an empty or relative segment")
     return trimmed
 
 

@@ -179,8 +179,8 @@ class Version:
         status: Its status.
         tier: Its tier.
         until: When it was replaced, UTC; None for the present one.
-        reason: What replaced it: ``updated``, ``superseded``, ``forgotten``, ``restored``,
-            ``moved``; ``present`` for the present one.
+        reason: What replaced it: ``updated``, ``replaced``, ``superseded``, ``forgotten``,
+            ``restored``, ``moved``; ``present`` for the present one.
     """
 
     version: int

@@ -8,9 +8,9 @@ import pytest
 
 from memento import MemoryManager
 from memento.aio import AsyncMemoryManager
-from memento.errors import InvalidInput, NotFound, StoreClosed
+from memento.errors import InvalidInput, NotFound, StoreClosed, TierUnavailable
 
-SYNC_ON_PURPOSE = {"of", "root", "namespace", "closed"}
+SYNC_ON_PURPOSE = {"of", "root", "namespace", "closed", "read_only", "clock"}
 
 
 def public(cls):
@@ -62,6 +62,15 @@ def test_every_method_answers_as_its_namesake(tmp_path):
             assert len(await memory.list()) == 2
             assert len(await memory.history(kept.id)) == 3
             assert (await memory.stats()).memories == 2
+            assert await memory.counts("scope") == {"": 2}
+            assert await memory.touch(other.id, 60) == [other.id]
+            assert await memory.sweep() == await memory.forget_many(session="nobodys") == []
+            assert not memory.read_only
+            assert memory.clock().tzinfo is not None
+            with pytest.raises(InvalidInput):
+                await memory.embed(["no embedder here"])
+            with pytest.raises(TierUnavailable):
+                await memory.nearest([1.0])
             assert all(finding.ok for finding in await memory.doctor())
             assert await memory.flush(wait=True)
             with pytest.raises(InvalidInput):

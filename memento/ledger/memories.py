@@ -38,6 +38,7 @@ class Entry:
         chosen_id: Whether the caller gave the id.
         supersedes: Ids it takes the place of.
         related: Ids it is linked to.
+        derived: Columns whose value the caller did not give.
     """
 
     row: Row
@@ -45,6 +46,7 @@ class Entry:
     chosen_id: bool
     supersedes: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
 
 
 def add(
@@ -134,14 +136,16 @@ def select(
     ns: int,
     filters: Filters,
     *,
-    newest_first: bool,
-    limit: int,
+    newest_first: bool = False,
+    by_time: bool = False,
+    limit: int = -1,
     offset: int = 0,
 ) -> list[Row]:
-    """List what fits the filters, in order of arrival."""
+    """List what fits the filters, in order of arrival or of occurrence."""
     condition, values = predicate(ns, filters)
-    order = "DESC" if newest_first else "ASC"
-    query = f"{_SELECT} WHERE {condition} ORDER BY docid {order} LIMIT ? OFFSET ?"
+    way = "DESC" if newest_first else "ASC"
+    order = f"occurred_at {way}, docid {way}" if by_time else f"docid {way}"
+    query = f"{_SELECT} WHERE {condition} ORDER BY {order} LIMIT ? OFFSET ?"
     return [Row(*found) for found in connection.execute(query, (*values, limit, offset))]
 
 
@@ -150,6 +154,30 @@ def matching(connection: Connection, ns: int, filters: Filters) -> list[int]:
     condition, values = predicate(ns, filters)
     query = f"SELECT docid FROM memories WHERE {condition} ORDER BY docid"
     return [docid for (docid,) in connection.execute(query, values)]
+
+
+def expired(connection: Connection, ns: int, now: int) -> list[Row]:
+    """List the active memories whose time is over, in order of arrival."""
+    query = f"{_SELECT} WHERE ns = ? AND status = 'active' AND expires_at <= ? ORDER BY docid"
+    return [Row(*found) for found in connection.execute(query, (ns, now))]
+
+
+def tally(connection: Connection, ns: int, filters: Filters, by: str) -> dict[str, int]:
+    """Count what fits the filters by one of ``TALLIED``; rows that have none are left out."""
+    condition, values = predicate(ns, filters)
+    source, value = TALLIED[by]
+    query = (
+        f"SELECT {value}, count(*) FROM {source.format(condition)} WHERE {value} IS NOT NULL"
+        " GROUP BY 1 ORDER BY 1"
+    )
+    return dict(connection.execute(query, values).fetchall())
+
+
+TALLIED = {
+    name: (f"(SELECT {name} FROM memories WHERE {{}})", name)
+    for name in ("scope", "session", "kind", "tier", "actor")
+} | {"tag": ("(SELECT tags FROM memories WHERE {}) AS chosen, json_each(chosen.tags)", "value")}
+"""What memories can be counted by, to where it is found and its column."""
 
 
 def counts(connection: Connection, ns: int, now: int) -> dict[str, int]:
@@ -323,7 +351,7 @@ def _add_run(connection: Connection, ns: int, run: Sequence[Entry], now: int) ->
     for row in repeated:
         _reinforce(connection, row, now)
     for entry, row in settled:
-        _replace(connection, ns, entry, row, now)
+        take_place(connection, ns, entry, row, now)
     return answers
 
 
@@ -379,7 +407,7 @@ def _insert(connection: Connection, ns: int, fresh: Sequence[Entry]) -> None:
     )
 
 
-def _replace(connection: Connection, ns: int, entry: Entry, row: Row, now: int) -> None:
+def take_place(connection: Connection, ns: int, entry: Entry, row: Row, now: int) -> None:
     """Let a memory take its slot and the place of those it supersedes."""
     if row.key is not None:
         holder = slot_holder(connection, row)

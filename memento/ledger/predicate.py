@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from memento.scopes import ancestors
 from memento.types import Status
 
 Scalar = str | int | float | bool | None
+Clause = tuple[str, list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +25,13 @@ class Filters:
         statuses: Statuses to return.
         scopes: Scope paths; a memory fits if it applies at one of them: it is there, below
             it, or above it.
+        within: Scope paths; a memory fits if it is at one of them or below.
         sessions: Sessions to return.
         tags: Every one of these must be on the memory.
-        where: Metadata keys with the value each must have, or several to choose from.
+        any_tags: One of these at least must be on the memory.
+        where: Metadata keys with the value each must have, or several to choose from; None is
+            a null or no such key.
+        ids: Only these memories.
         pinned: Only pinned ones, or only others.
         since: Earliest ``occurred_at``, microseconds.
         until: First ``occurred_at`` no longer wanted, microseconds.
@@ -37,9 +44,12 @@ class Filters:
     kinds: tuple[str, ...] = ()
     statuses: tuple[str, ...] = (Status.ACTIVE.value,)
     scopes: tuple[str, ...] = ()
+    within: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    any_tags: tuple[str, ...] = ()
     where: Mapping[str, Scalar | tuple[Scalar, ...]] = field(default_factory=dict)
+    ids: tuple[str, ...] = ()
     pinned: bool | None = None
     since: int | None = None
     until: int | None = None
@@ -63,6 +73,14 @@ def predicate(ns: int, filters: Filters) -> tuple[str, list[Any]]:
     """
     clauses = ["ns = ?", "(expires_at IS NULL OR expires_at > ?)"]
     values: list[Any] = [ns, filters.now]
+    for clause, bound in chain(_what(filters), _where(filters), _when(filters)):
+        clauses.append(clause)
+        values += bound
+    return " AND ".join(clauses), values
+
+
+def _what(filters: Filters) -> Iterator[Clause]:
+    """Yield the conditions on columns that hold one value."""
     for column, wanted in (
         ("tier", filters.tiers),
         ("kind", filters.kinds),
@@ -70,63 +88,72 @@ def predicate(ns: int, filters: Filters) -> tuple[str, list[Any]]:
         ("session", filters.sessions),
     ):
         if wanted:
-            clauses.append(f"{column} IN ({_holes(wanted)})")
-            values += wanted
-    if filters.scopes:
-        clause, bound = _scopes(filters.scopes)
-        clauses.append(clause)
-        values += bound
-    for tag in filters.tags:
-        clauses.append("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)")
-        values.append(tag)
-    for key, value in filters.where.items():
-        clause, bound = _metadata(key, value)
-        clauses.append(clause)
-        values += bound
+            yield f"{column} IN ({_holes(wanted)})", [*wanted]
+    if filters.ids:
+        yield "id IN (SELECT value FROM json_each(?))", [json.dumps(filters.ids)]
     if filters.pinned is not None:
-        clauses.append("pinned = ?")
-        values.append(int(filters.pinned))
+        yield "pinned = ?", [int(filters.pinned)]
+
+
+def _where(filters: Filters) -> Iterator[Clause]:
+    """Yield the conditions on scopes, tags and metadata."""
+    if filters.scopes and "" not in filters.scopes:
+        yield _scopes(filters.scopes)
+    if filters.within and "" not in filters.within:
+        yield _within(filters.within)
+    for one_of in (*((tag,) for tag in filters.tags), filters.any_tags):
+        if one_of:
+            found = f"SELECT 1 FROM json_each(tags) WHERE value IN ({_holes(one_of)})"
+            yield f"EXISTS ({found})", [*one_of]
+    for key, value in filters.where.items():
+        yield _metadata(key, value)
+
+
+def _when(filters: Filters) -> Iterator[Clause]:
+    """Yield the conditions on times."""
     if filters.since is not None:
-        clauses.append("occurred_at >= ?")
-        values.append(filters.since)
+        yield "occurred_at >= ?", [filters.since]
     if filters.until is not None:
-        clauses.append("occurred_at < ?")
-        values.append(filters.until)
+        yield "occurred_at < ?", [filters.until]
     moment = filters.now if filters.as_of is None else filters.as_of
-    clauses.append("(valid_until IS NULL OR valid_until > ? OR status = 'superseded' AND ?)")
-    values += [moment, filters.as_of is None]
+    ends = "(valid_until IS NULL OR valid_until > ? OR status = 'superseded' AND ?)"
+    yield ends, [moment, filters.as_of is None]
     if filters.as_of is not None:
-        clauses.append("valid_from <= ?")
-        values.append(moment)
-    return " AND ".join(clauses), values
+        yield "valid_from <= ?", [moment]
 
 
 def _holes(wanted: tuple[Any, ...]) -> str:
     return ", ".join("?" * len(wanted))
 
 
-def _scopes(scopes: tuple[str, ...]) -> tuple[str, list[Any]]:
-    """Match scopes segment-wise: at, above or below one of the given paths."""
+def _scopes(scopes: tuple[str, ...]) -> Clause:
+    """Match scopes segment-wise: at, above or below one of some paths, none the root."""
     above = sorted({outer for scope in scopes for outer in ancestors(scope)})
-    parts, values = [f"scope IN ({_holes(tuple(above))})"], list[Any](above)
+    below, values = _within(scopes)
+    return f"(scope IN ({_holes(tuple(above))}) OR {below})", [*above, *values]
+
+
+def _within(scopes: tuple[str, ...]) -> Clause:
+    """Match scopes segment-wise: at or below one of some paths, none the root."""
+    parts = [f"scope IN ({_holes(scopes)})"]
+    values: list[Any] = [*scopes]
     for scope in scopes:
-        if scope:
-            parts.append("scope >= ? AND scope < ?")
-            values += [f"{scope}/", f"{scope}0"]  # "0" is the character after "/"
-        else:
-            parts.append("1")
+        parts.append("scope >= ? AND scope < ?")
+        values += [f"{scope}/", f"{scope}0"]  # "0" is the character after "/"
     return f"({' OR '.join(parts)})", values
 
 
-def _metadata(key: str, value: Scalar | tuple[Scalar, ...]) -> tuple[str, list[Any]]:
+def _metadata(key: str, value: Scalar | tuple[Scalar, ...]) -> Clause:
     """Match one metadata key. The key is bound, never spelt into the SQL."""
     options = value if isinstance(value, tuple) else (value,)
     tests: list[str] = []
     values: list[Any] = [key]
     for option in options:
-        if option is None or isinstance(option, bool):
+        if option is None:
+            continue
+        if isinstance(option, bool):
             tests.append("type = ?")
-            values.append({None: "null", True: "true", False: "false"}[option])
+            values.append("true" if option else "false")
         elif isinstance(option, int | float):
             tests.append("(type IN ('integer', 'real') AND atom = ?)")
             values.append(option)
@@ -134,4 +161,8 @@ def _metadata(key: str, value: Scalar | tuple[Scalar, ...]) -> tuple[str, list[A
             tests.append("(type = 'text' AND atom = ?)")
             values.append(option)
     matches = " OR ".join(tests) or "0"
-    return f"EXISTS (SELECT 1 FROM json_each(metadata) WHERE key = ? AND ({matches}))", values
+    clause = f"EXISTS (SELECT 1 FROM json_each(metadata) WHERE key = ? AND ({matches}))"
+    if None not in options:
+        return clause, values
+    absent = "NOT EXISTS (SELECT 1 FROM json_each(metadata) WHERE key = ? AND type <> 'null')"
+    return f"({clause} OR {absent})", [*values, key]

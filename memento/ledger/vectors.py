@@ -119,6 +119,17 @@ def backlog_size(connection: Connection) -> dict[str, int]:
     return dict(connection.execute("SELECT op, count(*) FROM backlog GROUP BY op").fetchall())
 
 
+def owed_in(connection: Connection, ns: int) -> int:
+    """Count the live memories of a namespace that are still to be embedded."""
+    low, high = docid_range(ns)
+    (count,) = connection.execute(
+        "SELECT count(*) FROM backlog JOIN memories USING (docid)"
+        " WHERE op = 'embed' AND docid BETWEEN ? AND ? AND status = 'active'",
+        (low, high),
+    ).fetchone()
+    return int(count)
+
+
 def read(connection: Connection, docids: Sequence[int], model: int) -> dict[int, bytes]:
     """Read the vectors of some rows made by one embedder; absent ones are left out."""
     vectors: dict[int, bytes] = {}

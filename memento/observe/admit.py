@@ -43,11 +43,12 @@ class Limits:
 
     Attributes:
         text_chars: Longest text, characters, >= 1.
-        metadata_bytes: Largest metadata as JSON, bytes, >= 2.
+        metadata_bytes: Largest metadata as JSON, bytes, >= 2. It is read whenever its memory is, so
+            keep large things elsewhere and their address here.
     """
 
     text_chars: int = 65_536
-    metadata_bytes: int = 16_384
+    metadata_bytes: int = 1_048_576
 
 
 def drafts_of(items: Iterable[str | Mapping[str, Any] | Draft]) -> list[Draft]:
@@ -177,6 +178,7 @@ def admit(
         chosen_id=draft.id is not None,
         supersedes=ids("supersedes", draft.supersedes),
         related=ids("related", draft.related),
+        derived=_derived(draft),
     )
 
 
@@ -335,6 +337,16 @@ def _tier(draft: Draft, weight: float, choice: TierChoice) -> Tier:
     if draft.tier is None:
         return choice.tier(weight, pinned=bool(draft.pinned))
     return member(Tier, "tier", draft.tier)
+
+
+def _derived(draft: Draft) -> tuple[str, ...]:
+    """Name the columns that get a value of ours."""
+    given = (
+        (draft.importance, ("importance",)),
+        (draft.tier, ("tier",)),
+        (draft.occurred_at, ("occurred_at", "valid_from")),
+    )
+    return tuple(name for value, columns in given if value is None for name in columns)
 
 
 def _end_of_validity(draft: Draft, occurred: int) -> int | None:

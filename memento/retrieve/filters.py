@@ -14,8 +14,14 @@ from memento.types import Status
 
 
 def needs_ledger(filters: Filters) -> bool:
-    """Tell whether the roster alone cannot decide: tags, metadata and pins are in the ledger."""
-    return bool(filters.tags or filters.where or filters.pinned is not None)
+    """Tell whether the roster alone cannot decide: some of it only the ledger has."""
+    return bool(
+        filters.tags
+        or filters.any_tags
+        or filters.where
+        or filters.ids
+        or filters.pinned is not None
+    )
 
 
 def allow(snap: Snapshot, filters: Filters, docids: NDArray[np.int64] | None = None) -> Mask:
@@ -37,6 +43,8 @@ def allow(snap: Snapshot, filters: Filters, docids: NDArray[np.int64] | None = N
         mask &= _in(snap.kind, [KINDS[kind] for kind in filters.kinds])
     if filters.scopes:
         mask &= _named(snap.scope, snap.scopes, _about(snap.scopes, filters.scopes))
+    if filters.within and "" not in filters.within:
+        mask &= _named(snap.scope, snap.scopes, _below(snap.scopes, filters.within))
     if filters.sessions:
         known = (snap.session_names.find(name) for name in filters.sessions)
         mask &= _named(snap.session, snap.session_names, [at for at in known if at is not None])
@@ -76,6 +84,15 @@ def _about(known: Interned, asked: Collection[str]) -> list[int]:
         code
         for code, path in enumerate(list(known.names))
         if any(contains(scope, path) or contains(path, scope) for scope in asked)
+    ]
+
+
+def _below(known: Interned, asked: Collection[str]) -> list[int]:
+    """List the codes of scopes at or below one of those asked about."""
+    return [
+        code
+        for code, path in enumerate(list(known.names))
+        if any(contains(scope, path) for scope in asked)
     ]
 
 

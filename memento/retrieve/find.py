@@ -122,6 +122,7 @@ def find(
     cutoff: float = 0.0,
     tokens: int | None = None,
     count: TokenCounter | None = None,
+    fold: bool = True,
 ) -> Ranking:
     """Find the memories of one namespace that bear on a question.
 
@@ -141,6 +142,7 @@ def find(
         cutoff: Least share of the best score, [0, 1].
         tokens: Most tokens of all hits, or None.
         count: Counts tokens; needed with ``tokens``.
+        fold: Let one hit stand for all that say the same words.
 
     Returns:
         The answer; the same arguments give the same answer.
@@ -162,7 +164,7 @@ def find(
         gathered = replace(gathered, rows=np.sort(_in_order(gathered.named, rank.BY_NAME, 1.0)))
     if not len(gathered.rows):
         return Ranking()
-    ranked = rank.cut(_rank(look, gathered, k), min_score, cutoff)
+    ranked = rank.cut(_rank(look, gathered, k, fold=fold), min_score, cutoff)
 
     def price(one: Candidate) -> int:
         return 0 if count is None else count(look.texts.read([one.row])[one.row])
@@ -258,7 +260,7 @@ def _asks_no_more(query: Query, called: Sequence[Called]) -> bool:
     return all(word in spelling.STOP_WORDS or word in spelling.META_WORDS for word in left)
 
 
-def _rank(look: _Look, gathered: _Gathered, k: int) -> list[Candidate]:
+def _rank(look: _Look, gathered: _Gathered, k: int, *, fold: bool) -> list[Candidate]:
     """Order the candidates; at least k of them, if so many say different things."""
     weighed = _weigh(look, gathered)
     sums, parts = rank.total(weighed, look.config.weights)
@@ -274,7 +276,8 @@ def _rank(look: _Look, gathered: _Gathered, k: int) -> list[Candidate]:
         known = look.texts.read([one.row for one in best])
         said = {one.row: Said.of(known[one.row]) for one in best}
         mended = rank.demote_echoes(best, said, look.query.words, look.config.echo)
-        mended = rank.fold(rank.newest_first(mended, said), said)
+        mended = rank.newest_first(mended, said)
+        mended = rank.fold(mended, said) if fold else mended
         if len(mended) >= k or top >= len(order):
             return mended
         top *= 2

@@ -5,27 +5,34 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memento.config import Config
 from memento.embedding import StoreEmbedder
-from memento.errors import EmbedderError, InvalidInput, MissingExtra, TierUnavailable
+from memento.errors import (
+    EmbedderError,
+    EmbeddingMismatch,
+    InvalidInput,
+    MissingExtra,
+    TierUnavailable,
+)
 from memento.filters import check_count
 from memento.ledger import fulltext, memories, vectors
 from memento.ledger.ledger import Ledger
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, docid_of, from_micros, to_memory
 from memento.ledger.sqlite import Connection
-from memento.observe.admit import check_share
+from memento.observe.admit import check_flag, check_share
+from memento.retrieve import rank
 from memento.retrieve.filters import allow, needs_ledger
 from memento.retrieve.find import Found, Match, Ranking, find
-from memento.retrieve.meaning import dots
-from memento.retrieve.roster import Roster, RosterRow
+from memento.retrieve.meaning import best_rows, dots
+from memento.retrieve.roster import Mask, Roster, RosterRow, Snapshot
 from memento.tiers.choose import choose_index
 from memento.tiers.config import LongIndex
 from memento.types import Hit, Retrieval, Tier
@@ -54,6 +61,7 @@ class Request:
     cutoff: float
     tokens: int | None
     count_tokens: TokenCounter
+    fold: bool
     filters: Filters
 
     @classmethod
@@ -67,6 +75,7 @@ class Request:
         cutoff: float,
         tokens: int | None,
         count_tokens: TokenCounter | None,
+        fold: bool,
         filters: Filters,
     ) -> Self:
         """Accept the arguments of ``retrieve``.
@@ -84,6 +93,7 @@ class Request:
             cutoff=check_share("cutoff", cutoff),
             tokens=None if tokens is None else check_count("tokens", tokens, most=1 << 40),
             count_tokens=count_tokens or estimate_tokens,
+            fold=check_flag("fold", fold),
             filters=filters,
         )
 
@@ -144,7 +154,7 @@ class Searcher:
         except TierUnavailable:  # Chroma failed under our hands; exact search knows it all
             ranking = self._rank(request, source, vector, exact=True)
         ranked = time.perf_counter()
-        hits = self._hits(labels, ns, ranking, request)
+        hits = self._hits(labels, ns, ranking, request.filters)
         ended = time.perf_counter()
         took = {
             "embed": embedded - began,
@@ -153,6 +163,47 @@ class Searcher:
             "total": ended - began,
         }
         return Retrieval(request.query, hits, missing, ranking.confidence if hits else 0.0, took)
+
+    def nearest(
+        self,
+        labels: tuple[str, ...],
+        vector: Sequence[float] | NDArray[np.floating[Any]],
+        *,
+        k: int,
+        min_score: float,
+        filters: Filters,
+    ) -> Retrieval:
+        """Find memories of one namespace by vector alone; see ``MemoryManager.nearest``."""
+        began = time.perf_counter()
+        check_count("k", k)
+        least = check_share("min_score", min_score)
+        if self._embedding is None:
+            raise TierUnavailable(Tier.LONG, "this memory has no embedder, so nothing has a vector")
+        asked = _unit(vector, self._embedding)
+        ns, model = self._ledger.find_namespace(labels), self._embedding.known_model()
+        if ns is None:
+            return Retrieval("")
+        owed = self._ledger.read(lambda c: vectors.owed_in(c, ns))
+        problem = f"{owed} memories are still to be embedded; flush(wait=True) waits for them"
+        missing = {Tier.LONG.value: problem} if owed else {}
+        if model is None:
+            return Retrieval("", missing=missing)
+        try:
+            near = list(self._near(ns, asked, k, filters, exact=False))
+        except TierUnavailable:  # Chroma failed under our hands; exact search knows it all
+            near = list(self._near(ns, asked, k, filters, exact=True))
+        found = Ranking(tuple(self._by_vector(near, least)))
+        hits = self._hits(labels, ns, found, filters)
+        sure = max((hit.confidence for hit in hits), default=0.0)
+        return Retrieval("", hits, missing, sure, {"total": time.perf_counter() - began})
+
+    def _by_vector(self, near: Sequence[tuple[int, float]], least: float) -> Iterator[Found]:
+        cosines = np.array([cosine for _, cosine in near], np.float32)
+        sure = rank.confidence(cosines, np.zeros_like(cosines), self._config.retrieve).tolist()
+        for place, ((docid, cosine), chance) in enumerate(zip(near, sure, strict=True), start=1):
+            if cosine >= least:
+                terms, ranks = {"meaning": cosine}, {"meaning": place}
+                yield Found(docid, cosine, chance, terms, ranks, folded=())
 
     def _vector(self, query: str, missing: dict[str, str]) -> NDArray[np.float32] | None:
         if self._embedding is None or not query.strip():
@@ -175,19 +226,9 @@ class Searcher:
     ) -> Ranking:
         """Bring the namespace up to date and rank what it holds."""
         filters = request.filters
-        docids = source.matching(filters) if needs_ledger(filters) else None
-        held = self._hold(source.ns)
-        nearest: _LongSearch | None = None
-        with held.lock:
-            held.rev = self._ledger.read(lambda c: _follow_rows(c, source.ns, held))
-            snap = held.roster.snapshot()
-            allowed = allow(snap, filters, docids)
-            if vector is not None:
-                wanted = int(np.count_nonzero(allowed)) if filters.narrow else None
-                nearest = None if exact else self._long_search(source.ns, held, wanted)
-                if nearest is None:
-                    self._load_vectors(source.ns, held)
-                    snap = held.roster.snapshot()
+        snap, allowed, nearest = self._follow(
+            source, filters, vectors=vector is not None, exact=exact
+        )
         return find(
             request.query,
             snap,
@@ -203,7 +244,56 @@ class Searcher:
             cutoff=request.cutoff,
             tokens=request.tokens,
             count=request.count_tokens,
+            fold=request.fold,
         )
+
+    def _near(
+        self, ns: int, vector: NDArray[np.float32], k: int, filters: Filters, *, exact: bool
+    ) -> Iterator[tuple[int, float]]:
+        """Yield row ids and cosines in [0, 1], nearest first."""
+        source = _Source(self._ledger, ns)
+        snap, allowed, nearest = self._follow(source, filters, vectors=True, exact=exact)
+        if nearest is not None:
+            docids, cosines = nearest.nearest(vector, k)
+            keep = np.isin(docids, snap.docid[allowed])
+            docids, cosines = docids[keep][:k], cosines[keep][:k]
+        elif snap.vectors is None:
+            return
+        else:
+            every = dots(snap.vectors, vector)
+            rows = best_rows(np.flatnonzero(snap.has_vector & allowed), every, k)
+            docids, cosines = snap.docid[rows], every[rows]
+        yield from zip(docids.tolist(), np.clip(cosines, 0, 1).tolist(), strict=True)
+
+    def _follow(
+        self, source: _Source, filters: Filters, *, vectors: bool, exact: bool
+    ) -> tuple[Snapshot, Mask, _LongSearch | None]:
+        """Bring the namespace up to date; return it, what may be found, who knows the vectors.
+
+        Args:
+            source: The namespace.
+            filters: What the caller asked to see.
+            vectors: Whether vectors are needed.
+            exact: Whether to leave out the long tier's index.
+
+        Returns:
+            The namespace, with the vectors if no index answers for them; the rows that pass; the
+            index, or None.
+        """
+        docids = source.matching(filters) if needs_ledger(filters) else None
+        held = self._hold(source.ns)
+        nearest: _LongSearch | None = None
+        with held.lock:
+            held.rev = self._ledger.read(lambda c: _follow_rows(c, source.ns, held))
+            snap = held.roster.snapshot()
+            allowed = allow(snap, filters, docids)
+            if vectors:
+                wanted = int(np.count_nonzero(allowed)) if filters.narrow else None
+                nearest = None if exact else self._long_search(source.ns, held, wanted)
+                if nearest is None:
+                    self._load_vectors(source.ns, held)
+                    snap = held.roster.snapshot()
+        return snap, allowed, nearest
 
     def _hold(self, ns: int) -> _Held:
         with self._lock:
@@ -254,7 +344,7 @@ class Searcher:
         held.stamp = self._ledger.read(job)
 
     def _hits(
-        self, labels: tuple[str, ...], ns: int, ranking: Ranking, request: Request
+        self, labels: tuple[str, ...], ns: int, ranking: Ranking, filters: Filters
     ) -> tuple[Hit, ...]:
         """Read the rows of what was found. A row changed meanwhile is shown as it is now."""
         folded = [docid for one in ranking.found for docid in one.folded]
@@ -263,12 +353,12 @@ class Searcher:
             rows = memories.by_docids(
                 connection, ns, [*(one.docid for one in ranking.found), *folded]
             )
-            if request.filters.as_of is not None:
-                memories.reword_as_of(connection, rows.values(), request.filters.as_of)
+            if filters.as_of is not None:
+                memories.reword_as_of(connection, rows.values(), filters.as_of)
             return rows
 
         rows = self._ledger.read(job)
-        wanted = request.filters.statuses
+        wanted = filters.statuses
         return tuple(
             _hit(labels, rows, one)
             for one in ranking.found
@@ -345,6 +435,24 @@ class _LongSearch:
             self._read |= self._ledger.read(lambda c: vectors.read(c, unread, self._model))
         held = b"".join(self._read[docid] for docid in asked)
         return np.frombuffer(held, np.float32).reshape(len(asked), -1)
+
+
+def _unit(
+    vector: Sequence[float] | NDArray[np.floating[Any]], embedding: StoreEmbedder
+) -> NDArray[np.float32]:
+    """Accept a vector of the store's embedder; returns it with unit length."""
+    try:
+        asked = np.asarray(vector, np.float32)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput("vector", f"must be a list of numbers: {error}") from error
+    if asked.ndim != 1 or not np.isfinite(asked).all():
+        raise InvalidInput("vector", "must be one row of finite numbers")
+    if len(asked) != embedding.dim:
+        raise EmbeddingMismatch(embedding.identity, f"one of {len(asked)} dimensions")
+    length = float(np.linalg.norm(asked))
+    if not length:
+        raise InvalidInput("vector", "has no direction: all its numbers are 0")
+    return asked / np.float32(length)
 
 
 def _follow_rows(connection: Connection, ns: int, held: _Held) -> int:

@@ -147,6 +147,18 @@ class ShortTier:
             ring = self._rings.get((ns, session))
             if ring is not None and ring.maxlen:
                 _place(ring, [row for row in changed if row.session == session])
+        if rewritten := [row for row in changed if row.version > 1]:
+            self._leave(ns, rewritten)
+
+    def _leave(self, ns: int, rewritten: Sequence[Row]) -> None:
+        """Take rows out of the rings of sessions they are no longer in."""
+        now_in = {row.docid: row.session for row in rewritten}
+        for (at, session), ring in self._rings.items():
+            if at == ns:
+                kept = [row for row in ring if now_in.get(row.docid, session) == session]
+                if len(kept) < len(ring):
+                    ring.clear()
+                    ring.extend(kept)
 
     def _read_ring(self, connection: Connection, key: Key) -> deque[Row]:
         rows = memories.newest_short(connection, key[0], key[1], self._config.capacity)

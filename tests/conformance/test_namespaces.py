@@ -11,6 +11,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
 from memento import MemoryManager
 from memento.errors import NotFound
+from memento.testing import HashEmbedder
 
 WITH_ID = {
     "get": lambda m, i: m.get(i),
@@ -19,6 +20,7 @@ WITH_ID = {
     "restore": lambda m, i: m.restore(i),
     "move": lambda m, i: m.move(i, "long"),
     "history": lambda m, i: m.history(i),
+    "touch": lambda m, i: m.touch(i, 60),
     "supersedes": lambda m, i: m.add("mine", supersedes=i),
     "related": lambda m, i: m.add("mine", related=[i]),
     "add_many": lambda m, i: m.add_many(["mine", {"text": "also mine", "supersedes": [i]}]),
@@ -29,14 +31,22 @@ WITHOUT_ID = {
     "recent": lambda m: m.recent(session="s"),
     "prompt": lambda m: m.prompt("secret plan"),
     "stats": lambda m: m.stats().memories,
+    "counts": lambda m: m.counts("kind", within="a"),
+    "sweep": lambda m: m.sweep(),
+    "forget_many": lambda m: m.forget_many(ids=["the-id"]),
 }
-STORE_WIDE = {"of", "flush", "close", "doctor", "reindex", "add", "closed", "root", "namespace"}
+STORE_WIDE = {
+    "of", "flush", "close", "doctor", "reindex", "add", "closed", "root", "namespace", "read_only",
+    "clock", "embed",
+}  # fmt: skip
+WITH_VECTORS = {"nearest"}
 
 
 def test_every_public_method_is_looked_at():
     """A method added later must be put into one of the tables of this file."""
     public = {name for name, _ in inspect.getmembers(MemoryManager) if name[0] != "_"}
-    assert public == STORE_WIDE | set(WITHOUT_ID) | (set(WITH_ID) - {"supersedes", "related"})
+    by_id = set(WITH_ID) - {"supersedes", "related"}
+    assert public == STORE_WIDE | set(WITHOUT_ID) | by_id | WITH_VECTORS
 
 
 @pytest.fixture
@@ -72,6 +82,17 @@ def test_nothing_of_another_namespace_is_listed(memory, secret, name):
     found = repr(WITHOUT_ID[name](view))
     assert secret.text not in found
     assert secret.id not in found
+
+
+def test_a_neighbours_vector_is_not_near(open_memory):
+    """A namespace whose own memories are far away finds them, and nothing nearer elsewhere."""
+    memory = open_memory(embedder=HashEmbedder(64))
+    memory.of("acme", "rami").add("secret plan", "long")
+    memory.of("acme").add("something else entirely", "long")
+    memory.flush(wait=True)
+    (vector,) = memory.embed(["secret plan"])
+    assert [hit.text for hit in memory.of("acme").nearest(vector)] == ["something else entirely"]
+    assert not memory.of("acme", "rami", "x").nearest(vector)
 
 
 def test_the_same_id_and_key_mean_each_ones_own(memory, secret):

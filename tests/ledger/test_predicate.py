@@ -26,6 +26,7 @@ def shelf(tmp_path_factory):
         kept = memory.add_many(
             {
                 "text": f"note number{n}",
+                "id": f"m{n}",
                 "tier": ("short", "medium", "long")[n % 3],
                 "kind": ("fact", "rule", "episode", "question")[n % 4],
                 "scope": ("", "a", "a/b", "ab", "a/b/c")[n % 5],
@@ -62,8 +63,11 @@ filters = st.fixed_dictionaries(
         "tiers": one_or_several("short", "medium", "long"),
         "kinds": one_or_several("fact", "rule", "episode", "article"),
         "scope": one_or_several("", "a", "a/b", "ab", "b"),
+        "within": one_or_several("", "a", "a/b", "ab", "b"),
         "session": one_or_several("s", "t", "u"),
         "tags": one_or_several("x", "y", "xy"),
+        "any_tags": one_or_several("x", "y", "xy"),
+        "ids": st.lists(st.integers(0, 45).map(lambda n: f"m{n}"), min_size=1, max_size=30),
         "where": st.dictionaries(
             st.sampled_from(["v", 'k"ey', "n", "none", "$.v"]),
             st.one_of(
@@ -90,6 +94,11 @@ def same(stored, asked):
     return not isinstance(stored, list | dict) and stored == asked
 
 
+def fits(metadata, key, choices):
+    """Say whether one metadata key has one of some values; none at all is as good as null."""
+    return any(same(metadata.get(key), choice) for choice in choices)
+
+
 def passes(memory, asked):
     """Say whether a memory fits the filters, by the words of their documentation."""
     where = asked.get("where", {})
@@ -105,10 +114,13 @@ def passes(memory, asked):
                 for s in several(asked["scope"])
             )
         )
-        and all(
-            key in memory.metadata and any(same(memory.metadata[key], v) for v in several(value))
-            for key, value in where.items()
+        and (
+            "within" not in asked
+            or any(contains(s, memory.scope) for s in several(asked["within"]))
         )
+        and ("any_tags" not in asked or not set(several(asked["any_tags"])).isdisjoint(memory.tags))
+        and ("ids" not in asked or memory.id in asked["ids"])
+        and all(fits(memory.metadata, key, several(value)) for key, value in where.items())
         and ("since" not in asked or memory.occurred_at >= asked["since"])
         and ("until" not in asked or memory.occurred_at < asked["until"])
     )

