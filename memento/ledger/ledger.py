@@ -13,12 +13,14 @@ from typing import TypeVar
 
 from memento.errors import ReadOnlyStore, StoreBusy, StoreClosed, StoreUnusable
 from memento.ledger import schema
+from memento.ledger.files import sync_name
 from memento.ledger.gate import Gate
 from memento.ledger.sqlite import (
     Connection,
     connect,
     create_private,
     explain_os,
+    roll_back,
     translated,
 )
 from memento.ledger.writer import Writer
@@ -198,7 +200,7 @@ class Ledger:
             raise explain_os(self.path, error) from error
         inode = self._inode()
         try:
-            self._version()  # a file that is not ours must not even be put into WAL mode
+            self._version_rolled_back()  # another program's file must not even enter WAL mode
             self._writer()
         except (ReadOnlyStore, StoreUnusable) as error:
             if isinstance(error, StoreUnusable) and self._may_write():
@@ -226,6 +228,16 @@ class Ledger:
             version = self._version()
         if not version:
             raise ReadOnlyStore(self.root, "cannot be written and holds no store yet") from cause
+
+    def _version_rolled_back(self) -> int:
+        """Read the version, after what a crash in the store's first moment left half-done."""
+        try:
+            return self._version()
+        except ReadOnlyStore:
+            if not self._may_write() or not self.path.with_name(f"{FILE_NAME}-journal").exists():
+                raise
+            roll_back(self.path, busy_seconds=BUSY_SECONDS)
+            return self._version()
 
     def _version(self) -> int:
         return self.read(lambda connection: schema.check_version(connection, self.path))
@@ -259,12 +271,22 @@ class Ledger:
         connection = connect(self.path, busy_seconds=BUSY_SECONDS, writable=True)
         try:
             with translated(self.path):
+                if not schema.check_version(connection, self.path):
+                    self._sync_names()
                 schema.migrate(connection, self.path)
                 connection.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _sync_names(self) -> None:
+        """Make the names of a new store outlast a power cut, before anything is promised."""
+        try:
+            sync_name(self.path)
+            sync_name(self.root)
+        except OSError as error:
+            raise explain_os(self.root, error) from error
 
     def _reader(self) -> _Reader:
         reader: _Reader | None = getattr(self._local, "reader", None)
@@ -317,8 +339,11 @@ def make_root(root: Path) -> None:
         if root.exists() and not root.is_dir():
             raise StoreUnusable(root, "is not a folder; give the folder that holds the store")
         if not root.exists():
+            made = [folder for folder in (root, *root.parents) if not folder.exists()]
             root.mkdir(parents=True, mode=0o700, exist_ok=True)  # others may be opening it too
             root.chmod(0o700)
+            for folder in reversed(made):
+                sync_name(folder)
         elif not any(root.iterdir()):
             root.chmod(0o700)
     except NotADirectoryError as error:

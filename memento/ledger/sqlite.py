@@ -99,6 +99,22 @@ def connect(
     return connection
 
 
+def roll_back(path: Path, *, busy_seconds: float) -> None:
+    """Undo a transaction that a crash cut off while the file was not yet in WAL mode.
+
+    Raises:
+        StoreError: If SQLite cannot.
+    """
+    with translated(path):
+        connection = sqlite3.connect(
+            f"file:{quote(str(path.absolute()))}?mode=rw", uri=True, timeout=busy_seconds
+        )
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        finally:
+            connection.close()
+
+
 def _enter_wal(connection: Connection, busy_seconds: float) -> None:
     """Put the file into WAL mode; SQLite does not wait by itself for another that does the same."""
     deadline = time.monotonic() + busy_seconds

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import sha256
-from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 from memento.ledger import memories
+from memento.ledger.files import remove_litter, write_atomically
 from memento.ledger.ledger import Ledger
 from memento.ledger.rows import Row
-from memento.ledger.sqlite import Connection, explain_os
+from memento.ledger.sqlite import Connection
 from memento.tiers.config import ShortConfig
 from memento.types import Status, Tier
 
@@ -88,6 +86,8 @@ class ShortTier:
 
         A damaged snapshot is moved aside; the rings then come from the ledger.
         """
+        if not self._ledger.read_only:
+            remove_litter(self._path)
         try:
             revs, rings = _parse(self._path.read_bytes())
         except FileNotFoundError:
@@ -244,39 +244,3 @@ def _row(plain: dict[str, Any]) -> Row:
     content_hash = bytes.fromhex(plain.pop("content_hash"))
     checksum = bytes.fromhex(plain.pop("checksum"))
     return Row(**plain, content_hash=content_hash, checksum=checksum)
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file so that a crash leaves the old content or the new, never a mixture.
-
-    Raises:
-        StoreError: If it cannot be written; the old content is still there.
-
-    Source: the sequence measured free of loss in simulated power cuts: temporary file, fsync,
-    rename, fsync of the folder.
-    """
-    temporary = path.with_name(f"{path.name}.{token_hex(4)}.tmp")
-    try:
-        _write_durably(temporary, data)
-        temporary.replace(path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise explain_os(path, error) from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _write_durably(path: Path, data: bytes) -> None:
-    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -12,10 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import Config
-from memento.errors import ReadOnlyStore, StorageFull, StoreError
 from memento.tiers import short
 from memento.tiers.config import ShortConfig
-from memento.tiers.short import write_atomically
 
 
 def small(capacity=3, sessions=256):
@@ -282,42 +280,3 @@ class TestSnapshot:
         other.close()
         assert [p.name for p in one.root.glob("short.json*")] == ["short.json"]
         assert texts(open_memory().recent()) == ["mine", "yours"]
-
-
-class TestWriteAtomically:
-    """A file is replaced whole or not at all."""
-
-    def test_a_failure_leaves_the_old_content_and_no_litter(self, tmp_path, monkeypatch):
-        """When the disk refuses at any step, nothing changed."""
-        path = tmp_path / "file"
-        write_atomically(path, b"old")
-        for step, error in (("fsync", OSError(28, "full")), ("fsync", OSError(5, "I/O"))):
-            monkeypatch.setattr(
-                short.os, step, lambda *_, error=error: (_ for _ in ()).throw(error)
-            )
-            with pytest.raises(StorageFull if error.errno == 28 else StoreError):
-                write_atomically(path, b"new")
-            monkeypatch.undo()
-            assert path.read_bytes() == b"old"
-            assert list(tmp_path.iterdir()) == [path]
-
-    def test_where_writing_is_forbidden_it_says_so(self, tmp_path, monkeypatch):
-        """A folder that may not be written is a ReadOnlyStore."""
-
-        def refuse(*_, **__):
-            raise PermissionError(13, "no")
-
-        monkeypatch.setattr(short.os, "open", refuse)
-        with pytest.raises(ReadOnlyStore):
-            write_atomically(tmp_path / "file", b"new")
-
-    def test_file_and_folder_are_synced_in_order(self, tmp_path, monkeypatch):
-        """First the content, then the rename, then the folder that holds the name."""
-        seen = []
-        fsync = short.os.fsync
-        monkeypatch.setattr(
-            short.os, "fsync", lambda fd: (seen.append((tmp_path / "f").exists()), fsync(fd))
-        )
-        write_atomically(tmp_path / "f", b"x")
-        assert seen == [False, True]
-        assert (tmp_path / "f").stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,84 @@
+"""Files that must be there after a power cut: their content, and their names."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+from typing import BinaryIO
+
+from memento.ledger.sqlite import explain_os
+
+log = logging.getLogger("memento.ledger.files")
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace a file so that a crash leaves the old content or the new, never a mixture.
+
+    Raises:
+        StoreError: If it cannot be written; the old content is still there.
+
+    Source: the sequence measured free of loss in simulated power cuts: temporary file, fsync,
+    rename, fsync of the folder.
+    """
+    try:
+        with _temporary(path) as (temporary, file):
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            temporary.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise explain_os(path, error) from error
+
+
+def remove_litter(path: Path) -> None:
+    """Remove what ``write_atomically`` left of this file in a process that was killed."""
+    for litter in path.parent.glob(f"{path.name}.*.tmp"):
+        try:
+            with litter.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # its writer holds it
+                litter.unlink()
+        except OSError as error:
+            log.info("%s stays: %s", litter, error)
+
+
+@contextmanager
+def _temporary(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    """Make a file beside another one, private to its owner and locked by us while it is there."""
+    temporary = path.with_name(f"{path.name}.{token_hex(4)}.tmp")
+    while True:
+        descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if not os.fstat(file.fileno()).st_nlink:
+                continue  # taken for litter before it was locked
+            try:
+                yield temporary, file
+            finally:
+                temporary.unlink(missing_ok=True)
+            return
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_name(path: Path) -> None:
+    """Wait until the name of a file or folder is on the disk, as far as we may ask for it.
+
+    A folder that we may only pass through cannot be synced by us; that is said in the log.
+    """
+    try:
+        sync_folder(path.parent)
+    except PermissionError as error:
+        log.info("the name of %s may be lost in a power cut: %s", path, error)

@@ -1,0 +1,102 @@
+"""Files that are replaced whole, and names that outlast a power cut."""
+
+from __future__ import annotations
+
+import fcntl
+
+import pytest
+
+from memento.errors import ReadOnlyStore, StorageFull, StoreError
+from memento.ledger import files
+from memento.ledger.files import remove_litter, sync_name, write_atomically
+
+
+class TestWriteAtomically:
+    """A file is replaced whole or not at all."""
+
+    def test_a_failure_leaves_the_old_content_and_no_litter(self, tmp_path, monkeypatch):
+        """When the disk refuses at any step, nothing changed."""
+        path = tmp_path / "file"
+        write_atomically(path, b"old")
+        for step, error in (("fsync", OSError(28, "full")), ("fsync", OSError(5, "I/O"))):
+            monkeypatch.setattr(
+                files.os, step, lambda *_, error=error: (_ for _ in ()).throw(error)
+            )
+            with pytest.raises(StorageFull if error.errno == 28 else StoreError):
+                write_atomically(path, b"new")
+            monkeypatch.undo()
+            assert path.read_bytes() == b"old"
+            assert list(tmp_path.iterdir()) == [path]
+
+    def test_where_writing_is_forbidden_it_says_so(self, tmp_path, monkeypatch):
+        """A folder that may not be written is a ReadOnlyStore."""
+
+        def refuse(*_, **__):
+            raise PermissionError(13, "no")
+
+        monkeypatch.setattr(files.os, "open", refuse)
+        with pytest.raises(ReadOnlyStore):
+            write_atomically(tmp_path / "file", b"new")
+
+    def test_file_and_folder_are_synced_in_order(self, tmp_path, monkeypatch):
+        """First the content, then the rename, then the folder that holds the name."""
+        seen = []
+        fsync = files.os.fsync
+        monkeypatch.setattr(
+            files.os, "fsync", lambda fd: (seen.append((tmp_path / "f").exists()), fsync(fd))
+        )
+        write_atomically(tmp_path / "f", b"x")
+        assert seen == [False, True]
+        assert (tmp_path / "f").stat().st_mode & 0o777 == 0o600
+
+    def test_one_taken_for_litter_is_made_again(self, tmp_path, monkeypatch):
+        """Cleaning up just as the temporary file is made does no harm to its writer."""
+        flock, path = fcntl.flock, tmp_path / "file"
+        first = iter([True])
+
+        def late(file, how):
+            if next(first, False):
+                remove_litter(path)
+            flock(file, how)
+
+        monkeypatch.setattr(files.fcntl, "flock", late)
+        write_atomically(path, b"new")
+        assert path.read_bytes() == b"new"
+        assert list(tmp_path.iterdir()) == [path]
+
+
+class TestLitter:
+    """What a killed process left of a file it was about to replace."""
+
+    def test_what_nobody_writes_is_removed(self, tmp_path):
+        """Only temporary files of that name, and the file itself stays."""
+        for name in ("short.json", "short.json.12ab.tmp", "other.json.12ab.tmp"):
+            (tmp_path / name).touch()
+        remove_litter(tmp_path / "short.json")
+        assert {p.name for p in tmp_path.iterdir()} == {"short.json", "other.json.12ab.tmp"}
+
+    def test_what_somebody_writes_stays(self, tmp_path):
+        """Another process about to rename its file still finds it."""
+        with (tmp_path / "short.json.12ab.tmp").open("wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            remove_litter(tmp_path / "short.json")
+            assert len(list(tmp_path.iterdir())) == 1
+
+    def test_opening_a_store_removes_it(self, open_memory):
+        """A kill in the middle of a snapshot leaves nothing behind for long."""
+        memory = open_memory()
+        memory.close()
+        litter = memory.root / "short.json.0badcafe.tmp"
+        litter.write_bytes(b"half a snapsh")
+        open_memory()
+        assert not litter.exists()
+
+
+def test_a_folder_we_may_only_pass_through_is_no_error(tmp_path, monkeypatch):
+    """Its names cannot be synced by us; everything else still can."""
+
+    def refuse(_folder):
+        raise PermissionError(13, "no")
+
+    monkeypatch.setattr(files, "sync_folder", refuse)
+    sync_name(tmp_path / "store")

@@ -1,0 +1,17 @@
+"""Faults of the machine, in the quick form: each promise holds, and its null control fails."""
+
+from __future__ import annotations
+
+import harness_powercut
+import pytest
+
+HARNESSES = harness_powercut.HARNESSES
+
+
+@pytest.mark.parametrize("harness", HARNESSES, ids=lambda harness: harness.__name__)
+def test_a_promise_holds_and_its_control_fails(harness, tmp_path, full):
+    """As ``benchmarks/trust.py`` would run it, in this process."""
+    result = harness(tmp_path, full=full, seed=1)
+    if result.skipped and not result.cases:
+        pytest.skip(result.skipped)
+    assert result.verdict == "held", result.details
