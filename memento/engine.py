@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from memento import correct, doctor
 from memento.config import Config
 from memento.embedding import StoreEmbedder
-from memento.errors import InvalidInput, MementoError, StoreError
+from memento.errors import InvalidInput, MementoError, StoreError, TierUnavailable
 from memento.ledger import fulltext, memories, vectors
 from memento.ledger.ledger import Ledger
 from memento.ledger.memories import Entry
@@ -38,10 +38,25 @@ if TYPE_CHECKING:
 log = logging.getLogger("memento.engine")
 
 CHROMA_FOLDER = "chroma"
-SAMPLED = 20
+SAMPLED = 64
 """Stored vectors that must find themselves before a Chroma folder is trusted."""
 ACCESSES = 10_000
 """Most retrievals whose log line waits in RAM; older ones give way."""
+
+
+class LedgerMarks:
+    """Keeps in the ledger by which marks its Chroma folder is known; see ``tiers.stamp``."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def read(self) -> list[str]:
+        """Return the marks last written."""
+        return self._ledger.read(vectors.marks)
+
+    def write(self, marks: Sequence[str]) -> None:
+        """Keep these marks."""
+        self._ledger.write(lambda c: vectors.set_marks(c, marks))
 
 
 def system_clock() -> datetime:
@@ -81,6 +96,7 @@ class Engine:
         self._closing = threading.Lock()
         self._searcher: Searcher | None = None
         self._long: LongTier | None = None
+        self._shut = False
         self._queries = 0
         self._accesses: deque[tuple[int, int, list[str]]] = deque(maxlen=ACCESSES)
         self.indexer = Indexer(
@@ -162,7 +178,7 @@ class Engine:
 
     def long_tier(self) -> LongTier | None:
         """Return the long tier for a search, asking the indexer to open it if it is not."""
-        if self._long is None or self._long.state == "cold":
+        if self._long is None or self._long.state in {"cold", "damaged"}:
             self.indexer.want_index()
         return self._long
 
@@ -178,20 +194,26 @@ class Engine:
             EmbedderError: If its vectors come from another embedder.
         """
         assert self.embedding is not None  # noqa: S101 - the indexer has no index without one
-        if self._long is None:
+        long = self._long
+        if long is None:
             from memento.tiers.long import LongTier  # noqa: PLC0415 - needs NumPy
 
             model = self.embedding.model()
-            self._long = LongTier(
+            long = LongTier(
                 self.ledger.root / CHROMA_FOLDER,
                 identity=self.embedding.identity,
                 dim=self.embedding.dim,
                 samples=self._samples,
                 on_reset=lambda _why: self._owe_index(model),
+                marks=LedgerMarks(self.ledger),
                 config=self.config.long,
             )
-        self._long.open()
-        return self._long
+            with self._lock:
+                if self._shut:  # closed while this was on its way: nobody would close it
+                    raise TierUnavailable("long", "this memory is closed")
+                self._long = long
+        long.open()
+        return long
 
     def reindex(self) -> int:
         """Make the embedder in use the store's, owe every vector anew; returns how many.
@@ -256,9 +278,11 @@ class Engine:
             if self.ledger.closed:
                 return
             self.indexer.stop(self.config.close_seconds)
+            with self._lock:
+                self._shut, long = True, self._long
             try:
-                if self._long is not None:
-                    self._long.close()
+                if long is not None:
+                    long.close()
                 self._log_accesses()
                 self.short.snapshot()
             except StoreError as error:  # the memories are on the disk; these are made again

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from memento import Config
 from memento import engine as engine_module
-from memento.errors import InvalidInput
+from memento.errors import InvalidInput, TierUnavailable
 from memento.testing import HashEmbedder
 from memento.tiers.config import IndexConfig, ShortConfig
 
@@ -149,3 +151,28 @@ def test_reindexing_while_the_index_is_open(open_memory):
     assert memory.flush(wait=True, timeout=60)
     assert {hit.text for hit in memory.retrieve("tea")} == {"green tea", "black tea"}
     assert memory.stats().long == "ready"
+
+
+def test_a_tier_that_was_on_its_way_when_the_memory_closed_is_not_kept(open_memory, monkeypatch):
+    """Closing between making the long tier and keeping it leaves no open Chroma folder behind."""
+    memory = open_memory(embedder=HashEmbedder(16))
+    engine = memory._engine
+    model = engine.embedding.model
+    monkeypatch.setattr(engine.embedding, "model", lambda: (model(), memory.close())[0])
+    with pytest.raises(TierUnavailable, match="this memory is closed"):
+        engine.open_long()
+    assert engine._long is None
+
+
+def test_a_damaged_long_tier_is_mended_by_the_next_search(open_memory):
+    """It does not take an add: a search that finds the tier damaged has it opened again."""
+    memory = open_memory(embedder=HashEmbedder(16), config=FAST)
+    memory.add("a note about tea", "long")
+    assert memory.flush(wait=True, timeout=60)
+    tier = memory._engine.open_long()
+    tier._note_damage(tier._chroma, "a test says so")
+    assert tier.state == "damaged"
+    memory._engine.long_tier()
+    assert memory.flush(wait=True, timeout=60)
+    assert tier.state == "ready"
+    assert tier.count(memory.namespace) == 1

@@ -200,6 +200,17 @@ def set_embedder(connection: Connection, identity: str) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (identity,))
 
 
+def marks(connection: Connection) -> list[str]:
+    """Return the marks of the Chroma folder that was fed last; see ``tiers.stamp``."""
+    found = connection.execute("SELECT value FROM meta WHERE name = 'chroma'").fetchone()
+    return [] if found is None else str(found[0]).split()
+
+
+def set_marks(connection: Connection, marks: Sequence[str]) -> None:
+    """Keep the marks of the Chroma folder that is fed from now on. Inside a transaction."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('chroma', ?)", (" ".join(marks),))
+
+
 def sample(connection: Connection, model: int, size: int) -> list[tuple[int, str, bytes]]:
     """Pick indexed rows spread over the store: (row id, id, vector)."""
     query = (

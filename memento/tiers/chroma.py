@@ -52,7 +52,10 @@ EF_SEARCH = 200
 """Neighbours Chroma looks at for one search. Retrieval asks for its 200 nearest; with Chroma's
 default of 100 it misses one in sixteen of the nearest 100."""
 
-WEATHER = ("disk is full", "No space left", "database is locked", "Too many open files")
+WEATHER = (
+    "disk is full", "No space left", "database is locked", "Too many open files",
+    "after shutdown", "at interpreter shutdown",
+)  # fmt: skip
 """Words of errors that come from outside and pass; the folder is not at fault."""
 
 
@@ -300,11 +303,21 @@ def will_pass(text: str) -> bool:
     return any(words in text for words in WEATHER)
 
 
-def _connect(path: str) -> Any:
+def load() -> None:
+    """Import chromadb, which takes a second; at once if it is imported already.
+
+    Raises:
+        ChromaFault: If that fails, for whatever reason: no folder is at fault.
+    """
     try:
-        chromadb = importlib.import_module("chromadb")
-    except ImportError as error:
+        importlib.import_module("chromadb")
+    except Exception as error:  # it runs much code of others; at exit even threads are refused
         raise ChromaFault(f"chromadb cannot be imported: {error}", damage=False) from error
+
+
+def _connect(path: str) -> Any:
+    load()
+    chromadb = sys.modules["chromadb"]
     refuse_if_shared(Path(path))
     try:
         return chromadb.PersistentClient(path, settings=_settings(chromadb))

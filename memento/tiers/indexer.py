@@ -7,9 +7,11 @@ query is in flight, and keeps house in quiet moments: snapshot, write-ahead log.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 log = logging.getLogger("memento.tiers.indexer")
+
+EXIT_SECONDS = 30.0
+"""Longest wait, when the interpreter ends, for a thread that was left loading."""
 
 _BLOCKS = {"embedder": {"embed"}, "long": {"index", "drop"}, "store": {"embed", "index", "drop"}}
 """What cannot be settled while a part is in trouble."""
@@ -157,6 +162,8 @@ class Indexer:
         deadline = time.monotonic() + timeout
         while thread.is_alive() and not self._loading and time.monotonic() < deadline:
             thread.join(0.01)
+        if thread.is_alive():
+            _left.add(thread)
 
     def _owes(self) -> bool:
         ops = self._ops()
@@ -358,6 +365,20 @@ class Indexer:
     def _tell_waiting(self) -> None:
         with self._settled:
             self._settled.notify_all()
+
+
+_left: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+
+
+@atexit.register
+def _wait_for_the_left() -> None:
+    """Let threads that were left behind come out of the libraries they were loading.
+
+    An interpreter that ends meanwhile stops a thread where it returns to Python. Inside the C++
+    of an inference runtime that aborts the whole process, with an exit status of failure.
+    """
+    for thread in list(_left):
+        thread.join(EXIT_SECONDS)
 
 
 def spoken(line: Owed) -> str:

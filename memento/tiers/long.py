@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import secrets
 import threading
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -32,12 +33,14 @@ from memento.tiers.chroma import (
     Sample,
     chroma_version,
     collection_name,
+    load,
     refuse_if_shared,
 )
 from memento.tiers.config import LongConfig
 from memento.tiers.ownership import FolderLock
 from memento.tiers.probe import ProbeCancelled, probe
 from memento.tiers.stamp import (
+    Marks,
     Stamp,
     Trust,
     judge,
@@ -93,6 +96,7 @@ class LongTier:
         samples: Returns some rows that the folder should hold; called while opening.
         on_reset: Called with the reason whenever the folder starts empty, before it takes
             rows: the caller has to queue everything again. Must bear repetition.
+        marks: Where the caller keeps the marks by which the folder it fed is known again.
         config: How to treat Chroma.
     """
 
@@ -104,6 +108,7 @@ class LongTier:
         dim: int,
         samples: Callable[[], Sequence[LongSample]],
         on_reset: Callable[[str], None],
+        marks: Marks,
         config: LongConfig = LongConfig(),
     ) -> None:
         self._folder = Path(folder).absolute()
@@ -113,6 +118,8 @@ class LongTier:
         self._dim = dim
         self._samples = samples
         self._on_reset = on_reset
+        self._marks = marks
+        self._mark = ""
         self._config = config
         self._pid = os.getpid()
         self._gate = threading.Lock()  # one open, reset or close at a time
@@ -146,6 +153,7 @@ class LongTier:
             TierUnavailable: If another process owns the folder, this tier is closed or has
                 given up, or something passing (a full disk, a lock) is in the way.
         """
+        self._import()
         with self._opening():
             if self._state is LongState.READY:
                 return
@@ -165,13 +173,15 @@ class LongTier:
         Raises:
             TierUnavailable: As for `open`, but a tier that has given up tries again.
         """
+        self._import()
         with self._opening():
             self._start_anew(why)
 
     def close(self) -> None:
         """Close in order, so that the folder is trusted next time, and let others own it.
 
-        Waits for calls that are running; stops an `open` that is looking at the folder.
+        Waits for calls that are running; stops an `open` that is looking at the folder. An
+        `open` that is importing chromadb finds out by itself and never owns the folder.
         """
         if os.getpid() != self._pid:
             return
@@ -282,7 +292,21 @@ class LongTier:
             raise
         return True
 
-    # Opening. Everything down to `_set` runs under the gate.
+    # Opening.
+
+    def _import(self) -> None:
+        """Import chromadb while nothing is owned yet, so that `close` need not wait for it."""
+        if self._chroma is not None:
+            return
+        with self._opening():
+            pass  # who cannot own the folder is spared the import
+        try:
+            load()
+        except ChromaFault as fault:
+            self._set(LongState.COLD, str(fault))
+            raise self._unavailable() from fault
+
+    # Everything down to `_set` runs under the gate.
 
     @contextlib.contextmanager
     def _opening(self) -> Iterator[None]:
@@ -323,7 +347,7 @@ class LongTier:
         """Open the folder as it is found, if it can be trusted; else start anew."""
         expected = self._fresh_stamp()
         stamp = read_stamp(self._stamp_path)
-        trust, why = judge(stamp, manifest(self._folder), expected)
+        trust, why = judge(stamp, manifest(self._folder), expected, self._marks.read())
         if trust in {Trust.NEW, Trust.FOREIGN}:
             self._start_anew(why)
             return
@@ -335,7 +359,7 @@ class LongTier:
         if trust is Trust.SUSPECT and (problem := self._probe(samples, known.rows)):
             self._rebuild(f"{why}; {problem}")
             return
-        self._load(replace(expected, unclean=known.unclean + 1), samples, known.rows)
+        self._load(known, samples)
 
     def _probe(
         self, samples: Mapping[str, Sequence[Sample]], rows: Mapping[str, int]
@@ -349,12 +373,10 @@ class LongTier:
             cancel=self._cancel,
         )
 
-    def _load(
-        self, stamp: Stamp, samples: Mapping[str, Sequence[Sample]], rows: Mapping[str, int]
-    ) -> None:
+    def _load(self, known: Stamp, samples: Mapping[str, Sequence[Sample]]) -> None:
         try:
-            self._attach(stamp)
-            problem = self._attached().ailment(samples, rows)
+            self._attach(unclean=known.unclean + 1, before=known.mark)
+            problem = self._attached().ailment(samples, known.rows)
         except ChromaFault as fault:
             if not fault.damage:
                 self._leave(sound=False)
@@ -387,11 +409,16 @@ class LongTier:
         set_aside(self._folder)
         self._on_reset(why)
         self._folder.mkdir(mode=0o700)
-        self._attach(replace(self._fresh_stamp(), unclean=1))
+        self._attach(unclean=1)
         self._set(LongState.READY, f"started anew: {why}")
 
-    def _attach(self, stamp: Stamp) -> None:
-        write_stamp(self._stamp_path, stamp)
+    def _attach(self, *, unclean: int, before: str | None = None) -> None:
+        """Open the folder under a new mark; until the stamp bears it, the one before holds too."""
+        self._mark = secrets.token_hex(8)
+        self._marks.write([self._mark] if before is None else [self._mark, before])
+        write_stamp(self._stamp_path, replace(self._fresh_stamp(), unclean=unclean))
+        if before is not None:
+            self._marks.write([self._mark])
         self._chroma = ChromaFolder(self._folder)
         self._served = 0
         make_private(self._folder)
@@ -427,7 +454,9 @@ class LongTier:
             return self._idle.wait_for(lambda: not self._running, self._config.drain_seconds)
 
     def _fresh_stamp(self) -> Stamp:
-        return Stamp(identity=self._identity, dim=self._dim, chroma=chroma_version())
+        return Stamp(
+            identity=self._identity, dim=self._dim, chroma=chroma_version(), mark=self._mark
+        )
 
     def _set(self, state: LongState, reason: str) -> None:
         with self._idle:

@@ -15,14 +15,14 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
 logger = logging.getLogger("memento.tiers")
 
-FORMAT = 1
+FORMAT = 2
 """Version of how memento lays out a Chroma folder; another one is rebuilt."""
 
 CRC_BYTES = 64 * 1024
@@ -46,6 +46,8 @@ class Stamp:
         chroma: Version of chromadb that wrote it.
         clean: Whether it was closed in order; `files` and `rows` are only known then.
         unclean: Opens in a row that had no clean end and no long service, >= 0.
+        mark: A random word, another one at each open, that the ledger knows too: a copy of the
+            folder from an earlier day bears an earlier word.
         files: Path inside the folder to its facts.
         rows: Collection name to its number of rows.
         format: Layout version.
@@ -56,9 +58,22 @@ class Stamp:
     chroma: str
     clean: bool = False
     unclean: int = 0
+    mark: str = ""
     files: Mapping[str, Facts] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
     format: int = FORMAT
+
+
+class Marks(Protocol):
+    """Where the caller keeps the marks of the folder that it fed; has to survive a crash."""
+
+    def read(self) -> Sequence[str]:
+        """Return the marks last written; none before the first."""
+        ...
+
+    def write(self, marks: Sequence[str]) -> None:
+        """Keep these marks, one or two, in place of those before."""
+        ...
 
 
 class StampUnreadable(ValueError):
@@ -81,7 +96,10 @@ class Trust(StrEnum):
 
 
 def judge(
-    stamp: Stamp | StampUnreadable | None, files: Mapping[str, Facts], expected: Stamp
+    stamp: Stamp | StampUnreadable | None,
+    files: Mapping[str, Facts],
+    expected: Stamp,
+    marks: Collection[str],
 ) -> tuple[Trust, str]:
     """Decide how far to trust a folder. Pure.
 
@@ -89,6 +107,7 @@ def judge(
         stamp: What the stamp says; an error if unreadable, None if there is none.
         files: The files that are there now.
         expected: A stamp with the identity, dimension and Chroma version in use.
+        marks: The marks of the folder that the ledger fed last.
 
     Returns:
         The trust and a sentence saying why.
@@ -97,7 +116,7 @@ def judge(
         return Trust.NEW, "new" if stamp is None else "the folder is gone or empty"
     if not isinstance(stamp, Stamp):
         return Trust.FOREIGN, "its stamp is missing" if stamp is None else str(stamp)
-    if foreign := _why_foreign(stamp, expected):
+    if foreign := _why_foreign(stamp, expected, marks):
         return Trust.FOREIGN, foreign
     if not stamp.clean:
         kind = Trust.FATAL if stamp.unclean >= MAX_UNCLEAN else Trust.SUSPECT
@@ -107,11 +126,13 @@ def judge(
     return Trust.CLEAN, "as it was left"
 
 
-def _why_foreign(stamp: Stamp, expected: Stamp) -> str | None:
+def _why_foreign(stamp: Stamp, expected: Stamp, marks: Collection[str]) -> str | None:
     if stamp.format != expected.format:
         return f"written in layout {stamp.format}, not {expected.format}"
     if (stamp.identity, stamp.dim) != (expected.identity, expected.dim):
         return f"holds vectors of {stamp.identity} ({stamp.dim} dimensions)"
+    if stamp.mark not in marks:
+        return "a copy from another day, or another store's"
     return None
 
 
@@ -165,6 +186,7 @@ def _parse(data: dict[str, Any]) -> Stamp:
         chroma=str(data["chroma"]),
         clean=data["clean"] is True,
         unclean=int(data["unclean"]),
+        mark=str(data["mark"]),
         files={name: (int(s), int(m), c) for name, (s, m, c) in data["files"].items()},
         rows={name: int(rows) for name, rows in data["rows"].items()},
         format=int(data["format"]),

@@ -23,6 +23,22 @@ def unit_vectors(n: int, seed: int = 0) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
+class FileMarks:
+    """Keeps marks in a file beside the folder, as the ledger does in its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> list[str]:
+        """Return the marks last written."""
+        return self._path.read_text().split() if self._path.exists() else []
+
+    def write(self, marks: list[str]) -> None:
+        """Keep these marks."""
+        self._path.touch(mode=0o600)
+        self._path.write_text(" ".join(marks))
+
+
 class Feeder:
     """Knows n rows of one namespace, feeds them to tiers and counts resets."""
 
@@ -44,6 +60,7 @@ class Feeder:
             dim=DIM,
             samples=self.samples,
             on_reset=self.resets.append,
+            marks=FileMarks(self.folder.with_name("marks")),
             config=config or LongConfig(),
         )
 

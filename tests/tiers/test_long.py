@@ -39,7 +39,8 @@ def test_making_one_loads_nothing_and_writes_nothing(tmp_path):
     """Making a tier imports no chromadb and touches no disk."""
     code = (
         "import sys; from pathlib import Path; from memento.tiers.long import LongTier;"
-        "t = LongTier(Path('x/chroma'), identity='a', dim=8, samples=list, on_reset=print);"
+        "t = LongTier(Path('x/chroma'), identity='a', dim=8, samples=list, on_reset=print,"
+        " marks=None);"
         "print(t.state, 'chromadb' in sys.modules, list(Path().iterdir()))"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

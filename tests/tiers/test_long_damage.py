@@ -157,6 +157,38 @@ def test_vectors_of_another_embedder_are_set_aside(copy, wrong):
     tier.close()
 
 
+def test_a_copy_from_another_day_is_not_believed(copy, tmp_path):
+    """A sound folder put back from before the last use lacks what was fed since: it is rebuilt."""
+    earlier = tmp_path / "earlier"
+    shutil.copytree(copy.folder, earlier)
+    stamp = copy.folder.with_name("chroma.json").read_text()
+    tier = copy.tier()
+    tier.open()
+    tier.upsert(NS, ["late"], copy.vectors[:1] * -1, [{}])
+    tier.close()
+    assert copy.resets == []
+    shutil.rmtree(copy.folder)
+    earlier.rename(copy.folder)
+    copy.folder.with_name("chroma.json").write_text(stamp)
+    tier = copy.tier()
+    tier.open()
+    assert copy.resets == ["a copy from another day, or another store's"]
+    tier.close()
+
+
+def test_a_crash_between_ledger_and_stamp_costs_nothing(copy, monkeypatch):
+    """The mark is noted before the stamp bears it; dying in between leaves the folder trusted."""
+    tier = copy.tier()
+    monkeypatch.setattr("memento.tiers.long.write_stamp", _refused)
+    refusal(tier.open)
+    monkeypatch.undo()
+    again = copy.tier()
+    again.open()
+    assert copy.resets == []
+    assert copy.lost(again) == []
+    again.close()
+
+
 def _mark_unclean(feeder, times):
     path = feeder.folder.with_name("chroma.json")
     write_stamp(path, replace(read_stamp(path), clean=False, unclean=times, files={}, rows={}))
@@ -272,7 +304,7 @@ def test_a_folder_that_cannot_be_moved_is_a_clear_answer(copy, monkeypatch):
     tier.close()
 
 
-def _refused(_):
+def _refused(*_):
     raise PermissionError("no")
 
 
@@ -280,7 +312,7 @@ def _refused(_):
 
 EXPECTED = Stamp(identity="e", dim=8, chroma="1.5.9")
 FILES = {"chroma.sqlite3": (10, 1, 7)}
-LEFT = replace(EXPECTED, clean=True, files=FILES)
+LEFT = replace(EXPECTED, clean=True, files=FILES, mark="m1")
 
 
 @pytest.mark.parametrize(
@@ -293,6 +325,8 @@ LEFT = replace(EXPECTED, clean=True, files=FILES)
         (replace(LEFT, format=FORMAT + 1), FILES, Trust.FOREIGN),
         (replace(LEFT, identity="other"), FILES, Trust.FOREIGN),
         (replace(LEFT, dim=9), FILES, Trust.FOREIGN),
+        (replace(LEFT, mark="m0"), FILES, Trust.FOREIGN),
+        (replace(LEFT, mark="m2"), FILES, Trust.CLEAN),
         (replace(LEFT, clean=False), FILES, Trust.SUSPECT),
         (replace(LEFT, clean=False, unclean=1), FILES, Trust.SUSPECT),
         (replace(LEFT, clean=False, unclean=2), FILES, Trust.FATAL),
@@ -306,7 +340,7 @@ LEFT = replace(EXPECTED, clean=True, files=FILES)
 )
 def test_trust_in_a_folder(stamp, files, trust):
     """Only our own folder, closed in order and unchanged since, is opened unseen."""
-    assert judge(stamp, files, EXPECTED)[0] is trust
+    assert judge(stamp, files, EXPECTED, ["m2", "m1"])[0] is trust
 
 
 def test_a_stamp_reads_as_written(tmp_path):

@@ -161,6 +161,75 @@ def test_a_forked_child_never_opens_a_path_its_parent_had_open(tmp_path):
         assert parent.wait(timeout=60) == 0
 
 
+def test_closing_while_chromadb_is_imported_leaves_no_owner(tmp_path, monkeypatch):
+    """close() does not wait for the import, and whoever imported it does not take the folder."""
+    feeder = Feeder(tmp_path / "chroma", 10)
+    tier = feeder.tier()
+    monkeypatch.setattr("memento.tiers.long.load", tier.close)  # the import takes that long
+    assert "this memory is closed" in refusal(tier.open)
+    assert tier.state is LongState.CLOSED
+    other = feeder.tier()
+    monkeypatch.undo()
+    other.open()
+    assert feeder.resets == ["new"]
+    other.close()
+
+
+def test_who_cannot_own_the_folder_is_spared_the_import(tmp_path, monkeypatch):
+    """Chromadb takes a second to import and 100 MB; a process that comes second needs neither."""
+    owner = FolderLock(tmp_path / "chroma.lock")
+    assert owner.acquire()
+    monkeypatch.setattr("memento.tiers.long.load", lambda: pytest.fail("it was imported"))
+    tier = Feeder(tmp_path / "chroma", 10).tier()
+    assert "another memory of this process" in refusal(tier.open)
+    owner.release()
+
+
+def test_a_chromadb_that_cannot_be_imported_is_no_damage(tmp_path, monkeypatch):
+    """The folder stays as it is, unowned and not counted as opened."""
+    feeder = Feeder(tmp_path / "chroma", 10)
+    monkeypatch.setitem(sys.modules, "chromadb", None)
+    tier = feeder.tier()
+    assert "cannot be imported" in refusal(tier.open)
+    assert (tier.state, feeder.resets) == (LongState.COLD, [])
+    assert [path.name for path in tmp_path.iterdir()] == ["chroma.lock"]
+
+
+LEAVING = """
+    import sys, threading
+    from pathlib import Path
+    from memento import MemoryManager
+    from memento.tiers import indexer
+
+    class Slow:  # an embedder whose library is loading when the interpreter ends
+        name, dim = "slow", 2
+        def embed(self, texts):
+            loading.set()
+            gone.wait(20)
+            print("came out of its library", flush=True)
+            raise RuntimeError("too late")
+
+    loading, gone = threading.Event(), threading.Event()
+    memory = MemoryManager(root=Path(sys.argv[1]), embedder=Slow())
+    memory.add("a note", "long")
+    loading.wait(20)
+    memory.close()
+    join = threading.Thread.join
+    def joining(self, timeout=None):
+        if self.name == "memento-indexer":
+            gone.set()
+        join(self, timeout)
+    threading.Thread.join = joining
+"""
+
+
+def test_the_interpreter_waits_for_a_thread_it_left_loading(tmp_path):
+    """A thread stopped inside the C++ of a runtime would abort the process (SIGABRT)."""
+    with process(LEAVING, tmp_path / "store") as child:
+        out, _ = child.communicate(timeout=60)
+    assert (child.returncode, out) == (0, "came out of its library\n")
+
+
 def test_the_lock_is_exclusive_private_and_reusable(tmp_path):
     """A flock on a 0600 file that stays: one holder at a time, released by release()."""
     path = tmp_path / "chroma.lock"
