@@ -122,6 +122,7 @@ class AsyncMemoryManager:
     recent = _threaded(MemoryManager.recent)
     history = _threaded(MemoryManager.history)
     stats = _threaded(MemoryManager.stats)
+    backup = _threaded(MemoryManager.backup)
     doctor = _threaded(MemoryManager.doctor)
     reindex = _threaded(MemoryManager.reindex)
     flush = _threaded(MemoryManager.flush)

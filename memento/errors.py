@@ -11,6 +11,10 @@
     │   ├── StoreUnusable       the root is no folder, is another program's, or is damaged
     │   ├── StoreBusy           another process kept the write lock past the time limit
     │   ├── ReadOnlyStore       the root cannot be written
+    │   ├── TargetExists        something is there already; nothing is overwritten unasked
+    │   ├── ArchiveDamaged      a backup or export that is cut off, changed or none at all
+    │   ├── ArchiveFromTheFuture  an export in a newer format
+    │   ├── MomentUnknown       the store as it was at that moment cannot be rebuilt
     │   └── StorageFull         the disk is full
     ├── TierUnavailable         a tier could not be asked; nothing is lost
     ├── EmbedderError           the embedder failed or broke its contract
@@ -20,6 +24,7 @@
 Each carries its facts as attributes and says in its message what to do next.
 """
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -127,6 +132,56 @@ class StoreBusy(StoreError):
 
 class ReadOnlyStore(StoreError):
     """The root cannot be written; reading still works."""
+
+
+class TargetExists(StoreError):
+    """Something is there already; nothing was overwritten."""
+
+
+class ArchiveDamaged(StoreError):
+    """A backup or an export that is cut off, changed or something else; nothing was taken."""
+
+
+class ArchiveFromTheFuture(StoreError):
+    """An export in a newer format than this code reads; nothing was taken from it.
+
+    Attributes:
+        found: Format of the file.
+        known: Newest format this code reads.
+    """
+
+    def __init__(self, path: Path | str, found: int, known: int) -> None:
+        super().__init__(
+            path,
+            f"written in format {found}, this memento reads up to {known}; upgrade agent-memento",
+        )
+        self.found = found
+        self.known = known
+
+
+class MomentUnknown(StoreError):
+    """The store as it was at a moment cannot be rebuilt from what is there.
+
+    Attributes:
+        moment: What was asked for.
+        earliest: The earliest moment that can be rebuilt, or None for any.
+        latest: The latest one, or None for any.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        moment: datetime,
+        *,
+        earliest: datetime | None = None,
+        latest: datetime | None = None,
+    ) -> None:
+        bounds = [("from", earliest), ("until", latest)]
+        reach = " ".join(f"{word} {at.isoformat()}" for word, at in bounds if at is not None)
+        super().__init__(path, f"{moment.isoformat()} is unknown; it can be set back to {reach}")
+        self.moment = moment
+        self.earliest = earliest
+        self.latest = latest
 
 
 class StorageFull(StoreError):

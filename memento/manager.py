@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from memento import correct, lineage, prompt
+from memento.backup import Backup, back_up
 from memento.config import Config
 from memento.engine import Engine, system_clock
 from memento.errors import InvalidInput, NotFound
@@ -712,6 +713,24 @@ class MemoryManager:
             trouble=engine.indexer.trouble,
             long=engine.long_state(),
         )
+
+    def backup(self, file: str | Path, *, overwrite: bool = False) -> Backup:
+        """Write the whole store, every namespace of it, into one file; others may go on writing.
+
+        The file is private, on the disk and looked at when this returns; ``memento.backup.restore``
+        makes a store of it again.
+
+        Args:
+            file: Name of the backup, outside the store's folder.
+            overwrite: Take the place of a file that is there.
+
+        Raises:
+            InvalidInput: If the file would be in the store's own folder.
+            TargetExists: If there is such a file already.
+            StoreError: If it cannot be written, or the store is damaged.
+        """
+        engine = self._engine
+        return back_up(engine.ledger, file, now=engine.now(), overwrite=overwrite)
 
     def doctor(self, *, repair: bool = True) -> Findings:
         """Look for damage in the whole store.

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
@@ -214,4 +215,4 @@ def _data(value: Any) -> Any:
         return {str(key): _data(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_data(item) for item in value]
-    return value
+    return str(value) if isinstance(value, Path) else value

@@ -18,7 +18,7 @@ ROOMS = [
     {"observe", "transcripts"},
     {"filters", "config", "testing"},
     {"retrieve"},
-    {"correct", "doctor", "lineage", "prompt"},
+    {"backup", "correct", "doctor", "lineage", "prompt"},
     {"engine"},
     {"manager"},
     {"aio"},

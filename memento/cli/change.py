@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
-from memento.cli.options import HERE, EmbedderName, Ids, Namespace, Root, examples
+from memento.cli.keep import restore_file
+from memento.cli.options import (
+    HERE,
+    AsJson,
+    EmbedderName,
+    Ids,
+    Namespace,
+    Root,
+    examples,
+    moment_of,
+    option,
+)
+from memento.cli.output import print_json
 from memento.cli.store import open_store
+from memento.errors import InvalidInput
 
 app = typer.Typer()
 
@@ -24,15 +41,44 @@ def forget(
             typer.echo(f"{memory.forget(memory_id).id}  forgotten")
 
 
-@app.command(epilog=examples("memento restore 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"))
+@app.command(
+    epilog=examples(
+        "memento restore 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10",
+        "memento restore monday.db --root agent_memory",
+        "memento restore monday.db --at 2025-05-01T14:30 --set-aside",
+    )
+)
 def restore(
-    ids: Ids,
+    what: Annotated[
+        list[str], typer.Argument(help="A backup file, or ids of memories.", metavar="FILE|ID...")
+    ],
     *,
+    at: Annotated[
+        datetime | None,
+        option("--at", parser=moment_of, metavar="MOMENT", help="FILE as of then, ISO 8601, UTC."),
+    ] = None,
+    set_aside: Annotated[
+        bool, option("--set-aside", help="With FILE: rename a store that is there, and keep it.")
+    ] = False,
+    as_json: AsJson = False,
     root: Root = HERE,
     namespace: Namespace = "default",
     embedder: EmbedderName = "default",
 ) -> None:
-    """Bring forgotten memories back."""
+    """Make a store from a backup FILE, or bring forgotten memories back.
+
+    One argument that names a file, or any with --at or --set-aside, is a backup; everything else
+    is an id.
+    """
+    if at is not None or set_aside or (len(what) == 1 and Path(what[0]).is_file()):
+        if len(what) > 1:
+            raise InvalidInput("FILE", "one backup makes one store; several were given")
+        restore_file(Path(what[0]), root, at=at, set_aside=set_aside, as_json=as_json)
+        return
     with open_store(root, namespace, embedder) as memory:
-        for memory_id in ids:
-            typer.echo(f"{memory_id}  {memory.restore(memory_id).status}")
+        for memory_id in what:
+            found = memory.restore(memory_id)
+            if as_json:
+                print_json(found)
+            else:
+                typer.echo(f"{memory_id}  {found.status}")

@@ -25,14 +25,14 @@ def quick_check(connection: Connection) -> list[str]:
 
 def changed_rows(connection: Connection) -> list[str]:
     """Return the ids of memories whose content no longer matches their checksum."""
-    return [row.id for row in _rows(connection) if checksum(row) != row.checksum]
+    return [row.id for row in rows(connection) if checksum(row) != row.checksum]
 
 
 def unindexed_rows(connection: Connection) -> int:
     """Count rows whose full-text entry is absent or was made from another text."""
     indexed = connection.cursor()
     wrong = 0
-    for row in _rows(connection):
+    for row in rows(connection):
         found = indexed.execute(
             "SELECT title, head, rest FROM memories_fts WHERE rowid = ?", (row.docid,)
         ).fetchone()
@@ -66,7 +66,7 @@ def rebuild_fulltext(connection: Connection) -> int:
     for statement in FULLTEXT:
         connection.execute(statement)
     count = 0
-    for row in list(_rows(connection)):
+    for row in list(rows(connection)):
         fulltext.insert(connection, [(row.docid, fulltext.columns_of(row))])
         count += 1
     return count
@@ -87,6 +87,7 @@ def owe_missing(connection: Connection) -> None:
     )
 
 
-def _rows(connection: Connection) -> Iterator[Row]:
+def rows(connection: Connection) -> Iterator[Row]:
+    """Read every memory of every namespace, in order of arrival."""
     for values in connection.execute(f"SELECT {COLUMNS} FROM memories ORDER BY docid"):
         yield Row(*values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import logging
 import os
@@ -11,9 +12,13 @@ from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
 
+from memento.errors import TargetExists
 from memento.ledger.sqlite import explain_os
 
 log = logging.getLogger("memento.ledger.files")
+
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+"""What a file system without hard links answers."""
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -82,3 +87,55 @@ def sync_name(path: Path) -> None:
         sync_folder(path.parent)
     except PermissionError as error:
         log.info("the name of %s may be lost in a power cut: %s", path, error)
+
+
+@contextmanager
+def new_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """Lend an empty temporary file that takes its place when the block ends well.
+
+    Readable by its owner only, on the disk before it gets its name; if the block fails, or the
+    process dies in it, nothing stands at ``path`` that was not there before.
+
+    Args:
+        path: Where the file is to be; its folder must exist.
+        overwrite: Whether it may take the place of a file that is there.
+
+    Raises:
+        TargetExists: If something is there already.
+        StoreError: If it cannot be written; see its children.
+    """
+    draft = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
+    try:
+        if path.is_dir() or (not overwrite and os.path.lexists(path)):
+            raise TargetExists(path, "is there already; give another name, or ask to overwrite")
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        yield draft
+        _sync_file(draft)
+        _name(draft, path, overwrite=overwrite)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise explain_os(path, error) from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _name(draft: Path, path: Path, *, overwrite: bool) -> None:
+    if overwrite:
+        draft.replace(path)
+        return
+    try:
+        os.link(draft, path)  # unlike rename, it fails if another came first
+    except FileExistsError:
+        raise TargetExists(path, "appeared meanwhile; give another name") from None
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        draft.rename(path)

@@ -15,7 +15,7 @@ from typing import Any
 from memento.errors import IdConflict, InvalidInput, NotFound
 from memento.ledger import fulltext
 from memento.ledger.predicate import Filters, predicate
-from memento.ledger.rows import COLUMNS, HOLES, Row, docid_of, docid_range
+from memento.ledger.rows import COLUMNS, HOLES, Row, docid_of, docid_range, earlier_of
 from memento.ledger.schema import SEQ_MASK
 from memento.ledger.sqlite import Connection
 from memento.text import Columns
@@ -26,6 +26,10 @@ CHUNK = 500
 
 _INSERT = f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})"
 _SELECT = f"SELECT {COLUMNS} FROM memories"
+_KEEP = (
+    "INSERT INTO versions (docid, rev, version, text, status, tier, until, reason, earlier)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 @dataclass(slots=True)
@@ -87,6 +91,11 @@ def by_id(connection: Connection, ns: int, memory_id: str) -> Row:
     if found is None:
         raise NotFound(memory_id)
     return Row(*found)
+
+
+def by_docid(connection: Connection, docid: int) -> Row:
+    """Read one memory that is known to be there, of whatever namespace."""
+    return Row(*connection.execute(f"{_SELECT} WHERE docid = ?", (docid,)).fetchone())
 
 
 def by_docids(connection: Connection, ns: int, docids: Sequence[int]) -> dict[int, Row]:
@@ -221,10 +230,8 @@ def overwrite(connection: Connection, row: Row, changes: Mapping[str, Any]) -> R
 
 def keep_version(connection: Connection, row: Row, reason: str, until: int) -> None:
     """Write down the present state of a row before it changes."""
-    connection.execute(
-        "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (row.docid, row.rev, row.version, row.text, row.status, row.tier, until, reason),
-    )
+    state = (row.version, row.text, row.status, row.tier, until, reason, earlier_of(row))
+    connection.execute(_KEEP, (row.docid, row.rev, *state))
 
 
 def versions(connection: Connection, docid: int) -> list[tuple[Any, ...]]:

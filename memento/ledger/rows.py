@@ -88,6 +88,28 @@ _all = attrgetter(*NAMES)
 _sealed = attrgetter(*_SEALED)
 
 
+_ELSEWHERE = {
+    "docid", "ns", "rev", "id", "version", "text", "status", "tier", "content_hash", "checksum",
+}  # fmt: skip
+EARLIER = tuple(name for name in NAMES if name not in _ELSEWHERE)
+"""What ``versions.earlier`` holds: all that has no column there and may change or be derived."""
+
+
+def earlier_of(row: Row) -> str:
+    """Spell as JSON what ``versions`` has no column for."""
+    state = {name: getattr(row, name) for name in EARLIER}
+    state["content_hash"] = row.content_hash.hex()
+    return json.dumps(state, ensure_ascii=False)
+
+
+def set_back(row: Row, earlier: str) -> None:
+    """Give a row the values that ``earlier_of`` spelt."""
+    state = json.loads(earlier)
+    row.content_hash = bytes.fromhex(state.pop("content_hash"))
+    for name, value in state.items():
+        setattr(row, name, value)
+
+
 def checksum(row: Row) -> bytes:
     """Digest what a memory says and where it comes from, to notice damage on the disk."""
     return blake2b(repr(_sealed(row)).encode(), digest_size=8).digest()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x6D656D6F
 """``memo`` in ASCII: tells our file from another program's."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Version this code writes; kept in ``PRAGMA user_version``."""
 
 SEQ_BITS = 40
@@ -135,6 +135,15 @@ CREATE TABLE backlog (
 INSERT INTO meta VALUES ('stamp', 0);
 """
 
+M002 = """
+ALTER TABLE versions ADD COLUMN earlier TEXT;
+CREATE TABLE erased (docid INTEGER PRIMARY KEY, ns INTEGER NOT NULL, rev INTEGER NOT NULL);
+CREATE INDEX erased_by_rev ON erased (ns, rev);
+"""
+"""``versions.earlier`` is the rest of a row's earlier state, so that a store can be set back to a
+moment; null for states from before this migration. ``erased`` holds the row ids of memories that
+are gone and nothing else of them: caches learn from it, and no row id is ever given again."""
+
 
 def migrate(connection: Connection, path: Path) -> None:
     """Bring the file to ``SCHEMA_VERSION``; does nothing when it is there already.
@@ -187,8 +196,16 @@ def _migrations() -> Migrations:
 
     @migrations()
     def m001_first_schema(db: Database) -> None:
-        for statement in M001.split(";\n"):
-            if statement.strip():
-                db.execute(statement)
+        _run(db, M001)
+
+    @migrations()
+    def m002_whole_history(db: Database) -> None:
+        _run(db, M002)
 
     return migrations
+
+
+def _run(db: Database, script: str) -> None:
+    for statement in script.split(";\n"):
+        if statement.strip():
+            db.execute(statement)

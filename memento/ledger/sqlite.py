@@ -64,7 +64,12 @@ def library_version() -> tuple[int, ...]:
 
 
 def connect(
-    path: Path, *, busy_seconds: float, writable: bool, immutable: bool = False
+    path: Path,
+    *,
+    busy_seconds: float,
+    writable: bool,
+    immutable: bool = False,
+    wal: bool = True,
 ) -> Connection:
     """Open a connection that any one thread at a time may use.
 
@@ -73,6 +78,8 @@ def connect(
         busy_seconds: How long SQLite waits for another process's lock, > 0.
         writable: False gives a connection that can only read.
         immutable: Read a file on a medium where not even the ``-shm`` file can be made.
+        wal: Whether a writable connection keeps a write-ahead log; False for a file that nobody
+            else has open, which is then whole without any file beside it.
 
     Raises:
         StoreError: If SQLite cannot open it.
@@ -89,8 +96,10 @@ def connect(
             cached_statements=256,
         )
         try:
-            if writable:
+            if writable and wal:
                 _enter_wal(connection, busy_seconds)
+            elif writable:
+                connection.execute("PRAGMA journal_mode=DELETE")
             for pragma in (f"mmap_size={MMAP_BYTES}", *(_WRITER if writable else _READER)):
                 connection.execute(f"PRAGMA {pragma}")
         except sqlite3.Error:

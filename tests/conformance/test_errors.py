@@ -6,12 +6,14 @@ import copy
 import inspect
 import pickle
 import re
+from datetime import UTC, datetime
 
 import pytest
 
 from memento import errors
 from memento.errors import MementoError
 
+NEW_YEAR = datetime(2025, 1, 1, tzinfo=UTC)
 EXAMPLES = [
     errors.InvalidInput("text", "is empty"),
     errors.InvalidScope("scope", "is relative"),
@@ -23,6 +25,10 @@ EXAMPLES = [
     errors.StoreUnusable("/x", "is a file"),
     errors.StoreBusy("/x", "busy"),
     errors.ReadOnlyStore("/x", "read-only"),
+    errors.TargetExists("/x", "is there already"),
+    errors.ArchiveDamaged("/x", "is cut off"),
+    errors.ArchiveFromTheFuture("/x", found=9, known=1),
+    errors.MomentUnknown("/x", NEW_YEAR, earliest=NEW_YEAR),
     errors.StorageFull("/x", "full"),
     errors.TierUnavailable("long", "is elsewhere"),
     errors.EmbedderError("failed"),

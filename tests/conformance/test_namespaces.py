@@ -37,7 +37,7 @@ WITHOUT_ID = {
 }
 STORE_WIDE = {
     "of", "flush", "close", "doctor", "reindex", "add", "closed", "root", "namespace", "read_only",
-    "clock", "embed",
+    "clock", "embed", "backup",
 }  # fmt: skip
 WITH_VECTORS = {"nearest"}
 

@@ -28,6 +28,9 @@ class Outcome:
         return json.loads(self.out)
 
 
+BARE = {"demo", "backup"}
+"""Commands that have no use for an embedder and do not take one."""
+
 Run = Callable[..., Outcome]
 
 
@@ -44,7 +47,7 @@ def memento(capsys) -> Run:
 
     def run(*args: str | Path) -> Outcome:
         words = [str(arg) for arg in args]
-        if words and words[0] != "demo" and not words[0].startswith("-"):
+        if words and words[0] not in BARE and not words[0].startswith("-"):
             words += [] if "--embedder" in words else ["--embedder", "none"]
         status = cli.main(words)
         out, err = capsys.readouterr()
