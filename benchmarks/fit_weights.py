@@ -1,6 +1,7 @@
 """Fit the weights of the read path to questions whose answers are known.
 
     python benchmarks/fit_weights.py FILE [FILE ...] [--no-embedder] [--folds 5]
+                                     [--keep FOLDER]
 
 FILE is as for quality.py; use development halves only. Every file gets the same mass. The evidence
 for each candidate is read off ``Hit.terms``, so it is what the product sees. The model is a
@@ -16,14 +17,13 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass, fields
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 from dialogues import ADVERSARIAL, Conversation, load
 from metrics import score, summary
+from stores import opened
 
-from memento import MemoryManager
 from memento.retrieve.config import Weights
 
 if TYPE_CHECKING:
@@ -53,15 +53,10 @@ class Question:
         return np.array([turn in self.gold for turn in self.turns], np.bool_)
 
 
-def questions(conversation: Conversation, *, embed: bool) -> Iterator[Question]:
-    """Put the questions of a conversation to a fresh store."""
+def questions(conversation: Conversation, *, embed: bool, keep: Path | None) -> Iterator[Question]:
+    """Put the questions of a conversation to its store."""
     unit = np.array([getattr(Weights(), name) for name in NAMES])
-    with (
-        TemporaryDirectory(prefix="memento-fit-") as root,
-        MemoryManager(root=root, embedder="default" if embed else None) as memory,
-    ):
-        memory.add_many(conversation.drafts)
-        memory.flush(wait=True)
+    with opened(conversation, embed=embed, keep=keep) as memory:
         for query in conversation.queries:
             if query.category != ADVERSARIAL:
                 hits = memory.retrieve(query.text, k=CANDIDATES, record=False)
@@ -124,11 +119,13 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--no-embedder", action="store_true")
     parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the filled stores there")
     options = parser.parse_args()
     groups = []
     for path in options.files:
         stores = load(path).conversations
-        asked = [one for s in stores for one in questions(s, embed=not options.no_embedder)]
+        embed = not options.no_embedder
+        asked = [one for s in stores for one in questions(s, embed=embed, keep=options.keep)]
         groups.append(asked)
         print(f"{path.name}: {len(asked)} questions")
     for path, found in zip(options.files, cross_validated(groups, options.folds), strict=True):

@@ -1,10 +1,11 @@
 """Does it find what answers the question? Retrieval quality on a public benchmark file.
 
     python benchmarks/quality.py FILE [--level turn|session|message] [--categories]
-                                 [--no-embedder] [--k 10] [--limit N] [--json OUT]
+                                 [--no-embedder] [--k 10] [--limit N] [--keep FOLDER] [--json OUT]
 
 FILE is LoCoMo, BEAM or LongMemEval (see dialogues.py), which you bring yourself. Every conversation
-gets a fresh store, filled and asked through the public interface alone, as an application would.
+gets a store of its own, filled and asked through the public interface alone, as an application
+would; ``--keep`` holds on to the filled stores, so that the next run need not embed again.
 
 A turn is right if it is one of those the benchmark names. At session level a session ranks where
 its best turn ranks. LoCoMo's adversarial questions count at session level only: what they ask for
@@ -18,17 +19,17 @@ import argparse
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from common import FIGURE_HEADERS, Figure, median, percentile, table, write_json
 from dialogues import ADVERSARIAL, DEFAULT_LEVELS, Conversation, Dataset, Query, load
 from metrics import best_of_each, score, summary
-
-from memento import MemoryManager
+from stores import opened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from memento import MemoryManager
 
 SESSION_DEPTH = 100
 """Turns asked for at session level, so that 20 sessions come together."""
@@ -63,7 +64,7 @@ class Run:
         wall: Seconds each ``retrieve`` took.
         cpu: CPU seconds of the process for all ``retrieve`` calls.
         drafts: Turns stored.
-        ingest: Seconds from the first draft given until all was indexed.
+        ingest: Seconds until all was stored and indexed; of kept stores, until they were open.
     """
 
     scores: list[tuple[str, dict[str, float]]] = field(default_factory=list)
@@ -74,22 +75,11 @@ class Run:
 
 
 def measure(conversation: Conversation, run: Run, options: argparse.Namespace) -> None:
-    """Fill a fresh store with a conversation and put its questions to it."""
-    embedder = None if options.no_embedder else "default"
-    now = conversation.now
-    clock = None if now is None else lambda: now
-    with (
-        TemporaryDirectory(prefix="memento-quality-") as root,
-        MemoryManager(root=root, embedder=embedder, clock=clock) as memory,
-    ):
-        started = time.perf_counter()
-        stored = memory.add_many(conversation.drafts)
-        if len({kept.id for kept in stored}) != len(conversation.drafts):
-            raise RuntimeError(f"{conversation.id}: turns were merged")
-        memory.flush(wait=True)
+    """Fill a store with a conversation and put its questions to it."""
+    started = time.perf_counter()
+    with opened(conversation, embed=not options.no_embedder, keep=options.keep) as memory:
         run.ingest += time.perf_counter() - started
-        run.drafts += len(stored)
-        memory.retrieve("warm up", k=1, record=False)
+        run.drafts += len(conversation.drafts)
         for query in asked(conversation, options.level):
             ranked = timed_retrieve(memory, query, run, options)
             gold = query.sessions if options.level == "session" else query.turns
@@ -203,6 +193,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-embedder", action="store_true", help="full text alone")
     parser.add_argument("--k", type=int, default=10, help="depth of all@k and frac@k")
     parser.add_argument("--limit", type=int, help="only the first N conversations")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the filled stores there")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the result there")
     return parser.parse_args(arguments)
 

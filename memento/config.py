@@ -57,6 +57,9 @@ class Config:
             ("limits.text_chars", self.limits.text_chars, 1),
             ("limits.metadata_bytes", self.limits.metadata_bytes, 2),
             ("close_seconds", self.close_seconds, 0),
+            ("retrieve.few", self.retrieve.few, 1),
+            ("retrieve.many", self.retrieve.many, 1),
+            ("retrieve.passage", 1 if self.retrieve.passage is None else self.retrieve.passage, 1),
         ):
             if not least <= value < float("inf"):
                 raise InvalidInput(name, f"must be at least {least} and finite, not {value}")

@@ -228,7 +228,7 @@ class MemoryManager:
     def retrieve(
         self,
         query: str,
-        k: int = 5,
+        k: int | None = 5,
         *,
         match: str = "auto",
         tiers: str | Sequence[str] | None = None,
@@ -257,7 +257,8 @@ class MemoryManager:
 
         Args:
             query: What is looked for, in plain words.
-            k: Most hits to return, 1 to 10,000.
+            k: Most hits to return, 1 to 10,000; None for as many as the question wants: more
+                for a list, a count, a comparison, an order or a summary; see ``RetrieveConfig``.
             match: ``"auto"`` prefers memories whose key or alias the query names; ``"names"``
                 returns only those; ``"text"`` takes no notice of names.
             tiers: Look in these tiers only.
@@ -275,7 +276,8 @@ class MemoryManager:
             as_of: Answer with what held at this moment.
             min_score: Drop hits below this score, [0, 1].
             cutoff: Drop hits below this share of the best hit's score, [0, 1].
-            tokens: Return only as many hits, in order, as fit this many tokens.
+            tokens: Return only as many hits, in order, as fit this many tokens. For a question
+                that wants several memories a long one counts with its ``passage`` alone.
             count_tokens: How to count them; None for one token in four characters.
             include_superseded: Also return memories whose place a newer one took.
             fold: Let one hit stand for all that say the same words; False returns each.
@@ -393,7 +395,7 @@ class MemoryManager:
     def prompt(
         self,
         query: str,
-        k: int = 8,
+        k: int | None = None,
         *,
         tokens: int | None = None,
         count_tokens: TokenCounter | None = None,
@@ -407,8 +409,9 @@ class MemoryManager:
 
         Args:
             query: What is looked for, in plain words.
-            k: Most memories to show, 1 to 10,000.
-            tokens: Most tokens of the whole block, >= 1; None for no limit.
+            k: Most memories to show, 1 to 10,000; None for as many as the question wants.
+            tokens: Most tokens of the whole block, >= 1; None for no limit. For a question that
+                wants several memories only the passage of a long one is shown.
             count_tokens: How to count them; None for one token in four characters.
             ids: Whether each record names its id.
             filters: Any other argument of ``retrieve``, such as ``scope`` or ``kinds``.
@@ -420,7 +423,7 @@ class MemoryManager:
             InvalidInput: If an argument other than the query cannot be accepted.
             StoreError: If the ledger cannot be read.
         """
-        found = self.retrieve(query, k, **filters)
+        found = self.retrieve(query, k, tokens=tokens, count_tokens=count_tokens, **filters)
         nonce = prompt.new_nonce()
         return prompt.render(found, nonce=nonce, tokens=tokens, count_tokens=count_tokens, ids=ids)
 

@@ -73,7 +73,7 @@ def render(
         raise InvalidInput("tokens", f"must be at least 1, not {tokens!r}")
     count = count_tokens or _estimate
     opening, closing = f"<{TAG}-{nonce}>\n{NOTICE}", f"</{TAG}-{nonce}>"
-    lines = [_line(one.memory if isinstance(one, Hit) else one, ids=ids) for one in memories]
+    lines = [_record(one, ids=ids) for one in memories]
     left = None if tokens is None else max(0, tokens - count(f"{opening}\n{closing}"))
     shown = within(lines, len(lines), left, lambda line: count(f"{line}\n"))
     return "\n".join((opening, *shown, closing)) if shown else ""
@@ -97,9 +97,12 @@ def _escaped(char: str) -> str:
     return f"\\u{ord(char):04x}" if char.isascii() else json.dumps(char)[1:-1]
 
 
-def _line(memory: Memory, *, ids: bool) -> str:
+def _record(one: Hit | Memory, *, ids: bool) -> str:
+    memory, text = (
+        (one.memory, one.passage or one.text) if isinstance(one, Hit) else (one, one.text)
+    )
     record: dict[str, Any] = {"id": memory.id} if ids else {}
-    record["text"] = memory.text
+    record["text"] = text
     record["when"] = memory.occurred_at.date().isoformat()
     if said_by := memory.actor or memory.role:
         record["by"] = said_by

@@ -202,6 +202,8 @@ class Hit:
         terms: Name of each piece of evidence to what it added to the score before scaling.
         ranks: Name of each way of looking to the rank it gave (1 is first); absent if not proposed.
         folded: Ids of near-identical memories this hit stands for.
+        passage: What of a long text bears on the query, where it wants several memories within a
+            token budget and only this part was counted; else None.
     """
 
     memory: Memory
@@ -210,6 +212,7 @@ class Hit:
     terms: Mapping[str, float] = field(default_factory=dict)
     ranks: Mapping[str, int] = field(default_factory=dict)
     folded: tuple[str, ...] = ()
+    passage: str | None = None
 
     @property
     def id(self) -> str:

@@ -22,6 +22,7 @@ from memento.cli.options import (
     Tags,
     Tiers,
     Until,
+    count_of,
     examples,
     moment_of,
     option,
@@ -54,7 +55,10 @@ class Match(StrEnum):
 def retrieve(
     query: Annotated[list[str], typer.Argument(help="What is looked for, in plain words.")],
     *,
-    k: Annotated[int, option("-k", "--count", help="Most hits.")] = 5,
+    k: Annotated[
+        str,
+        option("-k", "--count", metavar="N", help="Most hits; auto for what the question wants."),
+    ] = "5",
     match: Annotated[
         Match, option("--match", help="Prefer, require or ignore named keys and aliases.")
     ] = Match.AUTO,
@@ -88,7 +92,7 @@ def retrieve(
         memory.flush(wait=True, timeout=INDEX_SECONDS)
         found = memory.retrieve(
             " ".join(query),
-            k,
+            count_of(k),
             match=match,
             tiers=tier or None,
             kinds=kind or None,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memento.errors import InvalidInput
 from memento.types import Kind, Tier
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -43,6 +44,23 @@ def moment_of(text: str) -> datetime:
     except ValueError:
         raise ValueError(f"{text!r} is no moment such as 2025-05-01 or 2025-05-01T14:30") from None
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at
+
+
+def count_of(text: str) -> int | None:
+    """Read how many: a whole number, or ``auto`` for as many as the question wants.
+
+    Raises:
+        InvalidInput: If it is neither.
+
+    >>> count_of("3"), count_of("auto")
+    (3, None)
+    """
+    if text == "auto":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidInput("k", f"{text!r} is neither a whole number nor auto") from None
 
 
 def option(*names: str, help: str, **more: Any) -> Any:  # noqa: A002 - typer's own word

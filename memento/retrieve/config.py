@@ -69,6 +69,11 @@ class RetrieveConfig:
         near: What a word in the head of the previous or next turn counts, of one in the memory.
         far: The same for the second previous and second next turn.
         smooth: Weight of each neighbour's vector against the memory's own 1; short turns only.
+        few: Hits when the caller leaves the number open, >= 1.
+        many: The same for a question that wants several memories; see `query.Query`. Equal to
+            ``few``, such questions are not told apart.
+        passage: Characters shown of each memory when several are wanted within a token budget,
+            >= 1; None to show every memory whole.
         noise: Cosine below which a memory without any word of the query is not proposed, [-1, 1].
         echo: What is left of the score of a memory that only repeats the question, [0, 1].
         sure: Logistic of the confidence: factor of the cosine, of the share of words, constant.
@@ -84,6 +89,9 @@ class RetrieveConfig:
     near: float = 0.5
     far: float = 0.2
     smooth: float = 0.5
+    few: int = 5
+    many: int = 30
+    passage: int | None = 240
     noise: float = 0.25
     echo: float = 0.25
     sure: tuple[float, float, float] = (10.0, 5.5, -8.4)

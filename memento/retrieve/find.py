@@ -20,6 +20,7 @@ from memento.retrieve.evidence import Evidence
 from memento.retrieve.filters import allow
 from memento.retrieve.meaning import Approximate, Exact, Meaning, best_rows
 from memento.retrieve.names import Called
+from memento.retrieve.passage import passage
 from memento.retrieve.query import Query, match_term, parse
 from memento.retrieve.rank import Candidate, Said
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot
@@ -45,6 +46,7 @@ class Found:
         terms: Piece of evidence to what it added; ``exact``, see `rank.Candidate`.
         ranks: Way of looking (``text``, ``meaning``, ``name``, ``exact``) to its rank there, >= 1.
         folded: Row ids of near-identical memories it stands for.
+        passage: What of a long text bears on a query that wants several memories, or None.
     """
 
     docid: int
@@ -53,6 +55,7 @@ class Found:
     terms: Mapping[str, float]
     ranks: Mapping[str, int]
     folded: tuple[int, ...]
+    passage: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ def find(
     config: RetrieveConfig,
     *,
     now: datetime,
-    k: int = 5,
+    k: int | None = 5,
     match: Match = "auto",
     allowed: Mask | None = None,
     nearest: Nearest | None = None,
@@ -123,6 +126,7 @@ def find(
     tokens: int | None = None,
     count: TokenCounter | None = None,
     fold: bool = True,
+    shorten: bool = True,
 ) -> Ranking:
     """Find the memories of one namespace that bear on a question.
 
@@ -133,7 +137,7 @@ def find(
         vector: (dim,) embedding of the question, unit length; None to go by words alone.
         config: How to look and judge.
         now: The present, timezone-aware; relative dates count from it.
-        k: Most hits, >= 0.
+        k: Most hits, >= 0; None for as many as the question wants.
         match: ``names``: only memories whose key or alias the question names; ``text``: names do
             not count; ``auto``: named ones first, and alone if nothing else is asked.
         allowed: (snap.n,) rows that may be found, see `filters.allow`; None for all active ones.
@@ -143,6 +147,7 @@ def find(
         tokens: Most tokens of all hits, or None.
         count: Counts tokens; needed with ``tokens``.
         fold: Let one hit stand for all that say the same words.
+        shorten: With ``tokens``, show a passage of each memory when several are wanted.
 
     Returns:
         The answer; the same arguments give the same answer.
@@ -153,9 +158,11 @@ def find(
     if tokens is not None and count is None:
         raise ValueError("tokens needs count")
     mask = allow(snap, Filters(now=to_micros(now))) if allowed is None else allowed
-    if not snap.n or k < 1 or not mask.any():
+    if not snap.n or k == 0 or not mask.any():
         return Ranking()
     query = _parse(text, snap, now, config)
+    if k is None:
+        k = config.many if query.wants_several else config.few
     meaning = _meaning(snap, vector, nearest, config)
     look = _Look(query, snap, source, mask, config, meaning, _Texts(snap, source))
     called = [] if match == "text" else snap.names.called(query.words)
@@ -166,11 +173,14 @@ def find(
         return Ranking()
     ranked = rank.cut(_rank(look, gathered, k, fold=fold), min_score, cutoff)
 
+    passages = _passages(look, ranked) if shorten and tokens is not None else {}
+
     def price(one: Candidate) -> int:
-        return 0 if count is None else count(look.texts.read([one.row])[one.row])
+        whole = look.texts.read([one.row])[one.row]
+        return 0 if count is None else count(passages.get(one.row, whole))
 
     hits = budget.within(ranked, k, tokens, price)
-    found = tuple(_found(one, snap, gathered.arms) for one in hits)
+    found = tuple(_found(one, snap, gathered.arms, passages.get(one.row)) for one in hits)
     return Ranking(found, max((one.confidence for one in hits[:_SURE]), default=0.0))
 
 
@@ -323,7 +333,25 @@ def _candidates(
         yield Candidate(row, score, chance, added, matched & ~kinds, actor, question)
 
 
-def _found(one: Candidate, snap: Snapshot, arms: Mapping[str, Mapping[int, int]]) -> Found:
+def _passages(look: _Look, ranked: Sequence[Candidate]) -> dict[int, str]:
+    """Cut what bears on the question out of the long ones, if it wants several memories."""
+    room = look.config.passage
+    if room is None or not look.query.wants_several:
+        return {}
+    known = look.texts.read([one.row for one in ranked])
+    return {
+        one.row: passage(known[one.row], look.query.topic, room)
+        for one in ranked
+        if len(known[one.row]) > room
+    }
+
+
+def _found(
+    one: Candidate,
+    snap: Snapshot,
+    arms: Mapping[str, Mapping[int, int]],
+    shown: str | None,
+) -> Found:
     return Found(
         docid=int(snap.docid[one.row]),
         score=one.score,
@@ -331,4 +359,5 @@ def _found(one: Candidate, snap: Snapshot, arms: Mapping[str, Mapping[int, int]]
         terms={name: value for name, value in one.terms.items() if value},
         ranks={name: places[one.row] for name, places in arms.items() if one.row in places},
         folded=tuple(int(snap.docid[row]) for row in one.folded),
+        passage=shown,
     )

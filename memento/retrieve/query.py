@@ -15,6 +15,33 @@ _WHEN = re.compile(
 _COUNT = re.compile(r"\s*how (many|much|old|long|often|far|tall|big)\b", re.IGNORECASE)
 _KIND = re.compile(r"\b(?:which|what)\s+(\w+)", re.IGNORECASE)
 _SUMMARY = re.compile(r"summar|overview|recap", re.IGNORECASE)
+_SINGULAR = (
+    r"(?!(?:is|was|does|has|this|his|us|gas|bus|class|address|status|process|business|less|basis"
+    r"|news)\b)"
+)
+_PLURAL = rf"{_SINGULAR}[\w'-]*(?:[^sui]s|ies)\b"  # or what looks like one
+_LIST = re.compile(
+    rf"""  # which kinds of books; which of her many books did; what has she; what are; list all
+    \b(?:what|which)\s+(?:(?:are|were|kinds?|types?|sorts?|all|other|different|various|of|the
+        |some|my|our|his|her|their|have|main|key|specific|recent|new|\w+ly)\s+)*{_PLURAL}
+    |\b(?:what|which)\s+(?:[\w'-]+\s+){{0,4}}?{_PLURAL}\s+
+        (?:do|does|did|has|have|had|are|were|would|will|might|could|can|should)\b
+    |^\W*(?:what|where|which|who)\b(?:\s+\w+){{0,4}}?\s+(?:has|have)\b(?!\s+to\b)
+        (?!.*\b(?:last|ago)\b)
+    |^\W*(?:what|who|which)\s+are\b|\bwhat\s+(?:other|else)\b
+    |\b(?:list|enumerate|name\s+(?:all|the|every|some)|all\s+(?:the|of|my|our|his|her|their)
+        |every|each|everything|both)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SEVERAL = re.compile(
+    r"""  # counts, comparisons, orders
+    \bhow\s+(?:many|often|frequently)\b|\bin\s+total\b|\btotal\s+(?:number|of)\b
+    |\b(?:compared?|comparison|differ(?:s|ences?)?|versus|vs|in\s+common)\b
+    |\bin\s+(?:what|which)\s+order\b|\border\s+(?:in|of)\b|\bin\s+order\b(?!\s+to)
+    |\bchronolog\w*|\btimeline\b|\bsequence\s+of\b|\bover\s+time\b|\bevol(?:ve|ution)\w*
+    |\bhistory\s+of\b|\bthroughout\b|\bacross\s+(?:all|my|our)\b|\bsteps\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
 MAX_TEXT = 4000
 """Characters of a query that are looked at; the rest is left to the embedding."""
 
@@ -35,6 +62,8 @@ class Query:
         wants_time: It asks when.
         wants_number: It asks how many.
         wants_summary: It asks for a summary.
+        wants_several: One memory is not enough: it asks for a list, a count, a comparison, an
+            order or a summary. Read off the words of an English question, so never certain.
     """
 
     text: str
@@ -48,6 +77,7 @@ class Query:
     wants_time: bool
     wants_number: bool
     wants_summary: bool
+    wants_several: bool
 
 
 def parse(
@@ -85,7 +115,17 @@ def parse(
         wants_time=bool(_WHEN.match(seen)),
         wants_number=bool(_COUNT.match(seen)),
         wants_summary=bool(_SUMMARY.search(seen)),
+        wants_several=wants_several(seen),
     )
+
+
+def wants_several(text: str) -> bool:
+    """Tell whether a question wants several memories, as far as its words say so.
+
+    >>> wants_several("Which books did Ada read?"), wants_several("Which book did Ada read first?")
+    (True, False)
+    """
+    return any(shape.search(text) for shape in (_LIST, _SEVERAL, _SUMMARY))
 
 
 def match_term(term: str) -> str:

@@ -55,7 +55,7 @@ class Request:
     """A checked call of ``retrieve``; see there for the meaning of each field."""
 
     query: str
-    k: int
+    k: int | None
     match: Match
     min_score: float
     cutoff: float
@@ -69,7 +69,7 @@ class Request:
         cls,
         query: str,
         *,
-        k: int,
+        k: int | None,
         match: str,
         min_score: float,
         cutoff: float,
@@ -87,7 +87,7 @@ class Request:
             raise InvalidInput("query", f"must be a string, not {type(query).__name__}")
         return cls(
             query=query,
-            k=check_count("k", k),
+            k=None if k is None else check_count("k", k),
             match=_check_match(match),
             min_score=check_share("min_score", min_score),
             cutoff=check_share("cutoff", cutoff),
@@ -245,6 +245,7 @@ class Searcher:
             tokens=request.tokens,
             count=request.count_tokens,
             fold=request.fold,
+            shorten=filters.as_of is None,  # a passage is of the text as it is now
         )
 
     def _near(
@@ -473,4 +474,5 @@ def _hit(labels: tuple[str, ...], rows: dict[int, Row], one: Found) -> Hit:
         terms=dict(one.terms),
         ranks=dict(one.ranks),
         folded=tuple(rows[docid].id for docid in one.folded if docid in rows),
+        passage=one.passage,
     )

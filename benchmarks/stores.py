@@ -1,0 +1,60 @@
+"""A store for each conversation of a benchmark file: fresh, or kept from an earlier run."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from memento import MemoryManager
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dialogues import Conversation
+
+    from memento import Config
+
+FILLED = "filled"
+"""File that says that a kept store is complete."""
+
+
+@contextmanager
+def opened(
+    conversation: Conversation,
+    *,
+    embed: bool = True,
+    keep: Path | None = None,
+    config: Config | None = None,
+) -> Iterator[MemoryManager]:
+    """Open a store that holds a conversation, all of it indexed.
+
+    Args:
+        conversation: What it holds.
+        embed: Whether questions are embedded; a kept store holds the vectors in any case.
+        keep: Folder in which filled stores are kept and used again; None for a fresh one.
+        config: Settings of the read path; they do not change what is stored.
+    """
+    now = conversation.now
+    with TemporaryDirectory(prefix="memento-quality-") as fresh:
+        root = Path(fresh) if keep is None else keep / conversation.id.replace("/", "-")
+        if not (root / FILLED).exists():
+            _fill(root, conversation, embed=embed or keep is not None)
+        with MemoryManager(
+            root=root,
+            config=config,
+            embedder="default" if embed else None,
+            clock=None if now is None else lambda: now,
+        ) as memory:
+            memory.retrieve("warm up", k=1, record=False)
+            yield memory
+
+
+def _fill(root: Path, conversation: Conversation, *, embed: bool) -> None:
+    with MemoryManager(root=root, embedder="default" if embed else None) as memory:
+        stored = memory.add_many(conversation.drafts)
+        if len({kept.id for kept in stored}) != len(conversation.drafts):
+            raise RuntimeError(f"{conversation.id}: turns were merged")
+        memory.flush(wait=True)
+    (root / FILLED).write_text(conversation.id, encoding="utf-8")
