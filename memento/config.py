@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 from memento.errors import InvalidInput
 from memento.observe.admit import Limits
 from memento.observe.importance import TierChoice
+from memento.observe.redact import Secrets
 from memento.retrieve.config import RetrieveConfig
 from memento.tiers.config import ChooseConfig, IndexConfig, LongConfig, LongIndex, ShortConfig
 
@@ -26,6 +28,8 @@ class Config:
 
     Attributes:
         limits: What ``add`` refuses as too large.
+        secrets: ``redact``, ``reject`` or ``allow``: what becomes of a key or password in what is
+            to be remembered, see ``memento.observe.redact``.
         tier_choice: Which importance leads to which tier.
         short: Ring buffers and their snapshot.
         index: The background indexer.
@@ -37,6 +41,7 @@ class Config:
     """
 
     limits: Limits = field(default_factory=Limits)
+    secrets: Secrets | str = Secrets.REDACT
     tier_choice: TierChoice = field(default_factory=TierChoice)
     short: ShortConfig = field(default_factory=ShortConfig)
     index: IndexConfig = field(default_factory=IndexConfig)
@@ -47,9 +52,8 @@ class Config:
     close_seconds: float = 10.0
 
     def __post_init__(self) -> None:
-        if self.long_index not in tuple(LongIndex):
-            known = ", ".join(LongIndex)
-            raise InvalidInput("long_index", f"{self.long_index!r} is not one of: {known}")
+        _check_choice("long_index", self.long_index, LongIndex)
+        _check_choice("secrets", self.secrets, Secrets)
         for name, value, least in (
             ("short.capacity", self.short.capacity, 1),
             ("short.sessions", self.short.sessions, 1),
@@ -69,8 +73,8 @@ class Config:
         """Read settings from ``MEMENTO_*`` variables.
 
         Known are ``MEMENTO_SHORT_CAPACITY``, ``MEMENTO_SNAPSHOT_SECONDS``,
-        ``MEMENTO_TEXT_CHARS``, ``MEMENTO_LONG_INDEX``, and ``MEMENTO_ROOT`` and
-        ``MEMENTO_NAMESPACE``, which the command line reads.
+        ``MEMENTO_TEXT_CHARS``, ``MEMENTO_LONG_INDEX``, ``MEMENTO_SECRETS``, and ``MEMENTO_ROOT``
+        and ``MEMENTO_NAMESPACE``, which the command line reads.
 
         Args:
             environ: The environment; None for the process's own.
@@ -87,6 +91,11 @@ class Config:
                     raise InvalidInput(name, f"is not a setting of memento; known: {known}")
                 config = _READERS[name](config, text)
         return config
+
+
+def _check_choice(name: str, value: object, choices: type[StrEnum]) -> None:
+    if value not in tuple(choices):
+        raise InvalidInput(name, f"{value!r} is not one of: {', '.join(choices)}")
 
 
 _ELSEWHERE = frozenset({"MEMENTO_ROOT", "MEMENTO_NAMESPACE"})
@@ -118,9 +127,14 @@ def _long_index(config: Config, text: str) -> Config:
     return replace(config, long_index=text)
 
 
+def _secrets(config: Config, text: str) -> Config:
+    return replace(config, secrets=text)
+
+
 _READERS: dict[str, Callable[[Config, str], Config]] = {
     "MEMENTO_SHORT_CAPACITY": _capacity,
     "MEMENTO_SNAPSHOT_SECONDS": _snapshot,
     "MEMENTO_TEXT_CHARS": _text_chars,
     "MEMENTO_LONG_INDEX": _long_index,
+    "MEMENTO_SECRETS": _secrets,
 }

@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memento.config import Config
 from memento.errors import InvalidInput
 from memento.ledger import fulltext, memories
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import NAMES, Row, content_hash
 from memento.ledger.sqlite import Connection
 from memento.observe import admit
+from memento.observe.redact import Redaction
 from memento.scopes import parse_scope
 from memento.text import cues
 from memento.types import Kind, Status, Tier
@@ -61,18 +63,20 @@ def update(
     corrections: Corrections,
     *,
     now: int,
-    limits: admit.Limits,
+    config: Config,
 ) -> Row:
     """Change a memory in place and keep its earlier version.
 
     Raises:
         NotFound: If the namespace has no such id.
         InvalidInput: If a value cannot be accepted, or the memory is forgotten.
+        SecretFound: If it holds a secret and these are to be refused.
     """
     row = memories.by_id(connection, ns, memory_id)
     if row.status == Status.FORGOTTEN:
         raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
-    changes = _changes(row, corrections, now, limits)
+    clean = Redaction(config.secrets)
+    changes = _changes(row, corrections, now, config.limits, clean)
     if not changes:
         return row
     reworded = "text" in changes
@@ -95,6 +99,8 @@ def update(
             memories.supersede(connection, holder, row, now)
     named = sorted(set(changes) - _BOOKKEEPING)
     memories.record(connection, ns, now, "updated", row.docid, {"fields": named})
+    if clean.found:
+        memories.record(connection, ns, now, "redacted", row.docid, clean.found)
     return row
 
 
@@ -251,6 +257,8 @@ def _put_over(connection: Connection, row: Row, entry: memories.Entry, now: int)
         other = memories.by_id(connection, row.ns, memory_id)
         memories.link(connection, row.docid, other.docid, "related")
     memories.record(connection, row.ns, now, "replaced", row.docid)
+    if entry.redacted:
+        memories.record(connection, row.ns, now, "redacted", row.docid, entry.redacted)
 
 
 def _holds(row: Row, now: int) -> bool:
@@ -259,11 +267,13 @@ def _holds(row: Row, now: int) -> bool:
     return all(end > now for end in ends)
 
 
-def _changes(row: Row, asked: Corrections, now: int, limits: admit.Limits) -> dict[str, Any]:
+def _changes(
+    row: Row, asked: Corrections, now: int, limits: admit.Limits, clean: Redaction
+) -> dict[str, Any]:
     """Work out which columns differ from what is asked for."""
     wanted: dict[str, Any] = {}
     if asked.text is not KEEP:
-        wanted |= _wording(row, admit.check_text(asked.text, limits))
+        wanted |= _wording(row, clean.text("text", admit.check_text(asked.text, limits)))
     if asked.kind is not KEEP:
         wanted["kind"] = admit.member(Kind, "kind", asked.kind).value
     if asked.importance is not KEEP:
@@ -271,13 +281,13 @@ def _changes(row: Row, asked: Corrections, now: int, limits: admit.Limits) -> di
     if asked.scope is not KEEP:
         wanted["scope"] = parse_scope(asked.scope)
     if asked.tags is not KEEP:
-        wanted["tags"] = admit.to_json(admit.names("tags", asked.tags))
+        wanted["tags"] = admit.to_json(clean.names("tags", admit.names("tags", asked.tags)))
     if asked.metadata is not KEEP:
-        wanted["metadata"] = admit.check_metadata(asked.metadata, limits)
+        wanted["metadata"] = clean.json("metadata", admit.check_metadata(asked.metadata, limits))
     if asked.pinned is not KEEP:
         wanted["pinned"] = int(admit.check_flag("pinned", asked.pinned))
     wanted |= _ends(row, asked, now)
-    wanted["aliases"] = _aliases(row, asked)
+    wanted["aliases"] = _aliases(row, asked, clean)
     if "text" in wanted or "scope" in wanted:
         text, scope = wanted.get("text", row.text), wanted.get("scope", row.scope)
         wanted["content_hash"] = _identity(row, text, scope)
@@ -308,8 +318,8 @@ def _ends(row: Row, asked: Corrections, now: int) -> Mapping[str, Any]:
     return ends
 
 
-def _aliases(row: Row, asked: Corrections) -> str:
-    added = admit.names("add_aliases", asked.add_aliases)
+def _aliases(row: Row, asked: Corrections, clean: Redaction) -> str:
+    added = clean.names("add_aliases", admit.names("add_aliases", asked.add_aliases))
     removed = set(admit.names("remove_aliases", asked.remove_aliases))
     kept = [name for name in json.loads(row.aliases) if name not in removed]
     return admit.to_json(admit.names("add_aliases", (*kept, *added)))

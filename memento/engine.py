@@ -144,6 +144,7 @@ class Engine:
                 limits=self.config.limits,
                 choice=self.config.tier_choice,
                 novelty=lambda words: self._novelty.share(ns, words),
+                secrets=self.config.secrets,
             )
 
         if len(drafts) == 1:

@@ -2,7 +2,9 @@
 
     MementoError
     ├── InvalidInput            a value that cannot be accepted (also a ValueError)
-    │   └── InvalidScope        a scope path or namespace label that is not well formed
+    │   ├── InvalidScope        a scope path or namespace label that is not well formed
+    │   ├── SecretFound         it holds a secret, and secrets are to be refused
+    │   └── UntrustedSource     it comes from where no rule and nothing pinned may come from
     ├── NotFound                no such memory in this namespace (also a LookupError)
     ├── IdConflict              the id belongs to a memory with another content
     ├── StoreError              the ledger cannot do what was asked
@@ -24,6 +26,7 @@
 Each carries its facts as attributes and says in its message what to do next.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -62,6 +65,36 @@ class InvalidInput(MementoError, ValueError):
 
 class InvalidScope(InvalidInput):
     """A scope path or namespace label that is not well formed."""
+
+
+class SecretFound(InvalidInput):
+    """A value holds a secret, and the settings say to refuse it; nothing was written.
+
+    Attributes:
+        kinds: What was found, by kind, and how often; never the secret.
+    """
+
+    def __init__(self, field: str, found: Mapping[str, int] | str) -> None:
+        if isinstance(found, str):  # the problem as it was said before, see ``within``
+            super().__init__(field, found)
+        else:
+            listed = ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
+            super().__init__(
+                field,
+                f"holds secrets ({listed}); take them out, or let memento do so with "
+                "Config(secrets='redact')",
+            )
+        self.kinds: dict[str, int] = {} if isinstance(found, str) else dict(found)
+
+    def within(self, place: str) -> Self:
+        """Return the same complaint about one item of several."""
+        moved = super().within(place)
+        moved.kinds = self.kinds
+        return moved
+
+
+class UntrustedSource(InvalidInput):
+    """What an untrusted source says can neither be a rule nor be pinned; nothing was written."""
 
 
 class NotFound(MementoError, LookupError):

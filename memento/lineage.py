@@ -22,6 +22,7 @@ class Stats:
         backlog: What the indexer still owes, in all namespaces, by operation.
         embedders: Stored vectors by the embedder that made them, in all namespaces.
         trouble: What does not work at present, by part.
+        redacted: Secrets taken out of what was added or updated, by kind.
         long: State of the long tier's index: ``cold``, ``ready`` ...
         ledger_bytes: Size of the ledger file and its log.
     """
@@ -31,6 +32,7 @@ class Stats:
     backlog: Mapping[str, int]
     embedders: Mapping[str, int]
     trouble: Mapping[str, str]
+    redacted: Mapping[str, int]
     long: str
     ledger_bytes: int
 
@@ -54,6 +56,7 @@ def stats(
         backlog=ledger.read(vectors.backlog_size),
         embedders=ledger.read(vectors.embedders),
         trouble=dict(trouble),
+        redacted={} if ns is None else dict(ledger.read(lambda c: memories.redactions(c, ns))),
         long=long,
         ledger_bytes=ledger.path.stat().st_size + ledger.wal_bytes(),
     )

@@ -172,6 +172,7 @@ class MemoryManager:
         Raises:
             InvalidInput: If a value cannot be accepted; nothing was written.
             IdConflict: If ``id`` is taken by another content, and not to be replaced.
+            SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
             NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
             StoreError: If it could not be written; see its children.
         """
@@ -489,9 +490,9 @@ class MemoryManager:
             add_aliases=add_aliases,
             remove_aliases=remove_aliases,
         )
-        now, limits = self._engine.now(), self._engine.config.limits
+        now, config = self._engine.now(), self._engine.config
         return self._change(
-            id, lambda c, ns: correct.update(c, ns, id, corrections, now=now, limits=limits)
+            id, lambda c, ns: correct.update(c, ns, id, corrections, now=now, config=config)
         )
 
     def forget(self, id: str) -> Memory:  # noqa: A002 - the field's own name

@@ -14,6 +14,7 @@ from memento import Config
 from memento.config import _ELSEWHERE, _READERS
 from memento.errors import InvalidInput
 from memento.observe.admit import Limits
+from memento.observe.redact import Secrets
 from memento.retrieve.config import Weights
 from memento.tiers.config import LongIndex, ShortConfig
 
@@ -53,6 +54,7 @@ def test_every_part_is_frozen():
         ("MEMENTO_SNAPSHOT_SECONDS", "0.5", lambda c: c.short.snapshot_seconds == 0.5),
         ("MEMENTO_TEXT_CHARS", "100", lambda c: c.limits.text_chars == 100),
         ("MEMENTO_LONG_INDEX", "exact", lambda c: c.long_index == LongIndex.EXACT),
+        ("MEMENTO_SECRETS", "reject", lambda c: c.secrets == Secrets.REJECT),
     ],
 )
 def test_the_environment_is_read(name, text, read):
@@ -89,6 +91,7 @@ def test_the_process_environment_is_the_default(monkeypatch):
         ("MEMENTO_TEXT_CHARS", "0"),
         ("MEMENTO_TEXT_CHARS", ""),
         ("MEMENTO_LONG_INDEX", "fastest"),
+        ("MEMENTO_SECRETS", "keep"),
     ],
 )
 def test_what_cannot_be_is_refused(name, text):
@@ -101,6 +104,7 @@ def test_what_cannot_be_is_refused(name, text):
     "make",
     [
         lambda: Config(long_index="Auto"),
+        lambda: Config(secrets="keep"),
         lambda: Config(short=ShortConfig(capacity=0)),
         lambda: Config(short=ShortConfig(sessions=0)),
         lambda: Config(limits=Limits(text_chars=0)),

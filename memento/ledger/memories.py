@@ -8,8 +8,9 @@ ones.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from memento.errors import IdConflict, InvalidInput, NotFound
@@ -43,6 +44,7 @@ class Entry:
         supersedes: Ids it takes the place of.
         related: Ids it is linked to.
         derived: Columns whose value the caller did not give.
+        redacted: Secrets taken out of it, by kind, and how often.
     """
 
     row: Row
@@ -51,6 +53,7 @@ class Entry:
     supersedes: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
+    redacted: Mapping[str, int] = field(default_factory=dict)
 
 
 def add(
@@ -77,6 +80,8 @@ def add(
     for entry, row in zip(entries, answers, strict=True):
         for memory_id in entry.related:
             link(connection, row.docid, by_id(connection, ns, memory_id).docid, "related")
+        if entry.redacted and row is entry.row:
+            record(connection, ns, now, "redacted", row.docid, entry.redacted)
     _overflow(connection, ns, {row.session for row in answers if _short(row)}, now, ring)
     return _as_they_are(connection, ns, answers, before) if len(entries) > 1 else answers
 
@@ -307,6 +312,15 @@ def record(
         "INSERT INTO events (ns, at, kind, docid, detail) VALUES (?, ?, ?, ?, ?)",
         (ns, at, kind, docid, json.dumps(detail) if detail else None),
     )
+
+
+def redactions(connection: Connection, ns: int) -> Counter[str]:
+    """Count the secrets taken out of the memories of a namespace, by kind."""
+    query = "SELECT detail FROM events WHERE ns = ? AND kind = 'redacted'"
+    total: Counter[str] = Counter()
+    for (detail,) in connection.execute(query, (ns,)):
+        total.update(json.loads(detail))
+    return total
 
 
 def next_rev(connection: Connection, ns: int) -> int:

@@ -19,6 +19,7 @@ from memento.errors import InvalidInput
 from memento.ledger.memories import Entry
 from memento.ledger.rows import Row, content_hash, to_micros
 from memento.observe.importance import TierChoice, importance
+from memento.observe.redact import Redaction, Secrets
 from memento.scopes import parse_scope
 from memento.types import Draft, Kind, Source, Status, Tier, Trust
 
@@ -97,6 +98,7 @@ def admit(
     limits: Limits,
     choice: TierChoice,
     novelty: Callable[[Sequence[str]], float],
+    secrets: Secrets | str = Secrets.REDACT,
 ) -> Entry:
     """Turn a draft into an entry.
 
@@ -106,19 +108,23 @@ def admit(
         limits: What is too large.
         choice: Which tier an importance leads to.
         novelty: Share of some words not met before, asked only when importance is not given.
+        secrets: What becomes of a secret in the draft.
 
     Returns:
         An entry whose row lacks only its place in the ledger.
 
     Raises:
         InvalidInput: If anything about the draft cannot be accepted.
+        SecretFound: If it holds a secret and these are to be refused.
     """
-    text = check_text(draft.text, limits)
+    clean = Redaction(secrets)
+    text = clean.text("text", check_text(draft.text, limits))
     words = words_of.words(text)
     kind = member(Kind, "kind", draft.kind)
-    key = optional_name("key", draft.key)
-    aliases = names("aliases", draft.aliases)
-    tags = names("tags", draft.tags)
+    key = clean.name("key", optional_name("key", draft.key))
+    aliases = clean.names("aliases", names("aliases", draft.aliases))
+    tags = clean.names("tags", names("tags", draft.tags))
+    metadata = clean.json("metadata", check_metadata(draft.metadata, limits))
     source = check_source(draft.source)
     scope = parse_scope(draft.scope)
     session = optional_name("session", draft.session)
@@ -146,9 +152,9 @@ def admit(
         aliases=to_json(aliases),
         importance=weight,
         tags=to_json(tags),
-        metadata=check_metadata(draft.metadata, limits),
+        metadata=metadata,
         trust=source.kind.value,
-        source_uri=source.uri,
+        source_uri=clean.name("source.uri", source.uri),
         source_model=source.model,
         source_parents=to_json(source.parents),
         pinned=int(check_flag("pinned", draft.pinned)),
@@ -179,6 +185,7 @@ def admit(
         supersedes=ids("supersedes", draft.supersedes),
         related=ids("related", draft.related),
         derived=_derived(draft),
+        redacted=clean.found,
     )
 
 

@@ -17,6 +17,8 @@ NEW_YEAR = datetime(2025, 1, 1, tzinfo=UTC)
 EXAMPLES = [
     errors.InvalidInput("text", "is empty"),
     errors.InvalidScope("scope", "is relative"),
+    errors.SecretFound("text", {"github-token": 2}),
+    errors.UntrustedSource("kind", "a web page cannot make a rule"),
     errors.NotFound("abc"),
     errors.IdConflict("abc"),
     errors.StoreError("/x", "broke"),

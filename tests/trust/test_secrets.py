@@ -1,0 +1,211 @@
+"""Secrets are taken out at the door: by format, on every way in, and nothing else is touched."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import harness_secrets
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from secret_samples import MAKERS, keys, leaks, sentences
+
+from memento import Config, Draft, MemoryManager, Source
+from memento.cli import main
+from memento.errors import InvalidInput, SecretFound
+from memento.observe.formats import KINDS, bech32_holds, crc_base62
+from memento.observe.redact import redact, redact_value
+
+TOKEN = "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"  # noqa: S105 - an example in GitHub's own documentation
+GONE = "[redacted:github-token]"
+
+
+@pytest.mark.parametrize("harness", harness_secrets.HARNESSES, ids=lambda one: one.__name__)
+def test_the_promise_holds_and_its_control_fails(harness, tmp_path):
+    """At least 95 % of made-up keys are caught, at most 1 % of sentences changed, none stored."""
+    result = harness(tmp_path, full=False, seed=1)
+    assert result.verdict == "held", result
+
+
+def test_every_kind_has_samples():
+    """What a marker can name is what is measured; there are 40 and more."""
+    assert set(MAKERS) == set(KINDS)
+    assert len(KINDS) >= 40
+
+
+def test_each_kind_is_caught_under_its_own_name():
+    """Of every kind most keys are caught, and the marker says what stood there."""
+    named = Counter()
+    for kind, _, text in keys(random.Random(5), 20):
+        found: Counter[str] = Counter()
+        redact(text, found)
+        named[kind] += kind in found
+    assert {kind: n for kind, n in named.items() if n < 18} == {}
+
+
+def test_a_checksum_decides():
+    """A token whose checksum is wrong is no token: examples in manuals stay as they are."""
+    assert crc_base62(TOKEN[4:34]) == TOKEN[34:]
+    wrong = TOKEN[:-1] + "8"
+    assert redact(wrong, Counter()) == wrong
+    # Source: BIP 173, valid and invalid checksums
+    assert bech32_holds("A12UEL5L")
+    assert not bech32_holds("A12UEL5M")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text())
+def test_any_text_is_taken(text):
+    """Whatever the characters: no exception, and a second time changes nothing."""
+    once = redact(text, Counter())
+    assert redact(once, Counter()) == once
+
+
+def test_what_was_redacted_stays_as_it_is():
+    """Markers are not taken for secrets, whatever stands around them."""
+    for _, _, text in keys(random.Random(3), 10):
+        once = redact(text, Counter())
+        again: Counter[str] = Counter()
+        assert (redact(once, again), again) == (once, Counter())
+
+
+def test_ordinary_sentences_keep_their_identity():
+    """A text without a secret is handed back itself, not a copy."""
+    text = sentences(random.Random(1), 10)[0]
+    assert redact(text, Counter()) is text
+
+
+def test_only_the_secret_goes():
+    """What stands around a secret stays, and each one is counted."""
+    found: Counter[str] = Counter()
+    text = f"use {TOKEN}, not {TOKEN}; db is postgres://ada:Xy12zz9@h/db"
+    assert redact(text, found) == (
+        f"use {GONE}, not {GONE}; db is postgres://ada:[redacted:url-password]@h/db"
+    )
+    assert found == {"github-token": 2, "url-password": 1}
+
+
+def test_metadata_is_looked_through():
+    """Strings at any depth, and those whose name says what they are; other values stay."""
+    found: Counter[str] = Counter()
+    given_ = {"a": [{"b": TOKEN}], "password": "tr0ub4dor&3", "n": 5, "t": None, "token": "abc"}
+    assert redact_value(given_, found) == {
+        "a": [{"b": GONE}], "password": "[redacted:password]", "n": 5, "t": None, "token": "abc",
+    }  # fmt: skip
+    assert found == {"github-token": 1, "password": 1}
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """A store that searches by text alone."""
+    with MemoryManager(tmp_path / "store", embedder=None) as manager:
+        yield manager
+
+
+FIELDS = {
+    "text": f"it is {TOKEN}",
+    "key": f"user/{TOKEN}",
+    "aliases": [TOKEN],
+    "tags": ["ops", TOKEN],
+    "metadata": {"deep": {"er": [TOKEN]}},
+    "source": Source(uri=f"https://x:{TOKEN}@example.com"),
+}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_every_field_is_redacted(memory, field):
+    """Text, key, aliases, tags, metadata and the address of the source lose their secrets."""
+    draft = {"text": f"a note on {field}", field: FIELDS[field]}
+    for kept in (memory.add(**draft), *memory.add_many([draft | {"session": "s"}])):
+        assert TOKEN not in repr(memory.get(kept.id))
+        assert "[redacted:" in repr(memory.get(kept.id))
+    assert sum(memory.stats().redacted.values()) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"text": TOKEN},
+        {"tags": [TOKEN]},
+        {"metadata": {"x": TOKEN}},
+        {"add_aliases": [TOKEN]},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_an_update_is_redacted(memory, change):
+    """What was clean when it came does not become the way in."""
+    kept = memory.update(memory.add("a note").id, **change)
+    assert TOKEN not in repr(kept)
+    assert GONE in repr(kept)
+    assert memory.stats().redacted == {"github-token": 1}
+
+
+def test_a_replacement_is_redacted(memory):
+    """Putting a memory in the place of another is no way round, and is counted."""
+    memory.add("a note", id="n1")
+    (kept,) = memory.add_many([{"text": TOKEN, "id": "n1"}], replace=True)
+    assert (kept.text, memory.stats().redacted) == (GONE, {"github-token": 1})
+
+
+def test_the_marker_is_found_by_what_it_says(memory):
+    """The text stays findable: that there was a token, not which."""
+    memory.add(f"our deploy uses {TOKEN}", "long")
+    assert memory.retrieve("github token deploy")[0].text == f"our deploy uses {GONE}"
+
+
+def test_what_was_taken_out_is_counted_once(memory):
+    """A retry with the same id writes nothing, and counts nothing."""
+    for _ in range(3):
+        memory.add(TOKEN, id="mine")
+    assert memory.stats().redacted == {"github-token": 1}
+    assert memory.of("other").stats().redacted == {}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_secrets_can_be_refused(tmp_path, field):
+    """With ``reject`` the error names field and kind, never the secret, and nothing is written."""
+    with MemoryManager(tmp_path, embedder=None, config=Config(secrets="reject")) as memory:
+        draft = {"text": "a note", field: FIELDS[field]}
+        with pytest.raises(SecretFound) as refused:
+            memory.add(**draft)
+        assert refused.value.field.startswith(field)
+        assert set(refused.value.kinds) <= {"github-token", "url-password"}
+        assert TOKEN not in str(refused.value)
+        with pytest.raises(InvalidInput, match=r"items\[1\]") as nested:
+            memory.add_many(["fine", draft])
+        assert nested.value.kinds == refused.value.kinds
+        assert memory.list() == []
+
+
+def test_secrets_can_be_allowed(tmp_path):
+    """With ``allow`` every byte stays: the choice of whoever keeps a vault."""
+    with MemoryManager(tmp_path, embedder=None, config=Config(secrets="allow")) as memory:
+        kept = memory.add(f"it is {TOKEN}", metadata={"k": TOKEN}, tags=[TOKEN])
+        assert (kept.text, kept.metadata, kept.tags) == (f"it is {TOKEN}", {"k": TOKEN}, (TOKEN,))
+        assert memory.stats().redacted == {}
+
+
+def test_the_command_line_redacts(tmp_path, capsys):
+    """``memento add`` and ``memento ingest`` go through the same door."""
+    root = tmp_path / "store"
+    notes = tmp_path / "notes.md"
+    notes.write_text(f"# Deploy\n\nThe token is {TOKEN}.\n")
+    where = ["--root", str(root), "--embedder", "none"]
+    assert main(["add", f"keep {TOKEN}", *where]) == 0
+    assert main(["ingest", str(notes), *where]) == 0
+    assert main(["list", "--json", *where]) == 0
+    assert TOKEN not in capsys.readouterr().out
+    assert not any(TOKEN.encode() in path.read_bytes() for path in root.rglob("*.db*"))
+
+
+def test_no_draft_of_an_adapter_goes_round_the_door(memory):
+    """A ``Draft`` made by hand is no way round, either."""
+    (kept,) = memory.add_many([Draft(text=TOKEN, tags=(TOKEN,))])
+    assert (kept.text, kept.tags) == (GONE, (GONE,))
+
+
+def test_leaks_sees_a_part():
+    """The measure itself: a third of a secret counts as given away, a marker does not."""
+    assert leaks("0123456789abcdefghijklmnop", "… 456789abcdef …")
+    assert not leaks("0123456789abcdefghijklmnop", "[redacted:x] 01234")
