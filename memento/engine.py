@@ -264,13 +264,15 @@ class Engine:
         return found
 
     def flush(self, *, wait: bool, timeout: float | None) -> bool:
-        """Write the snapshot and the log; optionally wait for the indexes.
+        """Write the snapshot, the log and what full text lacks; optionally wait for the indexes.
 
         Returns:
             Whether nothing is owed any more that this process can settle.
         """
         self._log_accesses()
         self.short.snapshot()
+        if not self.ledger.read_only:
+            self._index_words()
         return self.indexer.wait(timeout) if wait else True
 
     def close(self) -> None:
@@ -306,11 +308,20 @@ class Engine:
             self._tidied = self.ledger.data_version()
 
     def _tidy(self) -> None:
-        """Do to the file what would slow down an ``add``: merge segments, shorten the log."""
+        """Do to the file what would slow down an ``add``: full text, its segments, the log."""
+        self._index_words()
         while not self._queries and self.ledger.write(fulltext.merge):
             pass
         if self.ledger.wal_bytes() > self.config.index.checkpoint_bytes:
             self.ledger.checkpoint()
+
+    def _index_words(self) -> None:
+        """Let full text catch up, a little at a time."""
+        for ns in self.ledger.read(fulltext.behind):
+            while not self._queries and self.ledger.write(
+                lambda c, ns=ns: fulltext.catch_up(c, ns, fulltext.AT_ONCE)  # type: ignore[misc]
+            ):
+                pass
 
     def _snapshot_period(self) -> int:
         return int(self.config.short.snapshot_seconds * 1_000_000)

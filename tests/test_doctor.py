@@ -87,6 +87,7 @@ def test_many_changed_rows_are_counted_and_some_named(filled):
 def test_full_text_is_mended(filled, damage):
     """However it was damaged it is named, then made again from the memories, and found by again."""
     kept = filled.add("a zebra crossing", "long")
+    filled.flush()
     filled._engine.indexer.stop(10)  # in quiet moments it would stumble over the damage too
     do(filled, damage)
     assert set(report(filled)) == {"full text"}

@@ -165,6 +165,7 @@ def _drop_later(connection: Connection, moment: int) -> None:
     ):
         connection.execute(f"DELETE FROM {table} WHERE {key} IN ({later})", (moment,))
     connection.execute("DELETE FROM memories WHERE created_at > ?", (moment,))
+    fulltext.lose_later(connection)
 
 
 def _set_back_row(connection: Connection, row: Row, moment: int) -> None:

@@ -12,6 +12,9 @@ from memento.ledger.sqlite import Connection
 _DERIVED = {"memories_fts": "rowid", "embeddings": "docid", "backlog": "docid"}
 """Tables made from the memories, and the column that says of which."""
 
+REBUILT_AT_ONCE = 1_000
+"""Rows read before they are indexed anew; bounds memory."""
+
 
 def quick_check(connection: Connection) -> list[str]:
     """Return what SQLite finds wrong with the file's structure, the full-text index aside.
@@ -29,10 +32,13 @@ def changed_rows(connection: Connection) -> list[str]:
 
 
 def unindexed_rows(connection: Connection) -> int:
-    """Count rows whose full-text entry is absent or was made from another text."""
+    """Count rows whose full-text entry is absent though it is due, or made from another text."""
     indexed = connection.cursor()
+    known = {ns: fulltext.upto(connection, ns) for ns in _namespaces(connection)}
     wrong = 0
     for row in rows(connection):
+        if row.docid > known[row.ns]:
+            continue  # it waits, see ``fulltext``
         found = indexed.execute(
             "SELECT title, head, rest FROM memories_fts WHERE rowid = ?", (row.docid,)
         ).fetchone()
@@ -65,11 +71,12 @@ def rebuild_fulltext(connection: Connection) -> int:
     connection.execute("DROP TABLE memories_fts")  # DELETE would read what may be damaged
     for statement in FULLTEXT:
         connection.execute(statement)
-    count = 0
-    for row in list(rows(connection)):
-        fulltext.insert(connection, [(row.docid, fulltext.columns_of(row))])
-        count += 1
-    return count
+    connection.execute("UPDATE namespaces SET fts_upto = 0")
+    for ns in _namespaces(connection):
+        while fulltext.catch_up(connection, ns, REBUILT_AT_ONCE):
+            pass
+    (count,) = connection.execute("SELECT count(*) FROM memories_fts").fetchone()
+    return int(count)
 
 
 def drop_strays(connection: Connection) -> None:
@@ -85,6 +92,10 @@ def owe_missing(connection: Connection) -> None:
         " AND docid NOT IN (SELECT docid FROM embeddings)"
         " AND docid NOT IN (SELECT docid FROM backlog)"
     )
+
+
+def _namespaces(connection: Connection) -> list[int]:
+    return [ns for (ns,) in connection.execute("SELECT ns FROM namespaces")]
 
 
 def rows(connection: Connection) -> Iterator[Row]:

@@ -2,17 +2,29 @@
 
 FTS5 stems, folds and stores the postings. The ranking is ours (``retrieve/``), since FTS5's
 ``bm25()`` counts every tenant's rows and cannot see the neighbouring turns.
+
+One row more costs FTS5 six pages of the log, a hundred at once hardly more. So a single ``add``
+leaves its row waiting: ``namespaces.fts_upto`` says up to where the index knows a namespace. The
+background thread lets the index catch up; a search looks through what waits by itself (`Tail`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Sequence
 
-from memento.ledger.rows import Row, docid_range
-from memento.ledger.sqlite import Connection, DatabaseError
+from memento.ledger.rows import COLUMNS, Row, docid_of, docid_range
+from memento.ledger.schema import FULLTEXT, SEQ_BITS, SEQ_MASK
+from memento.ledger.sqlite import Connection, DatabaseError, open_in_memory
 from memento.text import Columns, columns
 
+AT_ONCE = 64
+"""Rows the index takes in one transaction of the background thread: about 2 ms, for which an
+``add`` waits."""
+MOST_WAITING = 256
+"""Revisions past ``fts_upto`` at which an ``add`` lets the index catch up by itself: when the
+background thread finds no quiet moment, or there is none."""
 MERGED_PAGES = 64
 """Pages of the index one merge may write, so that no ``add`` waits long behind it."""
 
@@ -29,8 +41,74 @@ def columns_of(row: Row) -> Columns:
     )
 
 
-def insert(connection: Connection, documents: Iterable[tuple[int, Columns]]) -> None:
-    """Index new rows."""
+def catch_up(connection: Connection, ns: int, most: int = SEQ_MASK) -> bool:
+    """Index the oldest waiting rows of a namespace; tell whether there may be more.
+
+    Args:
+        connection: Inside a transaction.
+        ns: Namespace number.
+        most: Most rows, >= 1.
+    """
+    waiting = _waiting(connection, ns, upto(connection, ns), most)
+    if waiting:
+        insert(connection, ns, waiting)
+    return len(waiting) == most
+
+
+def is_due(connection: Connection, ns: int, newest: int, count: int) -> bool:
+    """Tell whether rows about to come are to be indexed with them.
+
+    Args:
+        connection: Inside a transaction.
+        ns: Namespace number.
+        newest: Revision of the last of them.
+        count: How many they are, >= 1.
+    """
+    waiting = docid_of(ns, newest) - upto(connection, ns)
+    return count >= AT_ONCE or waiting >= MOST_WAITING
+
+
+def insert(connection: Connection, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
+    """Index the next rows of a namespace, at least one, ascending; none before them may wait."""
+    _insert(connection, documents)
+    newest = documents[-1][0] & SEQ_MASK
+    connection.execute("UPDATE namespaces SET fts_upto = ? WHERE ns = ?", (newest, ns))
+
+
+def upto(connection: Connection, ns: int) -> int:
+    """Return the newest row id that the index knows of a namespace; it takes them in order."""
+    query = "SELECT fts_upto FROM namespaces WHERE ns = ?"
+    (newest,) = connection.execute(query, (ns,)).fetchone()
+    return docid_of(ns, newest)
+
+
+def lose_later(connection: Connection) -> None:
+    """Note that the newest rows are gone and that their row ids may be given again."""
+    connection.execute(f"UPDATE namespaces SET fts_upto = min(fts_upto, ifnull({_NEWEST_SEQ}, 0))")
+
+
+def behind(connection: Connection) -> list[int]:
+    """Return the namespaces that have rows waiting."""
+    return [ns for (ns,) in connection.execute(_BEHIND)]
+
+
+_NEWEST_SEQ = (
+    f"((SELECT max(docid) FROM memories WHERE docid BETWEEN namespaces.ns << {SEQ_BITS}"
+    f" AND namespaces.ns << {SEQ_BITS} | {SEQ_MASK}) & {SEQ_MASK})"
+)
+_BEHIND = f"SELECT ns FROM namespaces WHERE fts_upto < {_NEWEST_SEQ}"
+
+
+def _waiting(connection: Connection, ns: int, after: int, most: int) -> list[tuple[int, Columns]]:
+    """Read the oldest rows of a namespace that came after a row id."""
+    found = connection.execute(
+        f"SELECT {COLUMNS} FROM memories WHERE docid > ? AND docid <= ? ORDER BY docid LIMIT ?",
+        (after, docid_range(ns)[1], most),
+    )
+    return [(row.docid, columns_of(row)) for row in (Row(*values) for values in found)]
+
+
+def _insert(connection: Connection, documents: Iterable[tuple[int, Columns]]) -> None:
     connection.executemany(
         "INSERT INTO memories_fts (rowid, title, head, rest) VALUES (?, ?, ?, ?)",
         [(docid, *document) for docid, document in documents],
@@ -38,9 +116,12 @@ def insert(connection: Connection, documents: Iterable[tuple[int, Columns]]) -> 
 
 
 def replace(connection: Connection, docid: int, document: Columns) -> None:
-    """Index a row anew after its text changed."""
+    """Index a row anew because its text changes."""
+    ns = docid >> SEQ_BITS
+    if docid > upto(connection, ns):
+        catch_up(connection, ns)  # so that a `Tail` that holds the old text lets go of it
     connection.execute("DELETE FROM memories_fts WHERE rowid = ?", (docid,))
-    insert(connection, [(docid, document)])
+    _insert(connection, [(docid, document)])
 
 
 def postings(connection: Connection, ns: int, match: str, limit: int) -> str:
@@ -103,3 +184,51 @@ def intact(connection: Connection) -> bool:
     except DatabaseError:
         return False
     return True
+
+
+class Tail:
+    """The full text of waiting rows, in RAM: an index of the same make. Safe from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._index: Connection | None = None
+        self._held: dict[int, int] = {}  # namespace to the newest row id held of it
+
+    def follow(self, connection: Connection, ns: int, newest: int) -> None:
+        """Take in what came and let go of what the index knows by now.
+
+        Args:
+            connection: A reading connection of the ledger.
+            ns: Namespace number.
+            newest: Newest revision of the namespace.
+        """
+        known = upto(connection, ns)
+        with self._lock:
+            if ns in self._held:
+                self._let_go(ns, known)
+            if docid_of(ns, newest) > known:
+                waiting = _waiting(connection, ns, self._held.get(ns, known), SEQ_MASK)
+                if waiting:
+                    _insert(self._open(), waiting)
+                    self._held[ns] = waiting[-1][0]
+
+    def postings(self, ns: int, match: str, limit: int) -> str:
+        """Find the newest waiting rows of a namespace that match; see `postings`.
+
+        To be asked before the file: what is let go of meanwhile is in the file by then.
+        """
+        with self._lock:
+            return postings(self._open(), ns, match, limit) if ns in self._held else ""
+
+    def _let_go(self, ns: int, known: int) -> None:
+        low, _ = docid_range(ns)
+        self._open().execute("DELETE FROM memories_fts WHERE rowid BETWEEN ? AND ?", (low, known))
+        if self._held[ns] <= known:
+            del self._held[ns]
+
+    def _open(self) -> Connection:
+        if self._index is None:
+            self._index = open_in_memory()
+            for statement in FULLTEXT:
+                self._index.execute(statement)
+        return self._index

@@ -414,14 +414,19 @@ def _known(
 
 
 def _insert(connection: Connection, ns: int, fresh: Sequence[Entry]) -> None:
-    """Insert rows with their full text and backlog line."""
+    """Insert rows with their backlog line; few of them wait for full text, see ``fulltext``."""
     if not fresh:
         return
     first = next_rev(connection, ns)
+    last = first + len(fresh) - 1
     for rev, entry in enumerate(fresh, start=first):
         entry.row.ns, entry.row.rev, entry.row.docid = ns, rev, docid_of(ns, rev)
+    index_now = fulltext.is_due(connection, ns, last, len(fresh))
+    if index_now:
+        fulltext.catch_up(connection, ns)
     connection.executemany(_INSERT, [entry.row.values() for entry in fresh])
-    fulltext.insert(connection, [(entry.row.docid, entry.text) for entry in fresh])
+    if index_now:
+        fulltext.insert(connection, ns, [(entry.row.docid, entry.text) for entry in fresh])
     connection.executemany(
         "INSERT INTO backlog VALUES (?, ?, 'embed')",
         [(entry.row.docid, entry.row.rev) for entry in fresh],

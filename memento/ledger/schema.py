@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x6D656D6F
 """``memo`` in ASCII: tells our file from another program's."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version this code writes; kept in ``PRAGMA user_version``."""
 
 SEQ_BITS = 40
@@ -144,6 +144,14 @@ CREATE INDEX erased_by_rev ON erased (ns, rev);
 moment; null for states from before this migration. ``erased`` holds the row ids of memories that
 are gone and nothing else of them: caches learn from it, and no row id is ever given again."""
 
+M003 = f"""
+ALTER TABLE namespaces ADD COLUMN fts_upto INTEGER NOT NULL DEFAULT 0;
+UPDATE namespaces SET fts_upto = ifnull((SELECT max(docid) & {SEQ_MASK} FROM memories
+    WHERE docid BETWEEN namespaces.ns << {SEQ_BITS}
+    AND namespaces.ns << {SEQ_BITS} | {SEQ_MASK}), 0);
+"""
+"""Full text catches up later: ``fts_upto`` is the newest ``seq`` it knows of a namespace."""
+
 
 def migrate(connection: Connection, path: Path) -> None:
     """Bring the file to ``SCHEMA_VERSION``; does nothing when it is there already.
@@ -201,6 +209,10 @@ def _migrations() -> Migrations:
     @migrations()
     def m002_whole_history(db: Database) -> None:
         _run(db, M002)
+
+    @migrations()
+    def m003_full_text_catches_up(db: Database) -> None:
+        _run(db, M003)
 
     return migrations
 

@@ -124,6 +124,11 @@ def roll_back(path: Path, *, busy_seconds: float) -> None:
             connection.close()
 
 
+def open_in_memory() -> Connection:
+    """Open a database in RAM that any one thread at a time may use."""
+    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+
+
 def _enter_wal(connection: Connection, busy_seconds: float) -> None:
     """Put the file into WAL mode; SQLite does not wait by itself for another that does the same."""
     deadline = time.monotonic() + busy_seconds

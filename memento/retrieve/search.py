@@ -138,6 +138,7 @@ class Searcher:
         self._long = long
         self._lock = threading.Lock()
         self._held: dict[int, _Held] = {}
+        self._tail = fulltext.Tail()
 
     def search(self, labels: tuple[str, ...], request: Request) -> Retrieval:
         """Find memories of one namespace."""
@@ -148,7 +149,7 @@ class Searcher:
         missing: dict[str, str] = {}
         vector = self._vector(request.query, missing)
         embedded = time.perf_counter()
-        source = _Source(self._ledger, ns)
+        source = _Source(self._ledger, ns, self._tail)
         try:
             ranking = self._rank(request, source, vector, exact=False)
         except TierUnavailable:  # Chroma failed under our hands; exact search knows it all
@@ -252,7 +253,7 @@ class Searcher:
         self, ns: int, vector: NDArray[np.float32], k: int, filters: Filters, *, exact: bool
     ) -> Iterator[tuple[int, float]]:
         """Yield row ids and cosines in [0, 1], nearest first."""
-        source = _Source(self._ledger, ns)
+        source = _Source(self._ledger, ns, self._tail)
         snap, allowed, nearest = self._follow(source, filters, vectors=True, exact=exact)
         if nearest is not None:
             docids, cosines = nearest.nearest(vector, k)
@@ -285,7 +286,7 @@ class Searcher:
         held = self._hold(source.ns)
         nearest: _LongSearch | None = None
         with held.lock:
-            held.rev = self._ledger.read(lambda c: _follow_rows(c, source.ns, held))
+            held.rev = self._ledger.read(lambda c: self._follow_rows(c, source.ns, held))
             snap = held.roster.snapshot()
             allowed = allow(snap, filters, docids)
             if vectors:
@@ -295,6 +296,18 @@ class Searcher:
                     self._load_vectors(source.ns, held)
                     snap = held.roster.snapshot()
         return snap, allowed, nearest
+
+    def _follow_rows(self, connection: Connection, ns: int, held: _Held) -> int:
+        """Take in the rows that came or changed; returns the revision that is now known."""
+        rev = memories.latest_rev(connection, ns)
+        if rev != held.rev:
+            outlines = memories.outlines_since(connection, ns, held.rev)
+            held.roster.apply(
+                RosterRow._make((*outline[:-1], tuple(json.loads(outline[-1]))))
+                for outline in outlines
+            )
+        self._tail.follow(connection, ns, rev)
+        return rev
 
     def _hold(self, ns: int) -> _Held:
         with self._lock:
@@ -370,15 +383,20 @@ class Searcher:
 class _Source:
     """The ledger as `find` sees it: one namespace, nothing else."""
 
-    def __init__(self, ledger: Ledger, ns: int) -> None:
+    def __init__(self, ledger: Ledger, ns: int, tail: fulltext.Tail) -> None:
         self._ledger = ledger
+        self._tail = tail
         self.ns = ns
 
     def postings(self, match: str, limit: int) -> NDArray[np.int64]:
+        waiting = self._tail.postings(self.ns, match, limit)
         found = self._ledger.read(lambda c: fulltext.postings(c, self.ns, match, limit))
-        docids = np.fromstring(found, np.int64, sep=",") + docid_of(self.ns, 0)
-        docids.sort()
-        return docids
+        if waiting:
+            docids = np.union1d(_seqs(found), _seqs(waiting))[-limit:]
+        else:
+            docids = _seqs(found)
+            docids.sort()
+        return docids + docid_of(self.ns, 0)
 
     def texts(self, docids: Sequence[int]) -> list[str]:
         found = self._ledger.read(lambda c: memories.texts(c, self.ns, docids))
@@ -387,6 +405,10 @@ class _Source:
     def matching(self, filters: Filters) -> NDArray[np.int64]:
         found = self._ledger.read(lambda c: memories.matching(c, self.ns, filters))
         return np.array(found, np.int64)
+
+
+def _seqs(found: str) -> NDArray[np.int64]:
+    return np.fromstring(found, np.int64, sep=",")
 
 
 class _LongSearch:
@@ -454,16 +476,6 @@ def _unit(
     if not length:
         raise InvalidInput("vector", "has no direction: all its numbers are 0")
     return asked / np.float32(length)
-
-
-def _follow_rows(connection: Connection, ns: int, held: _Held) -> int:
-    rev = memories.latest_rev(connection, ns)
-    if rev != held.rev:
-        outlines = memories.outlines_since(connection, ns, held.rev)
-        held.roster.apply(
-            RosterRow._make((*outline[:-1], tuple(json.loads(outline[-1])))) for outline in outlines
-        )
-    return rev
 
 
 def _hit(labels: tuple[str, ...], rows: dict[int, Row], one: Found) -> Hit:
