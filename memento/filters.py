@@ -27,6 +27,8 @@ E = TypeVar("E", bound=StrEnum)
 
 MAX_K = 10_000
 """Most hits one call may ask for."""
+MAX_IDS = 100_000
+"""Most ids one call may choose among."""
 MAX_CHOICES = 400
 """Most values to choose from in one condition; SQLite takes 1,000 terms in all."""
 
@@ -44,7 +46,7 @@ class Filtering(TypedDict, total=False):
         any_tags: Memories that carry one of these at least.
         where: Metadata keys with the value each must have, or a list to choose from; None is a
             null or no such key.
-        ids: Only these memories, at most 10,000.
+        ids: Only these memories, at most 100,000.
         pinned: Only pinned ones (True), or only others (False).
         since: Earliest ``occurred_at``, inclusive.
         until: Latest ``occurred_at``, exclusive.
@@ -136,7 +138,7 @@ def filters_of(
         tags=_names("tags", tags, most=MAX_ITEMS),
         any_tags=_names("any_tags", any_tags),
         where=_conditions(where),
-        ids=tuple(check_id(one, "ids") for one in several("ids", ids, most=MAX_K)),
+        ids=tuple(check_id(one, "ids") for one in several("ids", ids, most=MAX_IDS)),
         pinned=None if pinned is None else check_flag("pinned", pinned),
         since=None if since is None else check_moment("since", since),
         until=None if until is None else check_moment("until", until),

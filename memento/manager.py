@@ -13,7 +13,7 @@ from memento.backup import Backup, back_up
 from memento.config import Config
 from memento.engine import Engine, system_clock
 from memento.errors import InvalidInput, NotFound
-from memento.filters import MAX_K, Filtering, check_count, filtering, filters_of, several
+from memento.filters import MAX_IDS, Filtering, check_count, filtering, filters_of, several
 from memento.ledger import memories
 from memento.ledger.rows import Row, to_memory
 from memento.observe.admit import check_flag, check_id, drafts_of, optional_name
@@ -271,7 +271,7 @@ class MemoryManager:
             any_tags: Memories that carry one of these at least.
             where: Metadata keys with the value each must have, or a list to choose from; None is
                 a null or no such key.
-            ids: Only these memories, at most 10,000.
+            ids: Only these memories, at most 100,000.
             since: Earliest ``occurred_at``, inclusive.
             until: Latest ``occurred_at``, exclusive.
             as_of: Answer with what held at this moment.
@@ -536,7 +536,7 @@ class MemoryManager:
         """Set anew when memories expire, in one transaction; no version, no change of time.
 
         Args:
-            ids: One id or several, at most 10,000.
+            ids: One id or several, at most 100,000.
             expires_in: Time to live from now; None for ever.
 
         Returns:
@@ -547,7 +547,7 @@ class MemoryManager:
             InvalidInput: If it is no time to live.
         """
         now = self._engine.now()
-        named = [check_id(one, "ids") for one in several("ids", ids, most=MAX_K)]
+        named = [check_id(one, "ids") for one in several("ids", ids, most=MAX_IDS)]
         if self._engine.ledger.find_namespace(self._namespace) is None:
             raise NotFound(named[0])
         return self._change_many(lambda c, ns: correct.touch(c, ns, named, expires_in, now=now))
@@ -606,7 +606,7 @@ class MemoryManager:
             any_tags: Memories that carry one of these at least.
             where: Metadata keys with the value each must have, or a list to choose from; None is
                 a null or no such key.
-            ids: Only these memories, at most 10,000.
+            ids: Only these memories, at most 100,000.
             since: Earliest ``occurred_at``, inclusive.
             until: Latest ``occurred_at``, exclusive.
             order: ``arrival``, or ``occurred`` for the order of ``occurred_at``.

@@ -45,7 +45,7 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
             raise InvalidInput("window", f"must be at least 1, not {window}")
         if manager.closed:
             raise StoreClosed(manager.root)
-        if manager._engine.ledger.read_only:  # noqa: SLF001 - the manager does not say
+        if manager.read_only:
             raise ReadOnlyStore(manager.root, "the store is read-only: it cannot keep messages")
         super().__init__()
         self.session_id = session_id
@@ -69,8 +69,7 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
 
     def clear(self) -> None:
         """Hide the messages of this session; ``MemoryManager.restore`` brings one back."""
-        for memory in self._kept(ALL):
-            self._manager.forget(memory.id)
+        self._manager.forget_many(session=self.session_id, where={"format": FORMAT})
 
     def _kept(self, limit: int) -> list[Memory]:
         newest = self._manager.list(

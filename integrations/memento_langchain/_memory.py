@@ -23,6 +23,8 @@ from memento_langchain._turns import MOST, pieces, recall, turn
 
 NOT_INPUT = "stop"
 """An input of every chain that no prompt shows."""
+ALL = 1_000_000
+"""Most memories that are looked through for turns of no session."""
 
 
 class MementoMemory(BaseMemory):
@@ -99,18 +101,16 @@ class MementoMemory(BaseMemory):
 
     def clear(self) -> None:
         """Forget the turns of this session; what other sessions taught stays."""
-        while turns := self._turns():
-            for memory in turns:
-                self.manager.forget(memory.id)
+        if self.session is not None:
+            self.manager.forget_many(session=self.session)
+            return
+        said = [one.id for one in self.manager.list(limit=ALL) if one.role and one.session is None]
+        if said:
+            self.manager.forget_many(ids=said)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Copy the settings; the copy remembers in the same place."""
         return self.model_copy()
-
-    def _turns(self) -> Sequence[Memory]:
-        if self.session is not None:
-            return self.manager.list(session=self.session, limit=1_000)
-        return self.manager.recent()
 
     def _recalled(self, query: str, turns: Sequence[Memory]) -> str:
         hits = recall(self.manager, query, {memory.text for memory in turns}, self.k)

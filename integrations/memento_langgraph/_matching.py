@@ -1,14 +1,14 @@
 """What LangGraph means by namespaces and filters. Pure.
 
-A namespace is kept as a scope path: its labels, escaped, and a closing segment of its own, ``~``.
-No item lies on the way to another then, so that a scope's filter, which also admits what lies
-above, is exactly LangGraph's search by prefix.
+A namespace is kept as a scope path: its labels, escaped, and a closing segment of its own, ``~``,
+since a scope cannot be empty and a namespace can.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from langgraph.store.base import MatchCondition
 
@@ -34,9 +34,18 @@ def scope_of(namespace: tuple[str, ...]) -> str:
     return "/".join((*map(_segment, namespace), END))
 
 
-def prefix_of(namespace: tuple[str, ...]) -> str | None:
-    """Spell a namespace as the scope of everything below it; None for everything."""
-    return "/".join(map(_segment, namespace)) or None
+def labels_of(scope: str) -> tuple[str, ...]:
+    """Read the namespace of an item back from its scope.
+
+    >>> labels_of("users/a%2Fb/~"), labels_of("~"), labels_of(scope_of(("%", ".", " ")))
+    (('users', 'a/b'), (), ('%', '.', ' '))
+    """
+    return tuple(map(_label, scope.split("/")[:-1]))
+
+
+def prefix_of(namespace: tuple[str, ...]) -> str:
+    """Spell a namespace as the scope of everything below it."""
+    return "/".join(map(_segment, namespace))
 
 
 def passes(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bool:
@@ -53,12 +62,12 @@ def passes(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bo
     return all(_equal(value.get(key), wanted) for key, wanted in (conditions or {}).items())
 
 
-def spelt(conditions: Mapping[str, Any] | None) -> dict[str, str]:
-    """Pick the conditions that the ledger can decide: fields equal to a plain text."""
+def spelt(conditions: Mapping[str, Any] | None) -> dict[str, str | None]:
+    """Pick the conditions that the ledger can decide: fields equal to a plain text, or absent."""
     return {
         key: wanted
         for key, wanted in (conditions or {}).items()
-        if type(wanted) is str and f"{key}{wanted}".isprintable()
+        if (wanted is None or type(wanted) is str) and f"{key}{wanted}".isprintable()
     }
 
 
@@ -88,6 +97,12 @@ def _segment(label: str) -> str:
     if label in {".", ".."}:
         return label.replace(".", "%2E")
     return "".join(char if _safe(char) else _escaped(char) for char in label)
+
+
+def _label(segment: str) -> str:
+    if segment.endswith("%"):
+        return bytes.fromhex(segment[1:-1]).decode()
+    return unquote(segment, errors="surrogatepass")
 
 
 def _safe(char: str) -> bool:

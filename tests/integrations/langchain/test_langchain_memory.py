@@ -137,12 +137,16 @@ def test_clear_forgets_this_session_only(manager):
     """What other sessions taught stays; the unnamed session can be cleared too."""
     one, none = (MementoMemory(manager=manager, session=name) for name in ("one", None))
     one.save_context({"input": "Ada has a cat."}, {"response": "ok"})
-    none.save_context({"input": "Ada has a dog."}, {"response": "ok"})
+    manager.add("a note of nobody's conversation", "long")
+    for n in range(40):  # more than the ring holds
+        none.save_context({"input": f"Ada has dog {n}."}, {"response": "ok"})
+    none.clear()
     none.clear()
     assert manager.recent() == []
+    assert len(manager.list()) == 3
     assert "cat" in none.load_memory_variables({"input": "Ada has a"})["history"]
     asyncio.run(one.aclear())
-    assert manager.list() == []
+    assert [memory.text for memory in manager.list()] == ["a note of nobody's conversation"]
 
 
 def test_async(manager):

@@ -23,7 +23,9 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 
 from memento import MemoryManager
+from memento.scopes import parse_scope
 from memento_langgraph import MementoStore
+from memento_langgraph._matching import labels_of, scope_of
 
 EXAMPLES, OPERATIONS = 250, 10_000
 ALL = 1000
@@ -117,6 +119,14 @@ def test_the_same_operations_have_the_same_answers(manager):
     compare()
     assert sum(done.values()) >= OPERATIONS, done
     assert min(done.values()) >= OPERATIONS / 10, done
+
+
+@given(st.lists(st.text(max_size=8) | labels, max_size=4).map(tuple))
+def test_a_namespace_comes_back_from_its_scope(namespace):
+    """Whatever its labels hold: slashes, blanks, dots, percent signs, half a character."""
+    scope = scope_of(namespace)
+    assert labels_of(scope) == namespace
+    assert parse_scope(scope) == scope
 
 
 @settings(max_examples=30, deadline=None)
