@@ -133,7 +133,7 @@ def filters_of(
         kinds=members(Kind, "kinds", kinds),
         statuses=wanted,
         scopes=tuple(parse_scope(path) for path in several("scope", scope)),
-        within=tuple(parse_scope(path, "within") for path in several("within", within)),
+        within=_below(within),
         sessions=_names("session", session),
         tags=_names("tags", tags, most=MAX_ITEMS),
         any_tags=_names("any_tags", any_tags),
@@ -176,6 +176,11 @@ def check_count(field: str, value: object, *, least: int = 1, most: int = MAX_K)
     if not least <= value <= most:
         raise InvalidInput(field, f"must be from {least} to {most:,}, not {shown(value)}")
     return value
+
+
+def _below(paths: str | Sequence[str] | None) -> tuple[str, ...]:
+    within = tuple(parse_scope(path, "within") for path in several("within", paths))
+    return () if "" in within else within  # everything is below the root
 
 
 def _names(

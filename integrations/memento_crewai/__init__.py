@@ -6,7 +6,6 @@ embedding   MementoEmbeddingFunction: the local model, as CrewAI and Chroma want
 extract     what a finished task leaves worth remembering, by rules
 records     CrewAI's records, scopes and filters in memento's terms
 copies      keeps the memory through the copies CrewAI makes of agents
-reach       reads of the store that the manager has no verb for yet
 """
 
 from importlib import import_module

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from chromadb.api.types import EmbeddingFunction, Embeddings, Space
 from crewai.rag.embeddings.providers.custom.embedding_callable import CustomEmbeddingFunction
 
+from memento import MemoryManager
 from memento.embed import embed_checked, resolve
 from memento.errors import InvalidInput
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from memento.protocols import Embedder
 
 
@@ -21,7 +27,8 @@ class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[s
     of its ``custom`` provider; Chroma as ``embedding_function=``. Safe from any thread.
 
     Args:
-        embedder: What ``MemoryManager(embedder=...)`` takes, other than None.
+        embedder: What ``MemoryManager(embedder=...)`` takes, other than None; or a manager, to
+            embed as its memories are.
 
     Raises:
         InvalidInput: If it is none of these.
@@ -29,12 +36,9 @@ class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[s
         EmbedderError: If the model cannot be loaded.
     """
 
-    def __init__(self, embedder: str | Embedder = "default") -> None:
-        resolved = resolve(embedder)
-        if resolved is None:
-            raise InvalidInput("embedder", "is None: there is nothing to embed with")
+    def __init__(self, embedder: str | Embedder | MemoryManager = "default") -> None:
         self._spec = embedder
-        self._embedder = resolved
+        self._embed = _embedding(embedder)
 
     def __call__(self, input: list[str]) -> Embeddings:  # noqa: A002 - Chroma's name
         """Embed texts.
@@ -49,7 +53,7 @@ class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[s
             InvalidInput: If a text cannot be embedded.
             EmbedderError: If the model fails.
         """
-        return [*embed_checked(self._embedder, input)]
+        return [*self._embed(input)]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MementoEmbeddingFunction:
         """Return itself: a model is shared, not copied."""
@@ -82,3 +86,15 @@ class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[s
     def build_from_config(config: dict[str, Any]) -> MementoEmbeddingFunction:
         """Build it again from what Chroma kept."""
         return MementoEmbeddingFunction(**config)
+
+
+def _embedding(
+    embedder: str | Embedder | MemoryManager,
+) -> Callable[[list[str]], NDArray[np.float32]]:
+    if isinstance(embedder, MemoryManager):
+        embedder.embed([])  # says at once if it has none
+        return embedder.embed
+    resolved = resolve(embedder)
+    if resolved is None:
+        raise InvalidInput("embedder", "is None: there is nothing to embed with")
+    return partial(embed_checked, resolved)

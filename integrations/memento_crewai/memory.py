@@ -31,9 +31,8 @@ from memento.types import Draft, Trust
 from memento.types import Memory as Stored
 from memento_crewai.copies import Token, reviving
 from memento_crewai.extract import extract
-from memento_crewai.reach import active, recall
 from memento_crewai.records import PRIVATE, Wanted, marked, to_match, to_record, to_scope
-from memento_crewai.storage import MementoStorage, checked
+from memento_crewai.storage import MementoStorage, active, checked
 
 logger = logging.getLogger("memento.crewai")
 
@@ -190,8 +189,9 @@ class MementoCrewMemory(Memory):
             wanted = Wanted(
                 self._place(scope), categories or (), source=source, everyones=include_private
             )
-            hits = recall(self.manager, query, wanted, limit, record=not self.read_only)
-            matches = [to_match(hit) for hit in hits]
+            filters = wanted.arguments()
+            found = self.manager.retrieve(query, limit, record=not self.read_only, **filters)
+            matches = [to_match(hit) for hit in found]
         self._emit(MemoryQueryCompletedEvent(**facts, results=matches, query_time_ms=_since(began)))
         return matches
 
@@ -230,12 +230,14 @@ class MementoCrewMemory(Memory):
             raise NotFound(record_id)
         if self.read_only:
             return to_record(stored)
-        private = PRIVATE in stored.metadata
+        kept = None
+        if metadata is not None:
+            kept = marked(metadata, stored.session, private=PRIVATE in stored.metadata)
         wanted = {
             "text": content,
             "scope": None if scope is None else to_scope(scope),
             "tags": categories,
-            "metadata": None if metadata is None else marked(metadata, private=private),
+            "metadata": kept,
             "importance": importance,
         }
         given = {name: value for name, value in wanted.items() if value is not None}
@@ -287,7 +289,7 @@ class MementoCrewMemory(Memory):
                 Draft,
                 scope=to_scope(self._place(scope, root_scope)),
                 tags=tuple(categories or ()),
-                metadata=marked(metadata, private=private),
+                metadata=marked(metadata, source, private=private),
                 importance=importance,
                 session=source or None,
                 actor=(agent_role or "").strip()[:MAX_ROLE] or None,

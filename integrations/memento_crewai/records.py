@@ -4,7 +4,7 @@ scope "/a/b"           scope "a/b"
 categories             tags
 importance, metadata   the same
 source                 session: where it comes from, a user or a conversation
-private                a mark in the metadata: only its own source may read it
+private                a mark in the metadata that names the source: only it may read it
 created_at             occurred_at; CrewAI's times are UTC without a time zone
 last_accessed          updated_at
 """
@@ -19,8 +19,9 @@ from typing import Any
 from crewai.memory.types import MemoryMatch, MemoryRecord
 from crewai.memory.utils import normalize_scope_path
 
+from memento.filters import Filtering
 from memento.prompt import escape
-from memento.scopes import contains, parse_scope
+from memento.scopes import parse_scope
 from memento.types import Draft, Hit, Memory, Trust
 
 PRIVATE = "crewai_private"
@@ -47,36 +48,34 @@ class Wanted:
     source: str | None = None
     everyones: bool = True
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the filters that the store can apply; ``admits`` does the rest.
+    def arguments(self) -> Filtering:
+        """Return the filters that decide all of this, but for ``nested``.
 
         Raises:
             InvalidScope: If the path is not well formed.
         """
-        scope = to_scope(self.scope)
-        known: dict[str, Any] = {"scope": scope} if scope else {}
-        if len(self.categories) == 1:
-            known["tags"] = list(self.categories)
-        if plain := {k: v for k, v in self.metadata.items() if isinstance(v, str)}:
-            known["where"] = plain
-        if self.older_than is not None:
-            known["until"] = aware(self.older_than)
-        return known
-
-    def admits(self, memory: Memory) -> bool:
-        """Tell whether a memory the store found is wanted."""
-        return (
-            contains(to_scope(self.scope), memory.scope)
-            and (not self.categories or not set(self.categories).isdisjoint(memory.tags))
-            and all(memory.metadata.get(key) == value for key, value in self.metadata.items())
-            and (self.older_than is None or memory.occurred_at < aware(self.older_than))
-            and self._may_see(memory)
+        where: dict[str, Any] = {
+            key: [value] for key, value in self.metadata.items() if key not in self.nested
+        }
+        if not self.everyones:
+            where[PRIVATE] = [None] if self.source is None else [None, self.source]
+        return Filtering(
+            within=to_scope(self.scope),
+            any_tags=list(self.categories) or None,
+            where=where,
+            until=None if self.older_than is None else aware(self.older_than),
         )
 
-    def _may_see(self, memory: Memory) -> bool:
-        if self.everyones or not is_private(memory):
-            return True
-        return self.source is not None and self.source == memory.session
+    @property
+    def nested(self) -> dict[str, Any]:
+        """The metadata asked for that is no scalar, which the ledger does not compare."""
+        return {
+            key: value for key, value in self.metadata.items() if isinstance(value, dict | list)
+        }
+
+    def admits(self, memory: Memory) -> bool:
+        """Tell whether a memory has what is ``nested``."""
+        return all(memory.metadata.get(key) == value for key, value in self.nested.items())
 
 
 class EscapedMatch(MemoryMatch):
@@ -132,7 +131,7 @@ def to_draft(record: MemoryRecord) -> Draft:
         text=record.content,
         scope=to_scope(record.scope),
         tags=tuple(record.categories),
-        metadata=marked(record.metadata, private=record.private),
+        metadata=marked(record.metadata, record.source, private=record.private),
         importance=record.importance,
         session=record.source or None,
         source=Trust.AGENT,
@@ -142,13 +141,15 @@ def to_draft(record: MemoryRecord) -> Draft:
 
 def is_private(memory: Memory) -> bool:
     """Tell whether only its own source may read a memory."""
-    return memory.metadata.get(PRIVATE) is True
+    return PRIVATE in memory.metadata
 
 
-def marked(metadata: Mapping[str, Any] | None, *, private: bool) -> dict[str, Any]:
-    """Return metadata as it is stored."""
+def marked(
+    metadata: Mapping[str, Any] | None, source: str | None, *, private: bool
+) -> dict[str, Any]:
+    """Return metadata as it is stored; what is private of no source is nobody's to read."""
     kept = {key: value for key, value in (metadata or {}).items() if key != PRIVATE}
-    return kept | {PRIVATE: True} if private else kept
+    return kept | {PRIVATE: source or True} if private else kept
 
 
 def aware(moment: datetime) -> datetime:

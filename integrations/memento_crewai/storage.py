@@ -7,7 +7,6 @@ and the ring buffer cannot take part. ``MementoCrewMemory`` brings all three tie
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from datetime import datetime
 from typing import Any
 
@@ -15,18 +14,29 @@ from crewai.memory import unified_memory
 from crewai.memory.storage.factory import set_memory_storage_factory
 from crewai.memory.types import MemoryRecord, ScopeInfo
 
-from memento import MemoryManager
-from memento.errors import InvalidInput, MissingExtra, NotFound
-from memento.types import Status
+from memento import Memory, MemoryManager, Status, Tier
+from memento.errors import InvalidInput, MissingExtra, NotFound, TierUnavailable
+from memento.filters import Filtering
 from memento_crewai.embedding import MementoEmbeddingFunction
-from memento_crewai.reach import active, embedder_of, listed, nearest
-from memento_crewai.records import Wanted, is_private, marked, to_draft, to_record, to_scope
+from memento_crewai.records import (
+    Wanted,
+    is_private,
+    marked,
+    naive,
+    to_draft,
+    to_record,
+    to_scope,
+)
 
 Record = MemoryRecord
 Found = list[tuple[MemoryRecord, float]]
 
 DEFAULT_STORAGE = str(unified_memory.Memory.model_fields["storage"].default)
 """What CrewAI's memory asks for when nobody chose a storage."""
+
+
+ALL = 1_000_000
+"""Most memories that are looked through for metadata that is no scalar."""
 
 
 class MementoStorage:
@@ -89,9 +99,15 @@ class MementoStorage:
             TierUnavailable: If there are no vectors to search.
             StoreError: If the store cannot be read.
         """
-        wanted = Wanted(scope_prefix, categories or (), metadata_filter or {})
-        near = nearest(self.manager, query_embedding, wanted, limit, min_score)
-        return [(to_record(memory), cosine) for memory, cosine in near]
+        self.manager.flush(wait=True)  # what was just saved is to be found
+        filters = asked(self.manager, Wanted(scope_prefix, categories or (), metadata_filter or {}))
+        if filters is None:
+            return []
+        found = self.manager.nearest(query_embedding, limit, min_score=min_score, **filters)
+        if found.missing:
+            trouble = self.manager.stats().trouble.values()
+            raise TierUnavailable(Tier.LONG, "; ".join(trouble) or found.missing[Tier.LONG])
+        return [(to_record(hit.memory), hit.score) for hit in found]
 
     def delete(
         self,
@@ -103,14 +119,8 @@ class MementoStorage:
     ) -> int:
         """Forget the records that meet every condition given; returns how many."""
         wanted = Wanted(scope_prefix, categories or (), metadata_filter or {}, older_than)
-        if record_ids is None:
-            chosen = [memory.id for memory in listed(self.manager, wanted)]
-        else:
-            asked = (active(self.manager, record_id) for record_id in dict.fromkeys(record_ids))
-            chosen = [one.id for one in asked if one is not None and wanted.admits(one)]
-        for memory_id in chosen:
-            self.manager.forget(memory_id)
-        return len(chosen)
+        filters = asked(self.manager, wanted, record_ids)
+        return 0 if filters is None else len(self.manager.forget_many(**filters))
 
     def update(self, record: Record) -> None:
         """Put a record in the place of the one with its id.
@@ -128,7 +138,7 @@ class MementoStorage:
             text=record.content,
             scope=to_scope(record.scope),
             tags=record.categories,
-            metadata=marked(record.metadata, private=is_private(stored)),
+            metadata=marked(record.metadata, stored.session, private=is_private(stored)),
             importance=record.importance,
         )
 
@@ -141,34 +151,36 @@ class MementoStorage:
         self, scope_prefix: str | None = None, limit: int = 200, offset: int = 0
     ) -> list[Record]:
         """List the records at a scope and below, newest first."""
-        found = sorted(self._records(scope_prefix), key=lambda one: one.created_at, reverse=True)
-        return found[offset : offset + limit]
+        return [to_record(memory) for memory in self._listed(scope_prefix, limit, offset)]
 
     def get_scope_info(self, scope: str) -> ScopeInfo:
         """Describe what lies at a scope and below."""
-        records = self._records(scope)
-        moments = [record.created_at for record in records]
+        path = to_scope(scope)
+        newest = self._listed(scope, 1)
+        oldest = self._listed(scope, 1, newest_first=False)
         return ScopeInfo(
-            path=f"/{to_scope(scope)}",
-            record_count=len(records),
-            categories=sorted({name for record in records for name in record.categories}),
-            oldest_record=min(moments, default=None),
-            newest_record=max(moments, default=None),
-            child_scopes=_children(scope, records),
+            path=f"/{path}",
+            record_count=self.count(scope),
+            categories=list(self.list_categories(scope)),
+            oldest_record=naive(oldest[0].occurred_at) if oldest else None,
+            newest_record=naive(newest[0].occurred_at) if newest else None,
+            child_scopes=self.list_scopes(scope),
         )
 
     def list_scopes(self, parent: str = "/") -> list[str]:
         """List the scopes right below one."""
-        return _children(parent, self._records(parent))
+        path = to_scope(parent)
+        base = f"/{path}".rstrip("/")
+        below = (scope[len(base[1:]) :].strip("/") for scope in self.manager.counts(within=path))
+        return sorted({f"{base}/{rest.split('/')[0]}" for rest in below if rest})
 
     def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
         """Count the records of each category at a scope and below."""
-        records = self._records(scope_prefix)
-        return dict(Counter(name for record in records for name in record.categories))
+        return self.manager.counts("tag", within=to_scope(scope_prefix))
 
     def count(self, scope_prefix: str | None = None) -> int:
         """Count the records at a scope and below."""
-        return len(self._records(scope_prefix))
+        return sum(self.manager.counts(within=to_scope(scope_prefix)).values())
 
     def reset(self, scope_prefix: str | None = None) -> None:
         """Forget everything at a scope and below."""
@@ -211,8 +223,46 @@ class MementoStorage:
             self.delete, scope_prefix, categories, record_ids, older_than, metadata_filter
         )
 
-    def _records(self, scope: str | None) -> list[Record]:
-        return [to_record(memory) for memory in listed(self.manager, Wanted(scope))]
+    def _listed(
+        self, scope: str | None, limit: int, offset: int = 0, *, newest_first: bool = True
+    ) -> list[Memory]:
+        if limit < 1:
+            return []
+        return self.manager.list(
+            within=to_scope(scope),
+            order="occurred",
+            newest_first=newest_first,
+            limit=limit,
+            offset=offset,
+        )
+
+
+def asked(manager: MemoryManager, wanted: Wanted, ids: list[str] | None = None) -> Filtering | None:
+    """Return the filters that decide what is wanted, or None if nothing can be.
+
+    Args:
+        manager: Whose store.
+        wanted: What may be found.
+        ids: Only these; None for all.
+    """
+    filters = wanted.arguments()
+    if wanted.nested:
+        named = ids
+        ids = [
+            memory.id
+            for memory in manager.list(limit=ALL, **filters)
+            if wanted.admits(memory) and (named is None or memory.id in named)
+        ]
+    if ids == []:
+        return None
+    if ids is not None:
+        filters["ids"] = ids
+    return filters
+
+
+def active(manager: MemoryManager, memory_id: str) -> Memory | None:
+    """Return one memory, or None if there is none, or none that counts."""
+    return next(iter(manager.list(ids=memory_id)), None)
 
 
 def install(manager: MemoryManager) -> None:
@@ -231,7 +281,7 @@ def install(manager: MemoryManager) -> None:
         MissingExtra: If this CrewAI is not one that is known to work.
     """
     storage = MementoStorage(manager)
-    embedder = MementoEmbeddingFunction(embedder_of(manager))
+    embedder = MementoEmbeddingFunction(manager)
     if not hasattr(unified_memory, _EMBEDDER_OF_CREWAI):
         raise MissingExtra("crewai", "a CrewAI that this version of memento was tested with")
     set_memory_storage_factory(lambda spec: storage if spec == DEFAULT_STORAGE else None)
@@ -258,9 +308,3 @@ def checked(manager: object) -> MemoryManager:
 _EMBEDDER_OF_CREWAI = "_default_embedder"
 """CrewAI has a seam for the default storage, none for the default embedder: this is its maker."""
 _ORIGINAL_EMBEDDER = getattr(unified_memory, _EMBEDDER_OF_CREWAI, None)
-
-
-def _children(parent: str, records: list[Record]) -> list[str]:
-    base = f"/{to_scope(parent)}".rstrip("/")
-    below = (record.scope[len(base) + 1 :] for record in records)
-    return sorted({f"{base}/{path.split('/')[0]}" for path in below if path})

@@ -25,7 +25,7 @@ class Filters:
         statuses: Statuses to return.
         scopes: Scope paths; a memory fits if it applies at one of them: it is there, below
             it, or above it.
-        within: Scope paths; a memory fits if it is at one of them or below.
+        within: Scope paths other than the root; a memory fits if it is at one of them or below.
         sessions: Sessions to return.
         tags: Every one of these must be on the memory.
         any_tags: One of these at least must be on the memory.
@@ -99,7 +99,7 @@ def _where(filters: Filters) -> Iterator[Clause]:
     """Yield the conditions on scopes, tags and metadata."""
     if filters.scopes and "" not in filters.scopes:
         yield _scopes(filters.scopes)
-    if filters.within and "" not in filters.within:
+    if filters.within:
         yield _within(filters.within)
     for one_of in (*((tag,) for tag in filters.tags), filters.any_tags):
         if one_of:

@@ -43,7 +43,7 @@ def allow(snap: Snapshot, filters: Filters, docids: NDArray[np.int64] | None = N
         mask &= _in(snap.kind, [KINDS[kind] for kind in filters.kinds])
     if filters.scopes:
         mask &= _named(snap.scope, snap.scopes, _about(snap.scopes, filters.scopes))
-    if filters.within and "" not in filters.within:
+    if filters.within:
         mask &= _named(snap.scope, snap.scopes, _below(snap.scopes, filters.within))
     if filters.sessions:
         known = (snap.session_names.find(name) for name in filters.sessions)

@@ -194,7 +194,7 @@ def test_errors(storage, manager, open_memory, tmp_path, embed):
     blind = MementoStorage(open_memory(tmp_path / "blind"))
     with pytest.raises(TierUnavailable):
         blind.search([0.0])
-    with pytest.raises(InvalidInput, match="no embedder"):
+    with pytest.raises(InvalidInput, match="nothing to embed with"):
         install(blind.manager)
     with pytest.raises(InvalidInput, match="MemoryManager"):
         MementoStorage("folder")
