@@ -196,7 +196,7 @@ FILTER_BAD = {
 }
 RETRIEVE_BAD = FILTER_BAD | {
     "query": [None, 5, b"bytes", ["list"]],
-    "k": [*COUNTS, 10_001, None],
+    "k": [*COUNTS, 10_001],
     "match": ["Auto", "", None, 5],
     "as_of": WRONG_TIME,
     "min_score": SHARES,
