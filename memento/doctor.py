@@ -40,6 +40,7 @@ def examine(
     return [
         _library(),
         *(_found(check, look) for check, look in checks_of.items()),
+        *_reserve(ledger),
         *(Finding(stage, ok=False, detail=why) for stage, why in sorted(trouble.items())),
     ]
 
@@ -65,6 +66,12 @@ def _library() -> Finding:
         detail=f"SQLite {name} can lose a race between several processes;"
         " `pip install pysqlite3` brings a newer one",
     )
+
+
+def _reserve(ledger: Ledger) -> list[Finding]:
+    if ledger.read_only or ledger.reserve_kept:
+        return []
+    return [Finding("reserve", ok=False, detail="the disk is nearly full: no room is kept aside")]
 
 
 def _structure(ledger: Ledger) -> Finding:

@@ -308,12 +308,16 @@ class Engine:
             self._tidied = self.ledger.data_version()
 
     def _tidy(self) -> None:
-        """Do to the file what would slow down an ``add``: full text, its segments, the log."""
+        """Do to the file what would slow down an ``add``: full text, its segments, the log.
+
+        And keep room for a full disk, if it had to be given back and there is some again.
+        """
         self._index_words()
         while not self._queries and self.ledger.write(fulltext.merge):
             pass
         if self.ledger.wal_bytes() > self.config.index.checkpoint_bytes:
             self.ledger.checkpoint()
+        self.ledger.keep_reserve()
 
     def _index_words(self) -> None:
         """Let full text catch up, a little at a time."""

@@ -17,7 +17,8 @@
     │   ├── ArchiveDamaged      a backup or export that is cut off, changed or none at all
     │   ├── ArchiveFromTheFuture  an export in a newer format
     │   ├── MomentUnknown       the store as it was at that moment cannot be rebuilt
-    │   └── StorageFull         the disk is full
+    │   ├── StorageFull         the disk is full, or a quota or file size limit is reached
+    │   └── StorageFailed       the disk reported an error
     ├── TierUnavailable         a tier could not be asked; nothing is lost
     ├── EmbedderError           the embedder failed or broke its contract
     │   └── EmbeddingMismatch   the stored vectors come from another embedder
@@ -219,6 +220,10 @@ class MomentUnknown(StoreError):
 
 class StorageFull(StoreError):
     """No space left on the disk; nothing was written and nothing was lost."""
+
+
+class StorageFailed(StoreError):
+    """The disk reported an error; nothing was written. Look at the system's log before going on."""
 
 
 class TierUnavailable(MementoError):

@@ -502,7 +502,7 @@ class MemoryManager:
             NotFound: If this namespace has no such id.
         """
         now = self._engine.now()
-        return self._change(id, lambda c, ns: correct.forget(c, ns, id, now=now))
+        return self._change(id, lambda c, ns: correct.forget(c, ns, id, now=now), makes_room=True)
 
     def forget_many(self, **filters: Unpack[Filtering]) -> Ids:
         """Hide every memory that fits the filters, in one transaction: all of them, or none.
@@ -521,7 +521,9 @@ class MemoryManager:
             raise InvalidInput("filters", 'are none; for everything say within=""')
         now = self._engine.now()
         asked = filtering(now, filters)
-        return self._change_many(lambda c, ns: correct.forget_many(c, ns, asked, now=now))
+        return self._change_many(
+            lambda c, ns: correct.forget_many(c, ns, asked, now=now), makes_room=True
+        )
 
     def sweep(self) -> Ids:
         """Forget what has expired. It is not found any more; this takes it out of the indexes too.
@@ -530,7 +532,7 @@ class MemoryManager:
             Ids of what was forgotten, in order of arrival.
         """
         now = self._engine.now()
-        return self._change_many(lambda c, ns: correct.sweep(c, ns, now=now))
+        return self._change_many(lambda c, ns: correct.sweep(c, ns, now=now), makes_room=True)
 
     def touch(self, ids: str | Sequence[str], expires_in: timedelta | float | None) -> Ids:
         """Set anew when memories expire, in one transaction; no version, no change of time.
@@ -808,16 +810,16 @@ class MemoryManager:
             raise NotFound(memory_id)
         return ns
 
-    def _change(self, memory_id: str, job: Any) -> Memory:
+    def _change(self, memory_id: str, job: Any, *, makes_room: bool = False) -> Memory:
         ns = self._known_namespace(check_id(memory_id))
-        row: Row = self._engine.ledger.write(lambda c: job(c, ns))
+        row: Row = self._engine.ledger.write(lambda c: job(c, ns), makes_room=makes_room)
         self._engine.changed(ns, [row])
         return self._memory(row)
 
-    def _change_many(self, job: Any) -> Ids:
+    def _change_many(self, job: Any, *, makes_room: bool = False) -> Ids:
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
             return []
-        rows: list[Row] = self._engine.ledger.write(lambda c: job(c, ns))
+        rows: list[Row] = self._engine.ledger.write(lambda c: job(c, ns), makes_room=makes_room)
         self._engine.changed(ns, rows)
         return [row.id for row in rows]

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from memento.errors import ReadOnlyStore, StoreBusy, StoreClosed, StoreUnusable
+from memento.errors import ReadOnlyStore, StorageFull, StoreBusy, StoreClosed, StoreUnusable
 from memento.ledger import schema
 from memento.ledger.files import sync_name
 from memento.ledger.gate import Gate
+from memento.ledger.reserve import Reserve
 from memento.ledger.sqlite import (
     Connection,
     connect,
@@ -52,9 +53,13 @@ class Ledger:
         self.root = _absolute(root)
         self.path = self.root / FILE_NAME
         self.read_only = False
+        self._reserve = Reserve(self.root)
+        self._full: StorageFull | None = None
+        self._retired: list[_Reader] = []
         self._immutable = False
         self._closed = False
         self._lock = threading.Lock()
+        self._reopening = threading.Lock()
         self._namespaces: dict[tuple[str, ...], int] = {}
         self._readers: list[_Reader] = []
         self._writing: Writer | None = None
@@ -71,17 +76,28 @@ class Ledger:
         """Whether ``close`` was called."""
         return self._closed
 
-    def write(self, job: Callable[[Connection], T]) -> T:
+    def write(self, job: Callable[[Connection], T], *, makes_room: bool = False) -> T:
         """Run a job in one durable transaction; see ``Writer.run``.
+
+        Args:
+            job: What to do; it may be called a second time if the first time was undone.
+            makes_room: Whether it hides or removes something. On a full disk the reserve is
+                given back for that.
 
         Raises:
             StoreClosed: After ``close``.
             ReadOnlyStore: If the root cannot be written.
+            StorageFull: If there is no room for it.
         """
         self._check_open()
         if self.read_only:
-            raise ReadOnlyStore(self.root, "the store is read-only; nothing was written")
-        return self._writer().run(job)
+            self._open_again()
+        try:
+            return self._writer().run(job)
+        except StorageFull:
+            if not makes_room or not self._reserve.give_back():
+                raise
+            return self._writer().run(job)
 
     def read(self, job: Callable[[Connection], T]) -> T:
         """Run a job on this thread's reading connection, in one snapshot.
@@ -140,6 +156,16 @@ class Ledger:
         if not self.read_only and not self._closed:
             self._writer().checkpoint()
 
+    @property
+    def reserve_kept(self) -> bool:
+        """Whether there is room aside for a full disk."""
+        return self._reserve.kept
+
+    def keep_reserve(self) -> None:
+        """Take room aside for a full disk, unless that was done or there is too little."""
+        if not self.read_only:
+            self._reserve.keep()
+
     def wal_bytes(self) -> int:
         """Return the size of the write-ahead log, bytes."""
         try:
@@ -153,7 +179,7 @@ class Ledger:
             if self._closed:
                 return
             self._closed = True
-            readers, self._readers = self._readers, []
+            readers, self._readers = [*self._readers, *self._retired], []
             writer, self._writing = self._writing, None
         for reader in readers:
             with reader.turn:
@@ -187,6 +213,7 @@ class Ledger:
         if self._writing is not None:
             self._writing.forget()
         self._lock = threading.Lock()
+        self._reopening = threading.Lock()
         self._start_afresh()
 
     def _open(self) -> None:
@@ -200,14 +227,56 @@ class Ledger:
             raise explain_os(self.path, error) from error
         inode = self._inode()
         try:
-            self._version_rolled_back()  # another program's file must not even enter WAL mode
-            self._writer()
+            self._open_writable()
         except (ReadOnlyStore, StoreUnusable) as error:
             if isinstance(error, StoreUnusable) and self._may_write():
                 raise
             self._open_read_only(error)
+        except StorageFull as error:
+            self._full = error
+            self._open_read_only(error)
         if self._inode() != inode:
             raise StoreBusy(self.path, "was replaced while it was being opened; open it again")
+
+    def _open_writable(self) -> None:
+        try:
+            self._version_rolled_back()  # another program's file must not even enter WAL mode
+            self._writer()
+        except StorageFull:
+            if not self._reserve.give_back():
+                raise
+            self._version_rolled_back()
+            self._writer()
+        else:
+            self._reserve.keep()
+
+    def _open_again(self) -> None:
+        """Leave read-only mode if only the full disk was the reason and there is room by now.
+
+        Raises:
+            ReadOnlyStore: If it was not.
+            StorageFull: If it still is.
+        """
+        if self._full is None:
+            raise ReadOnlyStore(self.root, "the store is read-only; nothing was written")
+        with self._reopening:
+            if not self.read_only:
+                return
+            immutable = self._immutable
+            self._forget_readers(immutable=False)
+            try:
+                self._open_writable()
+            except BaseException:
+                self._forget_readers(immutable=immutable)
+                raise
+            self.read_only, self._full = False, None
+
+    def _forget_readers(self, *, immutable: bool) -> None:
+        """Let every thread open a new connection; the old ones may be in use, and stay open."""
+        with self._lock:
+            self._retired += self._readers
+            self._immutable = immutable
+            self._start_afresh()
 
     def _inode(self) -> int:
         """Return what tells the file from another one put in its place."""
@@ -220,13 +289,15 @@ class Ledger:
         self.read_only = True
         try:
             version = self._version()
-        except (ReadOnlyStore, StoreUnusable):
+        except (ReadOnlyStore, StoreUnusable, StorageFull):
             if self.wal_bytes():
                 raise  # an immutable file is read without its log: newer memories would be missing
             self._start_afresh()
             self._immutable = True  # not even the -shm file can be made here
             version = self._version()
         if not version:
+            if self._full is not None:
+                raise self._full
             raise ReadOnlyStore(self.root, "cannot be written and holds no store yet") from cause
 
     def _version_rolled_back(self) -> int:

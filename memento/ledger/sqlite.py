@@ -12,11 +12,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from memento.errors import (
     ReadOnlyStore,
+    StorageFailed,
     StorageFull,
     StoreBusy,
     StoreClosed,
@@ -49,13 +51,17 @@ _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 _SAYINGS: tuple[tuple[str, type[StoreError], str], ...] = (
     ("database or disk is full", StorageFull, "the disk is full; nothing was written"),
-    ("disk i/o error", StoreError, "the disk reported an I/O error; nothing was written"),
+    ("disk i/o error", StorageFailed, "the disk reported an I/O error; nothing was written"),
     ("readonly database", ReadOnlyStore, "the store is read-only; nothing was written"),
     ("database is locked", StoreBusy, "another process is writing; try again"),
     ("not a database", StoreUnusable, "this file is not a memento ledger"),
     ("malformed", StoreUnusable, "the ledger is damaged; run `memento doctor`"),
     ("unable to open", StoreUnusable, "the ledger cannot be opened"),
 )
+
+_VAGUE = frozenset({"disk i/o error", "unable to open"})
+"""What SQLite says of many things; the system knows better."""
+_PROBE_BYTES = 8 * 4096
 
 
 def library_version() -> tuple[int, ...]:
@@ -150,8 +156,30 @@ def explain(path: Path, error: sqlite3.Error) -> StoreError:
         return StoreClosed(path)
     for words, kind, problem in _SAYINGS:
         if words in said:
-            return kind(path, problem)
+            return (words in _VAGUE and _refusal(path)) or kind(path, problem)
     return StoreError(path, f"SQLite says: {error}")
+
+
+def _refusal(path: Path) -> StoreError | None:
+    """Ask the system itself why nothing can be written beside a file; None if something can.
+
+    SQLite has one name for an exceeded quota, a file size limit, a file system that went
+    read-only and a broken disk.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    probe = path.with_name(f"probe.{token_hex(4)}.tmp")
+    try:
+        end = max(file.stat().st_size for file in (path, log) if file.exists())
+        descriptor = os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        try:
+            if os.pwrite(descriptor, bytes(_PROBE_BYTES), end) < _PROBE_BYTES:
+                raise OSError(errno.ENOSPC, "no room for a few pages more")
+        finally:
+            os.close(descriptor)
+            probe.unlink()
+    except (OSError, ValueError) as error:  # ValueError: there is no file at all
+        return explain_os(path, error) if isinstance(error, OSError) else None
+    return None
 
 
 def explain_os(path: Path, error: OSError) -> StoreError:
@@ -161,6 +189,8 @@ def explain_os(path: Path, error: OSError) -> StoreError:
         return StorageFull(path, f"the disk is full ({said}); nothing was written")
     if error.errno in _FORBIDDEN:
         return ReadOnlyStore(path, f"cannot be written ({said}); give another folder")
+    if error.errno == errno.EIO:
+        return StorageFailed(path, f"the disk failed ({said}); nothing was written")
     return StoreError(path, f"the system says: {said}")
 
 

@@ -32,6 +32,7 @@ EXAMPLES = [
     errors.ArchiveFromTheFuture("/x", found=9, known=1),
     errors.MomentUnknown("/x", NEW_YEAR, earliest=NEW_YEAR),
     errors.StorageFull("/x", "full"),
+    errors.StorageFailed("/x", "broken"),
     errors.TierUnavailable("long", "is elsewhere"),
     errors.EmbedderError("failed"),
     errors.EmbeddingMismatch("a (3)", "b (4)"),

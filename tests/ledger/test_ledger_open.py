@@ -216,6 +216,7 @@ def test_everything_is_private_under_any_umask(tmp_path):
         "ledger.db-shm",
         "short.json",
         "writer.lock",
+        "reserve",
     }
     assert set(modes.values()) == {"0o600"}
 
@@ -447,7 +448,7 @@ def test_a_file_size_limit_is_a_typed_error_and_loses_nothing(tmp_path):
         print(len(memory.list(limit=5000)) == kept + 1)
         memory.close()
     """)
-    assert printed.splitlines() == ["StoreError", "True True", "True"]
+    assert printed.splitlines() == ["StorageFull", "True True", "True"]
 
 
 def test_an_opening_that_fails_leaves_no_file_open(tmp_path):

@@ -194,7 +194,7 @@ def test_a_checkpoint_folds_the_log_and_waits_its_turn(writer, connection):
         ("database disk image is malformed", "StoreUnusable"),
         ("file is not a database", "StoreUnusable"),
         ("unable to open database file", "StoreUnusable"),
-        ("disk I/O error", "StoreError"),
+        ("disk I/O error", "StorageFailed"),
         ("Cannot operate on a closed database.", "StoreClosed"),
         ("something new", "StoreError"),
     ],

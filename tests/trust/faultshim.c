@@ -5,9 +5,9 @@
  * Called through ctypes by the process itself (see shim.py):
  *   faultshim_log(path)                     writes every change, in order, to a log
  *   faultshim_note(number)                  writes a note of the caller between them
- *   faultshim_arm(ops, nth, error, sticky)  the nth call from now on of one of these kinds fails with
- *                                           this errno, as do all later ones if sticky; error -9 kills
- *                                           the process instead, just before the call
+ *   faultshim_arm(kinds, nth, error, later)  the nth call from now on of one of these kinds fails with
+ *                                           this errno, and then every call of the kinds in later;
+ *                                           error -9 kills the process instead, just before the call
  *   faultshim_disarm()                      ends that
  *   faultshim_calls()                       calls counted since it was armed
  *
@@ -43,9 +43,9 @@ static size_t root_length;
 static uint32_t next_file = 1;
 static int log_fd = -1;
 
-static char armed[16];
+static char armed[16], armed_later[16];
 static long fail_at, calls;
-static int fail_error, fail_sticky;
+static int fail_error, failed_once;
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
@@ -65,13 +65,15 @@ static void record(char kind, uint32_t file, uint64_t offset, uint32_t length, c
   syscall(SYS_writev, log_fd, parts, length ? 2 : 1);
 }
 
-/* Whether this call is the one to fail. Sets errno. */
+/* Whether this call is to fail. Sets errno. */
 static int fails(char kind) {
   int hit = 0;
-  if (!armed[0] || !strchr(armed, kind)) return 0;
   pthread_mutex_lock(&lock);
-  calls++;
-  hit = fail_at && (fail_sticky ? calls >= fail_at : calls == fail_at);
+  if (failed_once) {
+    hit = strchr(armed_later, kind) != NULL;
+  } else if (strchr(armed, kind)) {
+    hit = failed_once = ++calls == fail_at;
+  }
   pthread_mutex_unlock(&lock);
   if (hit && fail_error == -9) syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
   if (hit) errno = fail_error;
@@ -125,7 +127,7 @@ static int is_watched(int fd) { return fd >= 0 && fd < MAX_FD && files[fd].path;
 /* Opening for writing may have to make a name: it can fail as a write does. */
 static int open_fails(int folder, const char *name, int flags) {
   char path[PATH_MAX];
-  if (!root_length || !armed[0] || !(flags & O_CREAT)) return 0;
+  if (!root_length || !(flags & O_CREAT)) return 0;
   resolve(folder, name, path);
   return below_root(path) && access(path, F_OK) && fails('O');
 }
@@ -283,16 +285,17 @@ void faultshim_note(uint64_t number) {
   pthread_mutex_unlock(&lock);
 }
 
-void faultshim_arm(const char *kinds, long nth, int error, int sticky) {
+void faultshim_arm(const char *kinds, long nth, int error, const char *later) {
   pthread_mutex_lock(&lock);
   strncpy(armed, kinds, sizeof armed - 1);
+  strncpy(armed_later, later, sizeof armed_later - 1);
   fail_at = nth;
   fail_error = error;
-  fail_sticky = sticky;
+  failed_once = 0;
   calls = 0;
   pthread_mutex_unlock(&lock);
 }
 
-void faultshim_disarm(void) { armed[0] = 0; }
+void faultshim_disarm(void) { faultshim_arm("", 0, 0, ""); }
 
 long faultshim_calls(void) { return calls; }

@@ -9,12 +9,10 @@ is opened and compared with what the script had acknowledged.
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -236,7 +234,7 @@ def cut(
     folder: Path, library: Path, *, full: bool, seed: int, control: str = ""
 ) -> tuple[int, list[str]]:
     """Cut the power at random moments; returns the number of states and what was wrong."""
-    rng, disk, at, wrong, states = random.Random(seed), Disk(), 0, [], in_memory(folder)
+    rng, disk, at, wrong, states = random.Random(seed), Disk(), 0, [], shim.in_memory(folder)
     records = logged(folder, library, STEPS[full], seed, control)
     expected = script.states(script.steps(STEPS[full], seed))
     count = STATES[full] // 3 if control else STATES[full]
@@ -253,12 +251,6 @@ def cut(
         shutil.rmtree(target)
     shutil.rmtree(states)
     return count, wrong
-
-
-def in_memory(folder: Path) -> Path:
-    """Make a folder for the states: in RAM if there is any, since nothing need survive in it."""
-    shared = Path("/dev/shm")  # noqa: S108 - a private folder is made in it
-    return Path(tempfile.mkdtemp(dir=shared if os.access(shared, os.W_OK) else folder))
 
 
 CONTROLS = {"synchronous=OFF": "lost:", "snapshot in place": "set aside:"}

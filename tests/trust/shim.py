@@ -8,6 +8,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,6 +54,12 @@ def environment(library: Path, root: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": paths, **watching}
 
 
+def in_memory(folder: Path) -> Path:
+    """Make a folder for stores whose disk is simulated: in RAM if there is some, as it is quick."""
+    shared = Path("/dev/shm")  # noqa: S108 - a private folder is made in it
+    return Path(tempfile.mkdtemp(dir=shared if os.access(shared, os.W_OK) else folder))
+
+
 def records(log: Path) -> list[Record]:
     """Read a log; a record that was cut off by the end of the process is left out."""
     data, at, found = log.read_bytes(), 0, []
@@ -71,7 +78,7 @@ class Shim:
         self._library = ctypes.CDLL(None)
         self._library.faultshim_note.argtypes = [ctypes.c_uint64]
         self._library.faultshim_arm.argtypes = [
-            ctypes.c_char_p, ctypes.c_long, ctypes.c_int, ctypes.c_int,
+            ctypes.c_char_p, ctypes.c_long, ctypes.c_int, ctypes.c_char_p,
         ]  # fmt: skip
         self._library.faultshim_calls.restype = ctypes.c_long
 
@@ -83,16 +90,16 @@ class Shim:
         """Put a number into the log."""
         self._library.faultshim_note(number)
 
-    def arm(self, kinds: str, nth: int, error: int, *, sticky: bool = False) -> None:
-        """Let the nth call of these kinds fail, and with ``sticky`` every later one.
+    def arm(self, kinds: str, nth: int, error: int, *, later: str = "") -> None:
+        """Let the nth call of these kinds fail.
 
         Args:
             kinds: Letters as in the log: W, S, T, R, U, M, and O for a file that is made.
             nth: 1 is the next one; 0 only counts.
             error: The errno, or ``KILL``.
-            sticky: Whether it stays broken.
+            later: Kinds of which every call fails after that.
         """
-        self._library.faultshim_arm(kinds.encode(), nth, error, int(sticky))
+        self._library.faultshim_arm(kinds.encode(), nth, error, later.encode())
 
     def disarm(self) -> int:
         """Let every call succeed again; returns how many were made while it was armed."""

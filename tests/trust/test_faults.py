@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import harness_iofault
 import harness_powercut
 import pytest
 
-HARNESSES = harness_powercut.HARNESSES
+HARNESSES = harness_powercut.HARNESSES + harness_iofault.HARNESSES
 
 
 @pytest.mark.parametrize("harness", HARNESSES, ids=lambda harness: harness.__name__)

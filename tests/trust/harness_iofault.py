@@ -1,0 +1,231 @@
+"""The disk refuses at the n-th call, for every n: a typed error, nothing lost, and on it goes.
+
+A child runs a script of 25 operations through the public interface while `faultshim.c` lets one
+call fail, or that one and all later ones. After each failure the store must have raised the right
+error, hold what it held before, answer questions, and do the operation once the fault is gone.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+import traceback
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import script
+import shim
+from trust_result import TrustResult
+
+from memento import Config, MemoryManager
+from memento.errors import MementoError, StorageFailed, StorageFull
+from memento.ledger import sqlite
+from memento.ledger.writer import Writer
+from memento.retrieve import search
+from memento.tiers.config import IndexConfig
+
+STEPS = 25
+KINDS = {"W": "write", "S": "sync", "T": "truncate", "R": "rename", "O": "make", "U": "remove"}
+ERRORS = {errno.ENOSPC: StorageFull, errno.EIO: StorageFailed}
+LASTING = {errno.ENOSPC: "WTOM", errno.EIO: "WSTROUM"}
+"""What a full and what a broken disk refuses."""
+PASSING = frozenset({"StorageFull", "StorageFailed", "StoreUnusable"})
+"""What may be raised where the fault is over before anybody can ask what it was."""
+STRIDE = {"W": 211, "S": 17}
+"""In the quick form, every so many cases of a kind; of the others, every seventh."""
+QUIET = Config(index=IndexConfig(start_seconds=86_400.0), close_seconds=0.0)
+"""Without the background thread, so that the n-th call is always the same."""
+CONTROL = "a store that takes a refused commit for a done one"
+
+
+class Case(NamedTuple):
+    """Which call fails, how, and whether it stays so."""
+
+    kind: str
+    nth: int
+    error: int
+    sticky: bool
+
+    def __str__(self) -> str:
+        lasting = " and later" if self.sticky else ""
+        return f"{errno.errorcode[self.error]} at {KINDS[self.kind]} {self.nth}{lasting}"
+
+
+# --- the child: forks once for each case
+
+
+def work(folder: Path, seed: int, wanted: list[Case], *, control: bool) -> None:
+    """Run cases, one in each forked process; print what each found."""
+    library, steps = shim.Shim(), script.steps(STEPS, seed)
+    assert search.Searcher  # loaded here, once for all
+    if control:
+        Writer._commit = careless
+    for case in wanted:
+        child = os.fork()
+        if child == 0:
+            found: dict[str, Any] = {"case": case}
+            try:
+                found |= Run(folder / "store", library, steps).through(case)
+            except BaseException:  # noqa: BLE001 - whatever it is, it is a finding
+                found["wrong"] = [traceback.format_exc().splitlines()[-1]]
+            os.write(1, f"{json.dumps(found)}\n".encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        shutil.rmtree(folder / "store", ignore_errors=True)
+
+
+def careless(writer: Writer, group: list[Any]) -> None:
+    """Commit as the control does: what SQLite says of it is not listened to."""
+    try:
+        writer._transact(group)
+    except sqlite.Error:
+        return
+
+
+class Run:
+    """One pass through the script with a fault in it."""
+
+    def __init__(self, root: Path, library: shim.Shim, steps: list[script.Step]) -> None:
+        self.root, self.library, self.steps = root, library, steps
+        self.memory: MemoryManager | None = None
+        self.state: script.State = {}
+        self.wrong: list[str] = []
+        self.raised: list[str] = []
+
+    def through(self, case: Case) -> dict[str, Any]:
+        """Go through the script; returns how many calls there were and what went wrong."""
+        later = LASTING[case.error] if case.sticky else ""
+        self.library.arm(case.kind, case.nth, case.error, later=later)
+        calls = 0
+        for step in (script.Step("open"), *self.steps, script.Step("close")):
+            if self.tried(step):
+                continue
+            self.look_around(case)
+            calls = max(calls, self.library.disarm())
+            if not self.tried(step):
+                self.wrong.append(f"{step.verb} fails though the fault is gone: {self.raised[-1]}")
+                break
+        calls = max(calls, self.library.disarm())
+        if not self.wrong:
+            self.look_afresh()
+        return {"calls": calls, "raised": self.raised, "wrong": self.wrong}
+
+    def tried(self, step: script.Step) -> bool:
+        """Do one operation; False if it raised."""
+        try:
+            if step.verb == "open":
+                self.memory = MemoryManager(self.root, embedder=None, config=QUIET)
+            elif step.verb == "close":
+                self.memory.close()
+            else:
+                script.do(self.memory, step)
+        except MementoError as error:
+            self.raised.append(f"{type(error).__name__}: {error}")
+            return False
+        self.state = script.after(self.state, step)
+        return True
+
+    def look_around(self, case: Case) -> None:
+        """Right after a failure: the right error was raised, nothing changed, reading works."""
+        right = {ERRORS[case.error].__name__} if case.sticky else PASSING
+        if self.raised[-1].partition(":")[0] not in right:
+            self.wrong.append(f"{case}: raised {self.raised[-1]}")
+        if self.memory is None:
+            return
+        try:
+            if script.held(self.memory) != self.state:
+                self.wrong.append(f"{case}: what is held changed though {self.raised[-1]}")
+            self.memory.retrieve("harbour kettle", record=False)
+        except MementoError as error:
+            self.wrong.append(f"{case}: reading fails: {error}")
+
+    def look_afresh(self) -> None:
+        """Open the store again and compare."""
+        with MemoryManager(self.root, embedder=None, config=QUIET) as memory:
+            found = script.held(memory)
+            lost = [k for k, kept in self.state.items() if found.get(k) != kept]
+            if lost or len(found) != len(self.state):
+                self.wrong.append(f"lost or changed: {lost[:3]} of {len(self.state)}")
+            self.wrong += script.complaints(memory)
+            memory.add("written when all is well again")
+
+
+# --- the parent
+
+
+def through(
+    folder: Path, library: Path, seed: int, wanted: list[Case], *, control: bool = False
+) -> list[dict[str, Any]]:
+    """Run cases in a child; returns what each found."""
+    root = shim.in_memory(folder)
+    try:
+        done = subprocess.run(
+            [sys.executable, __file__, str(root), str(seed), str(int(control))],
+            env=shim.environment(library, root),
+            input=json.dumps(wanted),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+    finally:
+        shutil.rmtree(root)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def cases(folder: Path, library: Path, *, full: bool, seed: int) -> list[Case]:
+    """List what to try: count the calls of each kind, then let each of them fail."""
+    counting = [Case(kind, 0, errno.EIO, sticky=False) for kind in KINDS]
+    counted = [found["calls"] for found in through(folder, library, seed, counting)]
+    return [
+        Case(kind, nth, error, sticky)
+        for kind, calls in zip(KINDS, counted, strict=True)
+        for at, (nth, error, sticky) in enumerate(
+            product(range(1, calls + 1), ERRORS, (False, True))
+        )
+        if full or at % STRIDE.get(kind, 7) == 0
+    ]
+
+
+def failing_calls(folder: Path, *, full: bool, seed: int) -> TrustResult:
+    """Let the n-th call fail, for every n."""
+    told = {
+        "name": "full disk, I/O error at the n-th call",
+        "promise": "A disk that refuses is a typed error: nothing is lost, reading works, and all"
+        " goes on once it gives way.",
+        "control": CONTROL,
+        "seed": seed,
+    }
+    library = shim.build(folder)
+    if library is None:
+        return TrustResult(**told, cases=0, failures=0, skipped=shim.NO_COMPILER)
+    wanted = cases(folder, library, full=full, seed=seed)
+    found = through(folder, library, seed, wanted)
+    wrong = [f"{Case(*one['case'])}: {what}" for one in found for what in one["wrong"]]
+    wrong += ["a case was not run"] * (len(wanted) - len(found))
+    careless_ones = [case for case in wanted if case.kind in "WS"][-5:]
+    failed = any(
+        one["wrong"] for one in through(folder, library, seed, careless_ones, control=True)
+    )
+    return TrustResult(
+        **told,
+        cases=len(wanted),
+        failures=len(wrong),
+        control_failed=failed,
+        figures={
+            "operations in the script": STEPS,
+            "cases in which something was raised": sum(bool(one.get("raised")) for one in found),
+        },
+        details=tuple(wrong[:10]),
+    )
+
+
+HARNESSES = (failing_calls,)
+
+if __name__ == "__main__":
+    given = [Case(*case) for case in json.load(sys.stdin)]
+    work(Path(sys.argv[1]), int(sys.argv[2]), given, control=sys.argv[3] == "1")
