@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from enum import IntFlag
+from itertools import compress
 from typing import NamedTuple
 
 from memento.stem import stemmed
@@ -89,13 +90,7 @@ class Cue(IntFlag):
 
 _FIRST_PERSON = re.compile(r"\b(I|I'm|I've|[Mm]y|[Ww]e|[Oo]ur|me)\b")
 _DIGIT = re.compile(r"\d")
-_TIME_WORD = re.compile(
-    r"\b(yesterday|today|tonight|tomorrow|last|next|this|ago|week|weekend|month|year|january"
-    r"|february|march|april|may|june|july|august|september|october|november|december|monday"
-    r"|tuesday|wednesday|thursday|friday|saturday|sunday|\d{4}|easter|christmas|halloween"
-    r"|thanksgiving)\b",
-    re.IGNORECASE,
-)
+_YEAR = re.compile(r"\b\d{4}\b")
 _STANDING = re.compile(
     r"^\W*(please )?(always|never|from now on|going forward|in future)\b"
     r"|\b(from now on|going forward|when(ever)? I ask"
@@ -107,13 +102,24 @@ _STANDING = re.compile(
 _QUESTION = re.compile(r"[?\uff1f\u061f]\W*$")
 _STANDING_WITHIN = 600  # characters; an instruction is said at the start
 
+_TIMES = frozenset(
+    """yesterday today tonight tomorrow last next this ago week weekend month year january february
+    march april may june july august september october november december monday tuesday wednesday
+    thursday friday saturday sunday easter christmas halloween thanksgiving""".split()  # noqa: SIM905 - words read better as one text
+)
+# Without one of these words a search for `_FIRST_PERSON` or `_STANDING`, ten times dearer, is vain.
+_SELF = frozenset(["i", "my", "we", "our", "me"])
+_ORDERS = frozenset(["always", "never", "now", "forward", "future", "ask"])
+_BITS = tuple(map(int, Cue))
 
-def cues(text: str, role: str | None) -> int:
+
+def cues(text: str, role: str | None, spoken: Sequence[str] | None = None) -> int:
     """Note what can be seen of a text, so that no query has to read it again.
 
     Args:
         text: The text as given.
         role: Chat role of who said it; a text without a role is a statement of the user's own.
+        spoken: Its words, folded, if they are known already.
 
     Returns:
         The bits of `Cue` that hold.
@@ -121,20 +127,20 @@ def cues(text: str, role: str | None) -> int:
     >>> Cue(cues("Always answer in French.", "user"))
     <Cue.USER|STANDING|SHORT: 161>
     """
-    seen = Cue.SHORT if len(text) <= SHORT else Cue(0)
-    if role is not None:
-        seen |= Cue.USER if role == "user" else Cue.ASSISTANT
-    if _FIRST_PERSON.search(text):
-        seen |= Cue.FIRST_PERSON
-    if _DIGIT.search(text):
-        seen |= Cue.DIGIT
-    if _TIME_WORD.search(text):
-        seen |= Cue.TIME_WORD
-    if role in {None, "user"} and _STANDING.search(text[:_STANDING_WITHIN]):
-        seen |= Cue.STANDING
-    if _QUESTION.search(text[-40:]):
-        seen |= Cue.QUESTION
-    return int(seen)
+    spoken = words(text) if spoken is None else spoken
+    held = (
+        role == "user",
+        role not in {None, "user"},
+        not _SELF.isdisjoint(spoken) and _FIRST_PERSON.search(text),
+        _DIGIT.search(text),
+        not _TIMES.isdisjoint(spoken) or _YEAR.search(text),
+        role in {None, "user"}
+        and not _ORDERS.isdisjoint(spoken)
+        and _STANDING.search(text[:_STANDING_WITHIN]),
+        _QUESTION.search(text[-40:]),
+        len(text) <= SHORT,
+    )
+    return sum(compress(_BITS, held))
 
 
 def fold(text: str) -> str:
@@ -204,15 +210,24 @@ class Columns(NamedTuple):
     head: str
     rest: str
 
+    def spoken(self) -> tuple[list[str], list[str]]:
+        """List the words of the head and those of the rest, in order."""
+        return _WORD.findall(self.head), _WORD.findall(self.rest)
+
+    @property
+    def title_words(self) -> int:
+        """Words in the title, >= 0."""
+        return self.title.count(" ") + 1 if self.title else 0
+
     @property
     def words(self) -> int:
         """Words in all columns, >= 0."""
-        return sum(len(_WORD.findall(column)) for column in self)
+        return self.title_words + sum(map(len, self.spoken()))
 
     @property
     def head_words(self) -> int:
         """Words in the head, >= 0."""
-        return len(_WORD.findall(self.head))
+        return len(self.spoken()[0])
 
 
 def columns(

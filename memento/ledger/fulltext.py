@@ -55,17 +55,15 @@ def catch_up(connection: Connection, ns: int, most: int = SEQ_MASK) -> bool:
     return len(waiting) == most
 
 
-def is_due(connection: Connection, ns: int, newest: int, count: int) -> bool:
-    """Tell whether rows about to come are to be indexed with them.
+def is_due(connection: Connection, newest: int, count: int) -> bool:
+    """Tell whether rows about to come are to be indexed at once, and those that wait.
 
     Args:
         connection: Inside a transaction.
-        ns: Namespace number.
-        newest: Revision of the last of them.
+        newest: Row id of the last of them.
         count: How many they are, >= 1.
     """
-    waiting = docid_of(ns, newest) - upto(connection, ns)
-    return count >= AT_ONCE or waiting >= MOST_WAITING
+    return count >= AT_ONCE or newest - upto(connection, newest >> SEQ_BITS) >= MOST_WAITING
 
 
 def insert(connection: Connection, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
@@ -78,8 +76,8 @@ def insert(connection: Connection, ns: int, documents: Sequence[tuple[int, Colum
 def upto(connection: Connection, ns: int) -> int:
     """Return the newest row id that the index knows of a namespace; it takes them in order."""
     query = "SELECT fts_upto FROM namespaces WHERE ns = ?"
-    (newest,) = connection.execute(query, (ns,)).fetchone()
-    return docid_of(ns, newest)
+    found = connection.execute(query, (ns,)).fetchone()
+    return docid_of(ns, found[0] if found else 0)
 
 
 def lose_later(connection: Connection) -> None:
@@ -146,8 +144,14 @@ def postings(connection: Connection, ns: int, match: str, limit: int) -> str:
     return found or ""
 
 
+def waiting_words(connection: Connection, ns: int) -> set[str]:
+    """Return the words of the rows of a namespace that the index does not know yet."""
+    waiting = _waiting(connection, ns, upto(connection, ns), SEQ_MASK)
+    return {word for _, document in waiting for part in document.spoken() for word in part}
+
+
 def holds(connection: Connection, ns: int, word: str) -> bool:
-    """Tell whether any memory of a namespace has a word.
+    """Tell whether any memory of a namespace that the index knows has a word.
 
     Args:
         connection: Any connection.

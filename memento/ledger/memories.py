@@ -403,13 +403,14 @@ def _known(
     for part in _chunks(hashes):
         marks = ", ".join("?" * len(part))
         query = (
-            f"{_SELECT} WHERE ns = ? AND content_hash IN ({marks}) AND status = 'active'"
-            " AND (expires_at IS NULL OR expires_at > ?)"
+            f"SELECT docid FROM memories WHERE ns = ? AND content_hash IN ({marks})"
+            " AND status = 'active' AND (expires_at IS NULL OR expires_at > ?)"
             " AND (valid_until IS NULL OR valid_until > ?) ORDER BY docid DESC"
         )
-        for values in connection.execute(query, (ns, *part, now, now)):
-            row = Row(*values)
-            known[row.content_hash] = row
+        found = connection.execute(query, (ns, *part, now, now)).fetchall()
+        if found:  # rarely: asking for one column costs half of what asking for all does
+            rows = by_docids(connection, ns, [docid for (docid,) in found])
+            known |= {rows[docid].content_hash: rows[docid] for (docid,) in found}
     return known
 
 
@@ -418,10 +419,9 @@ def _insert(connection: Connection, ns: int, fresh: Sequence[Entry]) -> None:
     if not fresh:
         return
     first = next_rev(connection, ns)
-    last = first + len(fresh) - 1
     for rev, entry in enumerate(fresh, start=first):
         entry.row.ns, entry.row.rev, entry.row.docid = ns, rev, docid_of(ns, rev)
-    index_now = fulltext.is_due(connection, ns, last, len(fresh))
+    index_now = fulltext.is_due(connection, fresh[-1].row.docid, len(fresh))
     if index_now:
         fulltext.catch_up(connection, ns)
     connection.executemany(_INSERT, [entry.row.values() for entry in fresh])

@@ -119,7 +119,6 @@ def admit(
     """
     clean = Redaction(secrets)
     text = clean.text("text", check_text(draft.text, limits))
-    words = words_of.words(text)
     kind = member(Kind, "kind", draft.kind)
     key = clean.name("key", optional_name("key", draft.key))
     aliases = clean.names("aliases", names("aliases", draft.aliases))
@@ -131,6 +130,9 @@ def admit(
     actor = optional_name("actor", draft.actor)
     role = optional_name("role", draft.role)
     occurred = now if draft.occurred_at is None else check_moment("occurred_at", draft.occurred_at)
+    columns = words_of.columns(text, actor=actor, role=role, key=key, aliases=aliases, tags=tags)
+    head, rest = columns.spoken()
+    words = head + rest
     if draft.importance is None:
         weight = importance(text, words, kind, novelty(words))
     else:
@@ -167,16 +169,14 @@ def admit(
         superseded_by=None,
         reinforced=0,
         version=1,
-        words=0,
-        head_words=0,
-        cues=words_of.cues(text, role),
+        words=columns.title_words + len(words),
+        head_words=len(head),
+        cues=words_of.cues(text, role, words),
         content_hash=content_hash(
             text, scope, key, session, actor, role, occurred if draft.occurred_at else None
         ),
         checksum=b"",
     )
-    columns = words_of.columns(text, actor=actor, role=role, key=key, aliases=aliases, tags=tags)
-    row.words, row.head_words = columns.words, columns.head_words
     row.seal()
     return Entry(
         row=row,
@@ -311,6 +311,8 @@ def member(kind: type[E], field: str, value: object) -> E:
 
 def names(field: str, values: object) -> tuple[str, ...]:
     """Accept a sequence of short non-empty strings; repeats are dropped, order kept."""
+    if values == ():
+        return ()
     if isinstance(values, str) or not isinstance(values, Sequence | set | frozenset):
         raise InvalidInput(field, f"must be a list of strings, not {_name(values)}")
     if len(values) > MAX_ITEMS:
@@ -326,6 +328,8 @@ def optional_name(field: str, value: object) -> str | None:
 
 def ids(field: str, values: object) -> tuple[str, ...]:
     """Accept one id or several."""
+    if values == ():
+        return ()
     if isinstance(values, str):
         return (check_id(values, field),)
     if not isinstance(values, Sequence):

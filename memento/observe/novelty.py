@@ -31,15 +31,16 @@ class Novelty:
     def share(self, ns: int, words: Sequence[str]) -> float:
         """Return the share of a text's telling words that the namespace has not met, [0, 1].
 
-        The words count as met from then on.
+        The words count as met from then on. Of the rows that full text does not know yet a word
+        counts as met in the form it was written only.
         """
         telling = sorted(set(text.content(words)), key=lambda word: (-len(word), word))[:LOOKED_AT]
         if not telling:
             return 0.0
         with self._lock:
-            known = self._known.setdefault(ns, set())
-            if len(known) > REMEMBERED:
-                known.clear()
+            known = self._known.get(ns)
+            if known is None or len(known) > REMEMBERED:
+                known = self._known[ns] = self._ledger.read(lambda c: fulltext.waiting_words(c, ns))
             asked = [word for word in telling if word not in known]
             known.update(asked)
         if not asked:

@@ -22,6 +22,8 @@ def test_words_in_the_ledger_are_known_after_reopening(open_memory):
     """What was stored before is not new to a new process; inflected forms neither."""
     memory = open_memory()
     memory.add("green bicycles")
+    assert Novelty(memory._engine.ledger).share(1, words("green bicycles")) == 0.0
+    memory.flush()
     assert Novelty(memory._engine.ledger).share(1, words("green bicycle")) == 0.0
 
 
