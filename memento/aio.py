@@ -115,6 +115,7 @@ class AsyncMemoryManager:
     forget_many = _threaded(MemoryManager.forget_many)
     sweep = _threaded(MemoryManager.sweep)
     touch = _threaded(MemoryManager.touch)
+    erase = _threaded(MemoryManager.erase)
     restore = _threaded(MemoryManager.restore)
     move = _threaded(MemoryManager.move)
     list = _threaded(MemoryManager.list)

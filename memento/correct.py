@@ -241,6 +241,7 @@ def _put_over(connection: Connection, row: Row, entry: memories.Entry, now: int)
     changes |= {"expires_at": new.expires_at, "updated_at": now}
     if not anew and changes.keys() == {"expires_at", "updated_at"}:
         memories.overwrite(connection, row, changes)
+        memories.record(connection, row.ns, now, "touched", row.docid)
         return
     reworded = anew or not changes.keys().isdisjoint(_EMBEDDED)
     moved = "tier" in changes

@@ -10,6 +10,7 @@ import weakref
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +18,10 @@ from typing import TYPE_CHECKING
 from memento import correct, doctor
 from memento.config import Config
 from memento.embedding import StoreEmbedder
+from memento.erase import Eraser, Erasure
 from memento.errors import InvalidInput, MementoError, StoreError, TierUnavailable
-from memento.ledger import fulltext, memories, vectors
+from memento.ledger import erase, fulltext, memories, vectors
+from memento.ledger.erase import Chosen
 from memento.ledger.ledger import Ledger
 from memento.ledger.memories import Entry
 from memento.ledger.rows import Row, to_micros
@@ -83,6 +86,7 @@ class Engine:
         self._spec = embedder
         self._start()
         self.short.load()
+        self._eraser.finish()  # what a process that died, or was in the way of, left to do
         _open_engines.add(self)
         if self.embedding is not None and self.ledger.read(vectors.backlog_size):
             self.indexer.start()  # an earlier process ended before its memories were embedded
@@ -90,6 +94,7 @@ class Engine:
     def _start(self) -> None:
         """Make everything that does not survive a fork."""
         self.short = ShortTier(self.ledger, self.config.short)
+        self._eraser = Eraser(self.ledger, self.short, self._let_go)
         self.embedding = None if self._spec is None else StoreEmbedder(self.ledger, self._spec)
         self._novelty = Novelty(self.ledger)
         self._lock = threading.Lock()
@@ -104,11 +109,12 @@ class Engine:
             self.embedding,
             self.open_long,
             self._index_lost,
+            chores=self._finish_erasing,
             housekeeping=self._keep_house,
             busy=lambda: self._queries,
             config=self.config.index,
         )
-        self._seen = self._tidied = -1
+        self._seen = self._tidied = self._swept = -1
         self._snapshot_due = self.now() + self._snapshot_period()
 
     def now(self) -> int:
@@ -225,13 +231,42 @@ class Engine:
         if self.embedding is None:
             raise InvalidInput("embedder", "is None: this store has nothing to index with")
         owed = self.embedding.adopt()
+        self._let_go()
+        self.indexer.retry()
+        return owed
+
+    def _let_go(self) -> None:
+        """Close the long tier; the next to need it opens it anew."""
         with self._lock:
             self._searcher = None
             long, self._long = self._long, None
         if long is not None:
             long.close()
-        self.indexer.retry()
-        return owed
+
+    def erase(
+        self,
+        labels: tuple[str, ...],
+        what: Chosen,
+        *,
+        derived: bool,
+        dry_run: bool,
+        timeout: float,
+    ) -> Erasure:
+        """Erase memories from every file of the store; see ``erase.Eraser``."""
+        ns, now = self.ledger.find_namespace(labels), self.now()
+        if dry_run or ns is None:
+            return self._eraser.plan(ns, what, now)
+        self._log_accesses()
+        with self.indexer.paused():
+            done = self._eraser.erase(ns, what, derived=derived, now=now)
+        self.indexer.start()
+        return replace(done, pending=self._eraser.wait(timeout)) if done.pending else done
+
+    def _finish_erasing(self) -> None:
+        version = self.ledger.data_version()
+        if version != self._swept or self._eraser.pending:
+            self._eraser.finish()
+            self._swept = version
 
     def query_begins(self) -> None:
         """Note that a query is in flight; the indexer gives way."""
@@ -259,6 +294,9 @@ class Engine:
             embedding=self.embedding is not None,
             trouble=self.indexer.trouble,
         )
+        if owed := self.ledger.read(erase.owed):
+            why = [self._eraser.pending.get(part, "not tried yet") for part in owed]
+            found.append(Finding("erasure", ok=False, detail="; ".join(why)))
         if any(finding.repaired for finding in found):
             self.indexer.retry()
         return found
@@ -339,7 +377,8 @@ class Engine:
 
         def job(connection: Connection) -> None:
             for ns, at, ids in waiting:
-                memories.record(connection, ns, at, "retrieved", None, {"ids": ids})
+                if there := erase.still_there(connection, ns, ids):
+                    memories.record(connection, ns, at, "retrieved", None, {"ids": there})
 
         self.ledger.write(job)
 

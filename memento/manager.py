@@ -12,6 +12,7 @@ from memento import correct, lineage, prompt
 from memento.backup import Backup, back_up
 from memento.config import Config
 from memento.engine import Engine, system_clock
+from memento.erase import Erasure, check_seconds, choose
 from memento.errors import InvalidInput, NotFound
 from memento.filters import MAX_IDS, Filtering, check_count, filtering, filters_of, several
 from memento.ledger import memories
@@ -523,6 +524,52 @@ class MemoryManager:
         asked = filtering(now, filters)
         return self._change_many(
             lambda c, ns: correct.forget_many(c, ns, asked, now=now), makes_room=True
+        )
+
+    def erase(
+        self,
+        ids: str | Sequence[str] | None = None,
+        *,
+        source: str | None = None,
+        session: str | None = None,
+        everything: bool = False,
+        derived: bool = True,
+        dry_run: bool = False,
+        timeout: float = 30.0,
+    ) -> Erasure:
+        """Remove memories of this namespace for good, from every file of the store.
+
+        Text, versions, words, vectors, links, events and every copy in the store's folder go;
+        nothing brings them back. See ``forget`` for what can be undone. Memories of any status are
+        meant. The Chroma folder is removed and made again in the background.
+
+        Args:
+            ids: One id or several.
+            source: In place of ids: all whose ``source.uri`` is this.
+            session: In place of ids: all of this session.
+            everything: In place of ids: all of this namespace.
+            derived: Erase what names one of them among its ``source.parents``, too, and what was
+                derived from that in turn: it may say the same.
+            dry_run: Only say what would be erased.
+            timeout: Longest wait for other processes that have the store open to do their part,
+                seconds, >= 0.
+
+        Returns:
+            The receipt. Where it names something ``pending``, that is done by the process that is
+            in the way, or by the next one that opens the store.
+
+        Raises:
+            InvalidInput: If not exactly one of the first four is given.
+            NotFound: If this namespace lacks one of the ids; nothing was erased.
+            StoreError: If the ledger could not be written; nothing was erased.
+        """
+        what = choose(ids, source, session, everything=check_flag("everything", everything))
+        return self._engine.erase(
+            self._namespace,
+            what,
+            derived=check_flag("derived", derived),
+            dry_run=check_flag("dry_run", dry_run),
+            timeout=check_seconds("timeout", timeout),
         )
 
     def sweep(self) -> Ids:

@@ -18,7 +18,7 @@ ROOMS = [
     {"observe", "transcripts"},
     {"filters", "config", "testing"},
     {"retrieve"},
-    {"backup", "correct", "doctor", "lineage", "prompt"},
+    {"backup", "correct", "erase", "doctor", "lineage", "prompt"},
     {"engine"},
     {"manager"},
     {"aio"},

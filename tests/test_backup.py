@@ -264,7 +264,7 @@ WORDS = st.sampled_from(["tea", "door", "plan", "blue"])
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(
-            ["add", "add", "add", "update", "retag", "forget", "restore", "move", "replace"]
+            ["add", "add", "add", "update", "retag", "forget", "restore", "move", "replace", "put"]
         ),
         st.integers(0, 30),
         st.lists(WORDS, min_size=1, max_size=2).map(" ".join),
@@ -294,6 +294,8 @@ def take(memory, step):
         memory.restore(one)
     elif what == "move":
         memory.move(one, tier)
+    elif what == "put":
+        memory.add(text, tier, id=one, key=key, session=text, replace=True)
     elif what == "replace":
         memory.add(f"{text} instead of {len(known)}", tier, supersedes=one)
 
@@ -304,7 +306,7 @@ def comparable(dumped):
     return rows, fulltext, versions, [link for link in links if link[2] == "supersedes"], events
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(steps=STEPS)
 def test_a_store_set_back_is_the_store_as_it_was(tmp_path_factory, steps):
     """After any history, set back to any moment of it: rows, versions, full text, events."""

@@ -146,6 +146,12 @@ def set_back_to(path: Path, moment: int) -> int:
         return int(count)
 
 
+_CAME_SINCE = (
+    "SELECT docid FROM memories WHERE created_at > ?1 AND coalesce((SELECT"
+    " json_extract(earlier, '$.created_at') FROM versions WHERE versions.docid = memories.docid"
+    " ORDER BY rev LIMIT 1), created_at) > ?1"
+)
+"""A memory that was hidden and put anew counts as created then; its history began earlier."""
 _CHANGED_SINCE = (
     "SELECT docid FROM memories WHERE updated_at > ?1"
     " OR docid IN (SELECT docid FROM versions WHERE until > ?1)"
@@ -154,7 +160,6 @@ _CHANGED_SINCE = (
 
 def _drop_later(connection: Connection, moment: int) -> None:
     """Remove the memories that came after a moment, and what is theirs."""
-    later = "SELECT docid FROM memories WHERE created_at > ?"
     for table, key in (
         ("memories_fts", "rowid"),
         ("versions", "docid"),
@@ -163,8 +168,8 @@ def _drop_later(connection: Connection, moment: int) -> None:
         ("links", "src"),
         ("links", "dst"),
     ):
-        connection.execute(f"DELETE FROM {table} WHERE {key} IN ({later})", (moment,))
-    connection.execute("DELETE FROM memories WHERE created_at > ?", (moment,))
+        connection.execute(f"DELETE FROM {table} WHERE {key} IN ({_CAME_SINCE})", (moment,))
+    connection.execute(f"DELETE FROM memories WHERE docid IN ({_CAME_SINCE})", (moment,))
     fulltext.lose_later(connection)
 
 
@@ -203,7 +208,7 @@ def _undo_overflow(connection: Connection, row: Row, moment: int, until: int | N
         return
     (known,) = connection.execute(
         "SELECT count(*) FROM versions WHERE docid = ?1 AND until = ?2 UNION ALL"
-        " SELECT count(*) FROM events WHERE docid = ?1 AND at = ?2 AND kind = 'reinforced'"
+        " SELECT count(*) FROM events WHERE docid = ?1 AND at = ?2"
         " ORDER BY 1 DESC LIMIT 1",
         (row.docid, row.updated_at),
     ).fetchone()

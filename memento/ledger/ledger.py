@@ -99,6 +99,18 @@ class Ledger:
                 raise
             return self._writer().run(job)
 
+    def alone(self, job: Callable[[Connection], T]) -> T:
+        """Run a job that cannot be in a transaction; see ``Writer.alone``.
+
+        Raises:
+            StoreClosed: After ``close``.
+            ReadOnlyStore: If the root cannot be written.
+        """
+        self._check_open()
+        if self.read_only:
+            raise ReadOnlyStore(self.root, "the store is read-only; nothing was written")
+        return self._writer().alone(job)
+
     def read(self, job: Callable[[Connection], T]) -> T:
         """Run a job on this thread's reading connection, in one snapshot.
 

@@ -490,13 +490,27 @@ def newest_short(connection: Connection, ns: int, session: str | None, limit: in
 
 
 def outlines_since(connection: Connection, ns: int, rev: int) -> list[tuple[Any, ...]]:
-    """Return what the read path keeps in RAM of every row that came or changed after ``rev``.
+    """Return what the read path keeps in RAM of every row that came, changed or went after ``rev``.
 
     Each is (docid, session, actor, scope, tier, kind, status, words, head_words, cues,
     importance, occurred_at, expires_at, valid_from, valid_until, key, aliases), times in
-    microseconds since 1970 UTC, aliases as JSON.
+    microseconds since 1970 UTC, aliases as JSON. Of what was erased only the row id is left.
     """
-    return connection.execute(_SINCE.format(_OUTLINE), _since(ns, rev)).fetchall()
+    outlines = connection.execute(_SINCE.format(_OUTLINE), _since(ns, rev)).fetchall()
+    return outlines + [(docid, *_NOTHING) for docid in erased_since(connection, ns, rev)]
+
+
+def erased_since(connection: Connection, ns: int, rev: int) -> list[int]:
+    """Return the row ids that came up to ``rev`` and were erased after it."""
+    low, _ = docid_range(ns)
+    query = "SELECT docid FROM erased WHERE ns = ? AND rev > ? AND docid <= ?"
+    return [docid for (docid,) in connection.execute(query, (ns, rev, low + rev))]
+
+
+_NOTHING = (
+    None, None, "", "medium", "fact", "erased", 0, 0, 0, 0.0, 0, None, 0, None, None, "[]",
+)  # fmt: skip
+"""The outline of an erased memory, but for its row id."""
 
 
 _OUTLINE = (
@@ -518,13 +532,14 @@ def _since(ns: int, rev: int) -> tuple[int, int, int, int]:
 def latest_rev(connection: Connection, ns: int) -> int:
     """Return the newest revision of a namespace; 0 if nothing is in it."""
     low, high = docid_range(ns)
-    newest, changed = connection.execute(_LATEST, (low, high, ns)).fetchone()
-    return max((newest or low) & SEQ_MASK, changed or 0)
+    newest, changed, erased = connection.execute(_LATEST, (low, high, ns, ns)).fetchone()
+    return max((newest or low) & SEQ_MASK, changed or 0, erased or 0)
 
 
 _LATEST = (
     "SELECT (SELECT max(docid) FROM memories WHERE docid BETWEEN ? AND ?),"
-    " (SELECT max(rev) FROM memories WHERE ns = ? AND rev <> (docid & 1099511627775))"
+    " (SELECT max(rev) FROM memories WHERE ns = ? AND rev <> (docid & 1099511627775)),"
+    " (SELECT max(rev) FROM erased WHERE ns = ?)"
 )
 
 

@@ -241,6 +241,14 @@ def owe_index(connection: Connection, model: int) -> int:
     ).rowcount
 
 
+def owe_index_anew(connection: Connection) -> None:
+    """Owe the long tier's index all it should hold, made by whatever embedder is in use."""
+    identity = current_embedder(connection)
+    query = "SELECT model FROM embedders WHERE name || ' (' || dim || ')' = ?"
+    for (model,) in connection.execute(query, (identity,)).fetchall():
+        owe_index(connection, model)
+
+
 def owe_embedding(connection: Connection, model: int | None) -> int:
     """Owe a vector to every row that has none of this embedder; returns how many."""
     return connection.execute(

@@ -118,6 +118,29 @@ class Writer:
         finally:
             self.release()
 
+    def alone(self, job: Callable[[Connection], T]) -> T:
+        """Run a job outside any transaction, while no other process has its turn to write.
+
+        Args:
+            job: Called with the connection; it makes its own transactions, if any.
+
+        Raises:
+            StoreClosed: If it was closed before.
+            StoreError: If the disk or another process stood in the way.
+        """
+        self.hold()
+        try:
+            if self._closed:
+                raise StoreClosed(self._path.parent)
+            try:
+                self._gate.enter()
+                with translated(self._path):
+                    return job(self._connection)
+            finally:
+                self._gate.leave()
+        finally:
+            self.release()
+
     def hold(self) -> None:
         """Wait for the commit in hand and let no other begin until ``release``."""
         with self._turn:

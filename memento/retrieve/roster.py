@@ -280,9 +280,9 @@ class Roster:
             for i, row in zip(at.tolist(), changed, strict=True):
                 self._change(i, row)
             self._append(fresh)
-            moments = [row.occurred_at for row in latest.values()]
-            self._first_at = min(self._first_at, *moments)
-            self._last_at = max(self._last_at, *moments)
+            moments = [row.occurred_at for row in latest.values() if row.status != ERASED]
+            self._first_at = min([self._first_at, *moments])
+            self._last_at = max([self._last_at, *moments])
             self._live = int(np.count_nonzero(self._columns["status"][: self._n] <= LIVE))
 
     def set_vectors(self, docids: NDArray[np.int64], matrix: Floats) -> None:

@@ -77,6 +77,7 @@ class Indexer:
         embedding: The embedder, or None to leave all this to a process that has one.
         open_index: Returns the long tier, open; called from the background thread only.
         index_lost: Tells whether the long tier's index is gone and has to be made again.
+        chores: Called before each bite; does what must not wait for the backlog.
         housekeeping: Called in quiet moments.
         busy: Tells how many queries are in flight.
         config: Sizes and pauses.
@@ -89,6 +90,7 @@ class Indexer:
         open_index: Callable[[], Index],
         index_lost: Callable[[], bool],
         *,
+        chores: Callable[[], None],
         housekeeping: Callable[[], None],
         busy: Callable[[], int],
         config: IndexConfig,
@@ -101,7 +103,10 @@ class Indexer:
         self._again = False
         self._refused: set[int] = set()
         self._loading = False
+        self._chores = chores
         self._housekeeping = housekeeping
+        self._turn = threading.Lock()
+        self._pausing = 0
         self._busy = busy
         self._config = config
         self._lock = threading.Lock()
@@ -182,6 +187,18 @@ class Indexer:
         stuck = {op for name in list(self.trouble) for op in _BLOCKS[name]}
         return set(left) <= stuck
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let the thread stand still, after the bite in hand, while the block runs."""
+        with self._lock:
+            self._pausing += 1
+        try:
+            with self._turn:
+                yield
+        finally:
+            with self._lock:
+                self._pausing -= 1
+
     def want_index(self) -> None:
         """Open the long tier even if nothing is owed to it: a search would use it."""
         self._wanted = True
@@ -206,11 +223,8 @@ class Indexer:
                 if self._again:
                     self._again = False
                 self._wake.clear()
-                if self._ready("store"):
-                    if news and self._round():
-                        continue
-                    self._housekeeping()
-                    self._well("store")
+                if self._ready("store") and self._work(news=news):
+                    continue
             except StoreClosed:
                 return
             except MementoError as error:
@@ -218,6 +232,18 @@ class Indexer:
             self._tell_waiting()
             self._wake.wait(self._config.poll_seconds)
             time.sleep(self._config.start_seconds)  # lets a burst of writes come together
+
+    def _work(self, *, news: bool) -> bool:
+        """Do what there is to do, unless ``paused``; tell whether there may be more at once."""
+        while self._pausing and not self._stopping:
+            time.sleep(0.001)
+        with self._turn:
+            self._chores()
+            if news and self._round():
+                return True
+            self._housekeeping()
+            self._well("store")
+            return False
 
     def _round(self) -> bool:
         """Do one bite of everything; tell whether there may be more."""

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from memento.ledger import memories
+from memento.ledger import erase, memories
 from memento.ledger.files import remove_litter, write_atomically
 from memento.ledger.ledger import Ledger
 from memento.ledger.rows import Row
@@ -103,15 +103,26 @@ class ShortTier:
                     self._seen[key[0]] = revs[key[0]]
 
     def snapshot(self) -> None:
-        """Write the rings to JSON by atomic replace, unless nothing changed."""
+        """Write the rings to JSON by atomic replace, unless nothing changed.
+
+        What another process erases meanwhile is taken out again before this returns.
+        """
         if self._ledger.read_only:
             return
         with self._lock:
             self._touched = False
-            content = _encode(*self._ledger.read(self._collect))
-            if content != self._saved:
-                write_atomically(self._path, content)
-                self._saved = content
+            erasures = -1
+            while erasures != (erasures := self._ledger.read(erase.erasures)):
+                content = _encode(*self._ledger.read(self._collect))
+                if content != self._saved:
+                    write_atomically(self._path, content)
+                    self._saved = content
+
+    def rewrite(self) -> None:
+        """Write the snapshot anew, whatever stands there."""
+        with self._lock:
+            self._saved = None
+        self.snapshot()
 
     def _collect(self, connection: Connection) -> tuple[dict[int, int], dict[Key, list[Row]]]:
         rings = {key: list(self._follow(connection, key)) for key in list(self._rings)}
@@ -138,6 +149,8 @@ class ShortTier:
             self._rings.popitem(last=False)
 
     def _apply(self, ns: int, seen: int, connection: Connection) -> None:
+        if gone := set(memories.erased_since(connection, ns, seen)):
+            self._drop(ns, gone)
         changed = memories.changes_since(connection, ns, seen, limit=CATCH_UP + 1)
         if len(changed) > CATCH_UP:
             for key in [key for key in self._rings if key[0] == ns]:
@@ -149,6 +162,14 @@ class ShortTier:
                 _place(ring, [row for row in changed if row.session == session])
         if rewritten := [row for row in changed if row.version > 1]:
             self._leave(ns, rewritten)
+
+    def _drop(self, ns: int, gone: set[int]) -> None:
+        """Take erased rows out of every ring."""
+        for (at, _), ring in self._rings.items():
+            if at == ns and any(row.docid in gone for row in ring):
+                kept = [row for row in ring if row.docid not in gone]
+                ring.clear()
+                ring.extend(kept)
 
     def _leave(self, ns: int, rewritten: Sequence[Row]) -> None:
         """Take rows out of the rings of sessions they are no longer in."""

@@ -20,6 +20,7 @@ WITH_ID = {
     "restore": lambda m, i: m.restore(i),
     "move": lambda m, i: m.move(i, "long"),
     "history": lambda m, i: m.history(i),
+    "erase": lambda m, i: m.erase(i),
     "touch": lambda m, i: m.touch(i, 60),
     "supersedes": lambda m, i: m.add("mine", supersedes=i),
     "related": lambda m, i: m.add("mine", related=[i]),

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import typer
+
+from memento import MemoryManager
+from memento.ledger import sqlite
+from memento.types import Source
 
 
 def texts(memento, root):
@@ -73,3 +82,91 @@ def test_backup_overwrites_only_when_asked(memento):
     assert (refused.status, "overwrite" in refused.err) == (4, True)
     assert memento("backup", "b.db", "--overwrite", "--json").data["memories"] == 1
     assert memento("backup", "agent_memory/b.db").status == 2
+
+
+def add(memento, text, *options):
+    """Add one memory; returns its id."""
+    return memento("add", text, "--json", *options).data["id"]
+
+
+def test_erase_says_first_and_then_does(memento):
+    """A dry run changes nothing; with --yes the text is in no file, and a receipt says so."""
+    memory_id = add(memento, "the door code is zq4711qz")
+    planned = memento("erase", memory_id, "--dry-run")
+    assert (planned.status, planned.out) == (0, f"{memory_id}  would be erased\n")
+    assert texts(memento, "agent_memory") == ["the door code is zq4711qz"]
+    done = memento("erase", memory_id, "--yes")
+    assert done.status == 0
+    assert f"{memory_id}  erased\n" in done.out
+    assert "1 memories" in done.out
+    assert "not reached: backups" in done.out
+    files = [path for path in Path("agent_memory").rglob("*") if path.is_file()]
+    assert not [path for path in files if b"zq4711qz" in path.read_bytes()]
+    assert memento("erase", memory_id, "--yes").status == 3
+
+
+def test_erase_does_not_guess(memento, monkeypatch):
+    """Without a terminal it wants --yes; without saying which, or saying two ways, it refuses."""
+    memory_id = add(memento, "a", "--session", "s")
+    for n in range(6):
+        add(memento, f"more {n}", "--session", "s")
+    refused = memento("erase", "--session", "s")
+    assert refused.status == 2
+    assert "--yes" in refused.err
+    assert "and 2 more" in refused.err
+    assert memento("erase").status == 2
+    assert memento("erase", memory_id, "--session", "s").status == 2
+    monkeypatch.setenv("MEMENTO_NAMESPACE", "default")
+    assert memento("erase", "--yes").status == 2
+    assert len(texts(memento, "agent_memory")) == 7
+
+
+@pytest.mark.parametrize(("answer", "left"), [(True, 0), (False, 1)])
+def test_erase_asks(memento, monkeypatch, answer, left):
+    """At a terminal it shows what is meant and asks; a no changes nothing."""
+    memory_id = add(memento, "the kettle is blue")
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr(typer, "confirm", lambda *_args, **_options: answer)
+    asked = memento("erase", memory_id)
+    assert "the kettle is blue" in asked.err
+    assert asked.status == (0 if answer else 130)
+    assert len(texts(memento, "agent_memory")) == left
+
+
+def test_erase_a_whole_namespace(memento):
+    """--namespace alone means all of it, and no other."""
+    add(memento, "a", "--namespace", "acme/rami")
+    add(memento, "b")
+    assert (
+        memento("erase", "--namespace", "acme/rami", "--yes", "--json").data["rows"]["memories"]
+        == 1
+    )
+    assert texts(memento, "agent_memory") == ["b"]
+
+
+def test_erase_with_what_was_derived(memento):
+    """What was derived is erased, too, unless it is to be kept; the receipt tells."""
+    memento("add", "secret", "--id", "a")
+    store = MemoryManager("agent_memory", embedder=None)
+    store.add("summary", id="b", source=Source(parents=("a",)))
+    store.add("digest", id="c", source=Source(parents=("b",)))
+    store.close()
+    kept = memento("erase", "a", "--keep-derived", "--yes")
+    assert "b  kept, derived" in kept.out
+    assert "c  erased, derived" in memento("erase", "b", "--yes").out
+    assert texts(memento, "agent_memory") == []
+
+
+def test_an_unfinished_erasure_exits_with_1(memento):
+    """Somebody reads an older state: said on stderr, and done by the next command."""
+    memory_id = add(memento, "the door code is zq4711qz")
+    Path("agent_memory/notes.txt").write_text("mine")
+    reader = sqlite.sqlite3.connect("agent_memory/ledger.db", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM memories").fetchone()
+    done = memento("erase", memory_id, "--yes", "--timeout", "0")
+    assert done.status == 1
+    assert "log not done yet" in done.err
+    assert "not the store's, not looked into: notes.txt" in done.out
+    reader.close()
+    assert memento("doctor").status == 0

@@ -1,0 +1,248 @@
+"""Taking memories out of the ledger for good. SQL only.
+
+What is erased leaves its row id in ``erased`` and nothing else: caches of every process learn of it
+by the revision, and the row id is never given again. What is left to do to the files is noted in
+``meta`` in the same transaction, so that it is done even if this process dies.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from memento.errors import NotFound
+from memento.ledger import fulltext, memories
+from memento.ledger.rows import docid_range
+from memento.ledger.sqlite import Connection
+
+PARTS = ("ledger", "files", "chroma", "log")
+"""What is done to the files after rows were erased, in this order."""
+
+_MINE = "IN (SELECT value FROM json_each(?))"
+_OF_ROW = {
+    "memories_fts": ("rowid",),
+    "versions": ("docid",),
+    "embeddings": ("docid",),
+    "backlog": ("docid",),
+    "links": ("src", "dst"),
+    "events": ("docid",),
+    "memories": ("docid",),
+}
+"""Tables that hold something of a memory, and the columns that say of which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which memories of a namespace are meant: exactly one of these.
+
+    Attributes:
+        ids: These.
+        source: All that come from this address.
+        session: All of this session.
+        everything: All there are.
+    """
+
+    ids: tuple[str, ...] = ()
+    source: str | None = None
+    session: str | None = None
+    everything: bool = False
+
+
+def chosen(connection: Connection, ns: int, what: Chosen) -> dict[int, str]:
+    """Find what is meant, whatever its status: row ids to ids, in order of arrival.
+
+    Raises:
+        NotFound: If the namespace lacks one of the ids.
+    """
+    query = "SELECT docid, id FROM memories WHERE ns = ?"
+    if what.everything:
+        found = connection.execute(f"{query} ORDER BY docid", (ns,))
+    elif what.source is not None:
+        found = connection.execute(f"{query} AND source_uri = ? ORDER BY docid", (ns, what.source))
+    elif what.session is not None:
+        found = connection.execute(f"{query} AND session = ? ORDER BY docid", (ns, what.session))
+    else:
+        docids = memories.docids_of(connection, ns, what.ids)
+        if absent := [memory_id for memory_id in what.ids if memory_id not in docids]:
+            raise NotFound(absent[0])
+        return {docid: memory_id for memory_id, docid in docids.items()}
+    return dict(found.fetchall())
+
+
+def derived(connection: Connection, ns: int, roots: dict[int, str]) -> dict[int, str]:
+    """Find what was derived from memories, and from those in turn; they themselves left out."""
+    found: dict[int, str] = {}
+    fresh: Collection[str] = roots.values()
+    while fresh:
+        rows = connection.execute(
+            "SELECT docid, id FROM memories WHERE ns = ? AND source_parents <> '[]' AND EXISTS ("
+            f"SELECT 1 FROM json_each(source_parents) AS parent WHERE parent.value {_MINE})"
+            " ORDER BY docid",
+            (ns, json.dumps(list(fresh))),
+        ).fetchall()
+        new = {docid: id_ for docid, id_ in rows if docid not in roots and docid not in found}
+        found |= new
+        fresh = new.values()
+    return found
+
+
+def erase(connection: Connection, ns: int, doomed: dict[int, str], now: int) -> dict[str, int]:
+    """Delete memories and every trace of them in the ledger, and note what the files are owed.
+
+    Args:
+        connection: Inside a transaction.
+        ns: Namespace number.
+        doomed: Row ids to ids.
+        now: The present moment, microseconds.
+
+    Returns:
+        How many rows were deleted, by table.
+    """
+    fulltext.catch_up(connection, ns)  # so that indexes in RAM let go of what waits
+    rev = memories.next_rev(connection, ns)
+    ids = frozenset(doomed.values())
+    docids = json.dumps(list(doomed))
+    counts = dict.fromkeys(_OF_ROW, 0)
+    for table, columns in _OF_ROW.items():
+        for column in columns:
+            query = f"DELETE FROM {table} WHERE {column} {_MINE}"
+            counts[table] += connection.execute(query, (docids,)).rowcount
+    connection.execute(
+        "INSERT INTO erased (docid, ns, rev) SELECT value, ?, ? FROM json_each(?)",
+        (ns, rev, docids),
+    )
+    _forget_ids(connection, ns, ids)
+    counts["events"] += _forget_in_events(connection, ns, ids)
+    memories.record(connection, ns, now, "erased", None, {"memories": len(doomed)})
+    _owe(connection)
+    counts["full text"] = counts.pop("memories_fts")
+    return counts
+
+
+def _forget_ids(connection: Connection, ns: int, ids: frozenset[str]) -> None:
+    """Take the ids out of the other rows that name them, and out of their earlier states."""
+    naming = (
+        f"SELECT docid FROM memories WHERE ns = ?1 AND (superseded_by {_MINE.replace('?', '?2')}"
+        " OR (source_parents <> '[]' AND EXISTS (SELECT 1 FROM json_each(source_parents) AS parent"
+        f" WHERE parent.value {_MINE.replace('?', '?2')})))"
+    )
+    for (docid,) in connection.execute(naming, (ns, json.dumps(list(ids)))).fetchall():
+        row = memories.by_docid(connection, docid)
+        memories.overwrite(connection, row, _without_ids(vars_of(row), ids))
+    low, high = docid_range(ns)
+    states = "SELECT docid, rev, earlier FROM versions WHERE docid BETWEEN ? AND ?"
+    for docid, rev, earlier in connection.execute(states, (low, high)).fetchall():
+        state = {} if earlier is None else json.loads(earlier)
+        if changes := _without_ids(state, ids):
+            connection.execute(
+                "UPDATE versions SET earlier = ? WHERE docid = ? AND rev = ?",
+                (json.dumps(state | changes, ensure_ascii=False), docid, rev),
+            )
+
+
+def vars_of(row: Any) -> dict[str, Any]:
+    """Return what a row says of other memories."""
+    return {"superseded_by": row.superseded_by, "source_parents": row.source_parents}
+
+
+def _without_ids(state: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
+    """Return those fields of a state that name one of the ids, as they are without it."""
+    changes: dict[str, Any] = {}
+    if state.get("superseded_by") in ids:
+        changes["superseded_by"] = None
+    parents = json.loads(state.get("source_parents") or "[]")
+    if not ids.isdisjoint(parents):
+        kept = [parent for parent in parents if parent not in ids]
+        changes["source_parents"] = json.dumps(kept, ensure_ascii=False)
+    return changes
+
+
+def _forget_in_events(connection: Connection, ns: int, ids: frozenset[str]) -> int:
+    """Take the ids out of the details of events; returns how many were about nothing else."""
+    gone = 0
+    details = "SELECT event, detail FROM events WHERE ns = ? AND detail IS NOT NULL"
+    for event, detail in connection.execute(details, (ns,)).fetchall():
+        said = json.loads(detail)
+        kept = _pruned(said, ids)
+        if not any(kept.values()):
+            connection.execute("DELETE FROM events WHERE event = ?", (event,))
+            gone += 1
+        elif kept != said:
+            connection.execute(
+                "UPDATE events SET detail = ? WHERE event = ?", (json.dumps(kept), event)
+            )
+    return gone
+
+
+def _pruned(said: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
+    """Leave out what names one of the ids: an item of a list, or a key with its value."""
+    pruned = {
+        key: [item for item in value if not _names(item, ids)] if isinstance(value, list) else value
+        for key, value in said.items()
+    }
+    return {key: value for key, value in pruned.items() if not _names(value, ids)}
+
+
+def _names(value: object, ids: frozenset[str]) -> bool:
+    return isinstance(value, str) and value in ids
+
+
+def erasures(connection: Connection) -> int:
+    """Count how often something was erased from this store."""
+    found = connection.execute("SELECT value FROM meta WHERE name = 'erasures'").fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def _owe(connection: Connection) -> None:
+    number = erasures(connection) + 1
+    for name in ("erasures", *(f"erasing {part}" for part in PARTS)):
+        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, number))
+
+
+def owed(connection: Connection) -> dict[str, int]:
+    """Return what the files are still owed: parts to the number of the last erasure."""
+    rows = connection.execute("SELECT name, value FROM meta WHERE name LIKE 'erasing %'").fetchall()
+    found = {name.removeprefix("erasing "): number for name, number in rows}
+    return {part: found[part] for part in PARTS if part in found}
+
+
+def settle(connection: Connection, part: str, number: int) -> None:
+    """Note that a part was done, unless something else was erased meanwhile."""
+    query = "DELETE FROM meta WHERE name = ? AND value <= ?"
+    connection.execute(query, (f"erasing {part}", number))
+
+
+def compact(connection: Connection) -> None:
+    """Write the file anew without what was deleted. Outside any transaction, nobody else writing.
+
+    FTS5 keeps the words of deleted rows until its segments are merged, SQLite keeps deleted rows
+    in unused parts of its pages; merging all segments and then copying all that is live into new
+    pages leaves neither.
+    """
+    connection.execute("INSERT INTO memories_fts (memories_fts) VALUES ('optimize')")
+    connection.execute("VACUUM")
+
+
+def fold_log(connection: Connection, seconds: float) -> bool:
+    """Fold the whole log into the file and empty it; tells whether nobody stood in the way.
+
+    Args:
+        connection: The writing connection, outside any transaction.
+        seconds: Longest wait for those who read an older state, >= 0.
+    """
+    (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute(f"PRAGMA busy_timeout={int(seconds * 1000)}")
+    try:
+        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={before}")
+    return not busy
+
+
+def still_there(connection: Connection, ns: int, ids: Iterable[str]) -> list[str]:
+    """Return those of some ids that name a memory, in order."""
+    wanted = list(ids)
+    known = memories.docids_of(connection, ns, wanted)
+    return [memory_id for memory_id in wanted if memory_id in known]
