@@ -75,6 +75,7 @@ class Bench:
             options["embedding"],
             lambda: self.index,
             lambda: self.lost,
+            chores=lambda: None,
             housekeeping=lambda: self.kept_house.append(1),
             busy=lambda: self.queries,
             config=options["config"],
@@ -473,3 +474,22 @@ def test_one_refused_text_holds_up_no_other(tmp_path):
         assert "1 texts refused" in memory.stats().trouble["embedder"]
         assert memory.stats().backlog == {"embed": 1}
         assert memory.retrieve("poison")[0].text == "the poison is in this one"
+
+
+def test_paused_it_does_nothing_and_then_goes_on(memory, bench):
+    """While somebody has it stand still no bite begins; afterwards the backlog drains."""
+    with bench.indexer.paused():
+        memory.add("one", "long")
+        assert not bench.indexer.wait(0.2)
+        assert bench.owed() == {"embed": 1}
+    assert bench.indexer.wait(60)
+    assert bench.owed() == {}
+
+
+def test_chores_come_before_the_backlog(memory, bench):
+    """They are done though more is owed than one bite."""
+    seen = []
+    bench.indexer._chores = lambda: seen.append(dict(bench.owed()))
+    memory.add_many({"text": f"text {n}", "tier": "long"} for n in range(5))
+    assert bench.indexer.wait(60)
+    assert seen[0] == {"embed": 5}
