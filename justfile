@@ -28,6 +28,10 @@ docs:
     {{python}} scripts/reference.py
     {{python}} -m pytest README.md docs memento tests/stories/test_docs.py
 
+# install each extra alone in a fresh environment and use it; arguments go to the script
+extras *args:
+    {{python}} scripts/check_extras.py {{args}}
+
 # the quick benchmarks: kill -9, then speed
 bench:
     {{python}} benchmarks/durability.py --rounds 30

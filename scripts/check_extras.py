@@ -33,10 +33,10 @@ HERE = Path(__file__).resolve().parent.parent
 BASE = "(none)"
 """Stands for the wheel without any extra."""
 
-_STORE = """
+STORE = """
 from memento import MemoryManager
 from memento.errors import MissingExtra
-manager = MemoryManager("store", embedder=globals().get("embedder", "default"))
+manager = MemoryManager("store", embedder=globals().get("embedder", "default"))  # ours, unless set
 manager.add("Rami is allergic to nuts", "long")
 manager.add("The printer is on floor three", "long")
 assert manager.flush(wait=True)
@@ -243,20 +243,24 @@ def _use(python: Path, home: Path, extra: str, known: dict[str, list[str]], *, t
     for number, program in enumerate(programs(extra, known)):
         work = home / f"work{number}"
         work.mkdir()
-        _run([str(python), "-W", "ignore", "-c", _STORE + program], work)
+        _run([str(python), "-W", "ignore", "-c", STORE + program], work)
     if not tests or extra not in TESTS:
         return ""
     words = ["-p", "no:cacheprovider", "-rs", *TESTS[extra]]
     return _tail(_run([str(python), "-m", "pytest", *words], HERE))
 
 
+def environment(folder: Path) -> dict[str, str]:
+    """Return the variables to run with: no paths of ours, no key, nothing that calls out."""
+    kept = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "OPENAI_API_KEY"}}
+    return kept | QUIET | ({} if folder == HERE else {"XDG_DATA_HOME": str(folder / "data")})
+
+
 def _run(words: Sequence[str], folder: Path) -> str:
-    environment = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "OPENAI_API_KEY"}}
-    environment |= QUIET | {"XDG_DATA_HOME": str(folder / "data")} if folder != HERE else QUIET
     ran = subprocess.run(
         words,
         cwd=folder,
-        env=environment,
+        env=environment(folder),
         check=False,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
