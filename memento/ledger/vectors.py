@@ -212,14 +212,37 @@ def set_marks(connection: Connection, marks: Sequence[str]) -> None:
 
 
 def sample(connection: Connection, model: int, size: int) -> list[tuple[int, str, bytes]]:
-    """Pick indexed rows spread over the store: (row id, id, vector)."""
+    """Pick up to ``size`` indexed rows, spread evenly over the store: (row id, id, vector).
+
+    It seeks to each, so a large store takes no longer than a small one.
+    """
+    spaces = [ns for (ns,) in connection.execute("SELECT ns FROM namespaces ORDER BY ns")]
+    chosen = spaces[:: -(-len(spaces) // size)] if spaces else []
     query = (
         "SELECT docid, id, vector FROM embeddings JOIN memories USING (docid)"
-        " WHERE model = ? AND status = 'active' AND tier <> 'short'"
-        " AND docid NOT IN (SELECT docid FROM backlog)"
-        " ORDER BY docid * 2654435761 % 4294967296 LIMIT ?"
+        " WHERE docid BETWEEN ? AND ? AND model = ? AND status = 'active' AND tier <> 'short'"
+        " AND docid NOT IN (SELECT docid FROM backlog) ORDER BY docid LIMIT 1"
     )
-    return connection.execute(query, (model, size)).fetchall()
+    found: dict[int, tuple[int, str, bytes]] = {}
+    for ns in chosen:
+        first, last = _ends(connection, *docid_range(ns))
+        share = size // len(chosen)
+        for at in range(share):
+            start = first + (last + 1 - first) * at // share
+            row = connection.execute(query, (start, last, model)).fetchone()
+            if row is not None:
+                found[row[0]] = row
+    return list(found.values())
+
+
+def _ends(connection: Connection, low: int, high: int) -> tuple[int, int]:
+    """Return the first and last row id with a vector between two; ``low, low`` if there is none."""
+    ends = connection.execute(
+        "SELECT (SELECT min(docid) FROM embeddings WHERE docid BETWEEN ?1 AND ?2),"
+        " (SELECT max(docid) FROM embeddings WHERE docid BETWEEN ?1 AND ?2)",
+        (low, high),
+    ).fetchone()
+    return (low, low) if ends[0] is None else ends
 
 
 def any_indexed(connection: Connection) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from memento import Config, MemoryManager
 from memento.errors import EmbedderError, EmbeddingMismatch, StoreError, TierUnavailable
 from memento.ledger import vectors
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.testing import HashEmbedder
 from memento.tiers import indexer as indexer_module
 from memento.tiers.config import IndexConfig, ShortConfig
@@ -493,3 +495,36 @@ def test_chores_come_before_the_backlog(memory, bench):
     memory.add_many({"text": f"text {n}", "tier": "long"} for n in range(5))
     assert bench.indexer.wait(60)
     assert seen[0] == {"embed": 5}
+
+
+@pytest.mark.parametrize("spaces", [1, 3, 100])
+def test_the_sampled_vectors_are_spread_over_the_store(open_memory, spaces):
+    """Damage to any part of an index is seen only if every part of the store is sampled."""
+    memory = open_memory(embedder=HashEmbedder(8), config=FAST_CONFIG)
+    for n in range(spaces):
+        memory.of(f"user{n}").add_many(f"note {i} of {n}" for i in range(300 // spaces))
+    assert memory.flush(wait=True, timeout=60)
+    docids = sorted(docid for docid, _, _ in _sampled(memory, 60))
+    namespaces = {docid >> SEQ_BITS for docid in docids}
+    assert len(docids) == len(set(docids)) <= 60
+    assert len(namespaces) == min(spaces, 50)
+    for ns in list(namespaces)[:3]:
+        seqs = [docid & SEQ_MASK for docid in docids if docid >> SEQ_BITS == ns]
+        widest = max(b - a for a, b in pairwise([0, *seqs, 300 // spaces]))
+        assert widest <= 2 * 300 // spaces // len(seqs) + 1
+
+
+def _sampled(memory, size):
+    model = memory._engine.embedding.model()
+    return memory._engine.ledger.read(lambda c: vectors.sample(c, model, size))
+
+
+def test_what_the_index_does_not_hold_is_not_sampled(open_memory):
+    """Short-lived, hidden and owed rows are absent from Chroma, and no sign of damage."""
+    memory = open_memory(embedder=HashEmbedder(8), config=FAST_CONFIG)
+    assert _sampled(memory, 60) == []
+    kept = [memory.add(f"note {n}", "long").id for n in range(5)]
+    memory.add("a turn", "short")
+    memory.forget(kept.pop())
+    assert memory.flush(wait=True, timeout=60)
+    assert sorted(i for _, i, _ in _sampled(memory, 60)) == sorted(kept)
