@@ -25,6 +25,9 @@ from memento.types import Status, Tier
 CHUNK = 500
 """Most values bound to one ``IN``; SQLite's own limit is 32,766."""
 
+# Beside row ids the namespace is compared as ``+ns``: past eight of them SQLite would rather go
+# through all rows of the namespace by some index that begins with it.
+
 _INSERT = f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})"
 _SELECT = f"SELECT {COLUMNS} FROM memories"
 _KEEP = (
@@ -108,7 +111,7 @@ def by_docids(connection: Connection, ns: int, docids: Sequence[int]) -> dict[in
     rows: dict[int, Row] = {}
     for part in _chunks(docids):
         marks = ", ".join("?" * len(part))
-        query = f"{_SELECT} WHERE docid IN ({marks}) AND ns = ?"
+        query = f"{_SELECT} WHERE docid IN ({marks}) AND +ns = ?"
         rows |= {values[0]: Row(*values) for values in connection.execute(query, (*part, ns))}
     return rows
 
@@ -118,7 +121,7 @@ def texts(connection: Connection, ns: int, docids: Sequence[int]) -> dict[int, s
     found: dict[int, str] = {}
     for part in _chunks(docids):
         marks = ", ".join("?" * len(part))
-        query = f"SELECT docid, text FROM memories WHERE docid IN ({marks}) AND ns = ?"
+        query = f"SELECT docid, text FROM memories WHERE docid IN ({marks}) AND +ns = ?"
         found.update(connection.execute(query, (*part, ns)).fetchall())
     return found
 
@@ -172,8 +175,11 @@ def matching(connection: Connection, ns: int, filters: Filters) -> list[int]:
 
 def expired(connection: Connection, ns: int, now: int) -> list[Row]:
     """List the active memories whose time is over, in order of arrival."""
-    query = f"{_SELECT} WHERE ns = ? AND status = 'active' AND expires_at <= ? ORDER BY docid"
-    return [Row(*found) for found in connection.execute(query, (ns, now))]
+    query = (
+        f"{_SELECT} WHERE docid BETWEEN ? AND ? AND status = 'active' AND expires_at <= ?"
+        " ORDER BY docid"
+    )
+    return [Row(*found) for found in connection.execute(query, (*docid_range(ns), now))]
 
 
 def tally(connection: Connection, ns: int, filters: Filters, by: str) -> dict[str, int]:
@@ -198,10 +204,10 @@ def counts(connection: Connection, ns: int, now: int) -> dict[str, int]:
     """Count the live memories of a namespace by tier, and the hidden ones by status."""
     query = (
         "SELECT CASE WHEN status = 'active' THEN tier ELSE status END, count(*) FROM memories"
-        " WHERE ns = ? AND (expires_at IS NULL OR expires_at > ?)"
+        " WHERE docid BETWEEN ? AND ? AND (expires_at IS NULL OR expires_at > ?)"
         " AND (status <> 'active' OR valid_until IS NULL OR valid_until > ?) GROUP BY 1"
     )
-    return dict(connection.execute(query, (ns, now, now)).fetchall())
+    return dict(connection.execute(query, (*docid_range(ns), now, now)).fetchall())
 
 
 def revise(connection: Connection, row: Row, changes: Mapping[str, Any], reason: str) -> Row:

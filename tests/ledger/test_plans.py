@@ -1,0 +1,79 @@
+"""How SQLite goes about what is asked most: by row id, never through a whole namespace."""
+
+from __future__ import annotations
+
+import pytest
+
+from memento.ledger import memories
+from memento.ledger.ledger import Ledger
+
+
+@pytest.fixture
+def plans(memory, monkeypatch):
+    """Return a function that calls something and lists how SQLite did it."""
+    for n in range(30):
+        memory.add(f"note {n} about the kettle", session="s", key=f"k{n}")
+    memory.flush()
+    read = Ledger.read
+
+    def listed(call):
+        statements = set()
+
+        def traced(ledger, job):
+            def inner(connection):
+                connection.set_trace_callback(statements.add)
+                try:
+                    return job(connection)
+                finally:
+                    connection.set_trace_callback(None)
+
+            return read(ledger, inner)
+
+        monkeypatch.setattr(Ledger, "read", traced)
+        call()
+        monkeypatch.undo()
+        asked = [
+            sql for sql in statements if sql.startswith("SELECT") and "memories_fts" not in sql
+        ]
+        assert asked
+        return read(
+            memory._engine.ledger,
+            lambda c: [
+                detail
+                for sql in asked
+                for *_, detail in c.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall()
+            ],
+        )
+
+    return listed
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda memory: memory.retrieve("kettle note", k=20, record=False),
+        lambda memory: memory.list(limit=5),
+        lambda memory: memory.list(limit=5, tiers="medium", kinds="fact"),
+        lambda memory: memory.stats(),
+    ],
+    ids=["retrieve", "list", "filtered list", "stats"],
+)
+def test_nothing_is_read_through_an_index_of_the_namespace_alone(memory, plans, ask):
+    """No read visits every row of a namespace in the order of some other column, or sorts them."""
+    steps = plans(lambda: ask(memory))
+    assert not [step for step in steps if "(ns=?)" in step and "COVERING" not in step]
+    assert not [step for step in steps if "ORDER BY" in step]
+
+
+def test_a_session_is_listed_by_its_index(memory, plans):
+    """A filter that has an index of its own uses it."""
+    steps = plans(lambda: memory.list(session="s"))
+    assert any("memories_by_session (ns=? AND session=?)" in step for step in steps)
+
+
+def test_many_row_ids_are_looked_up_one_by_one(memory, plans):
+    """However many rows are asked for by id, none but these is visited."""
+    docids = [(1 << 40) + n for n in range(1, 25)]
+    ledger = memory._engine.ledger
+    steps = plans(lambda: ledger.read(lambda c: memories.texts(c, 1, docids)))
+    assert any("INTEGER PRIMARY KEY (rowid=?)" in step for step in steps)
