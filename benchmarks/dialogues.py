@@ -142,7 +142,7 @@ def _turn(
             kind=Kind.EPISODE,
             session=session,
             role=role,
-            source=Source(Trust.IMPORT, store),
+            source=Source(Trust.AGENT if role == "assistant" else Trust.USER, store),
             metadata={"turn": turn},
             occurred_at=at,
             id=f"{store}/{turn}",

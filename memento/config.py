@@ -18,6 +18,7 @@ from memento.observe.importance import TierChoice
 from memento.observe.redact import Secrets
 from memento.retrieve.config import RetrieveConfig
 from memento.tiers.config import ChooseConfig, IndexConfig, LongConfig, LongIndex, ShortConfig
+from memento.types import Trust
 
 PREFIX = "MEMENTO_"
 
@@ -30,6 +31,8 @@ class Config:
         limits: What ``add`` refuses as too large.
         secrets: ``redact``, ``reject`` or ``allow``: what becomes of a key or password in what is
             to be remembered, see ``memento.observe.redact``.
+        untrusted: Sources whose memories are quarantined until approved, can be no rules and cannot
+            be pinned: values of ``Trust``; empty to trust all alike.
         tier_choice: Which importance leads to which tier.
         short: Ring buffers and their snapshot.
         index: The background indexer.
@@ -42,6 +45,7 @@ class Config:
 
     limits: Limits = field(default_factory=Limits)
     secrets: Secrets | str = Secrets.REDACT
+    untrusted: tuple[Trust | str, ...] = (Trust.TOOL, Trust.WEB, Trust.IMPORT)
     tier_choice: TierChoice = field(default_factory=TierChoice)
     short: ShortConfig = field(default_factory=ShortConfig)
     index: IndexConfig = field(default_factory=IndexConfig)
@@ -54,6 +58,10 @@ class Config:
     def __post_init__(self) -> None:
         _check_choice("long_index", self.long_index, LongIndex)
         _check_choice("secrets", self.secrets, Secrets)
+        if not isinstance(self.untrusted, tuple):
+            raise InvalidInput("untrusted", f"must be a tuple, not {self.untrusted!r}")
+        for source in self.untrusted:
+            _check_choice("untrusted", source, Trust)
         for name, value, least in (
             ("short.capacity", self.short.capacity, 1),
             ("short.sessions", self.short.sessions, 1),
@@ -73,7 +81,8 @@ class Config:
         """Read settings from ``MEMENTO_*`` variables.
 
         Known are ``MEMENTO_SHORT_CAPACITY``, ``MEMENTO_SNAPSHOT_SECONDS``,
-        ``MEMENTO_TEXT_CHARS``, ``MEMENTO_LONG_INDEX``, ``MEMENTO_SECRETS``, and ``MEMENTO_ROOT``
+        ``MEMENTO_TEXT_CHARS``, ``MEMENTO_LONG_INDEX``, ``MEMENTO_SECRETS``,
+        ``MEMENTO_UNTRUSTED`` (names joined with commas, empty for none), and ``MEMENTO_ROOT``
         and ``MEMENTO_NAMESPACE``, which the command line reads.
 
         Args:
@@ -131,10 +140,15 @@ def _secrets(config: Config, text: str) -> Config:
     return replace(config, secrets=text)
 
 
+def _untrusted(config: Config, text: str) -> Config:
+    return replace(config, untrusted=tuple(part.strip() for part in text.split(",") if text))
+
+
 _READERS: dict[str, Callable[[Config, str], Config]] = {
     "MEMENTO_SHORT_CAPACITY": _capacity,
     "MEMENTO_SNAPSHOT_SECONDS": _snapshot,
     "MEMENTO_TEXT_CHARS": _text_chars,
     "MEMENTO_LONG_INDEX": _long_index,
     "MEMENTO_SECRETS": _secrets,
+    "MEMENTO_UNTRUSTED": _untrusted,
 }

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from memento import quarantine
 from memento.config import Config
 from memento.errors import InvalidInput
 from memento.ledger import fulltext, memories
@@ -71,6 +72,7 @@ def update(
         NotFound: If the namespace has no such id.
         InvalidInput: If a value cannot be accepted, or the memory is forgotten.
         SecretFound: If it holds a secret and these are to be refused.
+        UntrustedSource: If it would be a rule or be pinned, and its source is not trusted.
     """
     row = memories.by_id(connection, ns, memory_id)
     if row.status == Status.FORGOTTEN:
@@ -79,6 +81,8 @@ def update(
     changes = _changes(row, corrections, now, config.limits, clean)
     if not changes:
         return row
+    kind, pinned = changes.get("kind", row.kind), bool(changes.get("pinned", row.pinned))
+    quarantine.check_standing(row.trust, kind, pinned=pinned, untrusted=config.untrusted)
     reworded = "text" in changes
     retitled = reworded or "aliases" in changes or "tags" in changes
     rescoped = "scope" in changes
@@ -110,17 +114,24 @@ def forget(connection: Connection, ns: int, memory_id: str, *, now: int) -> Row:
     Raises:
         NotFound: If the namespace has no such id.
     """
-    return _hide(connection, memories.by_id(connection, ns, memory_id), now)
+    return memories.hide(connection, memories.by_id(connection, ns, memory_id), now, "forgotten")
 
 
 def forget_many(connection: Connection, ns: int, filters: Filters, *, now: int) -> list[Row]:
-    """Hide every active memory that fits, in order of arrival; see ``forget``."""
-    return [_hide(connection, row, now) for row in memories.select(connection, ns, filters)]
+    """Hide every memory that fits, quarantined ones too, in order of arrival; see ``forget``."""
+    filters = replace(filters, statuses=(Status.ACTIVE.value, Status.QUARANTINED.value))
+    return [
+        memories.hide(connection, row, now, "forgotten")
+        for row in memories.select(connection, ns, filters)
+    ]
 
 
 def sweep(connection: Connection, ns: int, *, now: int) -> list[Row]:
     """Hide what has expired, so that it leaves the indexes too."""
-    return [_hide(connection, row, now) for row in memories.expired(connection, ns, now)]
+    return [
+        memories.hide(connection, row, now, "forgotten")
+        for row in memories.expired(connection, ns, now)
+    ]
 
 
 def touch(
@@ -180,7 +191,7 @@ def restore(connection: Connection, ns: int, memory_id: str, *, now: int, ring: 
     if row.status != Status.FORGOTTEN:
         return row
     earlier = memories.versions(connection, row.docid)
-    status = next(state[2] for state in reversed(earlier) if state[5] == "forgotten")
+    status = next(state[2] for state in reversed(earlier) if state[5] in quarantine.HIDING)
     changes: dict[str, Any] = {"status": status, "updated_at": now}
     memories.revise(connection, row, changes, "restored")
     memories.record(connection, ns, now, "restored", row.docid)
@@ -212,7 +223,8 @@ def move(
     if row.tier == target:
         return row
     memories.revise(connection, row, {"tier": target.value, "updated_at": now}, "moved")
-    memories.enqueue(connection, row, "drop" if target is Tier.SHORT else "index")
+    hidden = target is Tier.SHORT or row.status != Status.ACTIVE
+    memories.enqueue(connection, row, "drop" if hidden else "index")
     memories.record(connection, ns, now, "moved", row.docid, {"to": target.value})
     if target is Tier.SHORT:
         memories.overflow(connection, ns, row.session, now=now, ring=ring)
@@ -220,19 +232,9 @@ def move(
     return row
 
 
-def _hide(connection: Connection, row: Row, now: int) -> Row:
-    if row.status == Status.FORGOTTEN:
-        return row
-    changes = {"status": Status.FORGOTTEN.value, "updated_at": now}
-    memories.revise(connection, row, changes, "forgotten")
-    memories.enqueue(connection, row, "drop")
-    memories.record(connection, row.ns, now, "forgotten", row.docid)
-    return row
-
-
 def _put_over(connection: Connection, row: Row, entry: memories.Entry, now: int) -> None:
     """Give a row the content of an entry; equal content makes no new version."""
-    new, anew = entry.row, row.status != Status.ACTIVE or not _holds(row, now)
+    new, anew = entry.row, row.status != entry.row.status or not _holds(row, now)
     changes = {
         name: getattr(new, name) for name in _REPLACED if getattr(row, name) != getattr(new, name)
     }

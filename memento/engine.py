@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memento import correct, doctor
+from memento import correct, doctor, quarantine
 from memento.config import Config
 from memento.embedding import StoreEmbedder
 from memento.erase import Eraser, Erasure
@@ -159,7 +159,12 @@ class Engine:
             entries = [at_position(at, check, draft) for at, draft in enumerate(drafts)]
         ring = self.config.short.capacity
         write = correct.put if replace else memories.add
-        rows = self.ledger.write(lambda c: write(c, ns, entries, now=now, ring=ring))
+
+        def job(connection: Connection) -> list[Row]:
+            quarantine.judge(connection, ns, entries, self.config.untrusted)
+            return write(connection, ns, entries, now=now, ring=ring)
+
+        rows = self.ledger.write(job)
         self.changed(ns, rows)
         return rows
 

@@ -100,6 +100,7 @@ def filters_of(
     until: datetime | None = None,
     as_of: datetime | None = None,
     include_superseded: bool = False,
+    include_quarantined: bool = False,
 ) -> Filters:
     """Validate the filter arguments that ``retrieve`` and ``list`` share.
 
@@ -120,6 +121,7 @@ def filters_of(
         until: Latest time of occurrence, exclusive.
         as_of: Show what held at this moment.
         include_superseded: Also those whose place a newer one took.
+        include_quarantined: Also those from untrusted sources that nobody approved yet.
 
     Raises:
         InvalidInput: If a value is not of its kind.
@@ -127,6 +129,8 @@ def filters_of(
     wanted = members(Status, "status", statuses) or (Status.ACTIVE.value,)
     if check_flag("include_superseded", include_superseded) or as_of is not None:
         wanted = tuple(dict.fromkeys((*wanted, Status.SUPERSEDED.value)))
+    if check_flag("include_quarantined", include_quarantined):
+        wanted = tuple(dict.fromkeys((*wanted, Status.QUARANTINED.value)))
     return Filters(
         now=now,
         tiers=members(Tier, "tiers", tiers),

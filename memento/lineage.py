@@ -18,7 +18,7 @@ class Stats:
 
     Attributes:
         tiers: Live memories by tier.
-        hidden: Superseded and forgotten memories by status.
+        hidden: Superseded, forgotten and quarantined memories by status.
         backlog: What the indexer still owes, in all namespaces, by operation.
         embedders: Stored vectors by the embedder that made them, in all namespaces.
         trouble: What does not work at present, by part.
@@ -51,7 +51,8 @@ def stats(
         tiers={tier.value: found.get(tier.value, 0) for tier in Tier},
         hidden={
             status.value: found.get(status.value, 0)
-            for status in (Status.SUPERSEDED, Status.FORGOTTEN)
+            for status in Status
+            if status is not Status.ACTIVE
         },
         backlog=ledger.read(vectors.backlog_size),
         embedders=ledger.read(vectors.embedders),

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from memento import correct, lineage, prompt
+from memento import correct, lineage, prompt, quarantine
 from memento.backup import Backup, back_up
 from memento.config import Config
 from memento.engine import Engine, system_clock
@@ -17,9 +17,29 @@ from memento.errors import InvalidInput, NotFound
 from memento.filters import MAX_IDS, Filtering, check_count, filtering, filters_of, several
 from memento.ledger import memories
 from memento.ledger.rows import Row, to_memory
-from memento.observe.admit import check_flag, check_id, drafts_of, optional_name
+from memento.ledger.sqlite import Connection
+from memento.observe.admit import (
+    MAX_URI,
+    check_flag,
+    check_id,
+    drafts_of,
+    optional_name,
+    short_name,
+)
+from memento.observe.redact import Redaction
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
-from memento.types import Draft, Finding, Kind, Memory, Retrieval, Source, Tier, Trust, Version
+from memento.types import (
+    Draft,
+    Finding,
+    Kind,
+    Memory,
+    Retrieval,
+    Source,
+    Status,
+    Tier,
+    Trust,
+    Version,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -153,7 +173,8 @@ class MemoryManager:
             session: Conversation it belongs to.
             actor: Who said it.
             role: Chat role of who said it: ``user``, ``assistant``, ``tool`` ...
-            source: Where it comes from; a trust class or a ``Source``; None for the user.
+            source: Where it comes from; a trust class or a ``Source``; None for the user. What
+                comes from a tool, the web or an import is quarantined until ``approve``.
             tags: Labels to filter by.
             metadata: A JSON object of your own.
             occurred_at: When it happened or was said, with a time zone; None for now.
@@ -174,6 +195,7 @@ class MemoryManager:
             InvalidInput: If a value cannot be accepted; nothing was written.
             IdConflict: If ``id`` is taken by another content, and not to be replaced.
             SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
+            UntrustedSource: If it would be a rule or be pinned, and ``source`` is not trusted.
             NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
             StoreError: If it could not be written; see its children.
         """
@@ -250,6 +272,7 @@ class MemoryManager:
         tokens: int | None = None,
         count_tokens: TokenCounter | None = None,
         include_superseded: bool = False,
+        include_quarantined: bool = False,
         fold: bool = True,
         record: bool = True,
     ) -> Retrieval:
@@ -282,6 +305,7 @@ class MemoryManager:
                 that wants several memories a long one counts with its ``passage`` alone.
             count_tokens: How to count them; None for one token in four characters.
             include_superseded: Also return memories whose place a newer one took.
+            include_quarantined: Also return what untrusted sources say and nobody approved yet.
             fold: Let one hit stand for all that say the same words; False returns each.
             record: Note in the log what was retrieved.
 
@@ -321,6 +345,7 @@ class MemoryManager:
                 until=until,
                 as_of=as_of,
                 include_superseded=include_superseded,
+                include_quarantined=include_quarantined,
             ),
         )
         engine.query_begins()
@@ -610,6 +635,90 @@ class MemoryManager:
         now, ring = self._engine.now(), self._engine.config.short.capacity
         return self._change(id, lambda c, ns: correct.restore(c, ns, id, now=now, ring=ring))
 
+    def quarantine(
+        self, *, newest_first: bool = False, limit: int = 100, offset: int = 0
+    ) -> Memories:
+        """List what untrusted sources say and nobody has approved or rejected yet.
+
+        Args:
+            newest_first: Turn the order of arrival round.
+            limit: Most memories to return, 1 to 1,000,000.
+            offset: How many to pass over first, >= 0.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        return self.list(
+            status=Status.QUARANTINED, newest_first=newest_first, limit=limit, offset=offset
+        )
+
+    def approve(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+        """Let a quarantined memory be found; it takes the place of what it supersedes.
+
+        Where it comes from stays known: it can be no rule and cannot be pinned. Leave this verb to
+        people; an agent that may approve is as open as one without quarantine.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            InvalidInput: If the memory was rejected or forgotten.
+        """
+        now, ring = self._engine.now(), self._engine.config.short.capacity
+        return self._change(id, lambda c, ns: quarantine.approve(c, ns, id, now=now, ring=ring))
+
+    def reject(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+        """Forget a quarantined memory; ``restore`` puts it back into quarantine.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            InvalidInput: If the memory is not quarantined.
+        """
+        now = self._engine.now()
+        return self._change(
+            id, lambda c, ns: quarantine.reject(c, ns, id, now=now), makes_room=True
+        )
+
+    def forget_source(self, uri: str, *, dry_run: bool = False) -> Memories:
+        """Hide everything from a source, and what was derived from it; see ``restore_source``.
+
+        Args:
+            uri: The address, as in ``Source.uri``.
+            dry_run: Change nothing; only say what would be hidden.
+
+        Returns:
+            The memories that are hidden by this call, or would be, in order of arrival.
+
+        Raises:
+            InvalidInput: If ``uri`` is no address.
+        """
+        check_flag("dry_run", dry_run)
+        address, now = self._address(uri), self._engine.now()
+        if dry_run:
+            return [
+                memory
+                for memory in self._of_source(address)
+                if memory.status is not Status.FORGOTTEN
+            ]
+        return self._change_rows(
+            lambda c, ns: quarantine.disown(c, ns, address, now=now), makes_room=True
+        )
+
+    def restore_source(self, uri: str) -> Memories:
+        """Undo ``forget_source``: each memory gets the status back that it had.
+
+        What was forgotten or rejected by itself stays so.
+
+        Raises:
+            InvalidInput: If ``uri`` is no address.
+        """
+        address = self._address(uri)
+        now, ring = self._engine.now(), self._engine.config.short.capacity
+
+        def job(connection: Connection, ns: int) -> list[Row]:
+            hidden = quarantine.disowned(connection, ns, address)
+            return [correct.restore(connection, ns, one, now=now, ring=ring) for one in hidden]
+
+        return self._change_rows(job)
+
     def move(self, id: str, tier: Tier | str) -> Memory:  # noqa: A002 - the field's own name
         """Put a memory into another tier.
 
@@ -851,6 +960,18 @@ class MemoryManager:
     def _memory(self, row: Row) -> Memory:
         return to_memory(row, self._namespace)
 
+    def _address(self, uri: str) -> str:
+        """Spell an address as it is kept."""
+        checked = short_name("uri", uri, most=MAX_URI)
+        return Redaction(self._engine.config.secrets).text("uri", checked)
+
+    def _of_source(self, address: str) -> Memories:
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return []
+        rows = self._engine.ledger.read(lambda c: quarantine.from_source(c, ns, address))
+        return [self._memory(row) for row in rows]
+
     def _known_namespace(self, memory_id: str) -> int:
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
@@ -864,9 +985,12 @@ class MemoryManager:
         return self._memory(row)
 
     def _change_many(self, job: Any, *, makes_room: bool = False) -> Ids:
+        return [memory.id for memory in self._change_rows(job, makes_room=makes_room)]
+
+    def _change_rows(self, job: Any, *, makes_room: bool = False) -> Memories:
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
             return []
         rows: list[Row] = self._engine.ledger.write(lambda c: job(c, ns), makes_room=makes_room)
         self._engine.changed(ns, rows)
-        return [row.id for row in rows]
+        return [self._memory(row) for row in rows]

@@ -58,6 +58,7 @@ UNSPOKEN_ROLES = frozenset({"system", "developer"})
 """Messages of these roles instruct the model; nobody said them, so they are left out."""
 
 _SHAREGPT_ROLES = {"human": "user", "gpt": "assistant", "chatgpt": "assistant", "function": "tool"}
+_SPEAKERS = {"assistant": Trust.AGENT, "tool": Trust.TOOL, "function": Trust.TOOL}
 _TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
 _SESSION_FIELDS = ("session", "session_id", "conversation_id")
 _TURN_FIELDS = ("id", "message_id")
@@ -122,6 +123,7 @@ def read(
     *,
     name: str | None = None,
     scope: str = "",
+    trust: Trust | str = Trust.USER,
 ) -> Iterator[Draft]:
     """Read a file into drafts, in the order of the file.
 
@@ -138,10 +140,12 @@ def read(
         name: What the source is called, in ``Source.uri`` and in the ids; None takes the name of
             the file without its folder. Give one to keep two files of the same name apart.
         scope: Scope of the drafts that name none themselves.
+        trust: How far the file is trusted. What the assistant or a tool said in it is trusted as
+            theirs at most, and what a draft says of its own source can lower it, never raise it:
+            a file cannot vouch for itself.
 
     Returns:
-        Drafts with ``id`` and ``source`` set. Trust is always ``import``: a file cannot vouch
-        for itself.
+        Drafts with ``id`` and ``source`` set.
 
     Raises:
         InvalidInput: If the file cannot be read, is not UTF-8, or holds a value that does not
@@ -152,7 +156,8 @@ def read(
     kind = detect(path) if format is None else _known_format(format)
     name = _plain_name(path) if name is None else name
     drafts = _READERS[kind](path, name)
-    return _identified(drafts, name, parse_scope(scope))
+    given = _known_trust(trust)
+    return (_trusted(draft, given) for draft in _identified(drafts, name, parse_scope(scope)))
 
 
 def _known_format(value: Format | str) -> Format:
@@ -161,6 +166,22 @@ def _known_format(value: Format | str) -> Format:
     except ValueError as error:
         known = ", ".join(Format)
         raise InvalidInput("format", f"{value!r} is none of {known}") from error
+
+
+def _known_trust(value: Trust | str) -> Trust:
+    try:
+        return Trust(value)
+    except ValueError as error:
+        known = ", ".join(Trust)
+        raise InvalidInput("trust", f"{value!r} is none of {known}") from error
+
+
+def _trusted(draft: Draft, given: Trust) -> Draft:
+    """Trust a draft as little as its file, its speaker or its own source is trusted."""
+    source = draft.source
+    assert isinstance(source, Source)  # noqa: S101 - every reader sets one
+    least = Trust.least([given, source.kind, _SPEAKERS.get(draft.role or "", Trust.USER)])
+    return draft if least is source.kind else replace(draft, source=replace(source, kind=least))
 
 
 def _plain_name(path: Path) -> str:
@@ -463,10 +484,9 @@ def _origin(value: Any) -> Source:
     fields = _object(value)
     if unknown := fields.keys() - {"kind", "uri", "model", "parents"}:
         raise ValueError(f"unknown fields {sorted(unknown)}")
-    if fields.get("kind", Trust.IMPORT) != Trust.IMPORT:
-        raise ValueError("kind must be 'import' or left out: a file cannot vouch for itself")
+    kind = Trust(fields.get("kind", Trust.USER))
     given = {field: _string(fields[field]) for field in ("uri", "model") if fields.get(field)}
-    return Source(Trust.IMPORT, **given, parents=_strings(fields.get("parents", [])))
+    return Source(kind, **given, parents=_strings(fields.get("parents", [])))
 
 
 _FIELDS: Mapping[str, Callable[[Any], Any]] = {
@@ -494,7 +514,7 @@ _FIELDS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def _source(name: str) -> Source:
-    return Source(kind=Trust.IMPORT, uri=name)
+    return Source(uri=name)
 
 
 # --- drafts -----------------------------------------------------------------------------------

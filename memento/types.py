@@ -5,7 +5,7 @@ Plain data, immutable where it is handed out. No I/O and no import of anything h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -48,10 +48,15 @@ class Status(StrEnum):
     """A newer memory took its place; hidden, kept, shown on request."""
     FORGOTTEN = "forgotten"
     """Hidden by ``forget``; ``restore`` brings it back."""
+    QUARANTINED = "quarantined"
+    """From an untrusted source; hidden until ``approve``, found on request."""
 
 
 class Trust(StrEnum):
-    """How far the origin of a memory is trusted, highest first."""
+    """Where a memory comes from, which decides how far it is trusted.
+
+    The user is trusted most, then the agent; the other three are trusted alike.
+    """
 
     USER = "user"
     AGENT = "agent"
@@ -59,13 +64,23 @@ class Trust(StrEnum):
     WEB = "web"
     IMPORT = "import"
 
+    @staticmethod
+    def least(classes: Iterable[Trust]) -> Trust:
+        """Return the least trusted of some classes; of equals the first.
+
+        >>> Trust.least([Trust.USER, Trust.WEB, Trust.TOOL]).value
+        'web'
+        """
+        return max(classes, key=lambda one: {Trust.USER: 0, Trust.AGENT: 1}.get(one, 2))
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where a memory comes from.
 
     Attributes:
-        kind: Class of the origin; decides trust.
+        kind: Class of the origin; decides trust. Of a memory derived from others it is the least
+            trusted of its own and theirs.
         uri: Address of the document or tool, if any.
         model: Name of the model that derived the memory, if one did.
         parents: Ids of the memories it was derived from.

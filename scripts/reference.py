@@ -186,7 +186,8 @@ def cli() -> str:
         f"{CLI_WORDS}Kinds are {kinds}.\n",
     ]
     for name, command in group.commands.items():
-        parts += _command(name, command)
+        for inner, one in getattr(command, "commands", {"": command}).items():
+            parts += _command(f"{name} {inner}".strip(), one)
     return "\n".join(parts).rstrip() + "\n"
 
 

@@ -16,7 +16,7 @@ ROOMS = [
     {"embedding"},
     {"tiers"},
     {"observe", "transcripts"},
-    {"filters", "config", "testing"},
+    {"filters", "config", "testing", "quarantine"},
     {"retrieve"},
     {"backup", "correct", "erase", "doctor", "lineage", "prompt"},
     {"engine"},

@@ -169,7 +169,7 @@ class TestForget:
         assert memory.list() == memory.recent(session="s") == []
         assert len(memory.retrieve("parking", include_superseded=True)) == 0
         assert memory.list(status="forgotten") == [memory.get(kept.id)] == [gone]
-        assert memory.stats().hidden == {"superseded": 0, "forgotten": 1}
+        assert memory.stats().hidden == {"superseded": 0, "forgotten": 1, "quarantined": 0}
         assert memory.forget(kept.id) == gone
 
     @pytest.mark.parametrize("tier", ["short", "medium", "long"])

@@ -30,7 +30,7 @@ def test_what_is_given_is_what_is_kept(memory, clock):
         session="monday",
         actor="Ada",
         role="user",
-        source=Source(Trust.WEB, "https://example.org", "a-model", (parent.id,)),
+        source=Source(Trust.AGENT, "https://example.org", "a-model", (parent.id,)),
         tags=["tools", "ada"],
         metadata={"stars": 5, "deep": {"list": [1, None, True]}},
         occurred_at=MAY,
@@ -44,7 +44,7 @@ def test_what_is_given_is_what_is_kept(memory, clock):
     assert (kept.importance, kept.key, kept.scope) == (0.25, "user/editor", "project/alpha")
     assert (kept.aliases, kept.tags) == (("the editor", "her tool"), ("tools", "ada"))
     assert (kept.session, kept.actor, kept.role) == ("monday", "Ada", "user")
-    assert kept.source == Source(Trust.WEB, "https://example.org", "a-model", (parent.id,))
+    assert kept.source == Source(Trust.AGENT, "https://example.org", "a-model", (parent.id,))
     assert kept.metadata == {"stars": 5, "deep": {"list": [1, None, True]}}
     assert (kept.occurred_at, kept.valid_from, kept.valid_until) == (MAY, MAY, MAY + HOUR)
     assert (kept.created_at, kept.expires_at) == (clock(), clock() + HOUR)

@@ -114,7 +114,7 @@ def test_text_becomes_paragraphs(file):
     drafts = list(read(file("log.txt", "\ufeffFirst line\nsecond line\r\n\n \n\nAnother.\n")))
     assert [draft.text for draft in drafts] == ["First line\nsecond line", "Another."]
     assert {(draft.kind, draft.session) for draft in drafts} == {(Kind.FACT, "log.txt")}
-    assert drafts[0].source == Source(Trust.IMPORT, "log.txt")
+    assert drafts[0].source == Source(Trust.USER, "log.txt")
 
 
 def test_long_paragraph_is_split_at_sentences(file):
@@ -312,7 +312,7 @@ def test_a_time_without_zone_is_utc(file):
         ({"text": "a", "pinned": 1}, "pinned: expected true or false"),
         ({"text": "a", "occurred_at": "yesterday"}, "occurred_at: Invalid isoformat"),
         ({"text": "a", "occurred_at": 1e300}, "occurred_at: "),
-        ({"text": "a", "source": {"kind": "user"}}, "source: kind must be 'import'"),
+        ({"text": "a", "source": {"kind": "me"}}, "source: 'me' is not a valid Trust"),
         ({"text": "a", "source": {"url": "x"}}, "source: unknown fields ['url']"),
     ],
 )

@@ -53,13 +53,13 @@ class TestReplace:
         draft = Draft(
             "coffee", "medium", kind="preference", importance=0.3, scope="b", session="s",
             actor="Ada", role="user", tags=["y"], metadata={"m": 2}, aliases=["brew"],
-            expires_in=60, pinned=True, source="web", id="k",
+            expires_in=60, pinned=True, source="agent", id="k",
         )  # fmt: skip
         (second,) = memory.add_many([draft], replace=True)
         for name in ("text", "kind", "importance", "scope", "session", "actor", "role", "pinned"):
             assert getattr(second, name) == getattr(draft, name)
         assert (second.tier, second.tags, second.aliases) == ("medium", ("y",), ("brew",))
-        assert (second.metadata, second.source.kind, second.key) == ({"m": 2}, "web", None)
+        assert (second.metadata, second.source.kind, second.key) == ({"m": 2}, "agent", None)
         assert second.expires_at == clock() + timedelta(seconds=60)
         assert second.occurred_at == second.updated_at == clock()
         assert (second.seq, second.created_at) == (first.seq, first.created_at)

@@ -13,7 +13,7 @@ from uuid import uuid4
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
 
-from memento import Draft, Memory, MemoryManager, Tier
+from memento import Draft, Memory, MemoryManager, Status, Tier
 from memento.errors import InvalidInput, ReadOnlyStore, StoreClosed
 from memento_langchain._turns import kind_of, role_of, source_of
 
@@ -73,7 +73,11 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
 
     def _kept(self, limit: int) -> list[Memory]:
         newest = self._manager.list(
-            session=self.session_id, where={"format": FORMAT}, newest_first=True, limit=limit
+            session=self.session_id,
+            where={"format": FORMAT},
+            status=[Status.ACTIVE, Status.QUARANTINED],  # what tools said belongs to it, too
+            newest_first=True,
+            limit=limit,
         )
         return newest[::-1]
 

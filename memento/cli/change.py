@@ -13,7 +13,6 @@ from memento.cli.options import (
     HERE,
     AsJson,
     EmbedderName,
-    Ids,
     Namespace,
     Root,
     examples,
@@ -26,33 +25,61 @@ from memento.errors import InvalidInput
 
 app = typer.Typer()
 
+FromSource = Annotated[
+    str | None, option("--source", metavar="URI", help="All that came from this address.")
+]
 
-@app.command(epilog=examples("memento forget 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"))
+
+@app.command(
+    epilog=examples(
+        "memento forget 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10",
+        "memento forget --source https://example.org/page --dry-run",
+    )
+)
 def forget(
-    ids: Ids,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID...", help="Ids of memories.")
+    ] = None,
     *,
+    source: FromSource = None,
+    dry_run: Annotated[
+        bool, option("--dry-run", help="With --source: change nothing, say what would be hidden.")
+    ] = False,
     root: Root = HERE,
     namespace: Namespace = "default",
     embedder: EmbedderName = "default",
 ) -> None:
-    """Hide memories at once; `memento restore` brings them back."""
+    """Hide memories at once; `memento restore` brings them back.
+
+    With --source, everything that came from there and what was derived from it.
+    """
+    if (source is None) == (not ids) or (dry_run and source is None):
+        raise InvalidInput("ID", "give either ids, or --source, which may be a --dry-run")
     with open_store(root, namespace, embedder) as memory:
-        for memory_id in ids:
+        for memory_id in ids or ():
             typer.echo(f"{memory.forget(memory_id).id}  forgotten")
+        if source is not None:
+            found = memory.forget_source(source, dry_run=dry_run)
+            for one in found:
+                typer.echo(f"{one.id}  {'would be forgotten' if dry_run else 'forgotten'}")
+            typer.echo(f"{len(found)} memories from {source} or derived from it")
 
 
 @app.command(
     epilog=examples(
         "memento restore 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10",
+        "memento restore --source https://example.org/page",
         "memento restore monday.db --root agent_memory",
         "memento restore monday.db --at 2025-05-01T14:30 --set-aside",
     )
 )
 def restore(
     what: Annotated[
-        list[str], typer.Argument(help="A backup file, or ids of memories.", metavar="FILE|ID...")
-    ],
+        list[str] | None,
+        typer.Argument(help="A backup file, or ids of memories.", metavar="FILE|ID..."),
+    ] = None,
     *,
+    source: FromSource = None,
     at: Annotated[
         datetime | None,
         option("--at", parser=moment_of, metavar="MOMENT", help="FILE as of then, ISO 8601, UTC."),
@@ -68,17 +95,20 @@ def restore(
     """Make a store from a backup FILE, or bring forgotten memories back.
 
     One argument that names a file, or any with --at or --set-aside, is a backup; everything else
-    is an id.
+    is an id. With --source, what `memento forget --source` hid comes back.
     """
+    if (source is None) == (not what):
+        raise InvalidInput("FILE|ID", "give a backup, ids, or --source")
+    what = what or []
     if at is not None or set_aside or (len(what) == 1 and Path(what[0]).is_file()):
         if len(what) > 1:
             raise InvalidInput("FILE", "one backup makes one store; several were given")
         restore_file(Path(what[0]), root, at=at, set_aside=set_aside, as_json=as_json)
         return
     with open_store(root, namespace, embedder) as memory:
-        for memory_id in what:
-            found = memory.restore(memory_id)
+        back = [] if source is None else memory.restore_source(source)
+        for found in (*back, *(memory.restore(memory_id) for memory_id in what)):
             if as_json:
                 print_json(found)
             else:
-                typer.echo(f"{memory_id}  {found.status}")
+                typer.echo(f"{found.id}  {found.status}")

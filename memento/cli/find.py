@@ -79,6 +79,9 @@ def retrieve(
     ] = 0.0,
     tokens: Annotated[int | None, option("--tokens", help="Only what fits so many.")] = None,
     superseded: Annotated[bool, option("--superseded", help="Also what was replaced.")] = False,
+    quarantined: Annotated[
+        bool, option("--quarantined", help="Also what waits for approval.")
+    ] = False,
     explain: Annotated[bool, option("--explain", help="Say why each hit was found.")] = False,
     as_json: AsJson = False,
     root: Root = HERE,
@@ -106,6 +109,7 @@ def retrieve(
             cutoff=cutoff,
             tokens=tokens,
             include_superseded=superseded,
+            include_quarantined=quarantined,
         )
     for part, why in found.missing.items():
         warn(f"{part} tier not asked: {why}")

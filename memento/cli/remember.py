@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -26,7 +26,7 @@ from memento.cli.options import (
 )
 from memento.cli.output import print_json
 from memento.cli.store import open_store, wait_for_index
-from memento.types import Kind, Tier
+from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
 if TYPE_CHECKING:
     from memento.types import Draft
@@ -78,6 +78,12 @@ def add(
             help="Not found after this long: 90, 15m, 12h, 7d.",
         ),
     ] = None,
+    trust: Annotated[
+        Trust, option("--trust", help="Whose words; tool, web and import wait for approval.")
+    ] = Trust.USER,
+    source: Annotated[
+        str | None, option("--source", metavar="URI", help="Address it comes from.")
+    ] = None,
     pin: Annotated[bool, option("--pin", help="Never fades.")] = False,
     supersedes: Annotated[
         list[str] | None, option("--supersedes", help="Id whose place it takes; repeatable.")
@@ -105,6 +111,7 @@ def add(
             tags=tag or (),
             occurred_at=occurred_at,
             expires_in=expires_in,
+            source=Source(trust, source),
             pinned=pin,
             supersedes=supersedes or (),
             id=id,
@@ -113,6 +120,7 @@ def add(
         print_json(kept)
     else:
         typer.echo(f"{kept.id}  {kept.tier} tier, importance {kept.importance:.2f}")
+        _say_waiting([kept])
 
 
 @app.command(
@@ -120,6 +128,7 @@ def add(
         "memento ingest chat.jsonl",
         "memento ingest notes.md --scope project/alpha",
         "memento ingest export.json --format sharegpt --no-wait",
+        "memento ingest page.md --trust web --name https://example.org/page",
     )
 )
 def ingest(
@@ -138,6 +147,9 @@ def ingest(
         str | None, option("--name", help="What the source is called; the file's name if not.")
     ] = None,
     scope: Annotated[str, option("--scope", help="Where it applies, such as project/x.")] = "",
+    trust: Annotated[
+        Trust, option("--trust", help="Whose file; tool, web and import wait for approval.")
+    ] = Trust.USER,
     wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is indexed.")] = True,
     root: Root = HERE,
     namespace: Namespace = "default",
@@ -150,24 +162,36 @@ def ingest(
     """
     from memento import transcripts  # noqa: PLC0415 - used by this command only
 
-    total = sum(1 for _ in transcripts.read(file, format, name=name, scope=scope))
-    drafts = transcripts.read(file, format, name=name, scope=scope)
+    total = sum(1 for _ in transcripts.read(file, format, name=name, scope=scope, trust=trust))
+    drafts = transcripts.read(file, format, name=name, scope=scope, trust=trust)
     with open_store(root, namespace, embedder, make=True) as memory:
-        new = _add_all(memory, drafts, total)
+        waiting, new = _add_all(memory, drafts, total)
         typer.echo(f"{file.name}: {total} memories read, {new} new, {total - new} known already")
+        _say_waiting(waiting)
         return wait_for_index(memory) if wait else 0
 
 
-def _add_all(memory: MemoryManager, drafts: Iterator[Draft], total: int) -> int:
-    """Add drafts in batches; returns how many were not there before."""
+def _say_waiting(kept: Sequence[Memory]) -> None:
+    """Say how many of what was kept nobody will find before it is approved."""
+    waiting = len({memory.id for memory in kept if memory.status is Status.QUARANTINED})
+    if waiting:
+        typer.echo(f"{waiting} quarantined until approved: see `memento quarantine list`")
+
+
+def _add_all(
+    memory: MemoryManager, drafts: Iterator[Draft], total: int
+) -> tuple[list[Memory], int]:
+    """Add drafts in batches; returns those quarantined, and how many were not there before."""
     from memento import show  # noqa: PLC0415 - rich is slow to load
 
     done = new = 0
+    waiting: list[Memory] = []
     with show.Bar("adding", total).drawn() as bar:
         while batch := list(islice(drafts, BATCH)):
             began = datetime.now(UTC)
             kept = memory.add_many(batch)
+            waiting += [one for one in kept if one.status is Status.QUARANTINED]
             new += len({one.id for one in kept if one.created_at >= began})
             done += len(batch)
             bar.to(done)
-    return new
+    return waiting, new

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -273,6 +273,38 @@ def supersede(connection: Connection, old: Row, new: Row, now: int) -> None:
     record(connection, old.ns, now, "superseded", old.docid, {"by": new.id})
 
 
+def hide(connection: Connection, row: Row, now: int, reason: str) -> Row:
+    """Make a row forgotten, for a reason; one that is so already stays as it is."""
+    if row.status == Status.FORGOTTEN:
+        return row
+    changes = {"status": Status.FORGOTTEN.value, "updated_at": now}
+    revise(connection, row, changes, reason)
+    enqueue(connection, row, "drop")
+    record(connection, row.ns, now, reason, row.docid)
+    return row
+
+
+def of_source(connection: Connection, ns: int, uri: str) -> list[Row]:
+    """Return the memories whose source has an address, in order of arrival."""
+    query = f"{_SELECT} WHERE ns = ? AND source_uri = ? ORDER BY docid"
+    return [Row(*found) for found in connection.execute(query, (ns, uri))]
+
+
+def derivations(connection: Connection, ns: int) -> Iterator[tuple[str, str]]:
+    """Yield (id, ids of its parents as JSON) of every memory derived from others."""
+    query = "SELECT id, source_parents FROM memories WHERE ns = ? AND source_parents <> '[]'"
+    return connection.execute(query, (ns,))
+
+
+def proposed(connection: Connection, docid: int) -> list[Row]:
+    """Return the memories whose place a quarantined one will take when it is approved."""
+    query = (
+        f"SELECT {COLUMNS} FROM memories WHERE docid IN"
+        " (SELECT dst FROM links WHERE src = ? AND relation = 'proposes') ORDER BY docid"
+    )
+    return [Row(*found) for found in connection.execute(query, (docid,))]
+
+
 def slot_holder(connection: Connection, row: Row) -> Row | None:
     """Return the active memory that fills the same slot as ``row``, if there is another."""
     found = connection.execute(
@@ -361,11 +393,12 @@ def _add_run(connection: Connection, ns: int, run: Sequence[Entry], now: int) ->
     settled: list[tuple[Entry, Row]] = []
     answers: list[Row] = []
     for entry in run:
-        found = known.get(entry.row.id if entry.chosen_id else entry.row.content_hash)
+        content = entry.row.content_hash, entry.row.status
+        found = known.get(entry.row.id if entry.chosen_id else content)
         answers.append(found or entry.row)
         if found is None:
             known[entry.row.id] = entry.row
-            known.setdefault(entry.row.content_hash, entry.row)
+            known.setdefault(content, entry.row)
             fresh.append(entry)
         elif found.content_hash != entry.row.content_hash:
             raise IdConflict(entry.row.id)
@@ -395,9 +428,13 @@ def _short(row: Row) -> bool:
 
 def _known(
     connection: Connection, ns: int, entries: Sequence[Entry], now: int
-) -> dict[str | bytes, Row]:
-    """Find what is there already: chosen ids, and equal content that still holds."""
-    known: dict[str | bytes, Row] = {}
+) -> dict[object, Row]:
+    """Find what is there already: chosen ids, and equal content that still holds.
+
+    Content is equal only among what counts or among what is quarantined: a page that repeats
+    what the user said neither strengthens it nor gets by as the user's.
+    """
+    known: dict[object, Row] = {}
     ids = [entry.row.id for entry in entries if entry.chosen_id]
     for part in _chunks(ids):
         marks = ", ".join("?" * len(part))
@@ -410,13 +447,14 @@ def _known(
         marks = ", ".join("?" * len(part))
         query = (
             f"SELECT docid FROM memories WHERE ns = ? AND content_hash IN ({marks})"
-            " AND status = 'active' AND (expires_at IS NULL OR expires_at > ?)"
+            " AND status IN ('active', 'quarantined') AND (expires_at IS NULL OR expires_at > ?)"
             " AND (valid_until IS NULL OR valid_until > ?) ORDER BY docid DESC"
         )
         found = connection.execute(query, (ns, *part, now, now)).fetchall()
         if found:  # rarely: asking for one column costs half of what asking for all does
             rows = by_docids(connection, ns, [docid for (docid,) in found])
-            known |= {rows[docid].content_hash: rows[docid] for (docid,) in found}
+            in_order = [rows[docid] for (docid,) in found]
+            known |= {(row.content_hash, row.status): row for row in in_order}
     return known
 
 
@@ -440,7 +478,11 @@ def _insert(connection: Connection, ns: int, fresh: Sequence[Entry]) -> None:
 
 
 def take_place(connection: Connection, ns: int, entry: Entry, row: Row, now: int) -> None:
-    """Let a memory take its slot and the place of those it supersedes."""
+    """Let a memory take its slot and the place of those it supersedes, if it counts."""
+    if row.status == Status.QUARANTINED:
+        for memory_id in entry.supersedes:
+            link(connection, row.docid, by_id(connection, ns, memory_id).docid, "proposes")
+        return
     if row.key is not None:
         holder = slot_holder(connection, row)
         if holder is not None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x6D656D6F
 """``memo`` in ASCII: tells our file from another program's."""
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Version this code writes; kept in ``PRAGMA user_version``."""
 
 SEQ_BITS = 40
@@ -153,6 +153,15 @@ UPDATE namespaces SET fts_upto = ifnull((SELECT max(docid) & {SEQ_MASK} FROM mem
 """Full text catches up later: ``fts_upto`` is the newest ``seq`` it knows of a namespace."""
 
 
+M004 = """
+CREATE INDEX memories_in_quarantine ON memories (ns, docid) WHERE status = 'quarantined';
+CREATE INDEX memories_by_source ON memories (ns, source_uri) WHERE source_uri IS NOT NULL;
+CREATE INDEX events_redacted ON events (ns) WHERE kind = 'redacted';
+"""
+"""From here on a memory can be quarantined, which an earlier memento would not understand; and
+what waits there, what came from one source and what was redacted is found without a search."""
+
+
 def migrate(connection: Connection, path: Path) -> None:
     """Bring the file to ``SCHEMA_VERSION``; does nothing when it is there already.
 
@@ -213,6 +222,10 @@ def _migrations() -> Migrations:
     @migrations()
     def m003_full_text_catches_up(db: Database) -> None:
         _run(db, M003)
+
+    @migrations()
+    def m004_quarantine(db: Database) -> None:
+        _run(db, M004)
 
     return migrations
 

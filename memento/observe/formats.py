@@ -43,7 +43,7 @@ _PLACEHOLDERS = frozenset({
     "string", "undefined",
 })  # fmt: skip
 _VARIABLE = re.compile(
-    r"\$[{(]|\$[A-Za-z_]\w*$|%[A-Za-z_]+%$|%\(|[{<*(\[]|[A-Za-z_][\w.]*[(\[]|[~.]?/"
+    r"\$[{(]|\$[A-Za-z_]\w*$|%[A-Za-z_]+%$|%\(|[{<*(\[]|[A-Za-z_][\w.]*[(\[]|[~.]{0,2}/"
     r"|(?:os|process|self|env|config)\."
 )
 _WORDY = re.compile(r"[A-Za-z_.-]+")

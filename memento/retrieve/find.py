@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
@@ -165,7 +165,7 @@ def find(
         k = config.many if query.wants_several else config.few
     meaning = _meaning(snap, vector, nearest, config)
     look = _Look(query, snap, source, mask, config, meaning, _Texts(snap, source))
-    called = [] if match == "text" else snap.names.called(query.words)
+    called = [] if match == "text" else snap.names.called(query.words, _shown(mask))
     gathered = _gather(look, called)
     if match == "names" or (called and _asks_no_more(query, called)):
         gathered = replace(gathered, rows=np.sort(_in_order(gathered.named, rank.BY_NAME, 1.0)))
@@ -196,7 +196,7 @@ def _gather(look: _Look, called: Sequence[Called]) -> _Gathered:
     query, snap, config = look.query, look.snap, look.config
     words = lexical.bm25(query, lexical.look_up(query, snap, look.source, config), snap, config)
     matching = np.flatnonzero((words.score > 0) & look.mask)
-    named = _exact(look) | _named(called, look.mask)
+    named = _exact(look) | _named(called)
     found = {
         "text": best_rows(matching, words.score, config.arm),
         "meaning": _near(look, words),
@@ -237,14 +237,17 @@ def _in_order(named: Mapping[int, float], above: float, upto: float) -> Rows:
     return np.array(sorted(chosen, key=lambda row: (-named[row], -row)), np.intp)
 
 
-def _named(called: Sequence[Called], mask: Mask) -> dict[int, float]:
+def _shown(mask: Mask) -> Callable[[int], bool]:
+    return lambda row: row < len(mask) and bool(mask[row])
+
+
+def _named(called: Sequence[Called]) -> dict[int, float]:
     """Value each memory called by name, (0.5, 1]: longer names and exact spelling more."""
     values: dict[int, float] = {}
     for name in called:
         value = 1 - _TYPO * name.typos - _TERSE / (1 + name.length)
         for row in name.rows:
-            if row < len(mask) and mask[row]:
-                values[row] = max(values.get(row, 0.0), value)
+            values[row] = max(values.get(row, 0.0), value)
     return values
 
 

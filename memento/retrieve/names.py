@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memento.text import content, terms
@@ -59,11 +59,15 @@ class Names:
         if phrases:
             self._phrases[row] = phrases
 
-    def called(self, query: Sequence[str]) -> list[Called]:
+    def called(
+        self, query: Sequence[str], shown: Callable[[int], bool] | None = None
+    ) -> list[Called]:
         """Find the names that a query uses.
 
         Args:
             query: Its words in order, folded, stop words included.
+            shown: Tells which rows may be found: a name that only others bear is no name here,
+                lest a hidden memory stand in the way of one that is not. None for all.
 
         Returns:
             The longest names first at each word, exact spelling before a typing error; a word
@@ -75,17 +79,23 @@ class Names:
         found: list[Called] = []
         start = 0
         while start < len(query):
-            best = next(self._at(spellings, start), None)
+            best = next(self._at(spellings, start, shown), None)
             if best is not None:
                 found.append(best)
             start += best.length if best else 1
         return found
 
-    def _at(self, spellings: Sequence[Sequence[str]], start: int) -> Iterator[Called]:
+    def _at(
+        self,
+        spellings: Sequence[Sequence[str]],
+        start: int,
+        shown: Callable[[int], bool] | None,
+    ) -> Iterator[Called]:
         for length in range(min(self._longest, len(spellings) - start), 0, -1):
             matches = list(self._matching(spellings[start : start + length]))
             for typos, phrase in sorted(matches):
-                if rows := tuple(self._rows.get(phrase, ())):
+                bearers = self._rows.get(phrase, ())
+                if rows := tuple(row for row in bearers if shown is None or shown(row)):
                     yield Called(rows, length, typos, start)
 
     def _matching(self, spellings: Sequence[Sequence[str]]) -> Iterator[tuple[int, Phrase]]:

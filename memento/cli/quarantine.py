@@ -1,0 +1,68 @@
+"""Commands that look through what untrusted sources say."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memento.cli.options import HERE, AsJson, EmbedderName, Ids, Namespace, Root, examples, option
+from memento.cli.output import print_memories
+from memento.cli.store import open_store
+
+app = typer.Typer()
+quarantine = typer.Typer(
+    help="Look through what tools, the web and imports say, before it is found.",
+    no_args_is_help=True,
+)
+app.add_typer(quarantine, name="quarantine")
+
+
+@quarantine.command(
+    "list", epilog=examples("memento quarantine list", "memento quarantine list --json")
+)
+def list_(
+    *,
+    limit: Annotated[int, option("--limit", help="Most memories.")] = 100,
+    offset: Annotated[int, option("--offset", help="How many to pass over.")] = 0,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """List what waits for approval, in order of arrival."""
+    with open_store(root, namespace, embedder) as memory:
+        found = memory.quarantine(limit=limit, offset=offset)
+    print_memories(found, as_json=as_json)
+
+
+@quarantine.command(
+    epilog=examples("memento quarantine approve 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10")
+)
+def approve(
+    ids: Ids,
+    *,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Let memories be found. They can still be no rules and cannot be pinned."""
+    with open_store(root, namespace, embedder) as memory:
+        for memory_id in ids:
+            typer.echo(f"{memory_id}  {memory.approve(memory_id).status}")
+
+
+@quarantine.command(
+    epilog=examples("memento quarantine reject 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10")
+)
+def reject(
+    ids: Ids,
+    *,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Forget memories that wait; `memento restore` lets them wait again."""
+    with open_store(root, namespace, embedder) as memory:
+        for memory_id in ids:
+            typer.echo(f"{memory_id}  {memory.reject(memory_id).status}")

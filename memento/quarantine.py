@@ -1,0 +1,181 @@
+"""What untrusted sources say is kept apart until somebody approves it.
+
+A web page, a tool's output or a stranger's file may hold anything: orders to the agent, "facts"
+that only its author wants believed. Filters for such texts are easily got round, so none is relied
+on here. What decides is where a memory comes from:
+
+- what comes from an untrusted source is quarantined: kept, listed, found on request, but not
+  among what ``retrieve`` finds by itself, nor in the ring, nor in the place of what it contradicts;
+- it can be no rule and cannot be pinned, approved or not;
+- what is derived from several memories is trusted as little as the least trusted of them;
+- everything from one source can be taken back at once, with what was derived from it.
+
+Each function is one writer job: it takes the connection first and runs in one transaction.
+
+Source: OWASP Top 10 for Agentic Applications (2026), ASI06 "Memory and context poisoning".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from memento.errors import InvalidInput, UntrustedSource
+from memento.ledger import memories
+from memento.ledger.memories import Entry
+from memento.ledger.rows import Row
+from memento.ledger.sqlite import Connection
+from memento.types import Kind, Status, Tier, Trust
+
+APPROVED = (Status.ACTIVE.value, Status.SUPERSEDED.value)
+"""Statuses that only what is trusted or was approved can have."""
+HIDING = ("forgotten", "rejected", "disowned")
+"""Reasons of a version after which a memory is forgotten."""
+
+
+def judge(
+    connection: Connection, ns: int, entries: Sequence[Entry], untrusted: Collection[str]
+) -> None:
+    """Settle how far new memories are trusted, and quarantine those that are not.
+
+    Args:
+        connection: Inside a transaction.
+        ns: Namespace number.
+        entries: What is to be written; changed in place.
+        untrusted: Classes of trust that are quarantined.
+
+    Raises:
+        UntrustedSource: If one of them would be a rule, or be pinned.
+    """
+    for at, entry in enumerate(entries):
+        row = entry.row
+        if row.source_parents == "[]":
+            doubtful = row.trust in untrusted
+        else:
+            doubtful = _inherit(row, _parents(connection, ns, entries[:at], row), untrusted)
+        if row.trust in untrusted:
+            try:
+                check_standing(row.trust, row.kind, pinned=bool(row.pinned), untrusted=untrusted)
+            except UntrustedSource as error:
+                raise (error if len(entries) == 1 else error.within(f"items[{at}]")) from None
+        if doubtful:
+            row.status = Status.QUARANTINED.value
+        if doubtful or row.source_parents != "[]":
+            row.seal()
+
+
+def check_standing(trust: str, kind: str, *, pinned: bool, untrusted: Collection[str]) -> None:
+    """Accept a memory that an untrusted source may have made.
+
+    Raises:
+        UntrustedSource: If it is a rule or pinned, and its source is not trusted.
+    """
+    if trust not in untrusted:
+        return
+    if kind == Kind.RULE:
+        raise UntrustedSource(
+            "kind", f"what comes from {trust} cannot be a rule; state the rule in your own name"
+        )
+    if pinned:
+        raise UntrustedSource(
+            "pinned", f"what comes from {trust} cannot be pinned; say it in your own name"
+        )
+
+
+def approve(connection: Connection, ns: int, memory_id: str, *, now: int, ring: int) -> Row:
+    """Let a quarantined memory be found; it takes its slot and the place of what it supersedes.
+
+    Its source stays what it was. A memory that is not quarantined is returned as it is.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+        InvalidInput: If it was rejected or forgotten.
+    """
+    row = memories.by_id(connection, ns, memory_id)
+    if row.status == Status.FORGOTTEN:
+        raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
+    if row.status != Status.QUARANTINED:
+        return row
+    memories.revise(connection, row, {"status": Status.ACTIVE.value, "updated_at": now}, "approved")
+    memories.enqueue(connection, row, "embed")
+    memories.record(connection, ns, now, "approved", row.docid)
+    holder = None if row.key is None else memories.slot_holder(connection, row)
+    replaced = memories.proposed(connection, row.docid)
+    for old in replaced if holder is None else (holder, *replaced):
+        if old.status == Status.ACTIVE:
+            memories.supersede(connection, old, row, now)
+    if row.tier == Tier.SHORT:
+        memories.overflow(connection, ns, row.session, now=now, ring=ring)
+        row = memories.by_id(connection, ns, memory_id)
+    return row
+
+
+def reject(connection: Connection, ns: int, memory_id: str, *, now: int) -> Row:
+    """Forget a quarantined memory; ``restore`` puts it back into quarantine.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+        InvalidInput: If it is not quarantined.
+    """
+    row = memories.by_id(connection, ns, memory_id)
+    if row.status != Status.QUARANTINED:
+        raise InvalidInput("id", f"{memory_id!r} is {row.status}, not quarantined; forget it")
+    return memories.hide(connection, row, now, "rejected")
+
+
+def from_source(connection: Connection, ns: int, uri: str) -> list[Row]:
+    """List every memory from a source and all that was derived from it, in order of arrival."""
+    found = {row.docid: row for row in memories.of_source(connection, ns, uri)}
+    children = _children(memories.derivations(connection, ns))
+    waiting = [row.id for row in found.values()]
+    known = set(waiting)
+    while waiting:
+        fresh = {child for child in children.get(waiting.pop(), ()) if child not in known}
+        known |= fresh
+        waiting += fresh
+    docids = memories.docids_of(connection, ns, sorted(known))
+    return [
+        row for _, row in sorted(memories.by_docids(connection, ns, [*docids.values()]).items())
+    ]
+
+
+def disown(connection: Connection, ns: int, uri: str, *, now: int) -> list[Row]:
+    """Forget everything from a source and all that was derived from it."""
+    return [
+        memories.hide(connection, row, now, "disowned")
+        for row in from_source(connection, ns, uri)
+        if row.status != Status.FORGOTTEN
+    ]
+
+
+def disowned(connection: Connection, ns: int, uri: str) -> list[str]:
+    """List the ids of what `disown` hid for a source, in order of arrival."""
+    return [
+        row.id
+        for row in from_source(connection, ns, uri)
+        if row.status == Status.FORGOTTEN
+        and memories.versions(connection, row.docid)[-1][5] == "disowned"
+    ]
+
+
+def _inherit(row: Row, parents: Sequence[Row], untrusted: Collection[str]) -> bool:
+    """Lower a row's trust to the least of its parents'; tell whether it is to be quarantined."""
+    doubtful = row.trust in untrusted
+    row.trust = Trust.least([Trust(row.trust), *(Trust(parent.trust) for parent in parents)]).value
+    return doubtful or any(parent.status not in APPROVED for parent in parents)
+
+
+def _parents(connection: Connection, ns: int, before: Sequence[Entry], row: Row) -> list[Row]:
+    """Read the parents of a row that this namespace holds, earlier ones of the batch included."""
+    named = json.loads(row.source_parents)
+    docids = memories.docids_of(connection, ns, named)
+    stored = [*memories.by_docids(connection, ns, [*docids.values()]).values()]
+    return stored + [entry.row for entry in before if entry.row.id in named]
+
+
+def _children(derivations: Iterator[tuple[str, str]]) -> Mapping[str, list[str]]:
+    children: dict[str, list[str]] = {}
+    for child, parents in derivations:
+        for parent in json.loads(parents):
+            children.setdefault(parent, []).append(child)
+    return children
