@@ -34,7 +34,7 @@ class Novelty:
         The words count as met from then on. Of the rows that full text does not know yet a word
         counts as met in the form it was written only.
         """
-        telling = sorted(set(text.content(words)), key=lambda word: (-len(word), word))[:LOOKED_AT]
+        telling = sorted(sorted(set(text.content(words))), key=len, reverse=True)[:LOOKED_AT]
         if not telling:
             return 0.0
         with self._lock:

@@ -278,8 +278,9 @@ def _rank(look: _Look, gathered: _Gathered, k: int, *, fold: bool) -> list[Candi
     weighed = _weigh(look, gathered)
     sums, parts = rank.total(weighed, look.config.weights)
     scores = rank.scale(sums, rank.strength(weighed.cosine, weighed.cover))
-    named = np.array([gathered.named.get(row, 0) for row in weighed.rows.tolist()], np.float32)
+    named = np.zeros(len(weighed.rows), np.float32)
     if gathered.named:
+        named[:] = [gathered.named.get(row, 0) for row in weighed.rows.tolist()]
         scores = rank.lift(scores, named)
     sure = np.maximum(named, rank.confidence(weighed.cosine, weighed.cover, look.config))
     order = np.lexsort((-weighed.rows, -scores))

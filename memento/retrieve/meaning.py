@@ -49,12 +49,14 @@ class Exact:
     def __init__(self, snap: Snapshot, vectors: Floats, query: Floats, share: float) -> None:
         self._snap = snap
         self._own = dots(vectors, query)
-        padded = np.append(self._own, np.float32(0))  # at -1: no neighbour
-        rows = np.arange(snap.n)
-        mixed = self._own.copy()
-        for link in (snap.prev, snap.next):
-            near = smoothable(rows, link, snap.cues, snap.status, snap.n)
-            mixed += np.float32(share) * padded[near]
+        mixed = self._own
+        if len(snap.sessions):  # else nobody has neighbours
+            padded = np.append(self._own, np.float32(0))  # at -1: no neighbour
+            rows = np.arange(snap.n)
+            mixed = self._own.copy()
+            for link in (snap.prev, snap.next):
+                near = smoothable(rows, link, snap.cues, snap.status, snap.n)
+                mixed += np.float32(share) * padded[near]
         self._smooth = mixed / snap.smooth_norm
 
     def propose(self, allowed: Mask | None, count: int) -> Rows:
@@ -72,6 +74,9 @@ class Approximate:
 
     def __init__(self, snap: Snapshot, index: Nearest, query: Floats, share: float) -> None:
         self._snap, self._index, self._query, self._share = snap, index, query, np.float32(share)
+        self._rows = np.zeros(0, np.intp)  # whose cosines are known, ascending
+        none = np.zeros(0, np.float32)
+        self._cosines = Cosines(none, none, np.zeros(0, np.bool_))
 
     def propose(self, allowed: Mask | None, count: int) -> Rows:
         """Return the rows nearest by smoothed cosine, among the nearest and their neighbours."""
@@ -83,15 +88,27 @@ class Approximate:
         if allowed is not None:
             rows = rows[allowed[rows]]
         cosines = self.of(rows)
-        smooth = dict(zip(rows.tolist(), cosines.smooth.tolist(), strict=True))
-        ranked = sorted(
-            (row for row, has in zip(rows.tolist(), cosines.known.tolist(), strict=True) if has),
-            key=lambda row: (-smooth[row], -row),
-        )
-        return np.array(ranked[:count], np.intp)
+        rows, smooth = rows[cosines.known], cosines.smooth[cosines.known]
+        return rows[np.lexsort((-rows, -smooth))[:count]]
 
     def of(self, rows: Rows) -> Cosines:
-        """Return the cosines of rows."""
+        """Return the cosines of rows; their vectors are read once."""
+        unread = np.setdiff1d(rows, self._rows)
+        if len(unread):
+            read, before = self._measure(unread), self._cosines
+            every = np.concatenate([self._rows, unread])
+            order = np.argsort(every)
+            self._rows = every[order]
+            self._cosines = Cosines(
+                np.concatenate([before.own, read.own])[order],
+                np.concatenate([before.smooth, read.smooth])[order],
+                np.concatenate([before.known, read.known])[order],
+            )
+        at = np.searchsorted(self._rows, rows)
+        known = self._cosines
+        return Cosines(known.own[at], known.smooth[at], known.known[at])
+
+    def _measure(self, rows: Rows) -> Cosines:
         snap = self._snap
         links = [
             smoothable(rows, link, snap.cues, snap.status, snap.n)

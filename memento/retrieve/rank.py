@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import filterfalse
 
 import numpy as np
 
@@ -92,7 +93,7 @@ class Said:
         if len(text) > _COMPARED:
             return cls((), text)
         heard = tuple(words(text))
-        return cls(heard, tuple(word for word in heard if word not in _FILLERS) or text)
+        return cls(heard, tuple(filterfalse(_FILLERS.__contains__, heard)) or text)
 
 
 def total(evidence: Evidence, weights: Weights) -> tuple[Floats, dict[str, Floats]]:
@@ -233,18 +234,18 @@ def cut(ranked: Sequence[Candidate], min_score: float, cutoff: float) -> list[Ca
 def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> bool:
     if newer.row < older.row or newer.actor != older.actor or newer.question or older.question:
         return False
-    if older.matched & ~newer.matched or any(
-        newer.terms.get(name, 0) < older.terms.get(name, 0) for name in _ASKED
-    ):
+    if older.matched & ~newer.matched:
         return False
-    return _same_frame(said[older.row].words, said[newer.row].words)
+    if not _same_frame(said[older.row].words, said[newer.row].words):
+        return False
+    return all(newer.terms.get(name, 0) >= older.terms.get(name, 0) for name in _ASKED)
 
 
 def _same_frame(one: Sequence[str], other: Sequence[str]) -> bool:
     """Tell whether two statements are the same up to one span of words."""
+    if not one or not other or (one[0] != other[0] and one[-1] != other[-1]):
+        return False  # nearly always, so this comes first
     longest, shortest = max(len(one), len(other)), min(len(one), len(other))
-    if not shortest or (one[0] != other[0] and one[-1] != other[-1]):
-        return False
     start = _common(one, other)
     end = min(_common(one[::-1], other[::-1]), shortest - start)
     return start + end >= max(_FRAME_WORDS, math.ceil(longest * _FRAME))
