@@ -1,20 +1,7 @@
 """A crew with a fake LLM: it writes down what it is asked and answers by the task named in it."""
 
-import atexit
-import os
-import shutil
-import tempfile
 import threading
 import warnings
-
-os.environ["ANONYMIZED_TELEMETRY"] = "False"
-os.environ["CREWAI_DISABLE_TELEMETRY"] = "true"
-os.environ["CREWAI_DISABLE_TRACKING"] = "true"
-os.environ["CREWAI_TRACING_ENABLED"] = "false"
-os.environ["CREWAI_STORAGE_DIR"] = "memento-tests"
-os.environ["HF_HUB_OFFLINE"] = "1"
-os.environ["OTEL_SDK_DISABLED"] = "true"
-os.environ["XDG_DATA_HOME"] = tempfile.mkdtemp(prefix="memento-crewai-")
 
 import pytest
 
@@ -30,9 +17,6 @@ try:
 except ImportError as error:  # the tests are skipped by name
     if "crewai" not in str(error):
         raise
-
-os.environ.pop("OPENAI_API_KEY", None)
-atexit.register(shutil.rmtree, os.environ["XDG_DATA_HOME"], ignore_errors=True)
 
 
 @pytest.fixture

@@ -348,6 +348,26 @@ class TestTogether:
         asyncio.run(all_at_once())
         assert len(store.search(("a",), limit=100)) == 50
 
+    def test_threads_and_a_loop_at_once(self, store):
+        """Eight threads and fifty tasks on one store at the same time lose nothing."""
+
+        def work(thread):
+            for n in range(10):
+                store.put(("t", str(thread)), f"k{n}", {"text": f"note {n}"})
+                assert store.get(("t", str(thread)), f"k{n}").value == {"text": f"note {n}"}
+
+        async def task(n):
+            await store.aput(("l",), f"k{n}", {"text": f"note {n}"})
+            assert (await store.aget(("l",), f"k{n}")).key == f"k{n}"
+
+        async def all_at_once():
+            threads = [asyncio.to_thread(work, n) for n in range(8)]
+            await asyncio.gather(*threads, *(task(n) for n in range(50)))
+
+        asyncio.run(all_at_once())
+        assert len(store.search(("t",), limit=1000)) == 80
+        assert len(store.search(("l",), limit=1000)) == 50
+
     def test_a_new_process_finds_everything(self, tmp_path):
         """What one process put, the next one gets and searches."""
         script = (

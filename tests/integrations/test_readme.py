@@ -1,0 +1,26 @@
+"""The README shows each framework in ten lines or fewer. That they run, Sybil sees to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+SECTION = README.split("## In your framework")[1].split("\n## ")[0]
+BLOCKS = re.findall(r"^```python\n(.*?)^```", SECTION, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("package", ["memento_langchain", "memento_langgraph", "memento_crewai"])
+def test_ten_lines_are_enough(package):
+    """One block for each adapter, imports included."""
+    (block,) = [block for block in BLOCKS if f"from {package} import" in block]
+    assert len(block.splitlines()) <= 10
+
+
+def test_the_table_names_every_adapter():
+    """With the versions it was tested with, newest and oldest, and the extra that brings it."""
+    for package in ("memento_langchain", "memento_langgraph", "memento_crewai"):
+        (row,) = [line for line in SECTION.splitlines() if line.startswith(f"| `{package}`")]
+        assert re.search(r"\d+\.\d+", row)

@@ -1,0 +1,238 @@
+"""Trouble has the same type through every framework: never a silent "no memory"."""
+
+# ruff: noqa: PLC0415 - each framework may be absent
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memento import MemoryManager
+from memento.errors import InvalidScope, MementoError, ReadOnlyStore, StoreClosed
+from memento.testing import HashEmbedder
+
+HERE = Path(__file__).parent
+BAD = "a\nb"
+"""No label of a namespace, and no segment of a scope."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """One way of a framework to memory.
+
+    Attributes:
+        module: What has to be importable.
+        extra: What brings it.
+        make: Makes the reading call and the writing call over a manager.
+        elsewhere: Uses a namespace or scope that cannot be one, through the framework.
+    """
+
+    module: str
+    extra: str
+    make: Callable[[MemoryManager], tuple[Callable[[], Any], Callable[[], Any]]]
+    elsewhere: Callable[[MemoryManager], Any]
+
+
+def history(manager):
+    """A chain with the messages of a session."""
+    from langchain_core.runnables.history import RunnableWithMessageHistory
+
+    from memento_langchain import MementoChatMessageHistory
+
+    chain = RunnableWithMessageHistory(
+        model(), lambda session: MementoChatMessageHistory(session, manager)
+    )
+
+    def talk():
+        return chain.invoke("tea", {"configurable": {"session_id": "s"}})
+
+    return lambda: MementoChatMessageHistory("s", manager).messages, talk
+
+
+def retriever(manager):
+    """A retriever, which only reads."""
+    from memento_langchain import MementoRetriever
+
+    found = MementoRetriever(manager=manager)
+    return lambda: found.invoke("tea"), lambda: manager.add("x")
+
+
+def classic(manager):
+    """The memory of a classic chain."""
+    from langchain_classic.chains import ConversationChain
+    from langchain_core.language_models.fake import FakeListLLM
+
+    from memento_langchain import MementoMemory
+
+    memory = MementoMemory(manager=manager, session="s")
+    chain = ConversationChain(llm=FakeListLLM(responses=["ok"]), memory=memory)
+    return (
+        lambda: memory.load_memory_variables({"input": "tea"}),
+        lambda: chain.invoke({"input": "tea"}),
+    )
+
+
+def middleware(manager, **options):
+    """An agent with the middleware."""
+    from langchain.agents import create_agent
+
+    from memento_langchain import MementoMiddleware
+
+    def turn(*, save):
+        ours = MementoMiddleware(manager, save=save, **options)
+        agent = create_agent(model(), middleware=[ours], context_schema=str)
+        return agent.invoke({"messages": [("user", "tea")]}, context=BAD)
+
+    return lambda: turn(save=False), lambda: turn(save=True)
+
+
+def tools(manager):
+    """An agent that uses the tools."""
+    from langchain.agents import create_agent
+    from langchain_core.messages import AIMessage
+
+    from memento_langchain import memory_tools
+
+    def use(name, **args):
+        call = {"name": name, "args": args, "id": "1", "type": "tool_call"}
+        agent = create_agent(model(AIMessage("", tool_calls=[call])), memory_tools(manager))
+        return agent.invoke({"messages": [("user", "tea")]})
+
+    return lambda: use("recall", query="tea"), lambda: use("remember", text="tea is green")
+
+
+def store(manager):
+    """LangGraph's store, asynchronously as graphs use it."""
+    from memento_langgraph import MementoStore
+
+    ours = MementoStore(manager)
+    return (
+        lambda: asyncio.run(ours.asearch(("a",), query="tea")),
+        lambda: asyncio.run(ours.aput(("a",), "k", {"text": "tea"})),
+    )
+
+
+def crew_memory(manager, root="/crew"):
+    """CrewAI's memory over all tiers, as a crew calls it."""
+    from memento_crewai import MementoCrewMemory
+
+    memory = MementoCrewMemory(manager, root)
+    return lambda: memory.recall("tea"), lambda: memory.remember("tea")
+
+
+def crew_storage(manager, scope="/crew"):
+    """The storage under CrewAI's own memory."""
+    from crewai.memory.types import MemoryRecord
+
+    from memento_crewai import MementoStorage
+
+    storage = MementoStorage(manager)
+    return (
+        lambda: storage.list_records(scope),
+        lambda: storage.save([MemoryRecord(content="tea", scope=scope)]),
+    )
+
+
+def model(*answers):
+    """Make a chat model from its answers."""
+    sys.path.insert(0, str(HERE / "langchain"))
+    try:
+        return importlib.import_module("scripted_model").saying(*answers, "ok")
+    finally:
+        sys.path.remove(str(HERE / "langchain"))
+
+
+def put_elsewhere(manager):
+    """Put under a namespace too long for any scope."""
+    from memento_langgraph import MementoStore
+
+    MementoStore(manager).put(("a" * 300,), "k", {"x": 1})
+
+
+DOORS = {
+    "history": Door("langchain_core", "langchain", history, lambda m: history(m.of(BAD))),
+    "retriever": Door("langchain_core", "langchain", retriever, lambda m: retriever(m.of(BAD))),
+    "classic": Door(
+        "langchain_classic", "langchain-classic", classic, lambda m: classic(m.of(BAD))
+    ),
+    "middleware": Door(
+        "langchain", "langchain", middleware, lambda m: middleware(m, namespace=str)[0]()
+    ),
+    "tools": Door("langchain", "langchain", tools, lambda m: tools(m.of(BAD))),
+    "store": Door("langgraph", "langgraph", store, put_elsewhere),
+    "crew memory": Door("crewai", "crewai", crew_memory, lambda m: crew_memory(m, f"/{BAD}")),
+    "crew storage": Door(
+        "crewai", "crewai", crew_storage, lambda m: crew_storage(m, "/a/../b")[0]()
+    ),
+}
+
+
+@pytest.fixture(params=DOORS)
+def door(request):
+    """Each way to memory whose framework is here."""
+    found = DOORS[request.param]
+    if importlib.util.find_spec(found.module) is None:
+        pytest.skip(f"{found.module} is not installed: pip install 'agent-memento[{found.extra}]'")
+    with warnings.catch_warnings():  # the frameworks' own on import, and what they filter there
+        warnings.simplefilter("ignore")
+        importlib.import_module("memento_crewai" if found.module == "crewai" else found.module)
+        if found.module == "langchain_classic":
+            importlib.import_module("langchain_classic.chains")
+    return found
+
+
+@pytest.fixture
+def manager(open_memory):
+    """A store with something in it."""
+    opened = open_memory(embedder=HashEmbedder(64))
+    opened.add("tea is green", scope="crew")
+    return opened
+
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::langchain_core._api.deprecation.LangChainDeprecationWarning"
+    if importlib.util.find_spec("langchain_core")
+    else "ignore:none"
+)
+
+
+def test_all_is_well_before(door, manager):
+    """Reading and writing work: what fails below fails for its own reason."""
+    read, write = door.make(manager)
+    read()
+    write()
+
+
+def test_closed(door, manager):
+    """A closed store is StoreClosed, whoever asks and whether to read or to write."""
+    read, write = door.make(manager)
+    manager.close()
+    for use in (read, write):
+        with pytest.raises(StoreClosed) as caught:
+            use()
+        assert caught.value.path == manager.root
+
+
+def test_read_only(door, manager, monkeypatch):
+    """A store that cannot be written still reads, and says ReadOnlyStore to whoever writes."""
+    monkeypatch.setattr(manager._engine.ledger, "read_only", True)
+    read, write = door.make(manager)
+    with pytest.raises(ReadOnlyStore):
+        write()
+    if door is not DOORS["history"]:  # it says so when it is made, see its docstring
+        read()
+
+
+def test_a_namespace_that_cannot_be_one(door, manager):
+    """Not well formed is an error that names it, not an empty memory."""
+    with pytest.raises(InvalidScope) as caught:
+        door.elsewhere(manager)
+    assert isinstance(caught.value, MementoError)
