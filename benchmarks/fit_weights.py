@@ -67,13 +67,14 @@ def questions(conversation: Conversation, *, embed: bool, keep: Path | None) -> 
 
 
 def fit(groups: Sequence[Sequence[Question]]) -> NDArray[np.float64]:
-    """Fit weights >= 0; every group has the same mass."""
+    """Fit weights >= 0 by Adam; every group has the same mass.
+
+    Source: Kingma & Ba, Adam: A Method for Stochastic Optimization, ICLR 2015.
+    """
     weights, speed, force = np.ones(len(NAMES)), np.zeros(len(NAMES)), np.zeros(len(NAMES))
-    usable = [[one for one in group if one.right.any()] for group in groups]
+    stacked = [_Stack.of([one for one in group if one.right.any()]) for group in groups]
     for step in range(1, STEPS + 1):
-        slope = 2 * L2 * weights
-        for group in usable:
-            slope += sum(map(_slope, group, [weights] * len(group))) / len(group) / len(usable)
+        slope = 2 * L2 * weights + sum(one.slope(weights) for one in stacked) / len(stacked)
         speed = 0.9 * speed + 0.1 * slope
         force = 0.999 * force + 0.001 * slope**2
         moment = np.sqrt(force / (1 - 0.999**step)) + 1e-8
@@ -81,11 +82,38 @@ def fit(groups: Sequence[Sequence[Question]]) -> NDArray[np.float64]:
     return weights
 
 
-def _slope(one: Question, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    sums = one.evidence @ weights
-    share = np.exp(sums - sums.max())
-    target = one.right / one.right.sum()
-    return one.evidence.T @ (share / share.sum() - target)
+@dataclass(frozen=True, slots=True)
+class _Stack:
+    """The candidates of many questions in one table, so that a step is a few array sums.
+
+    Attributes:
+        evidence: (candidates, signals).
+        target: The share of its question's mass that each candidate should have.
+        question: Number of the question each candidate belongs to, ascending.
+        first: Where the candidates of each question begin.
+    """
+
+    evidence: NDArray[np.float32]
+    target: NDArray[np.float32]
+    question: NDArray[np.intp]
+    first: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, asked: Sequence[Question]) -> _Stack:
+        sizes = np.array([len(one.turns) for one in asked])
+        return cls(
+            np.concatenate([one.evidence for one in asked]).astype(np.float32),
+            np.concatenate([one.right / one.right.sum() for one in asked]).astype(np.float32),
+            np.repeat(np.arange(len(asked)), sizes),
+            np.concatenate([[0], np.cumsum(sizes)[:-1]]),
+        )
+
+    def slope(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the slope of the mean loss of a question."""
+        sums = self.evidence @ weights.astype(np.float32)
+        mass = np.exp(sums - np.maximum.reduceat(sums, self.first)[self.question])
+        share = mass / np.add.reduceat(mass, self.first)[self.question]
+        return self.evidence.T @ (share - self.target) / len(self.first)
 
 
 def rows(asked: Sequence[Question], weights: NDArray[np.float64]) -> list[dict[str, float]]:

@@ -30,6 +30,33 @@ PIPE_WIDTH = 100
 WHO = 11
 """Characters of a speaker's name that a line of facts has room for."""
 
+EXACT = "exact"
+NAMED = "it is called by its key or an alias: before everything that is not"
+LITERAL = "it holds letter for letter what is quoted or an identifier: before what does not"
+BECAUSE = {
+    "window": "the query's words, in it and in the turns beside it",
+    "cover": "how many of the query's words are there",
+    "session_text": "the query's words in its conversation",
+    "meaning": "close in meaning",
+    "session_meaning": "its conversation is close in meaning",
+    "speaker": "said by the person asked about",
+    "calendar": "said around the time asked about",
+    "said_date": "speaks of the time asked about",
+    "when": "has a word of time",
+    "digit": "has a number",
+    "first_person": "speaks in the first person",
+    "user": "not said by an assistant or a tool",
+    "opens": "opens its conversation",
+    "standing": "a standing instruction",
+    "answers": "follows a question like this one",
+    "importance": "important",
+}
+"""Each piece of evidence in words; the names are those of `RetrieveConfig.weights`."""
+BLOCK = "\N{FULL BLOCK}"
+_TELLING = 0.01  # evidence below this is not worth a line
+_BY_NAME = 0.5  # value of `exact` above which a memory is called by name
+_REASONS = 3
+
 STYLES = {"short": "cyan", "medium": "yellow", "long": "green"}
 """Colour of each tier."""
 
@@ -101,6 +128,85 @@ def hits(found: Sequence[Hit]) -> Group:
         for rank, hit in enumerate(found, start=1)
     ]
     return Group(_header(" #  score  "), *entries)
+
+
+def explained(found: Retrieval) -> Group:
+    """Lay out hits with what speaks for each, in words, and what puts it before the next.
+
+    What all hits have alike is named once, at the end: it moves none of them.
+    """
+    alike = _alike(found.hits)
+    blocks: list[Any] = [_header(" #  score  ")]
+    for rank, hit in enumerate(found, start=1):
+        lines = [_certainty(hit), *_evidence(hit, alike)]
+        if rank < len(found):
+            lines.append(_lead(rank, hit, found[rank], alike))
+        entry = _entry(f"{rank:>2}  {hit.score:.2f}   ", hit.memory)
+        blocks += [entry, Padding(Group(*lines), (0, 0, 1, 4), expand=False)]
+    if alike:
+        shared = ", ".join(f"{BECAUSE[name]} ({value:+.2f})" for name, value in alike.items())
+        blocks.append(Text(f"the same for all: {shared}", "dim"))
+    told = f"{found.confidence:.0%} sure that an answer is among them"
+    blocks.append(Text(told if found else "nothing found", "dim"))
+    return Group(*blocks)
+
+
+def _alike(found: Sequence[Hit]) -> dict[str, float]:
+    """Return the evidence that several hits all have to the same degree."""
+    if len(found) < 2:  # noqa: PLR2004 - one hit has nothing in common
+        return {}
+    first = found[0].terms
+    return {
+        name: value
+        for name, value in first.items()
+        if name != EXACT and all(abs(hit.terms.get(name, 0) - value) < _TELLING for hit in found)
+    }
+
+
+def _certainty(hit: Hit) -> Text:
+    """Say how sure the hit is, and from what."""
+    signs, line = hit.signs, f"{hit.confidence:.0%} sure"
+    told = [
+        f"cosine {signs['cosine']:.2f}" if "cosine" in signs else "",
+        f"{signs['cover']:.0%} of the query's words" if "cover" in signs else "",
+        f"{signs['share']:.0%} of all evidence" if "share" in signs else "",
+    ]
+    ranks = ", ".join(f"{name} #{rank}" for name, rank in sorted(hit.ranks.items()))
+    folded = f"; stands for {len(hit.folded)} more that say the same" if hit.folded else ""
+    read = ", ".join(filter(None, told))
+    return Text(f"{line}: {read}; found by {ranks}{folded}" if ranks else f"{line}: {read}", "dim")
+
+
+def _evidence(hit: Hit, alike: Mapping[str, float]) -> Iterator[Text]:
+    """Yield a line for each piece of evidence, the strongest first."""
+    if named := hit.terms.get(EXACT):
+        yield Text(NAMED if named > _BY_NAME else LITERAL, "bold")
+    pieces = [
+        (name, value)
+        for name, value in hit.terms.items()
+        if name not in alike and name != EXACT and abs(value) >= _TELLING
+    ]
+    for name, value in sorted(pieces, key=lambda piece: (-piece[1], piece[0])):
+        line = Text(f"{value:+.2f} ")
+        line.append((BLOCK * round(2 * value)).ljust(7) + " ", "blue")
+        line.append(BECAUSE.get(name, name))
+        yield line
+
+
+def _lead(rank: int, hit: Hit, after: Hit, alike: Mapping[str, float]) -> Text:
+    """Say what puts a hit before the one after it."""
+    if (hit.terms.get(EXACT) or 0) > (after.terms.get(EXACT) or 0):
+        return Text(f"before {rank + 1}: it is what the query names", "italic")
+    gaps = {
+        name: hit.terms.get(name, 0) - after.terms.get(name, 0)
+        for name in hit.terms.keys() | after.terms.keys()
+        if name not in alike and name != EXACT
+    }
+    first = sorted(gaps.items(), key=lambda gap: (-gap[1], gap[0]))[:_REASONS]
+    told = [f"{BECAUSE.get(name, name)} ({gap:+.2f})" for name, gap in first if gap >= _TELLING]
+    if sum(gaps.values()) < 0 or not told:
+        return Text(f"before {rank + 1}: the newer of two alike, or no repeated question", "italic")
+    return Text(f"before {rank + 1}: {'; '.join(told)}", "italic")
 
 
 def memories(found: Iterable[Memory]) -> Group:

@@ -219,6 +219,9 @@ class Hit:
         folded: Ids of near-identical memories this hit stands for.
         passage: What of a long text bears on the query, where it wants several memories within a
             token budget and only this part was counted; else None.
+        signs: What the confidence was read from: ``cosine`` to the query; ``cover``, the share of
+            its words, by rarity; ``share`` of the evidence of all candidates; ``fit``, the share
+            of the evidence there could be.
     """
 
     memory: Memory
@@ -228,6 +231,7 @@ class Hit:
     ranks: Mapping[str, int] = field(default_factory=dict)
     folded: tuple[str, ...] = ()
     passage: str | None = None
+    signs: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def id(self) -> str:

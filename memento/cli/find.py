@@ -116,7 +116,7 @@ def retrieve(
     if as_json:
         typer.echo(show.to_json(show.retrieval_data(found)))
     elif explain:
-        typer.echo(show.plain(found.explain()))
+        show.console().print(show.explained(found))
     elif found:
         show.console().print(show.hits(found))
     else:

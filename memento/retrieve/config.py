@@ -54,6 +54,29 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
+class Sure:
+    """Logistics behind the confidence: the factor of each sign, then a constant.
+
+    Fitted by ``benchmarks/reliability.py --fit`` on the development halves of LoCoMo and BEAM,
+    each with half of the mass, half of the questions foreign to the store they are put to; then
+    rounded. The signs are those of `confidence.Signs`; of the share the natural logarithm counts.
+
+    Attributes:
+        hit: Cosine, cover, share, constant: that a hit is an answer.
+        hit_by_words: Cover, share, constant: the same without vectors.
+        answer: Cosine, cover, fit, constant: that an answer is among the hits.
+        answer_by_words: Cover, fit, constant: the same without vectors.
+        near: Cosine, constant: that a hit is an answer, of a search by vector alone.
+    """
+
+    hit: tuple[float, float, float, float] = (3.9, 1.2, 1.0, -2.2)
+    hit_by_words: tuple[float, float, float] = (2.2, 1.2, -0.4)
+    answer: tuple[float, float, float, float] = (7.0, 2.5, 12.6, -13.9)
+    answer_by_words: tuple[float, float, float] = (3.6, 9.9, -8.6)
+    near: tuple[float, float] = (6.7, -5.7)
+
+
+@dataclass(frozen=True, slots=True)
 class RetrieveConfig:
     """How `find` looks and judges.
 
@@ -76,8 +99,7 @@ class RetrieveConfig:
             >= 1; None to show every memory whole.
         noise: Cosine below which a memory without any word of the query is not proposed, [-1, 1].
         echo: What is left of the score of a memory that only repeats the question, [0, 1].
-        sure: Logistic of the confidence: factor of the cosine, of the share of words, constant.
-        sure_of_words: The same without vectors: factor of the share of words, constant.
+        sure: What the confidence is read from.
     """
 
     weights: Weights = field(default_factory=Weights)
@@ -94,5 +116,4 @@ class RetrieveConfig:
     passage: int | None = 240
     noise: float = 0.25
     echo: float = 0.25
-    sure: tuple[float, float, float] = (10.0, 5.5, -8.4)
-    sure_of_words: tuple[float, float] = (6.6, -3.65)
+    sure: Sure = field(default_factory=Sure)

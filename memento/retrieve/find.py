@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
@@ -14,7 +14,8 @@ from memento import text as spelling
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import to_micros
 from memento.protocols import TokenCounter
-from memento.retrieve import budget, evidence, lexical, rank
+from memento.retrieve import budget, confidence, evidence, lexical, rank
+from memento.retrieve.confidence import Signs
 from memento.retrieve.config import RetrieveConfig
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.filters import allow
@@ -47,6 +48,7 @@ class Found:
         ranks: Way of looking (``text``, ``meaning``, ``name``, ``exact``) to its rank there, >= 1.
         folded: Row ids of near-identical memories it stands for.
         passage: What of a long text bears on a query that wants several memories, or None.
+        signs: What the confidence was read from; see `confidence.Signs`.
     """
 
     docid: int
@@ -56,6 +58,7 @@ class Found:
     ranks: Mapping[str, int]
     folded: tuple[int, ...]
     passage: str | None = None
+    signs: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +184,20 @@ def find(
 
     hits = budget.within(ranked, k, tokens, price)
     found = tuple(_found(one, snap, gathered.arms, passages.get(one.row)) for one in hits)
-    return Ranking(found, max((one.confidence for one in hits[:_SURE]), default=0.0))
+    return Ranking(found, _sure(hits[:_SURE], config))
+
+
+def _sure(hits: Sequence[Candidate], config: RetrieveConfig) -> float:
+    """Estimate the chance that an answer is among the hits: no less than that of the best one."""
+    if not hits:
+        return 0.0
+    seen = [one.signs for one in hits]
+    cosine, cover, fit = (
+        max(signs[name] for signs in seen) if name in seen[0] else None
+        for name in ("cosine", "cover", "fit")
+    )
+    chance = confidence.of_answer(cosine, cover or 0.0, fit or 0.0, config.sure)
+    return max(chance, *(one.confidence for one in hits))
 
 
 def _parse(text: str, snap: Snapshot, now: datetime, config: RetrieveConfig) -> Query:
@@ -282,11 +298,12 @@ def _rank(look: _Look, gathered: _Gathered, k: int, *, fold: bool) -> list[Candi
     if gathered.named:
         named[:] = [gathered.named.get(row, 0) for row in weighed.rows.tolist()]
         scores = rank.lift(scores, named)
-    sure = np.maximum(named, rank.confidence(weighed.cosine, weighed.cover, look.config))
+    seen = confidence.signs(weighed, sums, look.config.weights)
+    sure = np.maximum(named, confidence.of_hits(seen, look.config.sure))
     order = np.lexsort((-weighed.rows, -scores))
     top = max(_LOOK, k + k // 2)
     while True:
-        best = list(_candidates(order[:top], look, gathered, weighed, (scores, sure, parts)))
+        best = list(_candidates(order[:top], look, gathered, weighed, (scores, sure, parts), seen))
         known = look.texts.read([one.row for one in best])
         said = {one.row: Said.of(known[one.row]) for one in best}
         mended = rank.demote_echoes(best, said, look.query.words, look.config.echo)
@@ -315,6 +332,7 @@ def _candidates(
     gathered: _Gathered,
     weighed: Evidence,
     judged: tuple[Floats, Floats, Mapping[str, Floats]],
+    seen: Signs,
 ) -> Iterator[Candidate]:
     scores, sure, parts = judged
     rows = weighed.rows[order]
@@ -322,6 +340,7 @@ def _candidates(
     table = np.stack(list(parts.values()))[:, order].T
     kinds = sum(1 << bit for bit, term in enumerate(look.query.terms) if term in look.query.kinds)
     columns = (
+        order,
         rows,
         scores[order],
         sure[order],
@@ -330,11 +349,11 @@ def _candidates(
         look.snap.actor[rows],
         asks,
     )
-    for row, score, chance, terms, matched, actor, question in zip(
+    for at, row, score, chance, terms, matched, actor, question in zip(
         *(column.tolist() for column in columns), strict=True
     ):
         added = dict(zip(parts, terms, strict=True), exact=gathered.named.get(row, 0.0))
-        yield Candidate(row, score, chance, added, matched & ~kinds, actor, question)
+        yield Candidate(row, score, chance, added, matched & ~kinds, actor, question, seen.of(at))
 
 
 def _passages(look: _Look, ranked: Sequence[Candidate]) -> dict[int, str]:
@@ -364,4 +383,5 @@ def _found(
         ranks={name: places[one.row] for name, places in arms.items() if one.row in places},
         folded=tuple(int(snap.docid[row]) for row in one.folded),
         passage=shown,
+        signs=one.signs,
     )

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import filterfalse
 
 import numpy as np
 
-from memento.retrieve.config import RetrieveConfig, Weights
+from memento.retrieve.config import Weights
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.roster import Floats
 from memento.text import content, words
@@ -62,6 +62,7 @@ class Candidate:
             thing asked for.
         actor: Code of who said it, -1 for nobody.
         question: It is a question.
+        signs: What the confidence was read from; see `confidence.Signs`.
         folded: Rows of near-identical memories it stands for.
     """
 
@@ -72,6 +73,7 @@ class Candidate:
     matched: int
     actor: int
     question: bool
+    signs: Mapping[str, float] = field(default_factory=dict)
     folded: tuple[int, ...] = ()
 
 
@@ -119,21 +121,6 @@ def strength(cosine: Floats | None, cover: Floats) -> Floats:
     if cosine is not None:
         missed = missed * (1 - np.float32(0.9) * np.clip((cosine - 0.15) / 0.6, 0, 1))
     return 1 - missed
-
-
-def confidence(cosine: Floats | None, cover: Floats, config: RetrieveConfig) -> Floats:
-    """Estimate the chance that each candidate bears on the query, [0, 1].
-
-    A logistic over the cosine and the share of the query's words; see `RetrieveConfig`.
-    """
-    if cosine is None:
-        slope, shift = config.sure_of_words
-        logit = slope * cover + shift
-    else:
-        by_cosine, by_cover, shift = config.sure
-        logit = by_cosine * cosine + by_cover * cover + shift
-    chance: Floats = (1 / (1 + np.exp(-logit))).astype(np.float32)
-    return chance
 
 
 def scale(sums: Floats, strengths: Floats) -> Floats:

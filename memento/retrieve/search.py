@@ -28,7 +28,7 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, docid_of, from_micros, to_memory
 from memento.ledger.sqlite import Connection
 from memento.observe.admit import check_flag, check_share
-from memento.retrieve import rank
+from memento.retrieve import confidence
 from memento.retrieve.filters import allow, needs_ledger
 from memento.retrieve.find import Found, Match, Ranking, find
 from memento.retrieve.meaning import best_rows, dots
@@ -200,11 +200,11 @@ class Searcher:
 
     def _by_vector(self, near: Sequence[tuple[int, float]], least: float) -> Iterator[Found]:
         cosines = np.array([cosine for _, cosine in near], np.float32)
-        sure = rank.confidence(cosines, np.zeros_like(cosines), self._config.retrieve).tolist()
+        sure = confidence.of_nearest(cosines, self._config.retrieve.sure).tolist()
         for place, ((docid, cosine), chance) in enumerate(zip(near, sure, strict=True), start=1):
             if cosine >= least:
-                terms, ranks = {"meaning": cosine}, {"meaning": place}
-                yield Found(docid, cosine, chance, terms, ranks, folded=())
+                terms, ranks, signs = {"meaning": cosine}, {"meaning": place}, {"cosine": cosine}
+                yield Found(docid, cosine, chance, terms, ranks, folded=(), signs=signs)
 
     def _vector(self, query: str, missing: dict[str, str]) -> NDArray[np.float32] | None:
         if self._embedding is None or not query.strip():
@@ -487,4 +487,5 @@ def _hit(labels: tuple[str, ...], rows: dict[int, Row], one: Found) -> Hit:
         ranks=dict(one.ranks),
         folded=tuple(rows[docid].id for docid in one.folded if docid in rows),
         passage=one.passage,
+        signs=dict(one.signs),
     )

@@ -65,11 +65,12 @@ def test_retrieve_as_json(memento):
 
 
 def test_retrieve_explains_itself(memento):
-    """--explain names the tier, the ranks and the terms of the score."""
+    """--explain says how sure it is, who found it, and what the score is made of."""
     add(memento, "the kettle is blue", "--tier", "medium")
     explained = memento("retrieve", "kettle", "--explain").out
-    assert "medium tier" in explained
-    assert "found by" in explained
+    assert "% sure: " in explained
+    assert "found by text #1" in explained
+    assert "the query's words, in it and in the turns beside it" in explained
 
 
 def test_retrieve_filters(memento):
