@@ -224,6 +224,7 @@ class LongTier:
         for part in self._parts(len(ids)):
             with self._asking() as chroma:
                 chroma.upsert(name, ids[part], rows[part], metadatas[part])
+        make_private(self._folder)  # the first rows of a namespace make a folder, for all to read
 
     def remove(self, namespace: tuple[str, ...], ids: Sequence[str]) -> None:
         """Take rows out of the index; ids that are not there are fine.
