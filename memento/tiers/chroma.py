@@ -119,6 +119,7 @@ class ChromaFolder:
         _open.pop(self._path, None)
         with _faults():
             self._client.close()
+        _give_back()
 
     def names(self) -> list[str]:
         """List the collections, sorted."""
@@ -338,6 +339,17 @@ def refuse_if_shared(folder: Path) -> None:
     """
     if str(folder) in _systems():
         raise ChromaFault("another Chroma client of this process has it open", damage=False)
+
+
+def _give_back() -> None:
+    """Give freed memory back to the system, where the C library can.
+
+    Chroma's threads allocate from arenas of their own, which glibc keeps when all in them is free:
+    50 collections cost 45 MB at each reopening, and nothing once they are trimmed.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def _systems() -> dict[str, Any]:
