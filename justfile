@@ -32,6 +32,10 @@ docs:
 extras *args:
     {{python}} scripts/check_extras.py {{args}}
 
+# every promise and its null control; `just trust --full` writes TRUST.md
+trust *args:
+    {{python}} benchmarks/trust.py {{args}}
+
 # the quick benchmarks: kill -9, then speed
 bench:
     {{python}} benchmarks/durability.py --rounds 30
