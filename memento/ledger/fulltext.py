@@ -198,18 +198,21 @@ class Tail:
         self._index: Connection | None = None
         self._held: dict[int, int] = {}  # namespace to the newest row id held of it
 
-    def follow(self, connection: Connection, ns: int, newest: int) -> None:
+    def follow(
+        self, connection: Connection, ns: int, newest: int, erased: Iterable[int] = ()
+    ) -> None:
         """Take in what came and let go of what the index knows by now.
 
         Args:
             connection: A reading connection of the ledger.
             ns: Namespace number.
             newest: Newest revision of the namespace.
+            erased: Row ids that are gone for good since it was asked last.
         """
         known = upto(connection, ns)
         with self._lock:
             if ns in self._held:
-                self._let_go(ns, known)
+                self._let_go(ns, known, erased)
             if docid_of(ns, newest) > known:
                 waiting = _waiting(connection, ns, self._held.get(ns, known), SEQ_MASK)
                 if waiting:
@@ -224,9 +227,10 @@ class Tail:
         with self._lock:
             return postings(self._open(), ns, match, limit) if ns in self._held else ""
 
-    def _let_go(self, ns: int, known: int) -> None:
-        low, _ = docid_range(ns)
-        self._open().execute("DELETE FROM memories_fts WHERE rowid BETWEEN ? AND ?", (low, known))
+    def _let_go(self, ns: int, known: int, erased: Iterable[int]) -> None:
+        delete, (low, _) = "DELETE FROM memories_fts WHERE rowid BETWEEN ? AND ?", docid_range(ns)
+        self._open().execute(delete, (low, known))
+        self._open().executemany(delete, [(docid, docid) for docid in erased])
         if self._held[ns] <= known:
             del self._held[ns]
 

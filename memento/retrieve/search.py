@@ -32,7 +32,7 @@ from memento.retrieve import confidence
 from memento.retrieve.filters import allow, needs_ledger
 from memento.retrieve.find import Found, Match, Ranking, find
 from memento.retrieve.meaning import best_rows, dots
-from memento.retrieve.roster import Mask, Roster, RosterRow, Snapshot
+from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot
 from memento.tiers.choose import choose_index
 from memento.tiers.config import LongIndex
 from memento.types import Hit, Retrieval, Tier
@@ -300,13 +300,16 @@ class Searcher:
     def _follow_rows(self, connection: Connection, ns: int, held: _Held) -> int:
         """Take in the rows that came or changed; returns the revision that is now known."""
         rev = memories.latest_rev(connection, ns)
-        if rev != held.rev:
-            outlines = memories.outlines_since(connection, ns, held.rev)
-            held.roster.apply(
-                RosterRow._make((*outline[:-1], tuple(json.loads(outline[-1]))))
-                for outline in outlines
-            )
-        self._tail.follow(connection, ns, rev)
+        if rev == held.rev:
+            self._tail.follow(connection, ns, rev)
+            return rev
+        rows = [
+            RosterRow._make((*outline[:-1], tuple(json.loads(outline[-1]))))
+            for outline in memories.outlines_since(connection, ns, held.rev)
+        ]
+        held.roster.apply(rows)
+        erased = [row.docid for row in rows if row.status == ERASED]
+        self._tail.follow(connection, ns, rev, erased)
         return rev
 
     def _hold(self, ns: int) -> _Held:

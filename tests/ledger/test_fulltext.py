@@ -93,6 +93,17 @@ def test_a_waiting_memory_can_be_reworded(still):
     assert not still.retrieve("zebra")
 
 
+def test_what_was_erased_is_let_go_of_in_ram_too(still):
+    """A search after an erasure holds none of its words any more, though they still waited."""
+    gone, stays = still.add("a zebra crossing"), still.add("a pelican crossing")
+    assert still.retrieve("zebra")
+    still.erase(gone.id)
+    assert [hit.id for hit in still.retrieve("zebra crossing")] == [stays.id]
+    tail = still._engine.searcher._tail
+    held = tail._index.execute("SELECT head FROM memories_fts").fetchall()
+    assert ("a zebra crossing",) not in held
+
+
 def test_many_at_once_do_not_wait(still):
     """A batch is indexed with what waited before it, in the same transaction."""
     still.add("a lone one")
