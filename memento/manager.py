@@ -828,7 +828,7 @@ class MemoryManager:
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        if by not in memories.TALLIED:
+        if not isinstance(by, str) or by not in memories.TALLIED:
             known = ", ".join(sorted(memories.TALLIED))
             raise InvalidInput("by", f"{by!r} is not one of: {known}")
         asked = filtering(self._engine.now(), filters)

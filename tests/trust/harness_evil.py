@@ -1,0 +1,151 @@
+"""No text is code, a pattern or a path: evil strings as every parameter of every public method.
+
+Each string goes in as it is, in a list and in a mapping, wherever a caller may put a value. The
+call may succeed or raise one of memento's own errors; never another error, never a neighbour's
+memory, never a file where none belongs. The control puts its values into the SQL it runs.
+
+Alone: ``python benchmarks/trust.py --full --only evil``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from trust_result import TrustResult
+
+from memento import MemoryManager
+from memento.errors import MementoError
+from memento.filters import Filtering
+
+EVIL = (
+    "' OR 1=1 --", '" OR ""="', "'; DROP TABLE memories; --", "\\'; --", "%", "_", "*", "?", "?1",
+    ":ns", "@x", "$x", "NULL", "null", "None", "0", "-1", "1e309", "NaN", "true", "[]", "{}",
+    '{"a": 1}', "$.a", "$[0]", "a.b", 'a"b', "a'b", "a`b", "a;b", "a,b", "(a", "a)", "[a]", "AND",
+    "OR", "NOT", "NEAR(a b, 2)", "a AND", "title:a", "-a", "+a", "^a", "a*", '"unclosed', '""',
+    "{a b}:c", "memories_fts", "../../etc/passwd", "/etc/passwd", "..\\..\\x", "C:\\x", "~", ".",
+    "${HOME}", "$(id)", "`id`", "<script>", "%00", "%s%n%d", "{0.__class__}", "nul\0byte", "\ud800",
+    "\u202e", "\ufeff", "İ", "ﬁ", "東京", "x" * 70_000,
+)  # fmt: skip
+SIGN = "neighbours-secret"
+PATHS = {"path", "file", "folder"}
+"""Parameters that are paths by their nature: the caller's own choice of where to write."""
+LEFT_OUT = {"backup", "flush", "reindex"}
+"""Methods that take no value but a path, or how long to wait."""
+USUAL: dict[str, Any] = {
+    "text": "a green door", "items": ["a green door"], "query": "a green door", "id": "mine",
+    "tier": "long", "uri": "https://example.org", "texts": ["a green door"], "vector": [1.0],
+    "ids": ["mine"], "expires_in": 60, "by": "kind", "labels": "mine",
+}  # fmt: skip
+
+
+class Interpolating:
+    """The control: a store that spells its values into the SQL."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect(":memory:")
+        self._db.execute("CREATE TABLE memories (ns, id, text)")
+        self._db.execute("INSERT INTO memories VALUES ('theirs', 'x', ?)", (SIGN,))
+
+    def get(self, id: str) -> object:  # noqa: A002 - as in memento
+        """Read one memory of the namespace ``mine``."""
+        query = f"SELECT text FROM memories WHERE ns = 'mine' AND id = '{id}'"
+        return self._db.execute(query).fetchall()
+
+
+def parameters(method: Any) -> Iterator[str]:
+    """List what a method takes, the filters it passes on included."""
+    for name, parameter in list(inspect.signature(method).parameters.items())[1:]:
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+            yield name
+        elif method is MemoryManager.prompt:
+            yield from list(inspect.signature(MemoryManager.retrieve).parameters)[2:]
+        else:
+            yield from Filtering.__annotations__
+
+
+def calls(memory: MemoryManager, evil: str) -> Iterator[tuple[str, Any, list[Any], dict[str, Any]]]:
+    """Compose every call with a string in one place: (what, method, arguments, keywords)."""
+    for name, method in inspect.getmembers(MemoryManager, inspect.isfunction):
+        if name.startswith("_") or name in LEFT_OUT:
+            continue
+        required = {
+            other: USUAL[other]
+            for other, one in list(inspect.signature(method).parameters.items())[1:]
+            if one.default is inspect.Parameter.empty
+            and one.kind not in {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
+        }
+        for place in parameters(method):
+            if place in PATHS:
+                continue
+            for value in (evil, [evil], {evil: evil}):
+                bound = getattr(memory, name)
+                if place == "labels":
+                    yield f"{name}({place})", bound, [value], {}
+                else:
+                    yield f"{name}({place})", bound, [], {**required, place: value}
+
+
+def tried(memory: MemoryManager, strings: tuple[str, ...]) -> tuple[int, list[str]]:
+    """Make every call; return how many, and what went wrong."""
+    wrong: list[str] = []
+    count = 0
+    for evil in strings:
+        for what, method, given, named in calls(memory, evil):
+            count += 1
+            try:
+                answer = method(*given, **named)
+            except MementoError as error:
+                answer = error
+            except Exception as error:  # noqa: BLE001 - that is what is looked for
+                wrong.append(f"{what} {evil[:20]!r}: {type(error).__name__}: {str(error)[:80]}")
+                continue
+            if SIGN in repr(answer):
+                wrong.append(f"{what} {evil[:20]!r}: shows a neighbour's memory")
+    return count, wrong
+
+
+def control_fails(strings: tuple[str, ...]) -> bool:
+    """Tell whether the control shows what it should not, or breaks."""
+    for evil in strings:
+        try:
+            if SIGN in repr(Interpolating().get(evil)):
+                return True
+        except (sqlite3.Error, ValueError):
+            return True
+    return False
+
+
+def nothing_is_code(folder: Path, *, full: bool, seed: int) -> TrustResult:
+    """Try the strings on a store with a neighbour, then look at the neighbour and at the disk."""
+    strings = EVIL if full else tuple(random.Random(seed).sample(EVIL, 6))
+    root = folder / "deep" / "store"
+    with MemoryManager(root, namespace="mine", embedder=None) as memory:
+        secret = memory.of("theirs").add(SIGN, key="k", tags=["t"], session="s", id="theirs")
+        memory.add("a green door", id="mine")
+        memory.flush()
+        before = {str(one.relative_to(folder)) for one in folder.rglob("*")}
+        count, wrong = tried(memory, strings)
+        if memory.of("theirs").list() != [secret]:
+            wrong.append("the neighbour's memory changed")
+        wrong += [finding.detail for finding in memory.doctor(repair=False) if not finding.ok]
+    made = {str(one.relative_to(folder)) for one in folder.rglob("*")} - before
+    wrong += [f"made a file: {one}" for one in sorted(made) if not one.startswith("deep/store/")]
+    return TrustResult(
+        name="evil strings",
+        promise="No value is read as SQL, as a query's syntax, as a pattern or as a path.",
+        cases=count,
+        failures=len(wrong),
+        control="a store that spells values into its SQL",
+        control_failed=control_fails(EVIL),
+        seed=seed,
+        figures={"strings": len(strings), "calls": count},
+        details=tuple(wrong[:10]),
+    )
+
+
+HARNESSES = (nothing_is_code,)
