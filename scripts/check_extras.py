@@ -129,10 +129,10 @@ for tool in ("ruff", "mypy"):
 TESTS = {
     "openai": ["tests/embed/test_embed_openai.py"],
     "sentence-transformers": ["tests/embed/test_embed_sentence_transformers.py"],
-    "langchain": ["tests/integrations/langchain"],
-    "langchain-classic": ["tests/integrations/langchain"],
-    "langgraph": ["tests/integrations/langgraph"],
-    "crewai": ["tests/integrations/crewai"],
+    "langchain": ["tests/integrations/for_langchain"],
+    "langchain-classic": ["tests/integrations/for_langchain"],
+    "langgraph": ["tests/integrations/for_langgraph"],
+    "crewai": ["tests/integrations/for_crewai"],
     BASE: ["tests/integrations"],
 }
 TOOLS = ["pytest>=8.3", "pytest-asyncio>=0.25", "hypothesis>=6.120", "sybil>=9.0"]
@@ -191,8 +191,8 @@ def asked(extra: str, known: dict[str, list[str]]) -> list[str]:
 def lowest(requirement: str) -> str:
     """Pin a requirement to its lower bound.
 
-    >>> lowest("crewai>=1.15.20,<2; python_version < '3.14'")
-    "crewai==1.15.20; python_version < '3.14'"
+    >>> lowest("crewai>=1.15.24,<2; python_version < '3.14'")
+    "crewai==1.15.24; python_version < '3.14'"
     """
     return re.sub(r">=([\d.]+)(,<[\d.]+)?", r"==\1", requirement)
 

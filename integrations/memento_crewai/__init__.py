@@ -16,7 +16,7 @@ try:
     import_module("crewai.hooks.dispatch")
     import_module("crewai.memory.storage.factory")  # the newest part needed
 except ImportError as error:
-    raise MissingExtra("crewai", "crewai 1.15.20 or later") from error
+    raise MissingExtra("crewai", "crewai 1.15.24 or later") from error
 
 from memento_crewai.embedding import MementoEmbeddingFunction
 from memento_crewai.extract import extract

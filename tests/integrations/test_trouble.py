@@ -143,11 +143,11 @@ def crew_storage(manager, scope="/crew"):
 
 def model(*answers):
     """Make a chat model from its answers."""
-    sys.path.insert(0, str(HERE / "langchain"))
+    sys.path.insert(0, str(HERE / "for_langchain"))
     try:
         return importlib.import_module("scripted_model").saying(*answers, "ok")
     finally:
-        sys.path.remove(str(HERE / "langchain"))
+        sys.path.remove(str(HERE / "for_langchain"))
 
 
 def put_elsewhere(manager):

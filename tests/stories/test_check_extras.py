@@ -56,7 +56,7 @@ def test_all_and_test_take_in_the_others():
     ("asked", "pinned"),
     [
         ("langchain-core>=1.1,<2", "langchain-core==1.1"),
-        ("crewai>=1.15.20,<2; python_version < '3.14'", "crewai==1.15.20; python_version < '3.14'"),
+        ("crewai>=1.15.24,<2; python_version < '3.14'", "crewai==1.15.24; python_version < '3.14'"),
         ("httpx>=0.27", "httpx==0.27"),
         ("ruff==0.17.*", "ruff==0.17.*"),
     ],
