@@ -15,6 +15,7 @@ It answers as ``InMemoryStore``, but for this:
 
 - values are JSON, at most ``Config.limits.metadata_bytes`` of it, 1 MiB; a tuple comes back as a
   list; what is not JSON, or holds a NUL or half a character, is refused;
+- keys and passwords in a value are replaced by a marker (``Config.secrets``);
 - ``created_at`` is when the key was put first, not last;
 - items are listed in the order in which their keys were first put, across namespaces;
 - a namespace whose items are gone is not listed;
