@@ -19,7 +19,7 @@ LEAST_FREE = 16 * SIZE
 
 _REFUSED = frozenset({
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM,
-    errno.EINVAL, errno.EOPNOTSUPP, errno.EIO,
+    errno.EINVAL, errno.EOPNOTSUPP, errno.EIO, errno.ENOENT,
 })  # fmt: skip
 """Why it may be impossible to keep something aside; no reason to fail."""
 

@@ -42,7 +42,7 @@ def test_nothing_is_taken_from_a_disk_that_is_nearly_full(reserve, monkeypatch):
     assert not reserve.kept
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EROFS])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOENT])
 def test_where_nothing_can_be_kept_nothing_fails(reserve, monkeypatch, code):
     """The reserve is a help, not a condition; a bug of ours is not passed over."""
 
