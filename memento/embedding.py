@@ -117,9 +117,9 @@ class StoreEmbedder:
             self.embed(["warm"])
             self._warm = True
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts, holding the embedder to its contract; see ``Embedder.embed``."""
-        return embed_checked(self.loaded(), texts)
+    def embed(self, texts: Sequence[str], *, queries: bool = False) -> NDArray[np.float32]:
+        """Embed texts, holding the embedder to its contract; see ``embed.embed_checked``."""
+        return embed_checked(self.loaded(), texts, queries=queries)
 
     def query(self, text: str) -> NDArray[np.float32]:
         """Embed a query, (dim,) float32, unit length; repeated ones come from a cache."""
@@ -127,7 +127,7 @@ class StoreEmbedder:
             if text in self._queries:
                 self._queries.move_to_end(text)
                 return self._queries[text]
-        vector: NDArray[np.float32] = self.embed([_encodable(text)])[0]
+        vector: NDArray[np.float32] = self.embed([_encodable(text)], queries=True)[0]
         with self._lock:
             self._queries[text] = vector
             while len(self._queries) > CACHED_QUERIES:

@@ -36,6 +36,18 @@ class Embedder(Protocol):
         ...
 
 
+@runtime_checkable
+class QueryEmbedder(Embedder, Protocol):
+    """An embedder that embeds questions otherwise than memories, as E5 and BGE want it.
+
+    Without this method questions are embedded as memories are.
+    """
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed questions; arguments and result as of ``embed``."""
+        ...
+
+
 class Clock(Protocol):
     """Tells the time, so that tests can set it."""
 

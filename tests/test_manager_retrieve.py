@@ -250,7 +250,7 @@ class TestWhoAnswersByMeaning:
         """The reason is told the reason: found nothing and could not look are different answers."""
         memory = self.fill(open_memory, tmp_path / "c", self.CONFIG)
 
-        def fail(_texts):
+        def fail(_texts, **_how):
             raise EmbedderError("out of order")
 
         monkeypatch.setattr(memory._engine.embedding, "embed", fail)
@@ -267,3 +267,26 @@ class TestWhoAnswersByMeaning:
         assert memory.flush(wait=True, timeout=60)
         assert memory.stats().long == "ready"
         assert [h.id for h in memory.retrieve("south blue", record=False)] == [h.id for h in first]
+
+
+@pytest.mark.parametrize("embedder", [None, HashEmbedder(64)], ids=["text alone", "hybrid"])
+def test_tiers_do_not_hide(open_memory, embedder):
+    """A memory added without a tier is found in the same place whatever tier it was given."""
+    texts = [
+        "ok thanks for the kettle",
+        "The kettle warranty number is 88-1273, never lose it",
+        "we had tea from the kettle",
+    ]
+    memory = open_memory(embedder=embedder)
+    added = [memory.add(text) for text in texts]
+    assert len({one.tier for one in added}) > 1
+    assert memory.flush(wait=True, timeout=60)
+    question = "kettle warranty number"
+    asked = [[hit.id for hit in memory.retrieve(question, 10, record=False)]]
+    for tier in ("short", "medium", "long"):
+        for one in added:
+            memory.move(one.id, tier)
+        assert memory.flush(wait=True, timeout=60)
+        asked.append([hit.id for hit in memory.retrieve(question, 10, record=False)])
+    assert {one.id for one in added} == set(asked[0])
+    assert all(order == asked[0] for order in asked)

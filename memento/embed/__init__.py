@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memento.errors import EmbedderError, InvalidInput, MementoError
-from memento.protocols import Embedder
+from memento.protocols import Embedder, QueryEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,12 +93,15 @@ def require_texts(texts: Sequence[str]) -> list[str]:
     return list(texts)
 
 
-def embed_checked(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
+def embed_checked(
+    embedder: Embedder, texts: Sequence[str], *, queries: bool = False
+) -> NDArray[np.float32]:
     """Embed texts with any embedder and hold the answer to the contract.
 
     Args:
         embedder: Ours or a user's.
         texts: Any number, none empty.
+        queries: Whether they are questions, for an embedder that tells them apart.
 
     Returns:
         (len(texts), embedder.dim) float32, C-contiguous, finite, each row of unit length.
@@ -111,8 +114,11 @@ def embed_checked(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float3
     import numpy as np  # noqa: PLC0415 - importing this package must not load it
 
     wanted = require_texts(texts)
+    embed = embedder.embed
+    if queries and isinstance(embedder, QueryEmbedder):
+        embed = embedder.embed_queries
     try:
-        answer = np.asarray(embedder.embed(wanted))
+        answer = np.asarray(embed(wanted))
     except MementoError:
         raise
     except Exception as error:

@@ -33,8 +33,10 @@ class SentenceTransformerEmbedder:
     Args:
         model: Name on the Hugging Face Hub, or a folder.
         device: ``"cpu"``, ``"cuda"``, ``"mps"`` ...; None lets sentence-transformers choose.
-        prompt: Text put before every text, such as ``"query: "`` for the E5 family. The same
-            one for memories and for questions; part of the identity.
+        prompt: Text put before every memory, such as ``"passage: "`` for the E5 family; part of
+            the identity.
+        query_prompt: Text put before every question, such as ``"query: "``; None for ``prompt``.
+            No part of the identity, for it changes no stored vector.
         batch_size: Windows in one run of the model, >= 1.
         max_windows: Most windows of one text, >= 2; see ``memento.embed.windows``.
 
@@ -55,6 +57,7 @@ class SentenceTransformerEmbedder:
         *,
         device: str | None = None,
         prompt: str = "",
+        query_prompt: str | None = None,
         batch_size: int = 16,
         max_windows: int = MAX_WINDOWS,
     ) -> None:
@@ -64,9 +67,10 @@ class SentenceTransformerEmbedder:
             raise InvalidInput("max_windows", f"must be >= 2, not {max_windows}")
         self._model = _load(str(model), device)
         self._prompt = prompt
+        self._query_prompt = prompt if query_prompt is None else query_prompt
         self._batch_size = batch_size
         self._max_windows = max_windows
-        self._window = _window(self._model, prompt)
+        self._window = _window(self._model, max(prompt, self._query_prompt, key=len))
         self.name = _identity(self._model, str(model), prompt)
         self.dim = _dimension(self._model)
 
@@ -83,11 +87,23 @@ class SentenceTransformerEmbedder:
             InvalidInput: If a text is empty or no text.
             EmbedderError: If the model fails.
         """
+        return self._embed(texts, self._prompt)
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed questions; see ``memento.protocols.QueryEmbedder``.
+
+        Raises:
+            InvalidInput: If a text is empty or no text.
+            EmbedderError: If the model fails.
+        """
+        return self._embed(texts, self._query_prompt)
+
+    def _embed(self, texts: Sequence[str], prompt: str) -> NDArray[np.float32]:
         wanted = require_texts(texts)
         if not wanted:
             return np.empty((0, self.dim), np.float32)
         pieces = [self._pieces(text) for text in wanted]
-        vectors = self._encode([piece for group in pieces for piece in group])
+        vectors = self._encode([prompt + piece for group in pieces for piece in group])
         ends = np.cumsum([len(group) for group in pieces])[:-1]
         return np.stack([combine(group) for group in np.split(vectors, ends)])
 
@@ -105,7 +121,7 @@ class SentenceTransformerEmbedder:
     def _encode(self, pieces: list[str]) -> NDArray[np.float32]:
         try:
             vectors = self._model.encode(
-                [self._prompt + piece for piece in pieces],
+                pieces,
                 batch_size=self._batch_size,
                 normalize_embeddings=True,
                 show_progress_bar=False,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from memento import MemoryManager
 from memento.embed import embed_checked, resolve
 from memento.embed.onnx import default_embedder
 from memento.errors import EmbedderError, InvalidInput
@@ -131,3 +133,34 @@ def test_checked_passes_our_errors_on():
 def test_checked_without_texts():
     """No texts are no rows."""
     assert embed_checked(Custom(_unit), []).shape == (0, 2)
+
+
+class Asymmetric(Custom):
+    """A user's embedder that embeds questions otherwise."""
+
+    def embed_queries(self, texts: Sequence[str]) -> Any:
+        """Answer the other way round."""
+        return self._answer(len(texts))[:, ::-1]
+
+
+def test_questions_may_be_embedded_otherwise() -> None:
+    """With a method for questions they go there, memories do not; without one both are alike."""
+    assert embed_checked(Asymmetric(_unit), ["a"], queries=True).tolist() == [
+        pytest.approx([0.8, 0.6])
+    ]
+    for embedder, queries in ((Asymmetric(_unit), False), (Custom(_unit), True)):
+        (vector,) = embed_checked(embedder, ["a"], queries=queries)
+        assert vector.tolist() == pytest.approx([0.6, 0.8])
+
+
+def test_retrieve_asks_with_the_vector_of_a_question(tmp_path: Path) -> None:
+    """The read path uses the method for questions, the write path the other."""
+
+    class Swapped(HashEmbedder):
+        def embed_queries(self, texts: Sequence[str]) -> Any:
+            return self.embed(["kettle" for _ in texts])
+
+    with MemoryManager(root=tmp_path, embedder=Swapped(64)) as memory:
+        memory.add_many(["the kettle sings", "the piano sleeps"])
+        assert memory.flush(wait=True)
+        assert memory.retrieve("instrument")[0].text == "the kettle sings"

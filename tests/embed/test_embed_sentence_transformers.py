@@ -41,6 +41,16 @@ def test_prompt_is_part_of_text_and_name(minilm_folder: Path, sentence_transform
     assert prompted.name != sentence_transformer.name
 
 
+def test_a_question_may_have_a_prompt_of_its_own(minilm_folder: Path, sentence_transformer):
+    """Questions get theirs and memories none; stored vectors stay those of the same model."""
+    asking = SentenceTransformerEmbedder(minilm_folder, device="cpu", query_prompt="query: ")
+    assert asking.name == sentence_transformer.name
+    (asked,) = asking.embed_queries(["tea"])
+    assert asked == pytest.approx(sentence_transformer.embed(["query: tea"])[0], abs=1e-5)
+    (kept,) = asking.embed(["tea"])
+    assert kept == pytest.approx(sentence_transformer.embed(["tea"])[0], abs=1e-5)
+
+
 def test_pieces_fit_the_window(sentence_transformer):
     """No window of a text of many word pieces is longer than the model sees."""
     text = "antidisestablishmentarianism 我喜欢喝绿茶 " * 200
