@@ -131,9 +131,20 @@ def sections(groups: Mapping[str, Sequence[Question]]) -> dict[str, tuple[list[s
     }
 
 
+INTRODUCTION = """# What each piece of evidence is worth
+
+Written by `python benchmarks/ablation.py FILE FILE --page docs/explanation/ablation.md` on the development halves of LoCoMo
+(turns, 760 questions) and BEAM 100K (messages, 179 questions). Points of per cent; square brackets are 95 % intervals of a paired
+bootstrap over questions, and what is bold does not hold zero. What the names mean stands at `Weights` in the
+[configuration](../reference/configuration.md).
+
+The candidates stay those that all ways of looking proposed: this is what a signal is worth for their order. What it is
+worth to have no vectors at all, `python benchmarks/quality.py FILE --no-embedder` says."""
+
+
 def markdown(found: Mapping[str, tuple[list[str], Table]]) -> str:
     """Write the tables as Markdown."""
-    parts = []
+    parts = [INTRODUCTION]
     for title, (headers, lines) in found.items():
         ruled = ["|".join(["", *(" --- " for _ in headers), ""])]
         body = [f"| {' | '.join(cells)} |" for cells in [headers, *lines]]

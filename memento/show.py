@@ -124,7 +124,7 @@ def console(*, error: bool = False) -> Console:
 def hits(found: Sequence[Hit]) -> Group:
     """Lay out hits, best first: a line of facts and the text below it."""
     entries = [
-        _entry(f"{rank:>2}  {hit.score:.2f}   ", hit.memory)
+        _entry(f"{rank:>2}  {hit.score:.2f}   ", hit.memory, hit.passage)
         for rank, hit in enumerate(found, start=1)
     ]
     return Group(_header(" #  score  "), *entries)
@@ -141,7 +141,7 @@ def explained(found: Retrieval) -> Group:
         lines = [_certainty(hit), *_evidence(hit, alike)]
         if rank < len(found):
             lines.append(_lead(rank, hit, found[rank], alike))
-        entry = _entry(f"{rank:>2}  {hit.score:.2f}   ", hit.memory)
+        entry = _entry(f"{rank:>2}  {hit.score:.2f}   ", hit.memory, hit.passage)
         blocks += [entry, Padding(Group(*lines), (0, 0, 1, 4), expand=False)]
     if alike:
         shared = ", ".join(f"{BECAUSE[name]} ({value:+.2f})" for name, value in alike.items())
@@ -296,14 +296,14 @@ def _header(lead: str = "") -> Text:
     return Text(f"{lead}tier    date        {'who':<{WHO}}  id", "dim")
 
 
-def _entry(lead: str, memory: Memory) -> Group:
+def _entry(lead: str, memory: Memory, passage: str | None = None) -> Group:
     """Lay out one memory; the facts fit 80 columns, the id is whole, the text takes its room."""
     who = one_line(memory.actor or memory.role or memory.source.kind.value)[:WHO]
     facts = Text(lead)
     facts.append(f"{memory.tier:<6}", STYLES[memory.tier])
     facts.append(f"  {moment(memory.occurred_at)[:10]}  {who:<{WHO}}  ")
     facts.append(one_line(memory.id), "dim")
-    return Group(facts, Padding(Text(plain(memory.text)), (0, 0, 0, 4), expand=False))
+    return Group(facts, Padding(Text(plain(passage or memory.text)), (0, 0, 0, 4), expand=False))
 
 
 def _tier(tier: str) -> Text:
