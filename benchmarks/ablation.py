@@ -133,13 +133,15 @@ def sections(groups: Mapping[str, Sequence[Question]]) -> dict[str, tuple[list[s
 
 INTRODUCTION = """# What each piece of evidence is worth
 
-Written by `python benchmarks/ablation.py FILE FILE --page docs/explanation/ablation.md` on the development halves of LoCoMo
-(turns, 760 questions) and BEAM 100K (messages, 179 questions). Points of per cent; square brackets are 95 % intervals of a paired
-bootstrap over questions, and what is bold does not hold zero. What the names mean stands at `Weights` in the
+Written by `python benchmarks/ablation.py FILE FILE --page docs/explanation/ablation.md` on the
+development halves of LoCoMo (turns, 760 questions) and BEAM 100K (messages, 179 questions). Points
+of per cent; square brackets are 95 % intervals of a paired bootstrap over questions, and what is
+bold does not hold zero. What the names mean stands at `Weights` in the
 [configuration](../reference/configuration.md).
 
-The candidates stay those that all ways of looking proposed: this is what a signal is worth for their order. What it is
-worth to have no vectors at all, `python benchmarks/quality.py FILE --no-embedder` says."""
+The candidates stay those that all ways of looking proposed: this is what a signal is worth for
+their order. What it is worth to have vectors at all, `python benchmarks/quality.py FILE
+--no-embedder` says."""
 
 
 def markdown(found: Mapping[str, tuple[list[str], Table]]) -> str:
