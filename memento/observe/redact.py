@@ -12,6 +12,7 @@ listed, is not noticed.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
@@ -27,9 +28,11 @@ from memento.observe.formats import (
     ORDER,
     RUNS,
     Format,
+    Place,
 )
 
 _RUN = bytes(LONG)
+_WORD = re.compile(rf"\S{{{LONG},}}")
 
 
 class Secrets(StrEnum):
@@ -56,12 +59,12 @@ def redact(text: str, found: Counter[str]) -> str:
     >>> redact("It is postgres://ada:w0nderland@db/x", Counter())
     'It is postgres://ada:[redacted:url-password]@db/x'
     """
-    suspected = _suspected(text)
+    suspected, words = _suspected(text)
     if not suspected:
         return text
     spans: list[tuple[int, int, str]] = []
     for one in sorted({id(one): one for one in suspected}.values(), key=lambda o: ORDER[id(o)]):
-        spans += _occurrences(one, text, spans)
+        spans += _occurrences(one, text, words, spans)
     if not spans:
         return text
     pieces, at = [], 0
@@ -126,7 +129,7 @@ class Redaction:
 
     def json(self, field: str, encoded: str) -> str:
         """As ``text``, for the strings of a JSON object; names of fields stay as they are."""
-        if self._policy == Secrets.ALLOW or encoded == "{}" or not _suspected(encoded):
+        if self._policy == Secrets.ALLOW or encoded == "{}" or not _suspected(encoded)[0]:
             return encoded
         found: Counter[str] = Counter()
         kept = redact_value(json.loads(encoded), found)
@@ -157,35 +160,41 @@ def _named(name: str, value: Any, found: Counter[str]) -> Any:
     return kept
 
 
-def _suspected(text: str) -> list[Format]:
-    """List the formats whose anchors a text holds; cheap for a text that holds none."""
+def _suspected(text: str) -> tuple[list[Format], list[tuple[int, int]]]:
+    """List the formats whose anchors a text holds, and where its long words are.
+
+    Cheap for a text that holds none. Formats with an anchor in a long word lie within one.
+    """
     data = text.encode("utf-8", "replace")
     lower = data.lower()
     suspected: list[Format] = []
     for anchor, formats in ANYWHERE:
         if anchor in lower:
             suspected += formats
-    if _RUN in data.translate(RUNS):
-        long = " ".join([word for word in text.split() if len(word) >= LONG])
-        for gate, anchors in IN_RUNS:
-            if gate in long:
-                suspected += [one for anchor, one in anchors if anchor in long]
-        for anchor, formats in BESIDE:
-            if anchor in lower:
-                suspected += formats
-    return suspected
+    if _RUN not in data.translate(RUNS):
+        return suspected, []
+    words = [match.span() for match in _WORD.finditer(text)]
+    long = " ".join([text[start:end] for start, end in words])
+    for gate, anchors in IN_RUNS:
+        if gate in long:
+            suspected += [one for anchor, one in anchors if anchor in long]
+    for anchor, formats in BESIDE:
+        if anchor in lower:
+            suspected += formats
+    return suspected, words
 
 
 def _occurrences(
-    one: Format, text: str, taken: list[tuple[int, int, str]]
+    one: Format, text: str, words: list[tuple[int, int]], taken: list[tuple[int, int, str]]
 ) -> list[tuple[int, int, str]]:
     """Find where a format stands in a text, apart from what is taken already."""
     group = "secret" if "secret" in one.pattern.groupindex else 0
     fresh = []
-    for match in one.pattern.finditer(text):
-        start, end = match.span(group)
-        if any(start < stop and begin < end for begin, stop, _ in taken):
-            continue
-        if one.proof(text[start:end]):
-            fresh.append((start, end, one.kind))
+    for begin, stop in words if one.place is Place.RUN else [(0, len(text))]:
+        for match in one.pattern.finditer(text, begin, stop):
+            start, end = match.span(group)
+            if any(start < last and first < end for first, last, _ in taken):
+                continue
+            if one.proof(text[start:end]):
+                fresh.append((start, end, one.kind))
     return fresh
