@@ -40,3 +40,7 @@ trust *args:
 bench:
     {{python}} benchmarks/durability.py --rounds 30
     {{python}} benchmarks/speed.py
+
+# memento beside other memories, and the page about it; files are LoCoMo, BEAM or LongMemEval
+peers *files:
+    {{python}} benchmarks/peers.py {{files}} --page docs/explanation
