@@ -129,6 +129,8 @@ class AsyncMemoryManager:
     history = _threaded(MemoryManager.history)
     stats = _threaded(MemoryManager.stats)
     backup = _threaded(MemoryManager.backup)
+    export = _threaded(MemoryManager.export)
+    import_from = _threaded(MemoryManager.import_from)
     doctor = _threaded(MemoryManager.doctor)
     reindex = _threaded(MemoryManager.reindex)
     flush = _threaded(MemoryManager.flush)

@@ -13,13 +13,20 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from memento import correct, doctor, quarantine
 from memento.config import Config
 from memento.embedding import StoreEmbedder
 from memento.erase import Eraser, Erasure
-from memento.errors import InvalidInput, MementoError, StoreError, TierUnavailable
+from memento.errors import (
+    EmbedderError,
+    InvalidInput,
+    MementoError,
+    MissingExtra,
+    StoreError,
+    TierUnavailable,
+)
 from memento.ledger import erase, fulltext, memories, vectors
 from memento.ledger.erase import Chosen
 from memento.ledger.ledger import Ledger
@@ -31,6 +38,7 @@ from memento.observe.admit import admit, at_position
 from memento.observe.novelty import Novelty
 from memento.tiers.indexer import Indexer
 from memento.tiers.short import ShortTier
+from memento.transfer.read import Imported, import_from
 from memento.types import Draft, Finding, Tier
 
 if TYPE_CHECKING:
@@ -272,6 +280,31 @@ class Engine:
         if version != self._swept or self._eraser.pending:
             self._eraser.finish()
             self._swept = version
+
+    def import_from(
+        self, source: str | Path | IO[str] | IO[bytes], into: tuple[str, ...] | None
+    ) -> Imported:
+        """Take in an export; see ``transfer.read``."""
+        done, sessions = import_from(
+            self.ledger,
+            source,
+            into=into,
+            embedder=self._identity,
+            limits=self.config.limits,
+            now=self.now(),
+            ring=self.config.short.capacity,
+        )
+        for ns, names in sessions.items():
+            self.short.touch(ns, names)
+        self.indexer.start()
+        return done
+
+    def _identity(self) -> str | None:
+        """Name the embedder in use; one that cannot be made is none that the vectors come from."""
+        try:
+            return None if self.embedding is None else self.embedding.identity
+        except (EmbedderError, InvalidInput, MissingExtra):
+            return ""
 
     def query_begins(self) -> None:
         """Note that a query is in flight; the indexer gives way."""

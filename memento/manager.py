@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import IO, TYPE_CHECKING, Any, Self, Unpack
 
 from memento import correct, lineage, prompt, quarantine
 from memento.backup import Backup, back_up
@@ -28,6 +28,8 @@ from memento.observe.admit import (
 )
 from memento.observe.redact import Redaction
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
+from memento.transfer.read import Imported
+from memento.transfer.write import Exported, export
 from memento.types import (
     Draft,
     Finding,
@@ -893,6 +895,66 @@ class MemoryManager:
         """
         engine = self._engine
         return back_up(engine.ledger, file, now=engine.now(), overwrite=overwrite)
+
+    def export(
+        self,
+        target: str | Path | IO[str] | IO[bytes],
+        *,
+        vectors: bool = False,
+        all_namespaces: bool = False,
+        overwrite: bool = False,
+    ) -> Exported:
+        """Write this namespace as JSON Lines, as of one moment; others may go on writing.
+
+        Everything ``import_from`` needs to rebuild it elsewhere is in it: every field of every
+        memory of every status, earlier states, links and events.
+
+        Args:
+            target: Name of a file, which becomes private, or an open stream of text or bytes.
+            vectors: Write the vectors of the embedder in use, too, so that they need not be made
+                again; some 2 kB a memory.
+            all_namespaces: Write every namespace of the store.
+            overwrite: Take the place of a file that is there.
+
+        Raises:
+            TargetExists: If there is such a file already.
+            StoreError: If it cannot be written, or the store cannot be read.
+        """
+        everything = check_flag("all_namespaces", all_namespaces)
+        return export(
+            self._engine.ledger,
+            target,
+            only=None if everything else self._namespace,
+            now=self._engine.now(),
+            with_vectors=check_flag("vectors", vectors),
+            overwrite=check_flag("overwrite", overwrite),
+        )
+
+    def import_from(
+        self, source: str | Path | IO[str] | IO[bytes], *, all_namespaces: bool = False
+    ) -> Imported:
+        """Take in what ``export`` wrote, in one transaction: all of it, or nothing.
+
+        Memories keep their ids, times, versions and order. One that is here already stays as it
+        is, so that importing twice adds nothing. Where two active memories fill one slot, the one
+        that holds from later on supersedes the other. The file is trusted like a backup: sources
+        and trust are taken as it says.
+
+        Args:
+            source: Name of a file, or an open stream of text or bytes.
+            all_namespaces: Put each memory into the namespace it comes from; otherwise the export
+                of one namespace, whichever, is put into this one.
+
+        Raises:
+            ArchiveDamaged: If it is cut off, changed, or no export.
+            ArchiveFromTheFuture: If it is in a newer format.
+            InvalidInput: If it holds several namespaces and ``all_namespaces`` is not given, or a
+                value that cannot be accepted; names the line.
+            IdConflict: If an id belongs to another memory here.
+            StoreError: If it could not be written.
+        """
+        everything = check_flag("all_namespaces", all_namespaces)
+        return self._engine.import_from(source, None if everything else self._namespace)
 
     def doctor(self, *, repair: bool = True) -> Findings:
         """Look for damage in the whole store.

@@ -18,13 +18,14 @@ from typing import Any
 import typer
 
 import memento
-from memento import config, errors, lineage, types
+from memento import backup, config, erase, errors, lineage, types
 from memento.cli import __doc__ as cli_words
 from memento.cli import app
 from memento.manager import KEEP, MemoryManager
 from memento.observe import admit, importance
 from memento.retrieve import config as retrieve_config
 from memento.tiers import config as tiers_config
+from memento.transfer import read, write
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 MADE = "<!-- Made by scripts/reference.py; change the code's own words, then run it. -->\n"
@@ -62,6 +63,11 @@ VALUES = (
     types.Version,
     types.Finding,
     lineage.Stats,
+    backup.Backup,
+    backup.Restored,
+    erase.Erasure,
+    write.Exported,
+    read.Imported,
 )
 VOCABULARY = (types.Tier, types.Kind, types.Status, types.Trust)
 CONFIGS = (
@@ -145,6 +151,8 @@ def api() -> str:
     for name, member in vars(MemoryManager).items():
         if not name.startswith("_"):
             parts += _member(name, member)
+    parts.append("## Without a manager\n")
+    parts += _member("memento.backup.restore", backup.restore)
     parts.append("## Values\n")
     for kind in VALUES:
         parts += [f"### {kind.__name__}\n", docstring(kind.__doc__) + "\n", *_methods(kind)]

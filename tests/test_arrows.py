@@ -18,7 +18,7 @@ ROOMS = [
     {"observe", "transcripts"},
     {"filters", "config", "testing", "quarantine"},
     {"retrieve"},
-    {"backup", "correct", "erase", "doctor", "lineage", "prompt"},
+    {"backup", "correct", "erase", "transfer", "doctor", "lineage", "prompt"},
     {"engine"},
     {"manager"},
     {"aio"},

@@ -23,11 +23,9 @@ from memento.errors import (
     MomentUnknown,
     StoreBusy,
     StoreFromTheFuture,
-    StoreUnusable,
     TargetExists,
 )
 from memento.ledger import checks, sqlite
-from memento.ledger.schema import SCHEMA_VERSION
 from memento.testing import HashEmbedder, ManualClock
 from memento.tiers.config import ShortConfig
 
@@ -399,23 +397,3 @@ def test_a_history_that_was_not_kept_whole_is_not_made_up(first_store, open_memo
     earliest = caught.value.earliest
     restore(first_store, tmp_path / "copy", at=earliest)
     assert open_memory(tmp_path / "copy").get("turn-0").tier == "long"
-
-
-def test_every_earlier_schema_is_kept_and_opens(open_memory, tmp_path):
-    """One store file of each is kept; opening brings it up to date, and it is sound then.
-
-    Whoever adds a migration adds a file of the schema before it.
-    """
-    kept = sorted(STORES.glob("*.gz"))
-    assert {f"v{n}.db.gz" for n in range(1, SCHEMA_VERSION)} <= {file.name for file in kept}
-    for file in kept:
-        root = tmp_path / file.name
-        root.mkdir()
-        (root / "ledger.db").write_bytes(gzip.decompress(file.read_bytes()))
-        copy = open_memory(root, embedder=HashEmbedder(8))
-        assert len(copy.list(status=EVERY)) == 8
-        copy.update("walk", text="Rami takes the bus", tags=["bus"])
-        assert copy.history("walk")[-1].text == "Rami takes the bus"
-        assert sound(copy)
-    with pytest.raises(StoreUnusable):
-        open_memory(tmp_path / "v1.db.gz" / "ledger.db")

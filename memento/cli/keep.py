@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -9,8 +10,16 @@ from typing import Annotated
 import typer
 
 from memento import backup as backups
-from memento.cli.options import HERE, AsJson, Namespace, Root, examples, option
-from memento.cli.output import print_json
+from memento.cli.options import (
+    HERE,
+    AsJson,
+    EmbedderName,
+    Namespace,
+    Root,
+    examples,
+    option,
+)
+from memento.cli.output import print_json, warn
 from memento.cli.store import open_store
 
 app = typer.Typer()
@@ -53,3 +62,79 @@ def restore_file(
     typer.echo(f"{done.root}  {done.memories} memories{moment}")
     if done.aside is not None:
         typer.echo(f"{done.aside}  the store that was there")
+
+
+@app.command(
+    epilog=examples(
+        "memento export all.jsonl",
+        "memento export rami.jsonl --namespace acme/rami --vectors",
+        "memento export - | ssh other memento import -",
+    )
+)
+def export(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(help="Name of the export; - writes to stdout.")],
+    *,
+    vectors: Annotated[
+        bool, option("--vectors", help="Write the vectors, too, so that none is made again.")
+    ] = False,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+) -> None:
+    """Write the store as JSON Lines that any program can read and `memento import` takes in.
+
+    All namespaces, unless --namespace or MEMENTO_NAMESPACE names one. What --json prints about it
+    goes to stderr if the export goes to stdout.
+    """
+    from memento import show  # noqa: PLC0415 - rich is slow to load
+
+    with open_store(root, namespace, "none") as memory:
+        done = memory.export(
+            sys.stdout.buffer if file == "-" else file,
+            vectors=vectors,
+            all_namespaces=not _given(context, "namespace"),
+            overwrite=overwrite,
+        )
+    said = f"{file}  {done.memories} memories, {done.links} links, {done.events} events"
+    typer.echo(show.to_json(done) if as_json else said, err=file == "-")
+    for memory_id in done.damaged:
+        warn(f"{memory_id} is damaged and marked so; an import leaves it out")
+
+
+@app.command(
+    "import",
+    epilog=examples("memento import all.jsonl", "memento import rami.jsonl --namespace acme/rami"),
+)
+def import_(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(help="What `memento export` wrote; - reads stdin.")],
+    *,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Take in an export, all of it or nothing; doing it twice adds nothing.
+
+    Each memory goes into the namespace it comes from. With --namespace or MEMENTO_NAMESPACE, an
+    export of one namespace goes into that one.
+    """
+    from memento import show  # noqa: PLC0415 - rich is slow to load
+
+    with open_store(root, namespace, embedder, make=True) as memory:
+        done = memory.import_from(
+            sys.stdin.buffer if file == "-" else file,
+            all_namespaces=not _given(context, "namespace"),
+        )
+    known = f", {done.known} known already" if done.known else ""
+    typer.echo(show.to_json(done) if as_json else f"{done.memories} memories new{known}")
+    for memory_id in done.damaged:
+        warn(f"{memory_id} left out: it was damaged where it comes from")
+
+
+def _given(context: typer.Context, name: str) -> bool:
+    """Tell whether an option was given, on the command line or in the environment."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name in {"COMMANDLINE", "ENVIRONMENT"}

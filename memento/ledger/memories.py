@@ -407,7 +407,7 @@ def _add_run(connection: Connection, ns: int, run: Sequence[Entry], now: int) ->
         else:
             repeated.append(found)
         settled.append((entry, answers[-1]))
-    _insert(connection, ns, fresh)
+    insert(connection, ns, fresh)
     for row in repeated:
         _reinforce(connection, row, now)
     for entry, row in settled:
@@ -458,7 +458,7 @@ def _known(
     return known
 
 
-def _insert(connection: Connection, ns: int, fresh: Sequence[Entry]) -> None:
+def insert(connection: Connection, ns: int, fresh: Sequence[Entry]) -> None:
     """Insert rows with their backlog line; few of them wait for full text, see ``fulltext``."""
     if not fresh:
         return

@@ -264,12 +264,17 @@ def owe_index(connection: Connection, model: int) -> int:
     ).rowcount
 
 
+def current_model(connection: Connection) -> tuple[int, str, int] | None:
+    """Return number, name and dimension of the embedder this store works with, if it has one."""
+    query = "SELECT model, name, dim FROM embedders WHERE name || ' (' || dim || ')' = ?"
+    found = connection.execute(query, (current_embedder(connection),)).fetchone()
+    return None if found is None else (int(found[0]), str(found[1]), int(found[2]))
+
+
 def owe_index_anew(connection: Connection) -> None:
     """Owe the long tier's index all it should hold, made by whatever embedder is in use."""
-    identity = current_embedder(connection)
-    query = "SELECT model FROM embedders WHERE name || ' (' || dim || ')' = ?"
-    for (model,) in connection.execute(query, (identity,)).fetchall():
-        owe_index(connection, model)
+    if (current := current_model(connection)) is not None:
+        owe_index(connection, current[0])
 
 
 def owe_embedding(connection: Connection, model: int | None) -> int:

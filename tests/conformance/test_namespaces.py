@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,6 +13,13 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 from memento import MemoryManager
 from memento.errors import NotFound
 from memento.testing import HashEmbedder
+
+
+def exported(memory):
+    """Export a namespace; all lines but the first and the last."""
+    memory.export(stream := io.StringIO())
+    return stream.getvalue().splitlines()[1:-1]
+
 
 WITH_ID = {
     "get": lambda m, i: m.get(i),
@@ -39,11 +47,12 @@ WITHOUT_ID = {
     "stats": lambda m: m.stats().memories,
     "counts": lambda m: m.counts("kind", within="a"),
     "sweep": lambda m: m.sweep(),
+    "export": exported,
     "forget_many": lambda m: m.forget_many(ids=["the-id"]),
 }
 STORE_WIDE = {
     "of", "flush", "close", "doctor", "reindex", "add", "closed", "root", "namespace", "read_only",
-    "clock", "embed", "backup",
+    "clock", "embed", "backup", "import_from",
 }  # fmt: skip
 WITH_VECTORS = {"nearest"}
 

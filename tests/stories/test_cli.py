@@ -15,7 +15,7 @@ from memento.cli import main, moment_of, remember, seconds_of
 
 COMMANDS = [
     "add", "retrieve", "ingest", "recent", "list", "forget", "restore",
-    "history", "stats", "doctor", "reindex", "demo", "backup", "erase",
+    "history", "stats", "doctor", "reindex", "demo", "backup", "erase", "export", "import",
 ]  # fmt: skip
 
 

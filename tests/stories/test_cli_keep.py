@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -170,3 +171,63 @@ def test_an_unfinished_erasure_exits_with_1(memento):
     assert "not the store's, not looked into: notes.txt" in done.out
     reader.close()
     assert memento("doctor").status == 0
+
+
+class Binary(io.StringIO):
+    """A standard stream: text, with the bytes beneath."""
+
+    def __init__(self, data=b""):
+        super().__init__(data.decode())
+        self.buffer = io.BytesIO(data)
+
+
+def test_export_and_import(memento, tmp_path):
+    """All namespaces travel; a second import adds nothing; a cut file is refused."""
+    add(memento, "the kettle is blue")
+    add(memento, "the door code is 4711", "--namespace", "acme/rami")
+    done = memento("export", "all.jsonl")
+    assert (done.status, done.out) == (0, "all.jsonl  2 memories, 0 links, 0 events\n")
+    assert memento("export", "all.jsonl").status == 4
+    assert memento("export", "all.jsonl", "--overwrite", "--json").data["namespaces"] == 2
+    assert memento("import", "all.jsonl", "--root", "copy").out == "2 memories new\n"
+    again = memento("import", "all.jsonl", "--root", "copy")
+    assert again.out == "0 memories new, 2 known already\n"
+    assert texts(memento, "copy") == ["the kettle is blue"]
+    whole = (tmp_path / "all.jsonl").read_bytes()
+    (tmp_path / "cut.jsonl").write_bytes(whole[:-20])
+    refused = memento("import", "cut.jsonl", "--root", "never")
+    assert (refused.status, "cut off" in refused.err) == (4, True)
+
+
+def test_export_and_import_one_namespace(memento, monkeypatch):
+    """--namespace, or the variable, names the one to write, and the one to put it into."""
+    add(memento, "the kettle is blue")
+    add(memento, "the door code is 4711", "--namespace", "acme/rami")
+    monkeypatch.setenv("MEMENTO_NAMESPACE", "acme/rami")
+    assert memento("export", "rami.jsonl", "--json").data["memories"] == 1
+    monkeypatch.delenv("MEMENTO_NAMESPACE")
+    done = memento("import", "rami.jsonl", "--root", "copy", "--namespace", "mine", "--json")
+    assert done.data["memories"] == 1
+    listed = memento("list", "--json", "--root", "copy", "--namespace", "mine")
+    assert [found["text"] for found in listed.data] == ["the door code is 4711"]
+
+
+def test_export_and_import_through_pipes(memento, monkeypatch):
+    """- is stdout and stdin; what is said about it goes to stderr."""
+    add(memento, "the kettle is blue")
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", piped := Binary())
+        assert memento("export", "-").status == 0
+    monkeypatch.setattr(sys, "stdin", Binary(piped.buffer.getvalue()))
+    assert memento("import", "-", "--root", "copy").out == "1 memories new\n"
+
+
+def test_what_is_damaged_is_named(memento):
+    """On export and on import, on stderr."""
+    memory_id = add(memento, "the kettle is blue")
+    file = sqlite.sqlite3.connect("agent_memory/ledger.db")
+    file.execute("UPDATE memories SET text = 'the kettle is poor'")
+    file.commit()
+    file.close()
+    assert f"{memory_id} is damaged" in memento("export", "d.jsonl").err
+    assert f"{memory_id} left out" in memento("import", "d.jsonl", "--root", "copy").err

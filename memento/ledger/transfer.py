@@ -1,0 +1,203 @@
+"""Reading a whole namespace out of the ledger, and putting one in as it was. SQL only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memento.errors import IdConflict
+from memento.ledger import memories
+from memento.ledger.memories import Entry
+from memento.ledger.rows import COLUMNS, Row, docid_range
+from memento.ledger.sqlite import Connection
+from memento.types import Status, Tier
+
+
+class State(NamedTuple):
+    """An earlier state of a memory, as ``versions`` has it.
+
+    Attributes:
+        version: Number of that state.
+        text: Its text.
+        status: Its status.
+        tier: Its tier.
+        until: When it was replaced, microseconds.
+        reason: What replaced it.
+        earlier: The rest of it as JSON, see ``rows.earlier_of``; None if it was not kept.
+    """
+
+    version: int
+    text: str
+    status: str
+    tier: str
+    until: int
+    reason: str
+    earlier: str | None
+
+
+def namespaces(connection: Connection) -> list[tuple[int, tuple[str, ...]]]:
+    """List every namespace of the store: number and labels."""
+    found = connection.execute("SELECT ns, labels FROM namespaces ORDER BY ns")
+    return [(ns, tuple(json.loads(labels))) for ns, labels in found]
+
+
+def rows(connection: Connection, ns: int) -> Iterator[Row]:
+    """Read every memory of a namespace, whatever its status, in order of arrival."""
+    low, high = docid_range(ns)
+    query = f"SELECT {COLUMNS} FROM memories WHERE docid BETWEEN ? AND ? ORDER BY docid"
+    for values in connection.execute(query, (low, high)):
+        yield Row(*values)
+
+
+def states(connection: Connection, docid: int) -> list[State]:
+    """Read the earlier states of a memory, oldest first."""
+    query = (
+        "SELECT version, text, status, tier, until, reason, earlier FROM versions"
+        " WHERE docid = ? ORDER BY rev"
+    )
+    return [State(*found) for found in connection.execute(query, (docid,))]
+
+
+def vector(connection: Connection, docid: int, model: int) -> bytes | None:
+    """Read the vector of a memory, unless it has none of this embedder or a new one is owed."""
+    found = connection.execute(
+        "SELECT vector FROM embeddings WHERE docid = ?1 AND model = ?2 AND NOT EXISTS"
+        " (SELECT 1 FROM backlog WHERE docid = ?1 AND op = 'embed')",
+        (docid, model),
+    ).fetchone()
+    return None if found is None else bytes(found[0])
+
+
+def links(connection: Connection, ns: int) -> Iterator[tuple[str, str, str, float]]:
+    """Read the links of a namespace: from, to, relation, weight."""
+    low, high = docid_range(ns)
+    yield from connection.execute(
+        "SELECT a.id, b.id, relation, weight FROM links JOIN memories AS a ON a.docid = src"
+        " JOIN memories AS b ON b.docid = dst WHERE src BETWEEN ? AND ?"
+        " ORDER BY src, relation, dst",
+        (low, high),
+    )
+
+
+def events(connection: Connection, ns: int) -> Iterator[tuple[int, str, str | None, str | None]]:
+    """Read the events of a namespace in order: moment, kind, id of the memory, detail as JSON."""
+    yield from connection.execute(
+        "SELECT at, events.kind, memories.id, detail FROM events LEFT JOIN memories USING (docid)"
+        " WHERE events.ns = ? ORDER BY event",
+        (ns,),
+    )
+
+
+def known(connection: Connection, ns: int, row: Row) -> bool:
+    """Tell whether a memory that comes from elsewhere is here already, perhaps in a later state.
+
+    Raises:
+        IdConflict: If its id belongs to another memory here.
+    """
+    found = connection.execute(
+        "SELECT docid, created_at = ?3 OR content_hash = ?4 FROM memories"
+        " WHERE ns = ?1 AND id = ?2",
+        (ns, row.id, row.created_at, row.content_hash),
+    ).fetchone()
+    if found is None:
+        return False
+    docid, same = found
+    if not same and not _was(connection, docid, row.created_at):
+        raise IdConflict(row.id)
+    return True
+
+
+def _was(connection: Connection, docid: int, created_at: int) -> bool:
+    """Tell whether a memory was created then before it was hidden and put anew."""
+    query = (
+        "SELECT 1 FROM versions WHERE docid = ? AND json_extract(earlier, '$.created_at') = ?"
+        " LIMIT 1"
+    )
+    return connection.execute(query, (docid, created_at)).fetchone() is not None
+
+
+def put(
+    connection: Connection,
+    ns: int,
+    arrivals: Sequence[tuple[Entry, Sequence[State], bytes | None]],
+    model: int | None,
+) -> None:
+    """Insert memories as they were elsewhere, with their earlier states and vectors.
+
+    Args:
+        connection: Inside a transaction.
+        ns: Namespace number.
+        arrivals: Rows that are not there yet, their states, oldest first, and their vectors.
+        model: Number of the embedder that made the vectors, or None to leave them out.
+    """
+    memories.insert(connection, ns, [entry for entry, _, _ in arrivals])
+    for entry, earlier, blob in arrivals:
+        row = entry.row
+        for rev, state in enumerate(earlier, start=-len(earlier)):  # before any change made here
+            connection.execute(
+                "INSERT INTO versions (docid, rev, version, text, status, tier, until, reason,"
+                " earlier) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (row.docid, rev, *state),
+            )
+        if blob is not None and model is not None:
+            _put_vector(connection, row, blob, model)
+        elif row.status != Status.ACTIVE:
+            connection.execute("DELETE FROM backlog WHERE docid = ?", (row.docid,))
+
+
+def _put_vector(connection: Connection, row: Row, blob: bytes, model: int) -> None:
+    (stamp,) = connection.execute(
+        "UPDATE meta SET value = value + 1 WHERE name = 'stamp' RETURNING value"
+    ).fetchone()
+    connection.execute(
+        "INSERT INTO embeddings (docid, model, stamp, vector) VALUES (?, ?, ?, ?)",
+        (row.docid, model, stamp, blob),
+    )
+    if row.status == Status.ACTIVE and row.tier != Tier.SHORT:
+        connection.execute("UPDATE backlog SET op = 'index' WHERE docid = ?", (row.docid,))
+    else:
+        connection.execute("DELETE FROM backlog WHERE docid = ?", (row.docid,))
+
+
+def put_link(
+    connection: Connection, ns: int, ends: tuple[str, str], relation: str, weight: float
+) -> bool:
+    """Link two memories unless they are linked so; tells whether a link was made."""
+    docids = memories.docids_of(connection, ns, ends)
+    if set(ends) - docids.keys():
+        return False
+    made = connection.execute(
+        "INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?)",
+        (docids[ends[0]], docids[ends[1]], relation, weight),
+    )
+    return made.rowcount > 0
+
+
+def put_event(
+    connection: Connection,
+    ns: int,
+    at: int,
+    kind: str,
+    memory_id: str | None,
+    detail: Mapping[str, Any] | None,
+) -> None:
+    """Append an event of elsewhere."""
+    docid = None
+    if memory_id is not None:
+        docid = memories.docids_of(connection, ns, [memory_id])[memory_id]
+    memories.record(connection, ns, at, kind, docid, detail)
+
+
+def settle_slots(connection: Connection, ns: int, ids: Iterable[str], now: int) -> None:
+    """Let the memory that holds from later on take each slot that two claim."""
+    for memory_id in ids:
+        row = memories.by_id(connection, ns, memory_id)
+        if row.key is None or row.status != Status.ACTIVE:
+            continue
+        other = memories.slot_holder(connection, row)
+        if other is not None:
+            old, new = sorted(
+                (row, other), key=lambda one: (one.valid_from, one.created_at, one.docid)
+            )
+            memories.supersede(connection, old, new, now)

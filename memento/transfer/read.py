@@ -1,0 +1,325 @@
+"""Import: an export taken in as it is, all of it in one transaction, or nothing."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import math
+import shutil
+import tempfile
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Any, cast
+
+from memento.errors import ArchiveDamaged, ArchiveFromTheFuture, InvalidInput
+from memento.ledger import memories, vectors
+from memento.ledger import transfer as sql
+from memento.ledger.ledger import Ledger
+from memento.ledger.memories import Entry
+from memento.ledger.sqlite import Connection
+from memento.ledger.transfer import State
+from memento.observe import admit
+from memento.scopes import parse_namespace
+from memento.transfer.fields import FORMAT, read_moment, read_row, read_state, refuse
+from memento.types import Status, Tier
+
+BATCH = 500
+"""Memories put in at once."""
+
+MAX_LINE = 64 * 1024 * 1024
+"""Longest line that is read, bytes; anything longer is no export."""
+
+_UNIT = 0.01
+"""How far from 1 the length of a vector may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import brought.
+
+    Attributes:
+        memories: Memories that are new here.
+        known: Memories that were here already; they stay as they are.
+        links: Links that are new.
+        events: Events that are new.
+        vectors: New memories whose vector was taken; others are embedded in the background.
+        damaged: Ids of memories that were left out, since they were damaged where they come from.
+    """
+
+    memories: int
+    known: int
+    links: int
+    events: int
+    vectors: int
+    damaged: tuple[str, ...]
+
+
+def import_from(
+    ledger: Ledger,
+    source: str | Path | IO[str] | IO[bytes],
+    *,
+    into: tuple[str, ...] | None,
+    embedder: Callable[[], str | None],
+    limits: admit.Limits,
+    now: int,
+    ring: int,
+) -> tuple[Imported, dict[int, set[str | None]]]:
+    """Take in an export, all of it in one transaction.
+
+    Args:
+        ledger: The store.
+        source: A file or a stream that ``export`` wrote.
+        into: The namespace to put it into; None for the ones it comes from.
+        embedder: Returns the identity of the embedder in use, or None.
+        limits: What a memory may hold.
+        now: The present moment, microseconds.
+        ring: Capacity of a session's ring buffer.
+
+    Returns:
+        What was brought, and which sessions of which namespaces have new turns.
+
+    Raises:
+        ArchiveDamaged: If it is cut off, changed, or no export; nothing was written.
+        ArchiveFromTheFuture: If it is in a newer format; nothing was written.
+        InvalidInput: If it holds several namespaces for one, or a value that cannot be accepted.
+        IdConflict: If an id belongs to another memory here; nothing was written.
+    """
+    with _whole(source) as (stream, name):
+        head = _verify(stream, name)
+        labels = [parse_namespace(one) for one in head["namespaces"]]
+        if into is not None and len(labels) > 1:
+            raise InvalidInput("source", f"holds {len(labels)} namespaces; import all of them")
+        into_of = {one: ledger.namespace(one if into is None else into) for one in labels}
+        identity = _identity(head, embedder) if head["embedder"] is not None else None
+
+        def job(connection: Connection) -> _Import:
+            stream.seek(0)
+            model = None if identity is None else _model(connection, head, identity)
+            taking = _Import(connection, into_of, model, limits, now)
+            taking.read(stream, ring)
+            return taking
+
+        done = ledger.write(job)
+        return done.result(), done.sessions
+
+
+def _identity(head: Mapping[str, Any], embedder: Callable[[], str | None]) -> str | None:
+    """Return the identity of the file's embedder if its vectors are of use here."""
+    theirs = f"{head['embedder']['name']} ({head['embedder']['dim']})"
+    ours = embedder()
+    return theirs if ours is None or ours == theirs else None
+
+
+def _model(connection: Connection, head: Mapping[str, Any], identity: str) -> int | None:
+    """Return the number of the file's embedder here; None if the store has another."""
+    present = vectors.current_embedder(connection)
+    if present is None:
+        vectors.set_embedder(connection, identity)
+    elif present != identity:
+        return None
+    return vectors.embedder_id(connection, head["embedder"]["name"], head["embedder"]["dim"])
+
+
+def _verify(stream: IO[bytes], name: str) -> dict[str, Any]:
+    """Read an export through; returns its first line.
+
+    Raises:
+        ArchiveDamaged: If it is cut off, changed, or no export.
+        ArchiveFromTheFuture: If it is in a newer format.
+    """
+    head = _head(stream.readline(MAX_LINE), name)
+    stream.seek(0)
+    digest, counts = sha256(), Counter[str]()
+    for number, data in enumerate(_lines(stream), start=1):
+        line = _parsed(data, name, number)
+        if line.get("type") == "end":
+            told = {kind: line.get(kind) for kind in ("memories", "links", "events")}
+            found = {"memories": counts["memory"], "links": counts["link"]}
+            if told != found | {"events": counts["event"]} or line["sha256"] != digest.hexdigest():
+                raise ArchiveDamaged(name, "was changed: its digest does not match")
+            if stream.read(1):
+                raise ArchiveDamaged(name, f"goes on after its last line, {number}")
+            return head
+        digest.update(data)
+        counts[str(line.get("type"))] += 1
+    raise ArchiveDamaged(name, "is cut off: its last line is missing")
+
+
+def _head(data: bytes, name: str) -> dict[str, Any]:
+    try:
+        head: Any = json.loads(data)
+        known = head["type"] == "memento export" and isinstance(head["format"], int)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        known = False
+    if not known:
+        raise ArchiveDamaged(name, "is no export of memento")
+    if head["format"] > FORMAT:
+        raise ArchiveFromTheFuture(name, found=head["format"], known=FORMAT)
+    return cast("dict[str, Any]", head)
+
+
+def _parsed(data: bytes, name: str, number: int) -> dict[str, Any]:
+    try:
+        line = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ArchiveDamaged(name, f"line {number} is not JSON: cut off or changed") from error
+    if not isinstance(line, dict) or not data.endswith(b"\n"):
+        raise ArchiveDamaged(name, f"line {number} is cut off or changed")
+    return line
+
+
+def _lines(stream: IO[bytes]) -> Iterator[bytes]:
+    while data := stream.readline(MAX_LINE):
+        yield data
+
+
+class _Import:
+    """One import under way, inside its transaction."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        into_of: Mapping[tuple[str, ...], int],
+        model: int | None,
+        limits: admit.Limits,
+        now: int,
+    ) -> None:
+        self._connection = connection
+        self._into_of = into_of
+        self._model = model
+        self._limits = limits
+        self._now = now
+        self._fresh: dict[int, set[str]] = {ns: set() for ns in into_of.values()}
+        self._began_empty = {
+            ns for ns in into_of.values() if not memories.latest_rev(connection, ns)
+        }
+        self._waiting: dict[int, list[tuple[Entry, list[State], bytes | None]]] = {}
+        self._counts: Counter[str] = Counter()
+        self._damaged: list[str] = []
+        self.sessions: dict[int, set[str | None]] = {}
+
+    def read(self, stream: IO[bytes], ring: int) -> None:
+        """Take in every line, then let slots and rings come into order."""
+        take = {"memory": self._memory, "link": self._link, "event": self._event}
+        for number, data in enumerate(_lines(stream), start=1):
+            line = json.loads(data)
+            if line["type"] in take:
+                try:
+                    take[line["type"]](self._into_of[parse_namespace(line["namespace"])], line)
+                except InvalidInput as error:
+                    raise error.within(f"line {number}") from error
+                except (KeyError, TypeError, ValueError, AttributeError) as error:
+                    raise InvalidInput(
+                        f"line {number}", f"lacks or garbles a field: {error!r}"
+                    ) from error
+        self._put_waiting()
+        for ns, ids in self._fresh.items():
+            sql.settle_slots(self._connection, ns, sorted(ids), self._now)
+        for ns, sessions in self.sessions.items():
+            for session in sessions:
+                memories.overflow(self._connection, ns, session, now=self._now, ring=ring)
+
+    def result(self) -> Imported:
+        """Say what was brought."""
+        return Imported(
+            memories=sum(len(ids) for ids in self._fresh.values()),
+            known=self._counts["known"],
+            links=self._counts["link"],
+            events=self._counts["event"],
+            vectors=self._counts["vector"],
+            damaged=tuple(self._damaged),
+        )
+
+    def _memory(self, ns: int, line: Mapping[str, Any]) -> None:
+        if line.get("damaged"):
+            self._damaged.append(admit.check_id(line["id"]))
+            return
+        row, document = read_row(line, self._limits)
+        if row.id in self._fresh[ns]:
+            raise InvalidInput("id", f"{row.id!r} comes twice")
+        if sql.known(self._connection, ns, row):
+            self._counts["known"] += 1
+            return
+        entry = Entry(row=row, text=document, chosen_id=True)
+        blob = None if self._model is None else _vector(line.get("vector"))
+        self._counts["vector"] += blob is not None
+        states = [read_state(state, row, self._limits) for state in line["versions"]]
+        self._waiting.setdefault(ns, []).append((entry, states, blob))
+        self._fresh[ns].add(row.id)
+        if row.tier == Tier.SHORT and row.status == Status.ACTIVE:
+            self.sessions.setdefault(ns, set()).add(row.session)
+        if len(self._waiting[ns]) >= BATCH:
+            self._put_waiting()
+
+    def _put_waiting(self) -> None:
+        for ns, arrivals in self._waiting.items():
+            sql.put(self._connection, ns, arrivals, self._model)
+        self._waiting.clear()
+
+    def _link(self, ns: int, line: Mapping[str, Any]) -> None:
+        self._put_waiting()
+        ends = (admit.check_id(line["from"]), admit.check_id(line["to"]))
+        relation = admit.short_name("relation", line["relation"])
+        weight = _number(line["weight"])
+        self._counts["link"] += sql.put_link(self._connection, ns, ends, relation, weight)
+
+    def _event(self, ns: int, line: Mapping[str, Any]) -> None:
+        """Take an event of a memory that is new here; of none, only into an empty namespace."""
+        self._put_waiting()
+        memory_id, detail = line["memory"], line["detail"]
+        if memory_id is not None and memory_id not in self._fresh[ns]:
+            return
+        if memory_id is None and ns not in self._began_empty:
+            if not isinstance(detail, dict) or "ids" not in detail:
+                return
+            detail = {**detail, "ids": [one for one in detail["ids"] if one in self._fresh[ns]]}
+            if not detail["ids"]:
+                return
+        if detail is not None:
+            admit.check_metadata(detail, self._limits)
+        kind, at = admit.short_name("kind", line["kind"]), read_moment("at", line["at"])
+        sql.put_event(self._connection, ns, at, kind, memory_id, detail)
+        self._counts["event"] += 1
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        refuse("weight", "must be a finite number")
+    return float(value)
+
+
+def _vector(encoded: Any) -> bytes | None:
+    """Decode a vector, which must be of unit length."""
+    if encoded is None:
+        return None
+    blob = base64.b64decode(encoded, validate=True)
+    length = math.sqrt(sum(x * x for x in array("f", blob)))
+    if not abs(length - 1) < _UNIT:
+        refuse("vector", "is not of unit length")
+    return blob
+
+
+@contextmanager
+def _whole(source: str | Path | IO[str] | IO[bytes]) -> Iterator[tuple[IO[bytes], str]]:
+    """Lend an export as a file that can be read twice, with its name."""
+    if isinstance(source, str | Path):
+        path = Path(source).absolute()
+        if not path.is_file():
+            raise ArchiveDamaged(path, "is no file; give the name of an export")
+        with path.open("rb") as file:
+            yield file, str(path)
+        return
+    name = str(getattr(source, "name", "the stream"))
+    with tempfile.TemporaryFile() as file:
+        if isinstance(source, io.TextIOBase):
+            file.writelines(line.encode() for line in source)
+        else:
+            shutil.copyfileobj(cast("IO[bytes]", source), file)
+        file.seek(0)
+        yield file, name
