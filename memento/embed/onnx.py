@@ -33,6 +33,9 @@ SPECIAL_TOKENS = 2
 """[CLS] in front and [SEP] behind every window."""
 MIN_TOKENS = 16
 """Smallest window worth embedding."""
+NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
+"""Keeps onnxruntime from reporting to its maker, which its builds for Linux do unless told not to.
+Read when it is imported. Source: Privacy.md in the onnxruntime package."""
 
 _default_lock = threading.Lock()
 
@@ -212,9 +215,11 @@ def _verify(path: Path, expected: str) -> None:
 
 def _open(folder: Path, threads: int) -> _Model:
     # imported here: a process that never embeds does not pay for them
+    os.environ[NO_TELEMETRY] = "1"
     import onnxruntime  # noqa: PLC0415 - see above
     from tokenizers import Tokenizer  # noqa: PLC0415 - see above
 
+    onnxruntime.disable_telemetry_events()  # should the host have imported it earlier
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()  # the published file pads every text to 128 and cuts it there
     tokenizer.no_truncation()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -201,3 +203,37 @@ def test_committed_model_is_what_the_script_builds(tmp_path: Path):
     )
     for path in sorted(tmp_path.iterdir()):
         assert path.read_bytes() == (MINILM / path.name).read_bytes(), path.name
+
+
+def test_onnxruntime_is_told_not_to_report_before_it_is_imported(tmp_path):
+    """Its variable is set when the library is loaded, and its events are switched off as well."""
+    code = """
+        import os, sys, types
+        class Watched(types.ModuleType):
+            def __getattr__(self, name):
+                if name == "disable_telemetry_events":
+                    return lambda: print("switched off")
+                raise AttributeError(name)
+        class Finder:
+            def find_spec(self, name, *_):
+                if name == "onnxruntime":
+                    print("imported with", os.environ.get("ORT_DISABLE_TELEMETRY"))
+                    sys.modules[name] = Watched(name)
+                    raise ImportError("seen")
+        sys.meta_path.insert(0, Finder())
+        from memento.embed.onnx import MINILM, _open
+        for _ in range(2):
+            try:
+                _open(MINILM, 1)
+            except (ImportError, AttributeError):
+                pass
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+    )
+    assert done.stdout == "imported with 1\nswitched off\n"
