@@ -232,11 +232,14 @@ def _langgraph(view: MemoryManager, query: str, sign: str) -> object:
 
 
 def _crewai(view: MemoryManager, query: str, sign: str) -> object:
+    from crewai.events.event_bus import crewai_event_bus  # noqa: PLC0415 - only where installed
+
     from memento_crewai import MementoCrewMemory  # noqa: PLC0415 - only where installed
 
-    memory = MementoCrewMemory(view)
-    memory.remember(f"{query} {sign}")
-    return [memory.recall(query, limit=50), memory.list_records(), memory.info("/")]
+    with crewai_event_bus.scoped_handlers():  # its panels would be taken for the result
+        memory = MementoCrewMemory(view)
+        memory.remember(f"{query} {sign}")
+        return [memory.recall(query, limit=50), memory.list_records(), memory.info("/")]
 
 
 ASKED: dict[str, Callable[[MemoryManager, str, str], object]] = {
