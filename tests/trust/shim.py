@@ -47,10 +47,15 @@ def build(folder: Path) -> Path | None:
     return library
 
 
-def environment(library: Path, root: Path) -> dict[str, str]:
-    """Return the environment of a child whose files below root the library sees."""
+def environment(library: Path | None = None, root: Path | None = None) -> dict[str, str]:
+    """Return the environment of a child that imports what we import.
+
+    Args:
+        library: The fault library, if the child is to run with it.
+        root: Folder whose files it then sees.
+    """
+    watching = {} if library is None else {"LD_PRELOAD": str(library), "FAULTSHIM_ROOT": str(root)}
     paths = os.pathsep.join(filter(None, sys.path))
-    watching = {"LD_PRELOAD": str(library), "FAULTSHIM_ROOT": str(root)}
     return {**os.environ, "PYTHONPATH": paths, **watching}
 
 

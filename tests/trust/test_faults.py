@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import harness_iofault
 import harness_powercut
+import harness_writers
 import pytest
 
-HARNESSES = harness_powercut.HARNESSES + harness_iofault.HARNESSES
+HARNESSES = (
+    *harness_powercut.HARNESSES,
+    *harness_iofault.HARNESSES,
+    *harness_writers.HARNESSES,
+)
 
 
 @pytest.mark.parametrize("harness", HARNESSES, ids=lambda harness: harness.__name__)

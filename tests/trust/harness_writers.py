@@ -1,0 +1,185 @@
+"""Many processes with many threads write to one store: nothing lost, nothing twice, nobody starves.
+
+One of the processes is killed half way. The controls show that the gate is what it depends on:
+without it, a store that does not wait for SQLite's lock is refused; and a writer that acknowledges
+before it adds loses what the killed one had in hand.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import script
+import shim
+from trust_result import TrustResult
+
+from memento import MemoryManager
+from memento.errors import MementoError
+from memento.ledger import ledger as ledger_module
+from memento.ledger.gate import Gate
+
+SIZES = {False: (3, 4, 1.5), True: (4, 16, 60.0)}
+"""Processes, threads in each, and seconds; by whether it is the full form."""
+LONGEST = 5.0
+"""Seconds no add may take, in the full form."""
+CONTROLS = ("no gate", "early acknowledgement")
+
+
+# --- a child
+
+
+def work(root: Path, number: int, threads: int, control: str) -> None:
+    """Add from many threads until told to end; print each id once it is acknowledged."""
+    if control == "no gate":
+        ledger_module.BUSY_SECONDS = 0.0
+        Gate.enter = Gate.leave = lambda _gate: None
+    memory = MemoryManager(root, embedder=None)
+    errors: collections.Counter[str] = collections.Counter()
+    ended, longest = threading.Event(), [0.0] * threads
+
+    def one(thread: int) -> None:
+        made = 0
+        while not ended.is_set():
+            made += 1
+            memory_id = f"p{number}t{thread}n{made}"
+            if control == "early acknowledgement":
+                say(memory_id)
+            began = time.perf_counter()
+            try:
+                memory.add(f"{memory_id} and so on", "medium", id=memory_id)
+            except MementoError as error:
+                errors[f"{type(error).__name__}: {error}"] += 1
+                continue
+            longest[thread] = max(longest[thread], time.perf_counter() - began)
+            if control != "early acknowledgement":
+                say(memory_id)
+
+    pool = [threading.Thread(target=one, args=(n,)) for n in range(threads)]
+    say("ready")
+    sys.stdin.readline()
+    for thread in pool:
+        thread.start()
+    sys.stdin.readline()
+    ended.set()
+    for thread in pool:
+        thread.join()
+    memory.close()
+    say(json.dumps({"errors": errors, "longest": max(longest)}))
+
+
+def say(line: str) -> None:
+    """Print a line in one piece."""
+    os.write(1, f"{line}\n".encode())
+
+
+# --- the parent
+
+
+def at_once(folder: Path, *, full: bool, seed: int, control: str = "") -> dict[str, Any]:
+    """Let them all write at once; returns counts of what went wrong, and how long an add took."""
+    processes, threads, seconds = SIZES[full]
+    root, out = folder / f"store {control}", folder / f"said {control}"
+    out.mkdir()
+    MemoryManager(root, embedder=None).close()
+    children = []
+    for number in range(processes):
+        with (out / str(number)).open("wb") as file:
+            command = [sys.executable, __file__, root, str(number), str(threads), control]
+            children.append(
+                subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=file, env=shim.environment()
+                )
+            )
+    for number in range(processes):
+        while (out / str(number)).stat().st_size == 0:
+            time.sleep(0.01)
+    for child in children:
+        tell(child)
+    time.sleep(seconds / 2)
+    victim = children[seed % processes]
+    victim.send_signal(signal.SIGKILL)
+    time.sleep(seconds / 2)
+    for child in children:
+        if child is not victim:
+            tell(child)
+        child.wait()
+        child.stdin.close()
+    return compare(root, [path.read_text().split("\n") for path in sorted(out.iterdir())])
+
+
+def tell(child: subprocess.Popen[bytes]) -> None:
+    """Give the sign to begin, or to end."""
+    child.stdin.write(b"\n")
+    child.stdin.flush()
+
+
+def compare(root: Path, said: list[list[str]]) -> dict[str, Any]:
+    """Look at what was said and what is there."""
+    lines = [line for process in said for line in process[:-1]]
+    reports = [json.loads(line) for line in lines if line.startswith("{")]
+    told = collections.Counter(line for line in lines if line.startswith("p"))
+    with MemoryManager(root, embedder=None) as memory:
+        held = collections.Counter(m.id for m in memory.list(limit=1_000_000))
+        unwell = script.complaints(memory)
+    return {
+        "acknowledged": len(told),
+        "lost": sorted(told.keys() - held.keys()),
+        "twice": [memory_id for memory_id, times in held.items() if times > 1],
+        "errors": [error for report in reports for error in report["errors"]],
+        "unwell": unwell,
+        "unfinished": len(said) - 1 - len(reports),
+        "longest": max(report["longest"] for report in reports),
+    }
+
+
+def wrong_in(found: dict[str, Any], *, full: bool) -> list[str]:
+    """Say what broke the promise."""
+    wrong = [f"lost: {memory_id}" for memory_id in found["lost"]]
+    wrong += [f"twice: {memory_id}" for memory_id in found["twice"]]
+    wrong += found["errors"] + found["unwell"]
+    wrong += ["a process that was not killed did not end well"] * found["unfinished"]
+    if full and found["longest"] > LONGEST:
+        wrong.append(f"an add took {found['longest']:.1f} s")
+    return wrong
+
+
+def many_writers(folder: Path, *, full: bool, seed: int) -> TrustResult:
+    """Write from several processes and threads, one process killed half way."""
+    found = at_once(folder, full=full, seed=seed)
+    wrong = wrong_in(found, full=full)
+    said = {
+        control: at_once(folder, full=False, seed=seed, control=control) for control in CONTROLS
+    }
+    refused, early = said["no gate"]["errors"], said["early acknowledgement"]["lost"]
+    processes, threads, seconds = SIZES[full]
+    return TrustResult(
+        name=f"{processes} processes with {threads} threads each, one killed",
+        promise=f"Nothing is lost or twice, nobody is refused, no add takes over {LONGEST:g} s.",
+        cases=found["acknowledged"],
+        failures=len(wrong),
+        control="no gate and no patience: refused; acknowledging before adding: loses",
+        control_failed=bool(refused and early),
+        seed=seed,
+        figures={
+            "seconds": seconds,
+            "longest add, seconds": round(found["longest"], 3),
+            "adds each second": round(found["acknowledged"] / seconds),
+            "lost by the early one": len(early),
+        },
+        details=tuple(wrong[:10]),
+    )
+
+
+HARNESSES = (many_writers,)
+
+if __name__ == "__main__":
+    work(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
