@@ -7,25 +7,21 @@ restored store is opened.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from memento.errors import (
     ArchiveDamaged,
     InvalidInput,
     MomentUnknown,
-    StoreBusy,
-    StoreUnusable,
     TargetExists,
 )
 from memento.ledger import backup as sql
 from memento.ledger import files
 from memento.ledger.ledger import FILE_NAME, Ledger, make_root
 from memento.ledger.rows import from_micros
-from memento.ledger.sqlite import connect, explain_os, translated
+from memento.ledger.swap import swap
 from memento.observe.admit import check_moment
 
 REMAINS = (FILE_NAME, f"{FILE_NAME}-wal", "short.json", "chroma", "chroma.json")
@@ -124,7 +120,7 @@ def restore(
         count, taken_at = _build(source, folder / FILE_NAME, moment)
         aside = None
     elif set_aside:
-        count, taken_at, aside = _exchange(source, folder, moment)
+        (count, taken_at), aside = swap(folder, lambda target: _build(source, target, moment))
     else:
         raise TargetExists(
             folder,
@@ -171,44 +167,3 @@ def _check_reach(source: Path, draft: Path, moment: int, latest: int | None) -> 
             earliest=None if earliest is None else from_micros(earliest),
             latest=None if latest is None else from_micros(latest),
         )
-
-
-def _exchange(source: Path, root: Path, moment: int | None) -> tuple[int, int | None, Path]:
-    """Make the store beside the one that is there, then let them change places."""
-    root = root.resolve()
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
-    aside = root.with_name(f"{root.name}.aside-{stamp}")
-    try:
-        fresh = Path(tempfile.mkdtemp(prefix=f".{root.name}.", suffix=".tmp", dir=root.parent))
-        try:
-            count, taken_at = _build(source, fresh / FILE_NAME, moment)
-            _check_unused(root / FILE_NAME)
-            root.rename(aside)
-            try:
-                fresh.rename(root)
-            except OSError:
-                aside.rename(root)
-                raise
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
-        files.sync_folder(root.parent)
-    except OSError as error:
-        raise explain_os(root, error) from error
-    return count, taken_at, aside
-
-
-def _check_unused(path: Path) -> None:
-    """Fold the log of a ledger into it, which only works if nobody else has it open.
-
-    Raises:
-        StoreBusy: If somebody has.
-    """
-    if not path.exists():
-        return
-    try:
-        with translated(path):
-            connect(path, busy_seconds=0.1, writable=True, wal=False).close()
-    except StoreBusy as error:
-        raise StoreBusy(path, "is open in another process; close that first") from error
-    except StoreUnusable:
-        return  # damaged, perhaps the reason for restoring: it is kept as it is

@@ -13,6 +13,8 @@ from memento.types import Finding
 SHOWN = 5
 """Most ids named in one finding."""
 
+SALVAGE = "`memento salvage` makes a new ledger of what is whole"
+
 
 def examine(
     ledger: Ledger, *, repair: bool, embedding: bool, trouble: dict[str, str]
@@ -32,6 +34,7 @@ def examine(
     checks_of = {
         "ledger": lambda: _structure(ledger),
         "memories": lambda: _contents(ledger),
+        "history": lambda: _history(ledger),
         "full text": lambda: _fulltext(ledger, repair=repair),
         "derived rows": lambda: _strays(ledger, repair=repair),
     }
@@ -76,16 +79,28 @@ def _reserve(ledger: Ledger) -> list[Finding]:
 
 def _structure(ledger: Ledger) -> Finding:
     problems = ledger.read(checks.quick_check)
-    detail = "; ".join(problems) if problems else "the file is sound"
-    return Finding("ledger", ok=not problems, detail=detail)
+    if problems:
+        return Finding("ledger", ok=False, detail="; ".join([*problems, SALVAGE]))
+    return Finding("ledger", ok=True, detail="the file is sound")
 
 
 def _contents(ledger: Ledger) -> Finding:
     changed = ledger.read(checks.changed_rows)
-    if not changed:
-        return Finding("memories", ok=True, detail="every memory matches its checksum")
-    shown = ", ".join(changed[:SHOWN]) + (" ..." if len(changed) > SHOWN else "")
-    return Finding("memories", ok=False, detail=f"{len(changed)} changed outside memento: {shown}")
+    if changed:
+        return Finding("memories", ok=False, detail=f"{_named(changed)}; {SALVAGE}")
+    return Finding("memories", ok=True, detail="every memory matches its checksum")
+
+
+def _history(ledger: Ledger) -> Finding:
+    changed = ledger.read(checks.changed_versions)
+    if changed:
+        return Finding("history", ok=False, detail=f"earlier states of {_named(changed)}")
+    return Finding("history", ok=True, detail="every earlier state matches its checksum")
+
+
+def _named(ids: list[str]) -> str:
+    shown = ", ".join(ids[:SHOWN]) + (" ..." if len(ids) > SHOWN else "")
+    return f"{len(ids)} changed outside memento: {shown}"
 
 
 def _fulltext(ledger: Ledger, *, repair: bool) -> Finding:

@@ -174,7 +174,7 @@ class Eraser:
             return roots, also, rows
 
         self._removed, self._rewritten = [], []
-        roots, also, rows = self._ledger.write(job)
+        roots, also, rows = self._ledger.write(job, makes_room=True)
         if rows:
             self.finish(patience=PATIENCE)
         return Erasure(

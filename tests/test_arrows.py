@@ -18,7 +18,7 @@ ROOMS = [
     {"observe", "transcripts"},
     {"filters", "config", "testing", "quarantine"},
     {"retrieve"},
-    {"backup", "correct", "erase", "transfer", "doctor", "lineage", "prompt"},
+    {"backup", "correct", "doctor", "erase", "lineage", "prompt", "salvage", "transfer"},
     {"engine"},
     {"manager"},
     {"aio"},

@@ -37,7 +37,14 @@ def filled(memory):
 def test_a_healthy_store_is_well(filled):
     """Every check passes, in a fixed order, before and after reopening connections."""
     found = filled.doctor()
-    assert [f.check for f in found] == ["sqlite", "ledger", "memories", "full text", "derived rows"]
+    assert [f.check for f in found] == [
+        "sqlite",
+        "ledger",
+        "memories",
+        "history",
+        "full text",
+        "derived rows",
+    ]
     assert all(f.ok and not f.repaired for f in found)
     assert filled.doctor() == found
 
@@ -69,7 +76,7 @@ def test_many_changed_rows_are_counted_and_some_named(filled):
     detail = report(filled)["memories"].detail
     assert detail.startswith("33 changed outside memento: ")
     assert len(re.findall(r"[0-9a-f]{8}-", detail)) == doctor_module.SHOWN
-    assert detail.endswith(" ...")
+    assert detail.endswith(" ...; `memento salvage` makes a new ledger of what is whole")
 
 
 @pytest.mark.parametrize(

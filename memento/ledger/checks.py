@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memento.ledger import fulltext
-from memento.ledger.rows import COLUMNS, Row, checksum
+from memento.ledger.rows import COLUMNS, NAMES, Row, checksum, earlier_state, is_whole
 from memento.ledger.schema import FULLTEXT
 from memento.ledger.sqlite import Connection
 
 _DERIVED = {"memories_fts": "rowid", "embeddings": "docid", "backlog": "docid"}
 """Tables made from the memories, and the column that says of which."""
+
+_OF_MEMORIES = ", ".join(f"memories.{name}" for name in NAMES)
+_ID = NAMES.index("id")
 
 REBUILT_AT_ONCE = 1_000
 """Rows read before they are indexed anew; bounds memory."""
@@ -29,6 +32,23 @@ def quick_check(connection: Connection) -> list[str]:
 def changed_rows(connection: Connection) -> list[str]:
     """Return the ids of memories whose content no longer matches their checksum."""
     return [row.id for row in rows(connection) if checksum(row) != row.checksum]
+
+
+def changed_versions(connection: Connection) -> list[str]:
+    """Return the ids of memories with an earlier state that is not what it was, once for each.
+
+    States from before schema 2, and those written before they had a checksum, cannot be told.
+    """
+    query = (
+        f"SELECT v.version, v.text, v.status, v.tier, v.earlier, {_OF_MEMORIES} FROM versions AS v"
+        " JOIN memories USING (docid) WHERE v.earlier IS NOT NULL ORDER BY docid"
+    )
+    wrong = []
+    for version, text, status, tier, earlier, *values in connection.execute(query):
+        past = earlier_state(Row(*values), version, text, status, tier, earlier)
+        if past is None or (past.checksum and not is_whole(past)):
+            wrong.append(past.id if past else values[_ID])
+    return wrong
 
 
 def unindexed_rows(connection: Connection) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 from memento.errors import NotFound
 from memento.ledger import fulltext, memories
-from memento.ledger.rows import docid_range
+from memento.ledger.rows import amended, docid_range
 from memento.ledger.sqlite import Connection
 
 PARTS = ("ledger", "files", "chroma", "log")
@@ -132,13 +132,16 @@ def _forget_ids(connection: Connection, ns: int, ids: frozenset[str]) -> None:
         row = memories.by_docid(connection, docid)
         memories.overwrite(connection, row, _without_ids(vars_of(row), ids))
     low, high = docid_range(ns)
-    states = "SELECT docid, rev, earlier FROM versions WHERE docid BETWEEN ? AND ?"
-    for docid, rev, earlier in connection.execute(states, (low, high)).fetchall():
-        state = {} if earlier is None else json.loads(earlier)
-        if changes := _without_ids(state, ids):
+    states = (
+        "SELECT docid, rev, version, text, status, tier, earlier FROM versions"
+        " WHERE docid BETWEEN ? AND ? AND earlier IS NOT NULL"
+    )
+    for docid, rev, *state in connection.execute(states, (low, high)).fetchall():
+        if changes := _without_ids(json.loads(state[-1]), ids):
+            row = memories.by_docid(connection, docid)
             connection.execute(
                 "UPDATE versions SET earlier = ? WHERE docid = ? AND rev = ?",
-                (json.dumps(state | changes, ensure_ascii=False), docid, rev),
+                (amended(row, *state, changes=changes), docid, rev),
             )
 
 

@@ -10,11 +10,10 @@ background thread lets the index catch up; a search looks through what waits by 
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterable, Sequence
 
-from memento.ledger.rows import COLUMNS, Row, docid_of, docid_range
+from memento.ledger.rows import COLUMNS, Row, docid_of, docid_range, strings_in
 from memento.ledger.schema import FULLTEXT, SEQ_BITS, SEQ_MASK
 from memento.ledger.sqlite import Connection, DatabaseError, open_in_memory
 from memento.text import Columns, columns
@@ -30,14 +29,14 @@ MERGED_PAGES = 64
 
 
 def columns_of(row: Row) -> Columns:
-    """Compose what is indexed of a memory."""
+    """Compose what is indexed of a memory; of one that is damaged, what can be read."""
     return columns(
         row.text,
         actor=row.actor,
         role=row.role,
         key=row.key,
-        aliases=json.loads(row.aliases),
-        tags=json.loads(row.tags),
+        aliases=strings_in(row.aliases),
+        tags=strings_in(row.tags),
     )
 
 

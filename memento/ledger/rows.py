@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from operator import attrgetter
@@ -99,6 +99,7 @@ def earlier_of(row: Row) -> str:
     """Spell as JSON what ``versions`` has no column for."""
     state = {name: getattr(row, name) for name in EARLIER}
     state["content_hash"] = row.content_hash.hex()
+    state["checksum"] = row.checksum.hex()
     return json.dumps(state, ensure_ascii=False)
 
 
@@ -106,8 +107,55 @@ def set_back(row: Row, earlier: str) -> None:
     """Give a row the values that ``earlier_of`` spelt."""
     state = json.loads(earlier)
     row.content_hash = bytes.fromhex(state.pop("content_hash"))
+    row.checksum = bytes.fromhex(state.pop("checksum", ""))
     for name, value in state.items():
         setattr(row, name, value)
+
+
+def earlier_state(  # noqa: D417 - the rest are the columns of ``versions``
+    row: Row, version: int, text: str, status: str, tier: str, earlier: str
+) -> Row | None:
+    """Return a row as one of its ``versions`` has it; None if that is damaged beyond reading.
+
+    Args:
+        row: The row as it is now.
+    """
+    past = replace(row, version=version, text=text, status=status, tier=tier)
+    try:
+        set_back(past, earlier)
+    except (ValueError, TypeError, AttributeError, KeyError):
+        return None
+    return past
+
+
+def amended(  # noqa: D417 - see ``earlier_state``
+    row: Row,
+    version: int,
+    text: str,
+    status: str,
+    tier: str,
+    earlier: str,
+    *,
+    changes: dict[str, Any],
+) -> str:
+    """Spell an earlier state as it is after changes; whole if it was whole.
+
+    Args:
+        row: The row as it is now.
+        changes: Columns to new values.
+    """
+    past = earlier_state(row, version, text, status, tier, earlier)
+    state: dict[str, Any] = json.loads(earlier) | changes
+    if past is not None and is_whole(past):
+        for name, value in changes.items():
+            setattr(past, name, value)
+        state["checksum"] = checksum(past).hex()
+    return json.dumps(state, ensure_ascii=False)
+
+
+def is_whole(row: Row | None) -> bool:
+    """Tell whether a row, or an earlier state of one, is as it was written."""
+    return row is not None and checksum(row) == row.checksum
 
 
 def checksum(row: Row) -> bytes:
@@ -186,6 +234,17 @@ def _memory(row: Row, namespace: tuple[str, ...]) -> Memory:
         reinforced=row.reinforced,
         version=row.version,
     )
+
+
+def strings_in(text: str) -> tuple[str, ...]:
+    """Read a list of strings from JSON; empty if it is damaged, which the checksum tells."""
+    if text == "[]":
+        return ()
+    try:
+        found = json.loads(text)
+    except (ValueError, TypeError):
+        return ()
+    return tuple(x for x in found if isinstance(x, str)) if isinstance(found, list) else ()
 
 
 def _moment(micros: int | None) -> datetime | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ from memento.filters import check_count
 from memento.ledger import fulltext, memories, vectors
 from memento.ledger.ledger import Ledger
 from memento.ledger.predicate import Filters
-from memento.ledger.rows import Row, docid_of, from_micros, to_memory
+from memento.ledger.rows import Row, docid_of, from_micros, strings_in, to_memory
 from memento.ledger.sqlite import Connection
 from memento.observe.admit import check_flag, check_share
 from memento.retrieve import confidence
@@ -113,6 +113,27 @@ class _Held:
     rev: int = 0
     stamp: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+log = logging.getLogger("memento.retrieve.search")
+
+_GARBLED = (KeyError, TypeError, ValueError, OverflowError)
+"""What comes of reading a row that was damaged on the disk."""
+
+
+def _rows_since(connection: Connection, ns: int, rev: int) -> list[RosterRow]:
+    outlines = memories.outlines_since(connection, ns, rev)
+    return [RosterRow._make((*outline[:-1], strings_in(outline[-1]))) for outline in outlines]
+
+
+def _readable(rows: list[RosterRow]) -> list[RosterRow]:
+    """Leave out the rows that no roster can take."""
+    try:
+        Roster().apply(rows)
+    except _GARBLED:
+        half = len(rows) // 2
+        return _readable(rows[:half]) + _readable(rows[half:]) if half else []
+    return rows
 
 
 class Searcher:
@@ -303,11 +324,13 @@ class Searcher:
         if rev == held.rev:
             self._tail.follow(connection, ns, rev)
             return rev
-        rows = [
-            RosterRow._make((*outline[:-1], tuple(json.loads(outline[-1]))))
-            for outline in memories.outlines_since(connection, ns, held.rev)
-        ]
-        held.roster.apply(rows)
+        rows = _rows_since(connection, ns, held.rev)
+        try:
+            held.roster.apply(rows)
+        except _GARBLED as error:
+            log.warning("namespace %s has damaged rows (%s); run `memento doctor`", ns, error)
+            held.roster, held.stamp = Roster(), 0
+            held.roster.apply(_readable(_rows_since(connection, ns, 0)))
         erased = [row.docid for row in rows if row.status == ERASED]
         self._tail.follow(connection, ns, rev, erased)
         return rev

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import harness_iofault
+import harness_ledger
 import harness_powercut
 import harness_writers
 import pytest
@@ -10,6 +11,7 @@ import pytest
 HARNESSES = (
     *harness_powercut.HARNESSES,
     *harness_iofault.HARNESSES,
+    *harness_ledger.HARNESSES,
     *harness_writers.HARNESSES,
 )
 

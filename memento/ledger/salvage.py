@@ -1,0 +1,195 @@
+"""What is whole in a damaged ledger, found page by page, and a new ledger made of it.
+
+A memory is whole if its checksum says so; nothing else is taken over as right. What has no
+checksum (links, events) is taken over only where it speaks of memories that are.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import dataclass, field
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from memento.errors import StoreFromTheFuture
+from memento.ledger import checks, fulltext, schema
+from memento.ledger.pages import Pages
+from memento.ledger.rows import COLUMNS, HOLES, NAMES, Row, checksum, earlier_state, is_whole
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.ledger.sqlite import Connection, connect, translated
+from memento.text import cues
+from memento.types import Tier
+
+BUSY_SECONDS = 30.0
+RELATIONS = frozenset({"supersedes", "related"})
+
+
+@dataclass(slots=True)
+class Found:
+    """What a damaged ledger gave.
+
+    Attributes:
+        memories: Whole rows by row id, the newest of each.
+        namespaces: Labels as JSON by namespace number.
+        versions: Earlier states, as in the table, checked.
+        links: As in the table.
+        events: As in the table, without their own number.
+        erased: Lines about what was erased, by row id.
+        changed: Ids of rows that are there but not as they were, by row id.
+        known: Row ids that some index tells of.
+        latest: Newest revision of a row id that an index tells of.
+    """
+
+    memories: dict[int, Row] = field(default_factory=dict)
+    namespaces: dict[int, str] = field(default_factory=dict)
+    versions: list[tuple[Any, ...]] = field(default_factory=list)
+    links: list[tuple[Any, ...]] = field(default_factory=list)
+    events: list[tuple[Any, ...]] = field(default_factory=list)
+    erased: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    changed: dict[int, str] = field(default_factory=dict)
+    known: set[int] = field(default_factory=set)
+    latest: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def lost(self) -> set[int]:
+        """Row ids of memories that were there and of which nothing whole is left."""
+        return (self.known | self.changed.keys()) - self.memories.keys() - self.erased.keys()
+
+
+def find(path: Path) -> Found:
+    """Read a damaged ledger, which is not changed.
+
+    Args:
+        path: The file; its write-ahead log is read as well.
+
+    Raises:
+        OSError: If it cannot be read.
+        StoreFromTheFuture: If a newer memento wrote it.
+    """
+    found, pages = Found(), Pages(path)
+    ours = pages.application_id == schema.APPLICATION_ID
+    if ours and pages.user_version > schema.SCHEMA_VERSION:
+        raise StoreFromTheFuture(path, found=pages.user_version, known=schema.SCHEMA_VERSION)
+    versions: list[tuple[Any, ...]] = []
+    for record in pages.records():
+        if record.rowid is None:
+            _take_indexed(found, versions, record.values)
+        else:
+            _take_row(found, record.rowid, record.values)
+    _drop_outdated(found)
+    found.versions = [version for version in versions if _is_whole(found, version)]
+    found.links = [link for link in found.links if {link[0], link[1]} <= found.memories.keys()]
+    found.events = [event for event in found.events if event[3] in found.memories]
+    return found
+
+
+def write(found: Found, target: Path) -> None:
+    """Make a ledger of what was found.
+
+    Args:
+        found: What a damaged ledger gave.
+        target: An empty file.
+
+    Raises:
+        StoreError: If it cannot be written.
+    """
+    opened = connect(target, busy_seconds=BUSY_SECONDS, writable=True, wal=False)
+    with closing(opened) as connection, translated(target):
+        schema.migrate(connection, target)
+        connection.execute("BEGIN IMMEDIATE")
+        _write_memories(connection, found)
+        for table, rows in (
+            ("versions (docid, rev, version, text, status, tier, until, reason, earlier)",
+             found.versions),
+            ("links (src, dst, relation, weight)", found.links),
+            ("events (ns, at, kind, docid, detail)", found.events),
+            ("erased (docid, ns, rev)", list(found.erased.values())),
+        ):  # fmt: skip
+            marks = ", ".join("?" * (table.count(",") + 1))
+            connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
+        checks.owe_missing(connection)
+        connection.execute("COMMIT")
+
+
+def _write_memories(connection: Connection, found: Found) -> None:
+    numbers = {docid >> SEQ_BITS for docid in (*found.memories, *found.erased)}
+    labels = {ns: json.dumps(["salvaged", str(ns)]) for ns in numbers} | found.namespaces
+    connection.executemany(
+        "INSERT INTO namespaces (ns, labels) VALUES (?, ?)", sorted(labels.items())
+    )
+    for row in sorted(found.memories.values(), key=lambda row: row.docid):
+        connection.execute(f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})", row.values())
+    checks.rebuild_fulltext(connection)
+
+
+def _take_row(found: Found, rowid: int, values: tuple[Any, ...]) -> None:
+    """Keep what a page of a table holds, if it is of use."""
+    match values:
+        case (None, int(ns), int(at), str(kind), (int() | None) as docid, (str() | None) as detail):
+            found.events.append((ns, at, kind, docid, detail))
+        case (None, str(labels)) | (None, str(labels), int()) if _is_labels(labels):
+            found.namespaces[rowid] = labels
+        case (None, int(ns), int(rev)) if rowid >> SEQ_BITS == ns:
+            found.erased[rowid] = (rowid, ns, rev)
+        case (None, int(ns), *_) if len(values) == len(NAMES) and rowid >> SEQ_BITS == ns:
+            _take_memory(found, Row(rowid, *values[1:]))
+
+
+def _take_memory(found: Found, row: Row) -> None:
+    if checksum(row) != row.checksum or not _is_sane(row):
+        found.changed[row.docid] = str(row.id)
+    elif row.docid not in found.memories or found.memories[row.docid].rev < row.rev:
+        found.memories[row.docid] = row
+
+
+def _is_sane(row: Row) -> bool:
+    """Look at what the checksum does not cover, and count the words anew."""
+    if row.tier not in tuple(Tier) or not all(isinstance(n, int) for n in _UNSEALED(row)):
+        return False
+    columns = fulltext.columns_of(row)
+    row.words, row.head_words = columns.words, columns.head_words
+    row.cues = cues(row.text, row.role)
+    return row.docid & SEQ_MASK <= row.rev <= SEQ_MASK
+
+
+_UNSEALED = attrgetter("rev", "updated_at")
+
+
+def _take_indexed(found: Found, versions: list[tuple[Any, ...]], values: tuple[Any, ...]) -> None:
+    """Keep what a page of an index, or of a table without row ids, holds."""
+    match values:
+        case (int(ns), str() | bytes(), int(docid)) if docid >> SEQ_BITS == ns:
+            found.known.add(docid)
+        case (int(ns), int(rev), int(docid)) if docid >> SEQ_BITS == ns and rev <= SEQ_MASK:
+            found.latest[docid] = max(rev, found.latest.get(docid, 0))
+        case (int(src), str(relation), int(dst), float(weight)) if relation in RELATIONS:
+            found.links.append((src, dst, relation, weight))
+        case (int(), int(), int(), str(), str(), str(), int(), str(), str()):
+            versions.append(values)
+
+
+def _drop_outdated(found: Found) -> None:
+    """Let go of rows that were erased, or of which there was a newer state."""
+    for docid, row in list(found.memories.items()):
+        if docid in found.erased or row.rev < found.latest.get(docid, 0):
+            del found.memories[docid]
+            found.changed[docid] = row.id
+
+
+def _is_whole(found: Found, version: tuple[Any, ...]) -> bool:
+    """Tell whether an earlier state is what it was."""
+    row = found.memories.get(version[0])
+    if row is None:
+        return False
+    _, _, number, text, status, tier, _, _, earlier = version
+    return is_whole(earlier_state(row, number, text, status, tier, earlier))
+
+
+def _is_labels(text: str) -> bool:
+    try:
+        labels = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(labels, list) and all(isinstance(label, str) for label in labels)
