@@ -259,3 +259,20 @@ def test_reopened_managers_still_work(filled):
     salvage(root)
     with MemoryManager(root, embedder=None) as memory:
         assert memory.add("here").text == "here"
+
+
+def test_an_erased_id_in_an_earlier_state_leaves_that_state_whole(open_memory):
+    """Taking an id out of the history is no damage to it."""
+    memory = open_memory()
+    old = memory.add("tea", key="drink")
+    new = memory.add("coffee", key="drink")
+    memory.forget(old.id)  # its earlier state names the one that took its place
+    memory.erase(new.id)
+    assert all(finding.ok for finding in memory.doctor())
+    assert salvage_after_closing(memory).versions == len(open_memory().history(old.id)) - 1
+
+
+def salvage_after_closing(memory):
+    """Salvage a store that is no longer open."""
+    memory.close()
+    return salvage(memory.root)

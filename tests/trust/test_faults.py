@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import harness_iofault
+import harness_kill
 import harness_ledger
 import harness_powercut
 import harness_writers
@@ -11,6 +12,7 @@ import pytest
 HARNESSES = (
     *harness_powercut.HARNESSES,
     *harness_iofault.HARNESSES,
+    *harness_kill.HARNESSES,
     *harness_ledger.HARNESSES,
     *harness_writers.HARNESSES,
 )
