@@ -41,6 +41,8 @@ class Config:
         long_index: ``auto``, ``chroma`` or ``exact``: who answers a search by meaning.
         retrieve: Ranking.
         close_seconds: Longest time ``close`` lets the indexer finish its bite, >= 0.
+        allow_network: Whether the store may lie on a network file system, where a second machine,
+            or a second process, can ruin it unnoticed.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -54,6 +56,7 @@ class Config:
     long_index: LongIndex | str = LongIndex.AUTO
     retrieve: RetrieveConfig = field(default_factory=RetrieveConfig)
     close_seconds: float = 10.0
+    allow_network: bool = False
 
     def __post_init__(self) -> None:
         _check_choice("long_index", self.long_index, LongIndex)
@@ -82,8 +85,9 @@ class Config:
 
         Known are ``MEMENTO_SHORT_CAPACITY``, ``MEMENTO_SNAPSHOT_SECONDS``,
         ``MEMENTO_TEXT_CHARS``, ``MEMENTO_LONG_INDEX``, ``MEMENTO_SECRETS``,
-        ``MEMENTO_UNTRUSTED`` (names joined with commas, empty for none), and ``MEMENTO_ROOT``
-        and ``MEMENTO_NAMESPACE``, which the command line reads.
+        ``MEMENTO_UNTRUSTED`` (names joined with commas, empty for none),
+        ``MEMENTO_ALLOW_NETWORK`` (0 or 1), and ``MEMENTO_ROOT`` and ``MEMENTO_NAMESPACE``, which
+        the command line reads.
 
         Args:
             environ: The environment; None for the process's own.
@@ -144,6 +148,12 @@ def _untrusted(config: Config, text: str) -> Config:
     return replace(config, untrusted=tuple(part.strip() for part in text.split(",") if text))
 
 
+def _allow_network(config: Config, text: str) -> Config:
+    if text not in {"0", "1"}:
+        raise InvalidInput("MEMENTO_ALLOW_NETWORK", f"{text!r} is neither 0 nor 1")
+    return replace(config, allow_network=text == "1")
+
+
 _READERS: dict[str, Callable[[Config, str], Config]] = {
     "MEMENTO_SHORT_CAPACITY": _capacity,
     "MEMENTO_SNAPSHOT_SECONDS": _snapshot,
@@ -151,4 +161,5 @@ _READERS: dict[str, Callable[[Config, str], Config]] = {
     "MEMENTO_LONG_INDEX": _long_index,
     "MEMENTO_SECRETS": _secrets,
     "MEMENTO_UNTRUSTED": _untrusted,
+    "MEMENTO_ALLOW_NETWORK": _allow_network,
 }

@@ -90,7 +90,7 @@ class Engine:
     ) -> None:
         self.config = config
         self.clock = clock
-        self.ledger = Ledger(root)
+        self.ledger = Ledger(root, allow_network=config.allow_network)
         self._spec = embedder
         self._start()
         self.short.load()

@@ -15,6 +15,7 @@ from memento.errors import ReadOnlyStore, StorageFull, StoreBusy, StoreClosed, S
 from memento.ledger import schema
 from memento.ledger.files import sync_name
 from memento.ledger.gate import Gate
+from memento.ledger.mounts import refuse_network
 from memento.ledger.reserve import Reserve
 from memento.ledger.sqlite import (
     Connection,
@@ -43,14 +44,18 @@ class Ledger:
 
     Args:
         root: Folder of the store; made with mode 0700 if absent.
+        allow_network: Whether it may lie on a network file system.
 
     Raises:
-        StoreUnusable: If the root is no folder, or the file is not a ledger or is damaged.
+        StoreUnusable: If the root is no folder or on a network, or the file is not a ledger or is
+            damaged.
         StoreFromTheFuture: If a newer memento wrote it.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, allow_network: bool = False) -> None:
         self.root = _absolute(root)
+        if not allow_network:
+            refuse_network(self.root)
         self.path = self.root / FILE_NAME
         self.read_only = False
         self._reserve = Reserve(self.root)

@@ -51,7 +51,7 @@ def filled(root: Path) -> None:
 def old(root: Path) -> None:
     """Take a store of the first schema."""
     root.mkdir()
-    (root / "ledger.db").write_bytes(gzip.decompress((OLD_STORES / "v1.db.gz").read_bytes()))
+    (root / "ledger.db").write_bytes(gzip.decompress((OLD_STORES / "schema-1.db.gz").read_bytes()))
 
 
 def embedded(root: Path) -> None:
