@@ -65,11 +65,10 @@ def page(records: Sequence[Record], harnesses: Sequence[str]) -> str:
 
 
 def _standing(records: Sequence[Record], missing: Sequence[str]) -> str:
-    total = len(records) + len(missing)
     held = sum(record.result.verdict == "held" for record in records)
     controls = [r.result.control_failed for r in records if r.result.control_failed is not None]
     failed = f"{sum(controls)} of {len(controls)} null controls failed, as they must"
-    lines = [f"**{held} of {total} promises held; {failed}.**"]
+    lines = [f"**{held} of {len(records)} promises put to the test held; {failed}.**"]
     if missing:
         named = ", ".join(f"`{name}`" for name in missing)
         lines.append(f"Partial run: not run in the full form: {named}.")
