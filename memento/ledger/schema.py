@@ -189,6 +189,13 @@ def migrate(connection: Connection, path: Path) -> None:
         raise
 
 
+_WHAT_IT_IS = (
+    "SELECT (SELECT application_id FROM pragma_application_id),"
+    " (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_master)"
+)
+"""One statement, so that it never sees half of what another process is just turning it into."""
+
+
 def check_version(connection: Connection, path: Path) -> int:
     """Return the schema version of the file; 0 for an empty one.
 
@@ -196,9 +203,7 @@ def check_version(connection: Connection, path: Path) -> int:
         StoreFromTheFuture: If it is newer than this code.
         StoreUnusable: If the file holds another program's tables.
     """
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    application, version, tables = connection.execute(_WHAT_IT_IS).fetchone()
     if application != APPLICATION_ID and (application or version or tables):
         raise StoreUnusable(path, "this SQLite file belongs to another program")
     if version > SCHEMA_VERSION:

@@ -46,9 +46,13 @@ def passage(text: str, wanted: Iterable[str], room: int) -> str:
 
 
 def _pieces(text: str, room: int) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each sentence; one longer than the room in parts, between words."""
+    """Yield start and end of each sentence; one longer than the room in parts, between words.
+
+    The space after a sentence is nobody's: it must not cost the last word its place.
+    """
     for sentence in _SENTENCE.finditer(text):
-        start, end = sentence.span()
+        start = sentence.start()
+        end = start + len(sentence.group().rstrip())
         while end - start > room:
             gap = text.rfind(" ", start + 1, start + room)
             cut = gap + 1 if gap > 0 else start + room

@@ -61,7 +61,8 @@ def plans(memory, monkeypatch):
 def test_nothing_is_read_through_an_index_of_the_namespace_alone(memory, plans, ask):
     """No read visits every row of a namespace in the order of some other column, or sorts them."""
     steps = plans(lambda: ask(memory))
-    assert not [step for step in steps if "(ns=?)" in step and "COVERING" not in step]
+    through = [step for step in steps if "memories" in step and "(ns=?)" in step]
+    assert not [step for step in through if "COVERING" not in step]
     assert not [step for step in steps if "ORDER BY" in step]
 
 
