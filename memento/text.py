@@ -37,8 +37,9 @@ _MARKS = (
 )
 _RUN = re.compile(f"[{_UNSPACED}]+")
 _WORD = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*")
-# What is no part of a word here must not be one for SQLite, whose Unicode tables are older.
-_NO_WORD = re.compile(rf"[^\w{_MARKS}\x00-\x7f]")
+# What is no part of a word here must not be one for SQLite, whose Unicode tables are other ones;
+# nor a mark that no letter comes before.
+_NO_WORD = re.compile(rf"[^\w{_MARKS}\x00-\x7f]|(?<![^\W_])(?<![{_MARKS}])(?:(?!\w)[{_MARKS}])+")
 # Accents, Hebrew points, Arabic vowels and tatweel: dropped, people rarely type them.
 _ACCENTS = re.compile(
     "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]"

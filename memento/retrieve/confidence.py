@@ -48,10 +48,11 @@ class Signs:
 
 def signs(evidence: Evidence, sums: Floats, weights: Weights) -> Signs:
     """Read the signs off the evidence and its sums; see `rank.total`."""
-    mass = np.exp(sums - np.max(sums, initial=0.0), dtype=np.float32)
+    mass: Floats = np.exp(sums - np.max(sums, initial=0.0), dtype=np.float32)
+    share: Floats = (mass / mass.sum()).astype(np.float32)
     most = sum(getattr(weights, name) for name in evidence.signals)
     fit: Floats = np.clip(sums / np.float32(most or 1.0), 0, 1)
-    return Signs(evidence.cosine, evidence.cover, mass / mass.sum(), fit)
+    return Signs(evidence.cosine, evidence.cover, share, fit)
 
 
 def of_hits(found: Signs, sure: Sure) -> Floats:

@@ -70,18 +70,18 @@ def read_row(line: Mapping[str, Any], limits: admit.Limits) -> tuple[Row, Column
 
 def read_state(line: Mapping[str, Any], present: Row, limits: admit.Limits) -> State:
     """Make an earlier state of a line, of the memory that has become ``present``."""
-    text = _read("text", line["text"], limits)
+    columns = {
+        name: _read(name, line[name], limits) for name in ("version", "text", "status", "tier")
+    }
     earlier = line["earlier"]
     if earlier is not None:
         values = {name: _read(name, value, limits) for name, value in earlier.items()}
-        row = replace(present, text=text, **values)
-        _measure(row)
-        earlier = earlier_of(row)
+        past = replace(present, **columns, **values)
+        _measure(past)
+        past.seal()
+        earlier = earlier_of(past)
     return State(
-        version=_read("version", line["version"], limits),
-        text=text,
-        status=_read("status", line["status"], limits),
-        tier=_read("tier", line["tier"], limits),
+        **columns,
         until=read_moment("until", line["until"]),
         reason=admit.short_name("reason", line["reason"]),
         earlier=earlier,

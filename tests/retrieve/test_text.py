@@ -121,6 +121,12 @@ def test_hangul_is_cut_into_pairs():
     assert set(spelling.terms("회의록")) <= set(spelling.words("회의록을 읽었다"))
 
 
+def test_a_mark_after_no_letter_is_no_part_of_a_word():
+    """A digit beside a sign without a letter is found, whatever SQLite thinks of the sign."""
+    assert spelling.columns("\u0c570").head.split() == ["0"]
+    assert spelling.terms("\u0c570") == ["0"]
+
+
 def test_words_of_abugidas_stay_whole():
     """Vowel signs belong to the word."""
     assert spelling.words("हिन्दी भाषा") == ["हिन्दी", "भाषा"]

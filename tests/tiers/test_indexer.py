@@ -443,9 +443,12 @@ class TestInTheStore:
         embedding = memory._engine.embedding
         asked = []
         embed = embedding.embed
-        monkeypatch.setattr(
-            embedding, "embed", lambda texts: (asked.extend(texts), embed(texts))[1]
-        )
+
+        def count(texts, *, queries=False):
+            asked.extend(texts)
+            return embed(texts, queries=queries)
+
+        monkeypatch.setattr(embedding, "embed", count)
         for query in ("a", "a", "b", "a", "c", "b", "x \ud800"):
             assert memory.retrieve(query).missing == {}
         assert asked == ["a", "b", "c", "b", "x ?"]

@@ -34,8 +34,8 @@ EVIL = (
 SIGN = "neighbours-secret"
 PATHS = {"path", "file", "folder"}
 """Parameters that are paths by their nature: the caller's own choice of where to write."""
-LEFT_OUT = {"backup", "flush", "reindex"}
-"""Methods that take no value but a path, or how long to wait."""
+LEFT_OUT = {"backup", "export", "flush", "import_from", "reindex"}
+"""Methods that take no value but a path or a stream, or how long to wait."""
 USUAL: dict[str, Any] = {
     "text": "a green door", "items": ["a green door"], "query": "a green door", "id": "mine",
     "tier": "long", "uri": "https://example.org", "texts": ["a green door"], "vector": [1.0],
