@@ -38,6 +38,8 @@ logger = logging.getLogger("memento.crewai")
 
 ORIGIN = "memento"
 """How this memory signs its events."""
+SETTLE = 5.0
+"""Seconds to wait at most until what was just remembered can be found by its meaning."""
 MAX_ROLE = 256
 
 
@@ -190,6 +192,8 @@ class MementoCrewMemory(Memory):
                 self._place(scope), categories or (), source=source, everyones=include_private
             )
             filters = wanted.arguments()
+            if not self.manager.read_only:
+                self.manager.flush(wait=True, timeout=SETTLE)
             found = self.manager.retrieve(query, limit, record=not self.read_only, **filters)
             matches = [to_match(hit) for hit in found]
         self._emit(MemoryQueryCompletedEvent(**facts, results=matches, query_time_ms=_since(began)))

@@ -11,6 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
 from memento import Hit, MemoryManager
+from memento_langchain._turns import settle
 
 
 class MementoRetriever(BaseRetriever):
@@ -36,6 +37,7 @@ class MementoRetriever(BaseRetriever):
         k: int | None = None,
         **filters: Any,
     ) -> list[Document]:
+        settle(self.manager)
         found = self.manager.retrieve(
             query, self.k if k is None else k, **{**self.filters, **filters}
         )

@@ -18,6 +18,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from memento import Hit, Memory, MemoryManager, Retrieval, Trust
 from memento.errors import InvalidInput, NotFound
 from memento.prompt import new_nonce, render
+from memento_langchain._turns import settle
 
 KindName = Literal[
     "fact", "preference", "rule", "decision", "procedure", "episode", "relation", "emotion",
@@ -66,6 +67,7 @@ class _Verbs:
         self, query: Annotated[str, "What to know about, in plain words."], k: Few = 5
     ) -> str:
         """Recall what is remembered about something, best first."""
+        settle(self._manager)
         return _shown(self._manager.retrieve(query, _few(k)))
 
     def search(
@@ -84,6 +86,7 @@ class _Verbs:
         }
         if query is None or not query.strip():
             return _shown(self._manager.list(newest_first=True, limit=_few(k), **chosen))
+        settle(self._manager)
         return _shown(self._manager.retrieve(query, _few(k), **chosen))
 
     def forget(self, memory_id: Id) -> str:

@@ -22,6 +22,8 @@ QUERY_CHARS = 2_000
 """Most characters of a message that are looked up; the question is rarely longer."""
 MOST = 1_000
 """Most hits asked for, however much the conversation shows."""
+SETTLE = 5.0
+"""Seconds to wait at most until what was just said can be found by its meaning."""
 PIECE_CHARS = 16_000
 """Most characters of a turn in one memory; a longer turn is kept in pieces."""
 
@@ -95,6 +97,15 @@ def pieces(text: str) -> list[str]:
     return [piece for piece in (*found, clean) if piece.strip()]
 
 
+def settle(manager: MemoryManager) -> None:
+    """Wait until what was just said is found by its meaning too, if this process can see to it.
+
+    An agent asks right after it was told, often in other words.
+    """
+    if not manager.read_only:
+        manager.flush(wait=True, timeout=SETTLE)
+
+
 def recall(manager: MemoryManager, query: str, shown: set[str], k: int) -> list[Hit]:
     """Find the best k memories about a query that the conversation does not show anyway.
 
@@ -109,6 +120,7 @@ def recall(manager: MemoryManager, query: str, shown: set[str], k: int) -> list[
     asked = query.strip()[:QUERY_CHARS]
     if not asked:
         return []
+    settle(manager)
     found = manager.retrieve(asked, min(k + len(shown), MOST), kinds=TELLING)
     for tier, why in found.missing.items():
         _log.warning("recalled without the %s tier: %s", tier, why)

@@ -75,6 +75,15 @@ def run(agent, mode, text, config, **options):
     return asyncio.run(drain())
 
 
+def test_is_told_at_once_in_other_words(open_memory, fake_model):
+    """Nothing waits for the index: the next turn's model knows by meaning what was just said."""
+    model = fake_model("Noted.")
+    agent = create_agent(model, middleware=[MementoMiddleware(open_memory(embedder="default"))])
+    agent.invoke(said("I am allergic to nuts."))
+    agent.invoke(said("What may I not eat?"))
+    assert "allergic to nuts" in system_of(model.shown[-1])
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_recalls_across_threads_and_keeps_each_turn_once(manager, fake_model, mode):
     """Sync, async and streaming: thread two's model is shown what was said in thread one."""
