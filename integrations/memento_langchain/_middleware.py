@@ -23,7 +23,7 @@ from langgraph.runtime import Runtime
 from memento import Draft, MemoryManager
 from memento.errors import IdConflict, InvalidInput
 from memento.prompt import render
-from memento_langchain._turns import MOST, memory_id, pieces, recall, role_of, turn
+from memento_langchain._turns import MOST, SAID, memory_id, pieces, recall, role_of, turn
 
 REMEMBERED = 10_000
 """Ids of kept turns held in RAM, so that a long thread is not offered to the ledger each time."""
@@ -74,7 +74,7 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
         self._namespace = namespace
         self._save = save
         self._secret = secrets.token_bytes(16)
-        self._kept: OrderedDict[tuple[tuple[str, ...], str], None] = OrderedDict()
+        self._kept: OrderedDict[tuple[tuple[str, ...], str], str] = OrderedDict()
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         """Keep what the user says."""
@@ -133,17 +133,17 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
             for message in state["messages"]
             if _is_users(message) or isinstance(message, AIMessage)
             for draft in _drafts(message, thread)
-            if (view.namespace, draft.id or draft.text) not in self._kept
+            if self._kept.get((view.namespace, draft.id or draft.text)) != _said(draft)
         ]
         try:
             view.add_many(fresh)
         except IdConflict:  # a message was edited in the thread
             for draft in fresh:
                 _keep_edited(view, draft)
-        self._note((view.namespace, draft.id or draft.text) for draft in fresh)
+        self._note(((view.namespace, draft.id or draft.text), _said(draft)) for draft in fresh)
 
-    def _note(self, names: Iterable[tuple[tuple[str, ...], str]]) -> None:
-        self._kept.update(dict.fromkeys(names))
+    def _note(self, said: Iterable[tuple[tuple[tuple[str, ...], str], str]]) -> None:
+        self._kept.update(said)
         while len(self._kept) > REMEMBERED:
             self._kept.popitem(last=False)
 
@@ -172,11 +172,22 @@ def _drafts(message: AnyMessage, thread: str | None) -> list[Draft]:
     ]
 
 
+def _said(draft: Draft) -> str:
+    return str(draft.metadata.get(SAID, ""))
+
+
 def _keep_edited(view: MemoryManager, draft: Draft) -> None:
+    """Keep a draft; if its message was edited since it was kept, correct the memory.
+
+    What the thread still says as it did was corrected in the memory itself, and stays so.
+    """
     try:
         view.add_many([draft])
     except IdConflict as conflict:
-        view.update(conflict.memory_id, text=draft.text, kind=draft.kind)
+        kept = view.get(conflict.memory_id)
+        if kept.metadata.get(SAID) != _said(draft):
+            said = {**kept.metadata, **draft.metadata}
+            view.update(kept.id, text=draft.text, kind=draft.kind, metadata=said)
 
 
 def _is_users(message: BaseMessage) -> bool:

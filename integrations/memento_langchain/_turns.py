@@ -60,8 +60,13 @@ def source_of(role: str) -> Source:
     return Source({"user": Trust.USER, "tool": Trust.TOOL}.get(role, Trust.AGENT))
 
 
+SAID = "langchain_said"
+"""Metadata: digest of what the message said when it was kept, whatever the memory says by now."""
+
+
 def turn(text: str, role: str, *, session: str | None, memory_id: str | None) -> Draft:
     """Make the draft of one turn; an id keeps equal turns apart, no id merges them."""
+    said = blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()
     return Draft(
         text,
         Tier.SHORT,
@@ -69,6 +74,7 @@ def turn(text: str, role: str, *, session: str | None, memory_id: str | None) ->
         role=role,
         source=source_of(role),
         session=session,
+        metadata={SAID: said} if memory_id else {},
         id=memory_id,
     )
 

@@ -259,6 +259,31 @@ def test_an_edited_message_is_an_update(manager, fake_model):
     assert "Sorry, a typo." in kept(manager)
 
 
+def test_an_edit_reaches_the_agent_that_kept_it(manager, fake_model):
+    """The same middleware notices that a message under its id says something else now."""
+    agent = create_agent(fake_model("ok"), middleware=[MementoMiddleware(manager)])
+    for name in ("Tim", "Tom"):
+        agent.invoke({"messages": [HumanMessage(f"My cat is {name}.", id="m1")]}, thread("one"))
+    (cat,) = (memory for memory in manager.list() if "cat" in memory.text)
+    assert (cat.text, cat.version) == ("My cat is Tom.", 2)
+
+
+def test_a_correction_outlives_another_worker(manager, fake_model):
+    """What was corrected in the memory stays so though the thread still says it the old way."""
+    saver = InMemorySaver()
+
+    def worker():
+        middleware = [MementoMiddleware(manager)]
+        return create_agent(fake_model("ok"), middleware=middleware, checkpointer=saver)
+
+    worker().invoke(said("My bike is red."), thread("one"))
+    (bike,) = (memory for memory in manager.list() if "bike" in memory.text)
+    manager.update(bike.id, text="My bike is blue.")
+    worker().invoke(said("Good morning to you all."), thread("one"))
+    assert manager.get(bike.id).text == "My bike is blue."
+    assert len(manager.history(bike.id)) == 2
+
+
 def test_blocks_long_texts_and_odd_characters(manager, fake_model):
     """Images are passed over, long turns cut, what no database can hold is replaced."""
     model = fake_model("ok")
