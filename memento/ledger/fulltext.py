@@ -11,6 +11,7 @@ background thread lets the index catch up; a search looks through what waits by 
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterable, Sequence
 
 from memento.ledger.rows import COLUMNS, Row, docid_of, docid_range, strings_in
@@ -236,6 +237,7 @@ class Tail:
     def _open(self) -> Connection:
         if self._index is None:
             self._index = open_in_memory()
+            weakref.finalize(self, self._index.close)  # after the last search that looks into it
             for statement in FULLTEXT:
                 self._index.execute(statement)
         return self._index

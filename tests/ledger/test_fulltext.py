@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from datetime import timedelta
 
@@ -208,3 +209,17 @@ def test_a_store_set_back_indexes_what_comes_anew(memory, open_memory, clock, tm
     copy.flush()
     assert len(copy.retrieve("puffin crossing", k=10)) == 2
     assert all(finding.ok for finding in copy.doctor())
+
+
+def test_the_index_of_what_waits_is_closed_with_it(memory):
+    """Nothing is left open for the garbage collector to complain about."""
+    memory.add("a green kettle")
+    assert memory.retrieve("kettle").hits
+    tail = memory._engine.searcher._tail
+    index = tail._index
+    index.execute("SELECT 1")
+    memory._engine._searcher = None
+    del tail
+    gc.collect()
+    with pytest.raises(sqlite.Error, match="closed"):
+        index.execute("SELECT 1")

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
 
 import pytest
 from hypothesis import given, settings
@@ -90,7 +91,7 @@ def test_messages_come_back_as_they_were(open_memory):
 @given(st.lists(messages, max_size=5))
 def test_any_message_is_lossless(shared, said):
     """Whatever content, calls and keywords a message has, it comes back equal."""
-    history = MementoChatMessageHistory(f"s{id(said)}-{len(shared.list(limit=100_000))}", shared)
+    history = MementoChatMessageHistory(uuid4().hex, shared)
     history.add_messages(said)
     assert [message_to_dict(m) for m in history.messages] == [message_to_dict(m) for m in said]
 
