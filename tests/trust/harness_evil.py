@@ -13,6 +13,7 @@ import inspect
 import random
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,10 @@ class Interpolating:
         self._db = sqlite3.connect(":memory:")
         self._db.execute("CREATE TABLE memories (ns, id, text)")
         self._db.execute("INSERT INTO memories VALUES ('theirs', 'x', ?)", (SIGN,))
+
+    def close(self) -> None:
+        """Close the database."""
+        self._db.close()
 
     def get(self, id: str) -> object:  # noqa: A002 - as in memento
         """Read one memory of the namespace ``mine``."""
@@ -111,12 +116,13 @@ def tried(memory: MemoryManager, strings: tuple[str, ...]) -> tuple[int, list[st
 
 def control_fails(strings: tuple[str, ...]) -> bool:
     """Tell whether the control shows what it should not, or breaks."""
-    for evil in strings:
-        try:
-            if SIGN in repr(Interpolating().get(evil)):
+    with closing(Interpolating()) as control:
+        for evil in strings:
+            try:
+                if SIGN in repr(control.get(evil)):
+                    return True
+            except (sqlite3.Error, ValueError):
                 return True
-        except (sqlite3.Error, ValueError):
-            return True
     return False
 
 
