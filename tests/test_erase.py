@@ -42,8 +42,16 @@ def found_in(root, *canaries):
     return [
         str(path.relative_to(root))
         for path in files
-        if any(spelt in path.read_bytes() for spelt in wanted)
+        if any(spelt in content(path) for spelt in wanted)
     ]
+
+
+def content(path):
+    """Read a file; one that another process removed meanwhile holds nothing."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def terms(root):
