@@ -38,8 +38,9 @@ from memento.observe.admit import admit, at_position
 from memento.observe.novelty import Novelty
 from memento.tiers.indexer import Indexer
 from memento.tiers.short import ShortTier
+from memento.transfer.door import Door
 from memento.transfer.read import Imported, import_from
-from memento.types import Draft, Finding, Tier
+from memento.types import Draft, Finding, Tier, Trust
 
 if TYPE_CHECKING:
     from memento.protocols import Clock, Embedder
@@ -282,17 +283,24 @@ class Engine:
             self._swept = version
 
     def import_from(
-        self, source: str | Path | IO[str] | IO[bytes], into: tuple[str, ...] | None
+        self,
+        source: str | Path | IO[str] | IO[bytes],
+        into: tuple[str, ...] | None,
+        trust: Trust,
     ) -> Imported:
-        """Take in an export; see ``transfer.read``."""
+        """Take in an export; see ``transfer.read``, and ``transfer.door`` for how far."""
+        now, config = self.now(), self.config
+        own = trust == Trust.USER
+        door = None if own else Door(trust, config.untrusted, config.secrets, now)
         done, sessions = import_from(
             self.ledger,
             source,
             into=into,
             embedder=self._identity,
-            limits=self.config.limits,
-            now=self.now(),
-            ring=self.config.short.capacity,
+            limits=config.limits,
+            door=door,
+            now=now,
+            ring=config.short.capacity,
         )
         for ns, names in sessions.items():
             self.short.touch(ns, names)

@@ -23,6 +23,7 @@ from memento.observe.admit import (
     check_flag,
     check_id,
     drafts_of,
+    member,
     optional_name,
     short_name,
 )
@@ -931,19 +932,30 @@ class MemoryManager:
         )
 
     def import_from(
-        self, source: str | Path | IO[str] | IO[bytes], *, all_namespaces: bool = False
+        self,
+        source: str | Path | IO[str] | IO[bytes],
+        *,
+        all_namespaces: bool = False,
+        trust: Trust | str = Trust.IMPORT,
     ) -> Imported:
         """Take in what ``export`` wrote, in one transaction: all of it, or nothing.
 
-        Memories keep their ids, times, versions and order. One that is here already stays as it
-        is, so that importing twice adds nothing. Where two active memories fill one slot, the one
-        that holds from later on supersedes the other. The file is trusted like a backup: sources
-        and trust are taken as it says.
+        Memories keep their ids, times and order. One that is here already stays as it is, so that
+        importing twice adds nothing. Where two active memories fill one slot, the one that holds
+        from later on supersedes the other.
+
+        A file is somebody else's unless you say otherwise: what its memories say now passes the
+        same door as ``add``. None is trusted more than the file, and what is not trusted waits in
+        ``quarantine``; secrets are taken out; none is a rule or pinned; their past, their events
+        and their vectors stay behind, and so do those that are superseded or forgotten. With
+        ``trust="user"`` the file is your own backup: everything is taken as it says, and the store
+        is what it was.
 
         Args:
             source: Name of a file, or an open stream of text or bytes.
             all_namespaces: Put each memory into the namespace it comes from; otherwise the export
                 of one namespace, whichever, is put into this one.
+            trust: How far the file is trusted at most; ``"user"`` for your own.
 
         Raises:
             ArchiveDamaged: If it is cut off, changed, or no export.
@@ -951,10 +963,12 @@ class MemoryManager:
             InvalidInput: If it holds several namespaces and ``all_namespaces`` is not given, or a
                 value that cannot be accepted; names the line.
             IdConflict: If an id belongs to another memory here.
+            SecretFound: If it is not your own, holds a secret, and these are to be refused.
             StoreError: If it could not be written.
         """
         everything = check_flag("all_namespaces", all_namespaces)
-        return self._engine.import_from(source, None if everything else self._namespace)
+        believed = member(Trust, "trust", trust)
+        return self._engine.import_from(source, None if everything else self._namespace, believed)
 
     def doctor(self, *, repair: bool = True) -> Findings:
         """Look for damage in the whole store.

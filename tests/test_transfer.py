@@ -109,7 +109,7 @@ def test_what_comes_out_goes_in_and_comes_out_the_same(full, open_memory, tmp_pa
     done = full.export(tmp_path / "all.jsonl", all_namespaces=True)
     assert (done.namespaces, done.memories, done.vectors, done.damaged) == (2, 6, 0, ())
     copy = open_memory(tmp_path / "copy")
-    taken = copy.import_from(tmp_path / "all.jsonl", all_namespaces=True)
+    taken = copy.import_from(tmp_path / "all.jsonl", all_namespaces=True, trust="user")
     assert (taken.memories, taken.known) == (6, 0)
     assert (taken.links, taken.events) == (done.links, done.events)
     assert everything(copy) == everything(full)
@@ -123,7 +123,7 @@ def test_what_comes_out_goes_in_and_comes_out_the_same(full, open_memory, tmp_pa
 def test_the_copy_is_a_store_like_any_other(full, open_memory, tmp_path):
     """Found by words, shown in the ring; it can be restored, superseded, exported."""
     copy = open_memory(tmp_path / "copy")
-    copy.import_from(io.StringIO(text_of(full)))
+    copy.import_from(io.StringIO(text_of(full)), trust="user")
     assert [hit.id for hit in copy.retrieve("what colour is the kettle?")] == ["two"]
     assert [found.id for found in copy.recent(session="s")] == ["three"]
     assert copy.restore("one").status == "superseded"
@@ -141,18 +141,18 @@ def test_a_second_import_adds_nothing(full, open_memory, tmp_path):
     """Neither memories nor versions, links or events, even after changes made here."""
     exported = text_of(full)
     copy = open_memory(tmp_path / "copy")
-    copy.import_from(io.StringIO(exported))
+    copy.import_from(io.StringIO(exported), trust="user")
     before = everything(copy)
-    again = copy.import_from(io.StringIO(exported))
+    again = copy.import_from(io.StringIO(exported), trust="user")
     assert (again.memories, again.known, again.links, again.events) == (0, 5, 0, 0)
     assert everything(copy) == before
     copy.update("four", text="changed here")
     copy.forget("two")
     copy.add("kept", id="three", replace=True)
     before = everything(copy)
-    assert copy.import_from(io.StringIO(exported)).memories == 0
+    assert copy.import_from(io.StringIO(exported), trust="user").memories == 0
     assert everything(copy) == before
-    assert full.import_from(io.StringIO(exported)).memories == 0
+    assert full.import_from(io.StringIO(exported), trust="user").memories == 0
 
 
 def test_an_export_of_one_namespace_goes_into_another(full, open_memory, tmp_path):
@@ -160,12 +160,12 @@ def test_an_export_of_one_namespace_goes_into_another(full, open_memory, tmp_pat
     exported = text_of(full.of("acme", "rami"))
     assert "kettle" not in exported
     copy = open_memory(tmp_path / "copy", namespace="mine")
-    copy.import_from(io.StringIO(exported))
+    copy.import_from(io.StringIO(exported), trust="user")
     assert [found.text for found in copy.list()] == ["The door code is 4711"]
     assert copy.of("acme", "rami").list() == []
     several = text_of(full, all_namespaces=True)
     with pytest.raises(InvalidInput, match="2 namespaces"):
-        copy.import_from(io.StringIO(several))
+        copy.import_from(io.StringIO(several), trust="user")
     assert len(copy.list()) == 1
 
 
@@ -183,12 +183,12 @@ def test_what_is_cut_off_or_changed_is_refused_whole(full, open_memory, tmp_path
     changed += [b"Dear diary\n", b"{}\n", b"[1]\n", b"\xff\xfe\n", whole[ends[0] :]]
     for bad in [*(whole[:cut] for cut in cuts), *changed]:
         with pytest.raises(ArchiveDamaged):
-            copy.import_from(io.BytesIO(bad))
+            copy.import_from(io.BytesIO(bad), trust="user")
         (tmp_path / "bad.jsonl").write_bytes(bad)
         with pytest.raises(ArchiveDamaged):
-            copy.import_from(tmp_path / "bad.jsonl", all_namespaces=True)
+            copy.import_from(tmp_path / "bad.jsonl", all_namespaces=True, trust="user")
     with pytest.raises(ArchiveDamaged, match="no file"):
-        copy.import_from(tmp_path / "absent.jsonl")
+        copy.import_from(tmp_path / "absent.jsonl", trust="user")
     assert copy.list(status=EVERY) == []
     assert copy._engine.ledger.find_namespace(("acme", "rami")) is None
 
@@ -198,7 +198,7 @@ def test_a_newer_format_is_refused(full, open_memory, tmp_path):
     head, *rest = lines_of(full)
     copy = open_memory(tmp_path / "copy")
     with pytest.raises(ArchiveFromTheFuture, match="format 9") as caught:
-        copy.import_from(sealed(head | {"format": 9}, *rest[:-1]))
+        copy.import_from(sealed(head | {"format": 9}, *rest[:-1]), trust="user")
     assert (caught.value.found, caught.value.known) == (9, 1)
 
 
@@ -222,7 +222,7 @@ def test_a_value_that_cannot_be_is_refused_and_the_line_named(memory, full, tmp_
     assert memory is full
     with MemoryManager(tmp_path / "copy", embedder=None) as copy:
         with pytest.raises(InvalidInput, match="line 3"):
-            copy.import_from(sealed(head, first, second | {name: value}))
+            copy.import_from(sealed(head, first, second | {name: value}), trust="user")
         assert copy.list(status=EVERY) == []
 
 
@@ -234,11 +234,11 @@ def test_what_is_missing_or_twice_is_refused(full, open_memory, tmp_path):
     odd = first["versions"][0] | {"earlier": {"colour": "blue"}}
     for lines in ([lacking], [first, first], [first | {"versions": [odd]}]):
         with pytest.raises(InvalidInput, match="line"):
-            copy.import_from(sealed(head, *lines))
+            copy.import_from(sealed(head, *lines), trust="user")
     link = next(line for line in rest if line["type"] == "link")
     for wrong in ({"weight": "heavy"}, {"weight": True}, {"from": 3}, {"relation": ""}):
         with pytest.raises(InvalidInput, match="line"):
-            copy.import_from(sealed(head, first, link | wrong))
+            copy.import_from(sealed(head, first, link | wrong), trust="user")
     assert copy.list(status=EVERY) == []
 
 
@@ -249,7 +249,7 @@ def test_an_id_of_another_memory_here_is_a_conflict(full, open_memory, tmp_path,
     copy.add("quite another", id="three")
     before = everything(copy)
     with pytest.raises(IdConflict):
-        copy.import_from(io.StringIO(text_of(full)))
+        copy.import_from(io.StringIO(text_of(full)), trust="user")
     assert everything(copy) == before
 
 
@@ -261,7 +261,7 @@ def test_a_slot_taken_here_goes_to_the_later_one(full, open_memory, tmp_path, cl
     clock.advance(timedelta(days=1))
     newer.add("The kettle is black", key="kettle", id="black")
     for store in (older, newer):
-        store.import_from(io.StringIO(text_of(full)))
+        store.import_from(io.StringIO(text_of(full)), trust="user")
         assert sound(store)
     assert older.get("grey").superseded_by == "two"
     assert newer.get("two").superseded_by == "black"
@@ -272,7 +272,7 @@ def test_a_smaller_ring_pushes_out_what_it_cannot_hold(open_memory, tmp_path):
     memory = open_memory()
     memory.add_many({"text": f"turn {n}", "tier": "short", "session": "s"} for n in range(6))
     small = open_memory(tmp_path / "copy", config=Config(short=ShortConfig(capacity=2)))
-    small.import_from(io.StringIO(text_of(memory)))
+    small.import_from(io.StringIO(text_of(memory)), trust="user")
     assert [found.text for found in small.recent(session="s")] == ["turn 4", "turn 5"]
     assert len(small.list(tiers="medium")) == 4
 
@@ -300,18 +300,18 @@ def test_vectors_travel_if_asked_to(open_memory, tmp_path):
     assert memory.export(tmp_path / "v.jsonl", vectors=True).vectors == 7
     embedder = Counting(32)
     copy = open_memory(tmp_path / "copy", embedder=embedder)
-    assert copy.import_from(tmp_path / "v.jsonl").vectors == 7
+    assert copy.import_from(tmp_path / "v.jsonl", trust="user").vectors == 7
     assert copy.flush(wait=True)
     assert embedder.texts <= 1  # the warm-up
     assert copy._engine._long.count(("default",)) == 5
     assert sound(copy)
     assert text_of(copy, vectors=True) == (tmp_path / "v.jsonl").read_text()
     other = open_memory(tmp_path / "other", embedder=HashEmbedder(16))
-    assert other.import_from(tmp_path / "v.jsonl").vectors == 0
+    assert other.import_from(tmp_path / "v.jsonl", trust="user").vectors == 0
     assert other.flush(wait=True)
     assert sound(other)
     plain = open_memory(tmp_path / "plain")
-    assert plain.import_from(tmp_path / "v.jsonl").vectors == 7
+    assert plain.import_from(tmp_path / "v.jsonl", trust="user").vectors == 7
     assert sound(plain)
 
 
@@ -324,7 +324,7 @@ def test_a_vector_that_is_none_is_refused(open_memory, tmp_path):
     copy = open_memory(tmp_path / "copy")
     for wrong in ("???", "AAAA", "AAAAAA==", "", 3):
         with pytest.raises(InvalidInput, match="line 2"):
-            copy.import_from(sealed(head, first | {"vector": wrong}))
+            copy.import_from(sealed(head, first | {"vector": wrong}), trust="user")
 
 
 def test_an_embedder_that_cannot_be_made_does_not_keep_memories_out(open_memory, tmp_path):
@@ -334,7 +334,7 @@ def test_an_embedder_that_cannot_be_made_does_not_keep_memories_out(open_memory,
     memory.flush(wait=True)
     exported = text_of(memory, vectors=True)
     copy = open_memory(tmp_path / "copy", embedder="nonsense:x")
-    assert copy.import_from(io.StringIO(exported)).vectors == 0
+    assert copy.import_from(io.StringIO(exported), trust="user").vectors == 0
     assert len(copy.list()) == 1
 
 
@@ -346,7 +346,7 @@ def test_what_was_damaged_does_not_come_in_as_if_it_were_whole(full, open_memory
     done = full.export(tmp_path / "d.jsonl")
     assert done.damaged == ("two",)
     copy = open_memory(tmp_path / "copy")
-    taken = copy.import_from(tmp_path / "d.jsonl")
+    taken = copy.import_from(tmp_path / "d.jsonl", trust="user")
     assert (taken.damaged, taken.memories) == (("two",), 4)
     assert {found.id for found in copy.list(status=EVERY)} >= {"three", "four"}
     assert sound(copy)
@@ -361,7 +361,7 @@ def test_streams_of_text_and_of_bytes(full, open_memory, tmp_path):
     for n, mode in enumerate(("r", "rb")):
         with (tmp_path / "t.jsonl").open(mode) as file:
             copy = open_memory(tmp_path / str(n))
-            assert copy.import_from(file).memories == 5
+            assert copy.import_from(file, trust="user").memories == 5
 
 
 def test_an_export_is_private_and_overwrites_nothing_unasked(full, tmp_path):
@@ -382,7 +382,10 @@ def test_an_empty_store_travels_too(open_memory, tmp_path):
     """A header and an end, and both are accepted."""
     exported = text_of(open_memory())
     assert len(exported.splitlines()) == 2
-    assert open_memory(tmp_path / "copy").import_from(io.StringIO(exported)).memories == 0
+    assert (
+        open_memory(tmp_path / "copy").import_from(io.StringIO(exported), trust="user").memories
+        == 0
+    )
 
 
 TEXTS = st.text(
@@ -444,9 +447,11 @@ def test_round_trip_is_identity(tmp_path_factory, steps):
             clock.advance(timedelta(minutes=1))
             take(memory, step)
         exported = text_of(memory, all_namespaces=True)
-        copy.import_from(io.StringIO(exported), all_namespaces=True)
+        copy.import_from(io.StringIO(exported), all_namespaces=True, trust="user")
         assert text_of(copy, all_namespaces=True) == exported
         assert everything(copy) == everything(memory)
         assert sound(copy)
-        assert copy.import_from(io.StringIO(exported), all_namespaces=True).memories == 0
+        assert (
+            copy.import_from(io.StringIO(exported), all_namespaces=True, trust="user").memories == 0
+        )
         assert text_of(copy, all_namespaces=True) == exported

@@ -21,6 +21,7 @@ from memento.cli.options import (
 )
 from memento.cli.output import print_json, warn
 from memento.cli.store import open_store
+from memento.types import Trust
 
 app = typer.Typer()
 
@@ -68,7 +69,7 @@ def restore_file(
     epilog=examples(
         "memento export all.jsonl",
         "memento export rami.jsonl --namespace acme/rami --vectors",
-        "memento export - | ssh other memento import -",
+        "memento export - | ssh other memento import - --trust user",
     )
 )
 def export(
@@ -105,12 +106,18 @@ def export(
 
 @app.command(
     "import",
-    epilog=examples("memento import all.jsonl", "memento import rami.jsonl --namespace acme/rami"),
+    epilog=examples(
+        "memento import mine.jsonl --trust user",
+        "memento import theirs.jsonl --namespace acme/rami",
+    ),
 )
 def import_(
     context: typer.Context,
     file: Annotated[str, typer.Argument(help="What `memento export` wrote; - reads stdin.")],
     *,
+    trust: Annotated[
+        Trust, option("--trust", help="How far the file is trusted; user: it is your own.")
+    ] = Trust.IMPORT,
     as_json: AsJson = False,
     root: Root = HERE,
     namespace: Namespace = "default",
@@ -120,6 +127,10 @@ def import_(
 
     Each memory goes into the namespace it comes from. With --namespace or MEMENTO_NAMESPACE, an
     export of one namespace goes into that one.
+
+    A file is somebody else's unless you say --trust user: what it says passes the same door as
+    `memento add` and waits in `memento quarantine list`, without its past; no rule comes from it.
+    Your own is taken as it is.
     """
     from memento import show  # noqa: PLC0415 - rich is slow to load
 
@@ -127,9 +138,13 @@ def import_(
         done = memory.import_from(
             sys.stdin.buffer if file == "-" else file,
             all_namespaces=not _given(context, "namespace"),
+            trust=trust,
         )
     known = f", {done.known} known already" if done.known else ""
-    typer.echo(show.to_json(done) if as_json else f"{done.memories} memories new{known}")
+    waiting = f", {done.quarantined} of them in quarantine" if done.quarantined else ""
+    hidden = f", {done.hidden} hidden ones left out" if done.hidden else ""
+    said = f"{done.memories} memories new{waiting}{known}{hidden}"
+    typer.echo(show.to_json(done) if as_json else said)
     for memory_id in done.damaged:
         warn(f"{memory_id} left out: it was damaged where it comes from")
 

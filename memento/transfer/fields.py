@@ -63,9 +63,7 @@ def read_row(line: Mapping[str, Any], limits: admit.Limits) -> tuple[Row, Column
     values = {name: _read(name, line[name], limits) for name in FIELDS}
     values["id"] = admit.check_id(values["id"])
     row = Row(**values, docid=0, ns=0, rev=0, words=0, head_words=0, cues=0, checksum=b"")
-    document = _measure(row)
-    row.seal()
-    return row, document
+    return row, measure(row)
 
 
 def read_state(line: Mapping[str, Any], present: Row, limits: admit.Limits) -> State:
@@ -77,8 +75,7 @@ def read_state(line: Mapping[str, Any], present: Row, limits: admit.Limits) -> S
     if earlier is not None:
         values = {name: _read(name, value, limits) for name, value in earlier.items()}
         past = replace(present, **columns, **values)
-        _measure(past)
-        past.seal()
+        measure(past)
         earlier = earlier_of(past)
     return State(
         **columns,
@@ -88,11 +85,12 @@ def read_state(line: Mapping[str, Any], present: Row, limits: admit.Limits) -> S
     )
 
 
-def _measure(row: Row) -> Columns:
-    """Set what is derived from the text; returns what full text indexes of it."""
+def measure(row: Row) -> Columns:
+    """Set what is derived from the rest, the seal last; returns what full text indexes of it."""
     document = fulltext.columns_of(row)
     row.words, row.head_words = document.words, document.head_words
     row.cues = cues(row.text, row.role)
+    row.seal()
     return document
 
 

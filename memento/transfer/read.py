@@ -1,4 +1,7 @@
-"""Import: an export taken in as it is, all of it in one transaction, or nothing."""
+"""Import: an export taken in, all of it in one transaction, or nothing.
+
+One's own is taken as it is; whatever else has to pass the `door`.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,12 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, cast
 
+from memento import quarantine
 from memento.errors import ArchiveDamaged, ArchiveFromTheFuture, InvalidInput
 from memento.ledger import memories, vectors
 from memento.ledger import transfer as sql
@@ -26,7 +30,8 @@ from memento.ledger.sqlite import Connection
 from memento.ledger.transfer import State
 from memento.observe import admit
 from memento.scopes import parse_namespace
-from memento.transfer.fields import FORMAT, read_moment, read_row, read_state, refuse
+from memento.transfer.door import TAKEN, Door
+from memento.transfer.fields import FORMAT, measure, read_moment, read_row, read_state, refuse
 from memento.types import Status, Tier
 
 BATCH = 500
@@ -50,6 +55,12 @@ class Imported:
         events: Events that are new.
         vectors: New memories whose vector was taken; others are embedded in the background.
         damaged: Ids of memories that were left out, since they were damaged where they come from.
+        quarantined: New memories that wait to be approved.
+        hidden: Memories that were left out since they are hidden where they come from, and the
+            file is not trusted like the user.
+        demoted: New memories that are a rule or pinned where they come from and are neither here,
+            for the same reason.
+        redacted: Secrets that were taken out, by kind.
     """
 
     memories: int
@@ -58,6 +69,10 @@ class Imported:
     events: int
     vectors: int
     damaged: tuple[str, ...]
+    quarantined: int = 0
+    hidden: int = 0
+    demoted: int = 0
+    redacted: Mapping[str, int] = field(default_factory=dict)
 
 
 def import_from(
@@ -67,6 +82,7 @@ def import_from(
     into: tuple[str, ...] | None,
     embedder: Callable[[], str | None],
     limits: admit.Limits,
+    door: Door | None,
     now: int,
     ring: int,
 ) -> tuple[Imported, dict[int, set[str | None]]]:
@@ -78,6 +94,7 @@ def import_from(
         into: The namespace to put it into; None for the ones it comes from.
         embedder: Returns the identity of the embedder in use, or None.
         limits: What a memory may hold.
+        door: What each memory has to pass; None to take all as it is.
         now: The present moment, microseconds.
         ring: Capacity of a session's ring buffer.
 
@@ -89,6 +106,7 @@ def import_from(
         ArchiveFromTheFuture: If it is in a newer format; nothing was written.
         InvalidInput: If it holds several namespaces for one, or a value that cannot be accepted.
         IdConflict: If an id belongs to another memory here; nothing was written.
+        SecretFound: If it holds a secret, the door looks for them and they are to be refused.
     """
     with _whole(source) as (stream, name):
         head = _verify(stream, name)
@@ -96,12 +114,13 @@ def import_from(
         if into is not None and len(labels) > 1:
             raise InvalidInput("source", f"holds {len(labels)} namespaces; import all of them")
         into_of = {one: ledger.namespace(one if into is None else into) for one in labels}
-        identity = _identity(head, embedder) if head["embedder"] is not None else None
+        vectors_wanted = head["embedder"] is not None and door is None
+        identity = _identity(head, embedder) if vectors_wanted else None
 
         def job(connection: Connection) -> _Import:
             stream.seek(0)
             model = None if identity is None else _model(connection, head, identity)
-            taking = _Import(connection, into_of, model, limits, now)
+            taking = _Import(connection, into_of, model, limits, door, now)
             taking.read(stream, ring)
             return taking
 
@@ -188,12 +207,14 @@ class _Import:
         into_of: Mapping[tuple[str, ...], int],
         model: int | None,
         limits: admit.Limits,
+        door: Door | None,
         now: int,
     ) -> None:
         self._connection = connection
         self._into_of = into_of
         self._model = model
         self._limits = limits
+        self._door = door
         self._now = now
         self._fresh: dict[int, set[str]] = {ns: set() for ns in into_of.values()}
         self._began_empty = {
@@ -201,6 +222,7 @@ class _Import:
         }
         self._waiting: dict[int, list[tuple[Entry, list[State], bytes | None]]] = {}
         self._counts: Counter[str] = Counter()
+        self._redacted: Counter[str] = Counter()
         self._damaged: list[str] = []
         self.sessions: dict[int, set[str | None]] = {}
 
@@ -234,6 +256,10 @@ class _Import:
             events=self._counts["event"],
             vectors=self._counts["vector"],
             damaged=tuple(self._damaged),
+            quarantined=self._counts["quarantined"],
+            hidden=self._counts["hidden"],
+            demoted=0 if self._door is None else self._door.demoted,
+            redacted=dict(self._redacted),
         )
 
     def _memory(self, ns: int, line: Mapping[str, Any]) -> None:
@@ -243,34 +269,64 @@ class _Import:
         row, document = read_row(line, self._limits)
         if row.id in self._fresh[ns]:
             raise InvalidInput("id", f"{row.id!r} comes twice")
+        if self._door is None:
+            self._take(ns, Entry(row=row, text=document, chosen_id=True), line)
+        elif row.status in TAKEN:
+            found = self._door.pass_through(row)
+            entry = Entry(row=row, text=measure(row), chosen_id=True, redacted=found)
+            self._take(ns, entry, {"versions": ()})
+        else:
+            self._counts["hidden"] += 1
+
+    def _take(self, ns: int, entry: Entry, line: Mapping[str, Any]) -> None:
+        """Put a memory on the pile of its namespace, with its past, unless it is here already."""
+        row = entry.row
         if sql.known(self._connection, ns, row):
             self._counts["known"] += 1
             return
-        entry = Entry(row=row, text=document, chosen_id=True)
         blob = None if self._model is None else _vector(line.get("vector"))
         self._counts["vector"] += blob is not None
         states = [read_state(state, row, self._limits) for state in line["versions"]]
         self._waiting.setdefault(ns, []).append((entry, states, blob))
         self._fresh[ns].add(row.id)
-        if row.tier == Tier.SHORT and row.status == Status.ACTIVE:
-            self.sessions.setdefault(ns, set()).add(row.session)
         if len(self._waiting[ns]) >= BATCH:
             self._put_waiting()
 
     def _put_waiting(self) -> None:
         for ns, arrivals in self._waiting.items():
+            entries = [entry for entry, _, _ in arrivals]
+            if self._door is not None:
+                quarantine.judge(self._connection, ns, entries, self._door.untrusted)
             sql.put(self._connection, ns, arrivals, self._model)
+            for entry in entries:
+                self._note(ns, entry)
         self._waiting.clear()
+
+    def _note(self, ns: int, entry: Entry) -> None:
+        """Count what became of a memory that was put in."""
+        row = entry.row
+        self._counts["quarantined"] += row.status == Status.QUARANTINED
+        if row.tier == Tier.SHORT and row.status == Status.ACTIVE:
+            self.sessions.setdefault(ns, set()).add(row.session)
+        if entry.redacted:
+            self._redacted.update(entry.redacted)
+            memories.record(
+                self._connection, ns, self._now, "redacted", row.docid, dict(entry.redacted)
+            )
 
     def _link(self, ns: int, line: Mapping[str, Any]) -> None:
         self._put_waiting()
         ends = (admit.check_id(line["from"]), admit.check_id(line["to"]))
+        if self._door is not None and not self._fresh[ns].issuperset(ends):
+            return  # it would say something of a memory that is not the file's
         relation = admit.short_name("relation", line["relation"])
         weight = _number(line["weight"])
         self._counts["link"] += sql.put_link(self._connection, ns, ends, relation, weight)
 
     def _event(self, ns: int, line: Mapping[str, Any]) -> None:
         """Take an event of a memory that is new here; of none, only into an empty namespace."""
+        if self._door is not None:
+            return
         self._put_waiting()
         memory_id, detail = line["memory"], line["detail"]
         if memory_id is not None and memory_id not in self._fresh[ns]:

@@ -189,13 +189,16 @@ def test_export_and_import(memento, tmp_path):
     assert (done.status, done.out) == (0, "all.jsonl  2 memories, 0 links, 0 events\n")
     assert memento("export", "all.jsonl").status == 4
     assert memento("export", "all.jsonl", "--overwrite", "--json").data["namespaces"] == 2
-    assert memento("import", "all.jsonl", "--root", "copy").out == "2 memories new\n"
-    again = memento("import", "all.jsonl", "--root", "copy")
+    assert (
+        memento("import", "all.jsonl", "--trust", "user", "--root", "copy").out
+        == "2 memories new\n"
+    )
+    again = memento("import", "all.jsonl", "--trust", "user", "--root", "copy")
     assert again.out == "0 memories new, 2 known already\n"
     assert texts(memento, "copy") == ["the kettle is blue"]
     whole = (tmp_path / "all.jsonl").read_bytes()
     (tmp_path / "cut.jsonl").write_bytes(whole[:-20])
-    refused = memento("import", "cut.jsonl", "--root", "never")
+    refused = memento("import", "cut.jsonl", "--trust", "user", "--root", "never")
     assert (refused.status, "cut off" in refused.err) == (4, True)
 
 
@@ -206,7 +209,9 @@ def test_export_and_import_one_namespace(memento, monkeypatch):
     monkeypatch.setenv("MEMENTO_NAMESPACE", "acme/rami")
     assert memento("export", "rami.jsonl", "--json").data["memories"] == 1
     monkeypatch.delenv("MEMENTO_NAMESPACE")
-    done = memento("import", "rami.jsonl", "--root", "copy", "--namespace", "mine", "--json")
+    done = memento(
+        "import", "rami.jsonl", "--trust", "user", "--root", "copy", "--namespace", "mine", "--json"
+    )
     assert done.data["memories"] == 1
     listed = memento("list", "--json", "--root", "copy", "--namespace", "mine")
     assert [found["text"] for found in listed.data] == ["the door code is 4711"]
@@ -219,7 +224,7 @@ def test_export_and_import_through_pipes(memento, monkeypatch):
         patch.setattr(sys, "stdout", piped := Binary())
         assert memento("export", "-").status == 0
     monkeypatch.setattr(sys, "stdin", Binary(piped.buffer.getvalue()))
-    assert memento("import", "-", "--root", "copy").out == "1 memories new\n"
+    assert memento("import", "-", "--trust", "user", "--root", "copy").out == "1 memories new\n"
 
 
 def test_what_is_damaged_is_named(memento):
@@ -230,4 +235,7 @@ def test_what_is_damaged_is_named(memento):
     file.commit()
     file.close()
     assert f"{memory_id} is damaged" in memento("export", "d.jsonl").err
-    assert f"{memory_id} left out" in memento("import", "d.jsonl", "--root", "copy").err
+    assert (
+        f"{memory_id} left out"
+        in memento("import", "d.jsonl", "--trust", "user", "--root", "copy").err
+    )
