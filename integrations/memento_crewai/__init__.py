@@ -5,6 +5,8 @@ storage     MementoStorage: a StorageBackend, vectors only; install() puts it un
 embedding   MementoEmbeddingFunction: the local model, as CrewAI and Chroma want it
 extract     what a finished task leaves worth remembering, by rules
 records     CrewAI's records, scopes and filters in memento's terms
+strict      CrewAI's own memory over MementoStorage, with errors that are raised
+calls       what CrewAI's memory and its storage do not tell each other
 copies      keeps the memory through the copies CrewAI makes of agents
 """
 

@@ -4,7 +4,7 @@
 dictionary and builds another from it. In the place of any subclass of ``Memory`` that makes a
 plain ``Memory``: one of another store, with an LLM, and nothing is said. The token below travels
 through the dump in the field ``storage``; where a plain ``Memory`` is made of it, it becomes what
-it was.
+it was. A plain ``Memory`` over ``MementoStorage``, given or installed, becomes a ``StrictMemory``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from crewai.memory.unified_memory import Memory
 
 from memento import MemoryManager
 from memento.errors import InvalidInput
+from memento_crewai.storage import MementoStorage
+from memento_crewai.strict import StrictMemory
 
 if TYPE_CHECKING:
     from memento_crewai.memory import MementoCrewMemory
@@ -56,6 +58,10 @@ def reviving(kind: type[MementoCrewMemory]) -> type[MementoCrewMemory]:
     def model_post_init(self: Any, context: Any, /) -> None:
         if self.storage != NAME:
             original(self, context)
+            plain = type(self) is Memory
+            if plain and isinstance(self._storage, MementoStorage):
+                self.__class__ = StrictMemory
+                self._failures = []
             return
         if not isinstance(self.storage, Token):
             raise InvalidInput(

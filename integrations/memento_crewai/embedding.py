@@ -12,6 +12,7 @@ from crewai.rag.embeddings.providers.custom.embedding_callable import CustomEmbe
 from memento import MemoryManager
 from memento.embed import embed_checked, resolve
 from memento.errors import InvalidInput
+from memento_crewai.calls import noted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,6 +41,7 @@ class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[s
         self._spec = embedder
         self._embed = _embedding(embedder)
 
+    @noted
     def __call__(self, input: list[str]) -> Embeddings:  # noqa: A002 - Chroma's name
         """Embed texts.
 

@@ -33,11 +33,10 @@ from memento_crewai.copies import Token, reviving
 from memento_crewai.extract import extract
 from memento_crewai.records import PRIVATE, Wanted, marked, to_match, to_record, to_scope
 from memento_crewai.storage import MementoStorage, active, checked
+from memento_crewai.strict import ORIGIN, unswallowed
 
 logger = logging.getLogger("memento.crewai")
 
-ORIGIN = "memento"
-"""How this memory signs its events."""
 SETTLE = 5.0
 """Seconds to wait at most until what was just remembered can be found by its meaning."""
 MAX_ROLE = 256
@@ -132,6 +131,9 @@ class MementoCrewMemory(Memory):
         root_scope: str | None = None,
     ) -> list[MemoryRecord]:
         """Remember several things in one transaction: all of them, or none.
+
+        What was said before in the same scope, by the same source and role, is kept once, unless
+        it is private: each private memory is one of its own.
 
         Args:
             contents: Texts, none empty.
@@ -298,6 +300,8 @@ class MementoCrewMemory(Memory):
                 session=source or None,
                 actor=(agent_role or "").strip()[:MAX_ROLE] or None,
                 source=Trust.AGENT,
+                # a moment of its own keeps it apart from what says the same openly
+                occurred_at=self.manager.clock() if private else None,
             )
             drafts = [draft(content) for content in contents]
             stored = self.manager.add_many(drafts)
@@ -325,28 +329,12 @@ class MementoCrewMemory(Memory):
             raise unswallowed(error) from error
 
 
-def unswallowed(error: Exception) -> Exception:
-    """Return the same error as one that CrewAI does not swallow.
-
-    After an error in its memory CrewAI goes on as if nothing had been remembered, unless the
-    error is its own ``HookAborted``. The one returned is both, and carries the same facts.
-    """
-    kind = type(error)
-    both = type(kind.__name__, (kind, HookAborted), {"__module__": kind.__module__})
-    twin: Exception = both.__new__(both, *error.args)
-    twin.args = error.args
-    twin.__dict__.update(error.__dict__, reason=str(error), source=ORIGIN)
-    return twin
-
-
 def _completed(manager: MemoryManager, memory: Stored, draft: Draft) -> Stored:
     """Give a memory that was there already what the new one adds: equal content is kept once."""
     if not memory.reinforced:
         return memory
     tags = tuple(dict.fromkeys((*memory.tags, *draft.tags)))
     metadata = {**memory.metadata, **draft.metadata}
-    if PRIVATE not in memory.metadata or PRIVATE not in draft.metadata:
-        metadata.pop(PRIVATE, None)  # what its source says openly is open
     importance = max(memory.importance, draft.importance or 0.0)
     if (tags, metadata, importance) == (memory.tags, memory.metadata, memory.importance):
         return memory

@@ -58,7 +58,7 @@ class Wanted:
             key: [value] for key, value in self.metadata.items() if key not in self.nested
         }
         if not self.everyones:
-            where[PRIVATE] = [None] if self.source is None else [None, self.source]
+            where |= visible(self.source)
         return Filtering(
             within=to_scope(self.scope),
             any_tags=list(self.categories) or None,
@@ -144,12 +144,22 @@ def is_private(memory: Memory) -> bool:
     return PRIVATE in memory.metadata
 
 
+def visible(source: str | None) -> dict[str, list[Any]]:
+    """Return the condition, as in ``where``, that shows a source what is open and its own."""
+    return {PRIVATE: [None] if source is None else [None, source]}
+
+
+def mark(source: str | None) -> str | bool:
+    """Return how what is private of a source is marked; of no source it is nobody's to read."""
+    return source or True
+
+
 def marked(
     metadata: Mapping[str, Any] | None, source: str | None, *, private: bool
 ) -> dict[str, Any]:
-    """Return metadata as it is stored; what is private of no source is nobody's to read."""
+    """Return metadata as it is stored, with the mark of what is private."""
     kept = {key: value for key, value in (metadata or {}).items() if key != PRIVATE}
-    return kept | {PRIVATE: source or True} if private else kept
+    return kept | {PRIVATE: mark(source)} if private else kept
 
 
 def aware(moment: datetime) -> datetime:

@@ -14,9 +14,10 @@ from crewai.memory import unified_memory
 from crewai.memory.storage.factory import set_memory_storage_factory
 from crewai.memory.types import MemoryRecord, ScopeInfo
 
-from memento import Memory, MemoryManager, Status, Tier
-from memento.errors import InvalidInput, MissingExtra, NotFound, TierUnavailable
+from memento import Memory, MemoryManager, Tier
+from memento.errors import InvalidInput, MissingExtra, NotFound, StoreClosed, TierUnavailable
 from memento.filters import Filtering
+from memento_crewai.calls import current, noted
 from memento_crewai.embedding import MementoEmbeddingFunction
 from memento_crewai.records import (
     Wanted,
@@ -46,32 +47,38 @@ class MementoStorage:
     embedder=MementoEmbeddingFunction())``. Vectors that come with records are not kept: the
     store makes its own. Whatever is deleted is hidden, and ``manager.restore(id)`` brings it back.
 
+    A ``Memory`` over it raises what goes wrong with the store, which CrewAI would only log, and
+    keeps what is private from being consolidated with anything else; see ``StrictMemory``.
+
     Args:
         manager: The store; its namespace is what this storage sees.
+        strict: Let an error of the store stop the crew; False leaves it at CrewAI's habit.
 
     Raises:
         InvalidInput: If it is no ``MemoryManager``.
     """
 
-    def __init__(self, manager: MemoryManager) -> None:
+    def __init__(self, manager: MemoryManager, *, strict: bool = True) -> None:
         self.manager = checked(manager)
+        self.strict = strict
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MementoStorage:
         """Return itself: a store is shared, not copied."""
         return self
 
+    @noted
     def save(self, records: list[Record]) -> None:
         """Store records in one transaction; on the disk when this returns.
 
+        One whose id is taken takes the place of what is there, deleted or not.
+
         Raises:
             InvalidInput: If one cannot be accepted; none was stored.
-            IdConflict: If an id is taken by another content.
             StoreError: If they could not be written.
         """
-        for memory in self.manager.add_many([to_draft(record) for record in records]):
-            if memory.status is Status.FORGOTTEN:
-                self.manager.restore(memory.id)
+        self.manager.add_many([to_draft(record) for record in records], replace=True)
 
+    @noted
     def search(
         self,
         query_embedding: list[float],
@@ -103,12 +110,20 @@ class MementoStorage:
         filters = asked(self.manager, Wanted(scope_prefix, categories or (), metadata_filter or {}))
         if filters is None:
             return []
+        call = current()
+        filters["where"] = {**(filters["where"] or {}), **call.sees}
+        filters["session"] = call.session
         found = self.manager.nearest(query_embedding, limit, min_score=min_score, **filters)
         if found.missing:
             trouble = self.manager.stats().trouble.values()
             raise TierUnavailable(Tier.LONG, "; ".join(trouble) or found.missing[Tier.LONG])
-        return [(to_record(hit.memory), hit.score) for hit in found]
+        return [
+            (to_record(hit.memory), hit.score)
+            for hit in found
+            if not call.saving or hit.memory.session == call.session
+        ]
 
+    @noted
     def delete(
         self,
         scope_prefix: str | None = None,
@@ -122,6 +137,7 @@ class MementoStorage:
         filters = asked(self.manager, wanted, record_ids)
         return 0 if filters is None else len(self.manager.forget_many(**filters))
 
+    @noted
     def update(self, record: Record) -> None:
         """Put a record in the place of the one with its id.
 
@@ -167,6 +183,7 @@ class MementoStorage:
             child_scopes=self.list_scopes(scope),
         )
 
+    @noted
     def list_scopes(self, parent: str = "/") -> list[str]:
         """List the scopes right below one."""
         path = to_scope(parent)
@@ -174,6 +191,7 @@ class MementoStorage:
         below = (scope[len(base[1:]) :].strip("/") for scope in self.manager.counts(within=path))
         return sorted({f"{base}/{rest.split('/')[0]}" for rest in below if rest})
 
+    @noted
     def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
         """Count the records of each category at a scope and below."""
         return self.manager.counts("tag", within=to_scope(scope_prefix))
@@ -265,7 +283,7 @@ def active(manager: MemoryManager, memory_id: str) -> Memory | None:
     return next(iter(manager.list(ids=memory_id)), None)
 
 
-def install(manager: MemoryManager) -> None:
+def install(manager: MemoryManager, *, strict: bool = True) -> None:
     """Make a store the default of CrewAI's own memory, for this process.
 
     From now on ``Crew(memory=True)``, ``Agent(memory=True)``, ``Memory()`` and the memory of a
@@ -275,16 +293,29 @@ def install(manager: MemoryManager) -> None:
 
     Args:
         manager: The store, with an embedder.
+        strict: Let an error of the store stop the crew, and refuse a closed one to who makes a
+            memory; False leaves it at CrewAI's habit, which is to go on without memory.
 
     Raises:
         InvalidInput: If it is no ``MemoryManager``, or has no embedder.
+        StoreClosed: If it is closed.
         MissingExtra: If this CrewAI is not one that is known to work.
     """
-    storage = MementoStorage(manager)
+    storage = MementoStorage(manager, strict=strict)
     embedder = MementoEmbeddingFunction(manager)
     if not hasattr(unified_memory, _EMBEDDER_OF_CREWAI):
         raise MissingExtra("crewai", "a CrewAI that this version of memento was tested with")
-    set_memory_storage_factory(lambda spec: storage if spec == DEFAULT_STORAGE else None)
+
+    def factory(spec: str) -> MementoStorage | None:
+        if spec != DEFAULT_STORAGE:
+            return None
+        if strict and manager.closed:
+            raise StoreClosed(manager.root)
+        return storage
+
+    if manager.closed:
+        raise StoreClosed(manager.root)
+    set_memory_storage_factory(factory)
     setattr(unified_memory, _EMBEDDER_OF_CREWAI, lambda: embedder)
 
 

@@ -26,6 +26,19 @@ def manager(open_memory):
 
 
 @pytest.fixture
+def frozen(open_memory, freeze):
+    """The same store, read-only, with one memory of the crew's."""
+    written = open_memory(embedder=HashEmbedder(512))
+    written.add("Bo drinks tea", scope="crew/sales")
+    written.flush(wait=True)
+    written.close()
+    freeze(written.root)
+    opened = open_memory(embedder=HashEmbedder(512))
+    assert opened.read_only
+    return opened
+
+
+@pytest.fixture
 def memory(manager):
     """A crew's memory over it."""
     return MementoCrewMemory(manager, "/crew/sales")

@@ -16,6 +16,7 @@ from crewai.tools.memory_tools import create_memory_tools
 
 from memento.errors import InvalidInput, InvalidScope, NotFound, ReadOnlyStore, StoreClosed
 from memento_crewai import MementoCrewMemory, MementoStorage
+from memento_crewai.strict import StrictMemory
 
 
 def texts(matches):
@@ -239,8 +240,36 @@ class TestFilters:
         assert len(whole.recall("code", source="ada")) == 1
         whole.remember("the code is 7")
         assert len(whole.recall("code")) == 1
-        whole.remember("the code is 7", source="bo")
-        assert not any(one.private for one in whole.list_records() if one.source == "bo")
+
+    @pytest.mark.parametrize("source", ["bo", None])
+    @pytest.mark.parametrize("first", [True, False])
+    def test_private_and_open_words_of_one_source_are_two_memories(self, whole, source, first):
+        """Said openly too, neither what is private nor what came with it becomes visible."""
+        for private in (first, not first):
+            record = whole.remember(
+                "the code is 7",
+                source=source,
+                private=private,
+                metadata={"safe": "cellar"} if private else {"page": 1},
+                categories=["secret" if private else "open"],
+            )
+            assert record.private is private
+        assert len(whole.list_records()) == 2
+        (seen,) = whole.recall("code")
+        assert (seen.record.private, seen.record.metadata, seen.record.categories) == (
+            False,
+            {"page": 1},
+            ["open"],
+        )
+        (own,) = whole.recall("code", categories=["secret"], include_private=True)
+        assert (own.record.private, own.record.metadata) == (True, {"safe": "cellar"})
+
+    def test_equal_words_of_two_sources_or_scopes_are_kept_apart(self, whole):
+        """Each stays where it was said, under who said it."""
+        for source, path in (("bo", "/a"), ("ada", "/a"), ("bo", "/b"), (None, "/a")):
+            whole.remember("the code is 7", scope=path, source=source)
+        kept = {(one.source, one.scope) for one in whole.list_records()}
+        assert kept == {("bo", "/a"), ("ada", "/a"), ("bo", "/b"), (None, "/a")}
 
     def test_private_mark_is_not_shown(self, whole, manager):
         """It is neither in a record's metadata nor in a prompt."""
@@ -290,11 +319,12 @@ class TestCopies:
         with pytest.raises(TypeError):
             MementoCrewMemory(manager, llm="gpt")
 
-    def test_plain_memories_are_left_alone(self, manager):
-        """CrewAI's own memory goes on as it was."""
-        plain = Memory(storage=MementoStorage(manager))
-        assert type(plain) is Memory
-        assert plain._storage.manager is manager
+    def test_memories_over_other_storages_are_left_alone(self, manager, tmp_path):
+        """Only a memory over ours raises what CrewAI swallows; its class says so."""
+        assert type(Memory(storage=str(tmp_path / "lance"))) is Memory
+        ours = Memory(storage=MementoStorage(manager))
+        assert type(ours) is StrictMemory
+        assert ours._storage.manager is manager
 
 
 @pytest.fixture
@@ -372,10 +402,9 @@ class TestErrors:
         assert crew.kickoff().raw
         assert "memory_query_failed" in {event.type for event in heard()}
 
-    def test_crew_that_cannot_save_stops(self, make_crew, memory, manager, monkeypatch):
+    def test_crew_that_cannot_save_stops(self, make_crew, frozen):
         """A store that cannot be written stops it after the first task, not at the next start."""
-        manager.add("Bo drinks tea", scope="crew/sales")
-        monkeypatch.setattr(manager._engine.ledger, "read_only", True)
+        memory = MementoCrewMemory(frozen, "/crew/sales")
         assert texts(memory.recall("tea")) == ["Bo drinks tea"]
         with pytest.raises(ReadOnlyStore):
             make_crew(memory).kickoff()

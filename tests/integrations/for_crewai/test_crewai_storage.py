@@ -12,6 +12,7 @@ pytest.importorskip("crewai", reason="crewai is not installed: pip install 'agen
 
 from chromadb.config import Settings
 from crewai import Crew
+from crewai.flow.flow import Flow, start
 from crewai.memory.storage.backend import StorageBackend
 from crewai.memory.types import MemoryRecord
 from crewai.memory.unified_memory import Memory
@@ -19,9 +20,10 @@ from crewai.rag.embeddings.factory import build_embedder
 
 from memento.errors import (
     EmbeddingMismatch,
-    IdConflict,
     InvalidInput,
     NotFound,
+    ReadOnlyStore,
+    StorageFailed,
     StoreClosed,
     TierUnavailable,
 )
@@ -166,13 +168,36 @@ def test_update(storage, embed):
 
 
 def test_saving_twice(storage):
-    """The same record again is harmless; another content under its id is refused."""
+    """The same record again is harmless; another under its id takes its place."""
     one = record("one")
     storage.save([one])
     storage.save([one])
-    assert storage.count() == 1
-    with pytest.raises(IdConflict):
-        storage.save([one.model_copy(update={"content": "other"})])
+    assert len(storage.manager.history(one.id)) == storage.count() == 1
+    storage.save([one.model_copy(update={"content": "other"})])
+    assert [kept.content for kept in storage.list_records()] == ["other"]
+    assert [version.text for version in storage.manager.history(one.id)] == ["one", "other"]
+
+
+def test_what_was_deleted_and_saved_as_private_is_private(storage):
+    """A record saved again is what it is now, not what it was."""
+    one = record("the code is 7")
+    storage.save([one])
+    storage.delete(record_ids=[one.id])
+    storage.save([one.model_copy(update={"private": True, "source": "bo"})])
+    assert (storage.get_record(one.id).private, storage.get_record(one.id).source) == (True, "bo")
+
+
+def test_equal_words_of_other_records_stay_apart(storage):
+    """Private or open, of whatever source and scope: each record keeps its own place."""
+    ones = [
+        record("the code is 7", path, source=source, private=private)
+        for path in ("/a", "/b")
+        for source in ("bo", None)
+        for private in (True, False)
+    ]
+    storage.save(ones)
+    assert [storage.get_record(one.id).private for one in ones] == [one.private for one in ones]
+    assert storage.count() == len(ones)
 
 
 def test_async(storage, embed):
@@ -249,6 +274,14 @@ class TestInstall:
         assert not isinstance(own._storage, MementoStorage)
         assert own._embedder(["x"]) == [[1.0]]
 
+    def test_a_closed_store_is_refused(self, manager, make_crew):
+        """Where it is installed, and where a memory is made of it."""
+        manager.close()
+        with pytest.raises(StoreClosed):
+            install(manager)
+        with pytest.raises(StoreClosed):
+            make_crew(True)
+
     def test_can_be_undone(self, monkeypatch, tmp_path):
         """After ``uninstall`` CrewAI's defaults are back."""
         monkeypatch.chdir(tmp_path)
@@ -257,6 +290,138 @@ class TestInstall:
         assert not isinstance(memory._storage, MementoStorage)
         with pytest.raises(RuntimeError, match="OPENAI_API_KEY"):
             memory._embedder  # noqa: B018 - the property fails
+
+
+@pytest.fixture
+def door(request):
+    """Makes CrewAI's own memory over a store: installed, or given by hand."""
+
+    def make(store, llm, **options):
+        if request.param == "installed":
+            install(store, **options)
+            return True
+        return Memory(
+            llm=llm,
+            storage=MementoStorage(store, **options),
+            embedder=MementoEmbeddingFunction(store),
+        )
+
+    yield make
+    uninstall()
+
+
+@pytest.mark.parametrize("door", ["installed", "given"], indirect=True)
+class TestTrouble:
+    """CrewAI's own memory over a store that fails: the typed error, never a silent no memory."""
+
+    def test_closed_before_the_start(self, door, manager, make_crew, llm):
+        """The crew stops at its first recall, though CrewAI's flow would go on."""
+        crew = make_crew(door(manager, llm))
+        manager.close()
+        with pytest.raises(StoreClosed) as caught:
+            crew.kickoff()
+        assert caught.value.path == manager.root
+        with pytest.raises(StoreClosed):
+            asyncio.run(crew.akickoff())
+
+    def test_cannot_be_written(self, door, frozen, make_crew, llm):
+        """What the first task learnt is lost, so the second does not begin."""
+        crew = make_crew(door(frozen, llm))
+        with pytest.raises(ReadOnlyStore):
+            crew.kickoff()
+        assert not llm.tasks("Write an offer")
+
+    def test_the_last_save_fails(self, door, manager, make_crew, llm, monkeypatch):
+        """No recall follows it; the end of the crew says so."""
+        crew = make_crew(door(manager, llm))
+        add = manager.add_many
+
+        def failing(drafts, **options):
+            if any("offer" in draft.text for draft in drafts):
+                raise StorageFailed(manager.root, "the disk reported an error")
+            return add(drafts, **options)
+
+        monkeypatch.setattr(manager, "add_many", failing)
+        with pytest.raises(StorageFailed):
+            crew.kickoff()
+        assert llm.tasks("Write an offer")
+
+    def test_the_search_fails(self, door, manager, make_crew, llm, monkeypatch):
+        """A search that CrewAI's flow logs and passes over is an error of the recall."""
+        crew = make_crew(door(manager, llm))
+
+        def failing(*_args, **_options):
+            raise StorageFailed(manager.root, "the disk reported an error")
+
+        monkeypatch.setattr(manager, "nearest", failing)
+        for depth in ("shallow", "deep"):
+            with pytest.raises(StorageFailed):
+                crew._memory.recall("tea", depth=depth)
+        with pytest.raises(StorageFailed):
+            crew.kickoff()
+
+    def test_goes_on_if_told_so(self, door, manager, make_crew, llm, caplog):
+        """``strict=False`` leaves it at CrewAI's habit; the log knows."""
+        crew = make_crew(door(manager, llm, strict=False))
+        manager.close()
+        assert crew.kickoff().raw
+        assert "this memory is closed" in caplog.text
+
+    def test_what_an_llm_made_up_stops_no_crew(self, door, manager, make_crew, llm):
+        """A scope that cannot be one is no trouble of the store."""
+        memory = make_crew(door(manager, llm))._memory
+        with pytest.raises(InvalidInput):
+            memory.recall("tea", scope="/a/../b", depth="shallow")
+        assert memory.recall("tea", scope="/a/../b") == []
+        assert memory.recall("tea") == []
+
+
+def test_a_flow_whose_memory_is_closed_says_so(manager, llm):
+    """What it asks its memory for fails with the type."""
+    memory = Memory(
+        llm=llm, storage=MementoStorage(manager), embedder=MementoEmbeddingFunction(manager)
+    )
+
+    class Story(Flow):
+        @start()
+        def tell(self):
+            return self.recall("tea")
+
+    manager.close()
+    with pytest.raises(StoreClosed):
+        Story(memory=memory).kickoff()
+
+
+def test_what_is_private_is_consolidated_with_its_own_alone(manager, llm):
+    """CrewAI has its LLM rewrite or delete what is alike: never of another source or privacy."""
+    memory = Memory(
+        llm=llm, storage=MementoStorage(manager), embedder=MementoEmbeddingFunction(manager)
+    )
+    fields = {"scope": "/", "categories": [], "importance": 0.5}
+    said = [("bo", True), ("ada", True), ("bo", False), (None, True), (None, False)]
+    for number, (source, private) in enumerate(said):
+        text = f"the code of the safe in the cellar is {number}"
+        memory.remember(text, source=source, private=private, **fields)
+    assert "content: the code" not in "\n".join(llm.log)
+    assert memory.storage.count() == len(said)
+    memory.remember("the code of the safe in the cellar is 9", source="bo", private=True, **fields)
+    assert "content: the code of the safe in the cellar is 0" in llm.log[-1]
+    assert "cellar is 1" not in llm.log[-1]
+
+
+def test_what_is_private_takes_no_place_of_what_is_open(manager, llm):
+    """CrewAI drops others' private records after its limit; here they are not even found."""
+    memory = Memory(
+        llm=llm, storage=MementoStorage(manager), embedder=MementoEmbeddingFunction(manager)
+    )
+    storage = memory.storage
+    storage.save([record(f"tea {n}", source="bo", private=True) for n in range(30)])
+    storage.save([record("tea is nice and green and hot and good")])
+    for depth in ("shallow", "deep"):
+        (match,) = memory.recall("tea", limit=1, depth=depth)
+        assert match.record.content == "tea is nice and green and hot and good"
+        (own,) = memory.recall("tea 7", limit=1, depth=depth, source="bo")
+        assert own.record.content == "tea 7"
 
 
 class TestEmbeddingFunction:
