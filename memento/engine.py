@@ -314,6 +314,18 @@ class Engine:
         except (EmbedderError, InvalidInput, MissingExtra):
             return ""
 
+    def settle(self, labels: tuple[str, ...], timeout: float) -> None:
+        """Wait until all that a namespace holds can be found by meaning, or time runs out.
+
+        Args:
+            labels: The namespace.
+            timeout: Seconds to wait at most.
+        """
+        ns = self.ledger.find_namespace(labels)
+        if ns is None or self.ledger.read_only:
+            return
+        self.indexer.wait(timeout, lambda: self.ledger.read(lambda c: vectors.owed_in(c, ns)) > 0)
+
     def query_begins(self) -> None:
         """Note that a query is in flight; the indexer gives way."""
         with self._lock:

@@ -277,6 +277,7 @@ class MemoryManager:
         include_superseded: bool = False,
         include_quarantined: bool = False,
         fold: bool = True,
+        wait: float = 0.0,
         record: bool = True,
     ) -> Retrieval:
         """Find the memories that bear on a query, best first.
@@ -287,6 +288,7 @@ class MemoryManager:
             query: What is looked for, in plain words.
             k: Most hits to return, 1 to 10,000; None for as many as the question wants: more
                 for a list, a count, a comparison, an order or a summary; see ``RetrieveConfig``.
+                Asking for more never changes the hits that come first.
             match: ``"auto"`` prefers memories whose key or alias the query names; ``"names"``
                 returns only those; ``"text"`` takes no notice of names.
             tiers: Look in these tiers only.
@@ -310,6 +312,9 @@ class MemoryManager:
             include_superseded: Also return memories whose place a newer one took.
             include_quarantined: Also return what untrusted sources say and nobody approved yet.
             fold: Let one hit stand for all that say the same words; False returns each.
+            wait: Seconds to wait, at most, until what was added before can be found by its meaning
+                too, which takes a moment; 0 to 3,600. What time does not suffice for is found by
+                its words, and named in ``missing``. 0 neither waits nor says so.
             record: Note in the log what was retrieved.
 
         Returns:
@@ -333,6 +338,7 @@ class MemoryManager:
             tokens=tokens,
             count_tokens=count_tokens,
             fold=fold,
+            wait=wait,
             filters=filters_of(
                 now,
                 tiers=tiers,
@@ -351,6 +357,8 @@ class MemoryManager:
                 include_quarantined=include_quarantined,
             ),
         )
+        if request.wait:
+            engine.settle(self._namespace, request.wait)
         engine.query_begins()
         try:
             found = engine.searcher.search(self._namespace, request)

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 
 import pytest
 
 from memento import Config
-from memento.errors import EmbedderError, TierUnavailable
+from memento.errors import EmbedderError, InvalidInput, TierUnavailable
 from memento.testing import HashEmbedder
 from memento.tiers.config import ChooseConfig, IndexConfig, LongIndex
 
 HOUR = timedelta(hours=1)
+
+
+class Synonyms(HashEmbedder):
+    """Knows that an allergy has to do with peanuts; can be made to take its time."""
+
+    def __init__(self, *, stuck: bool = False) -> None:
+        super().__init__()
+        self.go = threading.Event()
+        if not stuck:
+            self.go.set()
+
+    def embed(self, texts):
+        """Embed, when it may; a query for what is stored already is never held up."""
+        assert self.go.wait(60)
+        return super().embed([text.replace("allergy", "peanuts") for text in texts])
 
 
 @pytest.fixture(params=[None, HashEmbedder(64)], ids=["text alone", "hybrid"])
@@ -290,3 +306,31 @@ def test_tiers_do_not_hide(open_memory, embedder):
         asked.append([hit.id for hit in memory.retrieve(question, 10, record=False)])
     assert {one.id for one in added} == set(asked[0])
     assert all(order == asked[0] for order in asked)
+
+
+def test_waiting_finds_by_meaning_what_was_just_said(open_memory):
+    """``wait`` returns as soon as the namespace is embedded; no other word leads to the memory."""
+    memory = open_memory(embedder=Synonyms())
+    memory.add("peanuts", "long")
+    found = memory.retrieve("allergy", wait=60)
+    assert [hit.text for hit in found] == ["peanuts"]
+    assert not found.missing
+
+
+def test_what_time_did_not_suffice_for_is_named(open_memory):
+    """Waiting in vain is not passed over: ``missing`` says what meaning does not find yet."""
+    embedder = Synonyms(stuck=True)
+    memory = open_memory(embedder=embedder)
+    memory.add("peanuts", "long")
+    found = memory.retrieve("peanuts", wait=0.05)
+    assert [hit.text for hit in found] == ["peanuts"]
+    assert "1 memories are still to be embedded" in found.missing["long"]
+    assert not memory.retrieve("peanuts").missing
+    embedder.go.set()
+
+
+@pytest.mark.parametrize("wait", [-1, 3601, float("nan"), "5", True])
+def test_a_wait_that_is_no_time_is_refused(open_memory, wait):
+    """A negative, endless or mistyped wait is a typed error."""
+    with pytest.raises(InvalidInput, match="wait"):
+        open_memory(embedder=None).retrieve("tea", wait=wait)

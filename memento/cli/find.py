@@ -92,7 +92,6 @@ def retrieve(
     from memento import show  # noqa: PLC0415 - rich is slow to load
 
     with open_store(root, namespace, embedder) as memory:
-        memory.flush(wait=True, timeout=INDEX_SECONDS)
         found = memory.retrieve(
             " ".join(query),
             count_of(k),
@@ -110,6 +109,7 @@ def retrieve(
             tokens=tokens,
             include_superseded=superseded,
             include_quarantined=quarantined,
+            wait=INDEX_SECONDS,
         )
     for part, why in found.missing.items():
         warn(f"{part} tier not asked: {why}")

@@ -34,6 +34,8 @@ MAX_ITEMS = 64
 """Most aliases, tags or links on one memory."""
 MAX_URI = 2048
 MAX_INTEGER = 2**63 - 1
+MAX_WAIT = 3600.0
+"""Longest time a call may wait for an index, seconds."""
 MAX_DEPTH = 64
 """Deepest nesting of metadata; SQLite reads JSON to 1,000 levels, Python to fewer."""
 
@@ -220,6 +222,15 @@ def check_share(field: str, value: object) -> float:
         raise InvalidInput(field, f"must be a number in [0, 1], not {_name(value)}")
     if not 0.0 <= value <= 1.0:
         raise InvalidInput(field, f"must be in [0, 1], not {shown(value)}")
+    return float(value)
+
+
+def check_seconds(field: str, value: object) -> float:
+    """Accept a time to wait, [0, 3600] seconds."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput(field, f"must be a number of seconds, not {_name(value)}")
+    if not 0.0 <= value <= MAX_WAIT:
+        raise InvalidInput(field, f"must be 0 to {MAX_WAIT:.0f} seconds, not {shown(value)}")
     return float(value)
 
 

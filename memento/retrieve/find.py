@@ -31,7 +31,8 @@ Match = Literal["auto", "names", "text"]
 _MAX_EXACT = 200  # rows whose text is read for one identifier or quoted phrase
 _TYPO, _TERSE = 0.2, 0.2  # what a typing error takes from the value of a name, and shortness
 _SURE = 10  # hits whose confidence speaks for the whole answer
-_LOOK = 16  # candidates whose texts are looked at, at least
+_STAGE, _MOST_IN_STAGE = 16, 64  # candidates whose texts are looked at in one go
+_WIDER = 4  # how many times more is asked of each way of looking when its proposals do not suffice
 _MAX_SPAN = 30  # years in which a date without a year is looked for
 _EPOCH_YEAR, _YEAR = 1970, 31_556_952_000_000  # microseconds of a mean Gregorian year
 
@@ -104,12 +105,51 @@ class _Look:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Gathered:
-    """Candidates and how each was come by."""
+    """Candidates and how each was come by.
+
+    Attributes:
+        rows: The candidates, ascending.
+        arms: Way of looking to the candidates it proposed, each with its rank there.
+        words: What the words say of every row.
+        named: Candidate to how well it is named, (0, 1].
+        more: Whether one of the ways has more to propose, perhaps.
+    """
 
     rows: Rows
     arms: Mapping[str, Mapping[int, int]]
     words: lexical.Lexical
     named: Mapping[int, float]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judged:
+    """Candidates with what was made of their evidence; every array has one value for each.
+
+    Attributes:
+        order: Their places, best first.
+        rows: Their rows.
+        scores: [0, 1].
+        sure: Confidence, [0, 1].
+        parts: Piece of evidence to what it added.
+        signs: What the confidence was read from.
+    """
+
+    order: Rows
+    rows: Rows
+    scores: Floats
+    sure: Floats
+    parts: Mapping[str, Floats]
+    signs: Signs
+
+    def stages(self) -> Iterator[tuple[Rows, float]]:
+        """Yield the candidates bit by bit, with the score of the next that is to come."""
+        start, size, last = 0, _STAGE, len(self.order)
+        while start < last:
+            end = min(last, start + size)
+            following = self.order[min(end, last - 1)]
+            yield self.order[start:end], float(self.scores[following])
+            start, size = end, min(end, _MOST_IN_STAGE)
 
 
 def find(
@@ -140,7 +180,8 @@ def find(
         vector: (dim,) embedding of the question, unit length; None to go by words alone.
         config: How to look and judge.
         now: The present, timezone-aware; relative dates count from it.
-        k: Most hits, >= 0; None for as many as the question wants.
+        k: Most hits, >= 0; None for as many as the question wants. The hits of a smaller k are the
+            first of a larger one.
         match: ``names``: only memories whose key or alias the question names; ``text``: names do
             not count; ``auto``: named ones first, and alone if nothing else is asked.
         allowed: (snap.n,) rows that may be found, see `filters.allow`; None for all active ones.
@@ -169,12 +210,8 @@ def find(
     meaning = _meaning(snap, vector, nearest, config)
     look = _Look(query, snap, source, mask, config, meaning, _Texts(snap, source))
     called = [] if match == "text" else snap.names.called(query.words, _shown(mask))
-    gathered = _gather(look, called)
-    if match == "names" or (called and _asks_no_more(query, called)):
-        gathered = replace(gathered, rows=np.sort(_in_order(gathered.named, rank.BY_NAME, 1.0)))
-    if not len(gathered.rows):
-        return Ranking()
-    ranked = rank.cut(_rank(look, gathered, k, fold=fold), min_score, cutoff)
+    answer, ranks = _collect(look, called, k, match == "names", fold=fold)
+    ranked = rank.cut(answer, min_score, cutoff)
 
     passages = _passages(look, ranked) if shorten and tokens is not None else {}
 
@@ -183,7 +220,7 @@ def find(
         return 0 if count is None else count(passages.get(one.row, whole))
 
     hits = budget.within(ranked, k, tokens, price)
-    found = tuple(_found(one, snap, gathered.arms, passages.get(one.row)) for one in hits)
+    found = tuple(_found(one, snap, ranks, passages.get(one.row)) for one in hits)
     return Ranking(found, _sure(hits[:_SURE], config))
 
 
@@ -223,7 +260,8 @@ def _gather(look: _Look, called: Sequence[Called]) -> _Gathered:
         name: dict(zip(rows.tolist(), range(1, len(rows) + 1), strict=True))
         for name, rows in found.items()
     }
-    return _Gathered(np.unique(np.concatenate(list(found.values()))), arms, words, named)
+    more = max(len(found["text"]), len(found["meaning"])) >= config.arm
+    return _Gathered(np.unique(np.concatenate(list(found.values()))), arms, words, named, more)
 
 
 def _near(look: _Look, words: lexical.Lexical) -> Rows:
@@ -289,8 +327,45 @@ def _asks_no_more(query: Query, called: Sequence[Called]) -> bool:
     return all(word in spelling.STOP_WORDS or word in spelling.META_WORDS for word in left)
 
 
-def _rank(look: _Look, gathered: _Gathered, k: int, *, fold: bool) -> list[Candidate]:
-    """Order the candidates; at least k of them, if so many say different things."""
+def _collect(
+    look: _Look, called: Sequence[Called], k: int, only_named: bool, *, fold: bool
+) -> tuple[list[Candidate], Mapping[str, Mapping[int, int]]]:
+    """Find k candidates or all there are, looking wider as long as there are fewer.
+
+    What is done with one candidate never depends on k, and what stands keeps its place: asking for
+    more changes nothing in what came before.
+
+    Returns:
+        At least k candidates, best first, if so many say different things; and the ways by which
+        candidates were found, each with their ranks there.
+    """
+    answer = rank.Answer(look.query.words, look.config.echo, fold=fold)
+    ranks: dict[str, dict[int, int]] = {}
+    known, least = np.zeros(0, np.intp), 1.0
+    while True:
+        gathered = _gather(look, called)
+        if only_named or (called and _asks_no_more(look.query, called)):
+            by_name = np.sort(_in_order(gathered.named, rank.BY_NAME, 1.0))
+            gathered = replace(gathered, rows=by_name, more=False)
+        ranks = {name: {**at, **ranks.get(name, {})} for name, at in gathered.arms.items()}
+        judged = _judge(look, gathered, known, least)
+        for places, bar in judged.stages():
+            best = list(_candidates(places, look, gathered, judged))
+            texts = look.texts.read([one.row for one in best])
+            answer.take(best, {one.row: Said.of(texts[one.row]) for one in best}, bar)
+            if len(answer.hits) >= k:
+                return answer.hits, ranks
+        if not gathered.more:
+            answer.take([], {}, 0.0)
+            return answer.hits, ranks
+        known, least = np.union1d(known, judged.rows), float(judged.scores.min(initial=least))
+        arm = look.config.arm * _WIDER
+        wider = replace(look.config, arm=arm, cap=max(look.config.cap, arm))
+        look = replace(look, config=wider)
+
+
+def _judge(look: _Look, gathered: _Gathered, known: Rows, most: float) -> _Judged:
+    """Order the candidates but those that are known already; none has more than the most."""
     weighed = _weigh(look, gathered)
     sums, parts = rank.total(weighed, look.config.weights)
     scores = rank.scale(sums, rank.strength(weighed.cosine, weighed.cover))
@@ -301,17 +376,10 @@ def _rank(look: _Look, gathered: _Gathered, k: int, *, fold: bool) -> list[Candi
     seen = confidence.signs(weighed, sums, look.config.weights)
     sure = np.maximum(named, confidence.of_hits(seen, look.config.sure))
     order = np.lexsort((-weighed.rows, -scores))
-    top = max(_LOOK, k + k // 2)
-    while True:
-        best = list(_candidates(order[:top], look, gathered, weighed, (scores, sure, parts), seen))
-        known = look.texts.read([one.row for one in best])
-        said = {one.row: Said.of(known[one.row]) for one in best}
-        mended = rank.demote_echoes(best, said, look.query.words, look.config.echo)
-        mended = rank.newest_first(mended, said)
-        mended = rank.fold(mended, said) if fold else mended
-        if len(mended) >= k or top >= len(order):
-            return mended
-        top *= 2
+    if len(known):
+        order = order[~np.isin(weighed.rows[order], known)]
+        scores = np.minimum(scores, np.float32(most))
+    return _Judged(order, weighed.rows, scores, sure, parts, seen)
 
 
 def _weigh(look: _Look, gathered: _Gathered) -> Evidence:
@@ -327,23 +395,17 @@ def _weigh(look: _Look, gathered: _Gathered) -> Evidence:
 
 
 def _candidates(
-    order: Rows,
-    look: _Look,
-    gathered: _Gathered,
-    weighed: Evidence,
-    judged: tuple[Floats, Floats, Mapping[str, Floats]],
-    seen: Signs,
+    places: Rows, look: _Look, gathered: _Gathered, judged: _Judged
 ) -> Iterator[Candidate]:
-    scores, sure, parts = judged
-    rows = weighed.rows[order]
+    rows = judged.rows[places]
     asks = (look.snap.cues[rows] & np.uint32(spelling.Cue.QUESTION)) != 0
-    table = np.stack(list(parts.values()))[:, order].T
+    table = np.stack(list(judged.parts.values()))[:, places].T
     kinds = sum(1 << bit for bit, term in enumerate(look.query.terms) if term in look.query.kinds)
     columns = (
-        order,
+        places,
         rows,
-        scores[order],
-        sure[order],
+        judged.scores[places],
+        judged.sure[places],
         table,
         gathered.words.matched[rows],
         look.snap.actor[rows],
@@ -352,8 +414,9 @@ def _candidates(
     for at, row, score, chance, terms, matched, actor, question in zip(
         *(column.tolist() for column in columns), strict=True
     ):
-        added = dict(zip(parts, terms, strict=True), exact=gathered.named.get(row, 0.0))
-        yield Candidate(row, score, chance, added, matched & ~kinds, actor, question, seen.of(at))
+        added = dict(zip(judged.parts, terms, strict=True), exact=gathered.named.get(row, 0.0))
+        signs = judged.signs.of(at)
+        yield Candidate(row, score, chance, added, matched & ~kinds, actor, question, signs)
 
 
 def _passages(look: _Look, ranked: Sequence[Candidate]) -> dict[int, str]:

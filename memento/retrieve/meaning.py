@@ -15,6 +15,11 @@ import numpy as np
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, smoothable
 from memento.retrieve.source import Nearest
 
+_SPARE = 2
+"""Times as many as proposed are looked at: an index knows the nearest by their own cosine only, and
+the nearest by the smoothed one are sought among those and their neighbours. Both ways of searching
+do so, since what a candidate is worth depends on which others there are."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cosines:
@@ -62,7 +67,11 @@ class Exact:
     def propose(self, allowed: Mask | None, count: int) -> Rows:
         """Return the rows nearest by smoothed cosine."""
         open_to = self._snap.has_vector if allowed is None else self._snap.has_vector & allowed
-        return best_rows(np.flatnonzero(open_to), self._smooth, count)
+        rows = np.flatnonzero(open_to)
+        if len(rows) > _SPARE * count:
+            rows = _and_neighbours(best_rows(rows, self._own, _SPARE * count), self._snap)
+            rows = rows[open_to[rows]]
+        return best_rows(rows, self._smooth, count)
 
     def of(self, rows: Rows) -> Cosines:
         """Return the cosines of rows."""
@@ -80,11 +89,8 @@ class Approximate:
 
     def propose(self, allowed: Mask | None, count: int) -> Rows:
         """Return the rows nearest by smoothed cosine, among the nearest and their neighbours."""
-        docids, _ = self._index.nearest(self._query, count)
-        rows = self._snap.rows_of(docids)
-        around = [rows, self._snap.neighbours(rows, 1), self._snap.neighbours(rows, -1)]
-        rows = np.unique(np.concatenate(around))
-        rows = rows[rows >= 0]
+        docids, _ = self._index.nearest(self._query, _SPARE * count)
+        rows = _and_neighbours(self._snap.rows_of(docids), self._snap)
         if allowed is not None:
             rows = rows[allowed[rows]]
         cosines = self.of(rows)
@@ -128,6 +134,13 @@ class Approximate:
         length[length == 0] = 1
         smooth: Floats = dots(mix, self._query) / length
         return Cosines(dots(own, self._query), smooth, np.any(own != 0, axis=1))
+
+
+def _and_neighbours(rows: Rows, snap: Snapshot) -> Rows:
+    """Add the turns before and after; ascending, none twice."""
+    around = [rows, snap.neighbours(rows, 1), snap.neighbours(rows, -1)]
+    every: Rows = np.unique(np.concatenate(around))
+    return every[every >= 0]
 
 
 def dots(matrix: Floats, vector: Floats) -> Floats:

@@ -98,6 +98,38 @@ class Said:
         return cls(heard, tuple(filterfalse(_FILLERS.__contains__, heard)) or text)
 
 
+class Answer:
+    """Candidates that stand in the answer, best first. It grows, and what stands keeps its place.
+
+    Args:
+        query: Words of the query.
+        echo: What is left of the score of one that only repeats the query, [0, 1].
+        fold: Let one stand for all that say the same words.
+    """
+
+    def __init__(self, query: Sequence[str], echo: float, *, fold: bool) -> None:
+        self.hits: list[Candidate] = []
+        self._query, self._echo, self._fold = query, echo, fold
+        self._waiting: list[Candidate] = []
+        self._said: dict[int, Said] = {}
+
+    def take(self, best: Sequence[Candidate], said: Mapping[int, Said], bar: float) -> None:
+        """Take in the next best candidates.
+
+        Args:
+            best: They have at most the score of any taken before.
+            said: Row to what it says, for each of them.
+            bar: Score of the best that is still to come; who is below waits for it.
+        """
+        self._said |= said
+        pool = by_score([*self._waiting, *demote_echoes(best, said, self._query, self._echo)])
+        ready = [one for one in pool if one.score >= bar]
+        self._waiting = pool[len(ready) :]
+        self.hits += newest_first(ready, self._said)
+        if self._fold:
+            self.hits = fold(self.hits, self._said)
+
+
 def total(evidence: Evidence, weights: Weights) -> tuple[Floats, dict[str, Floats]]:
     """Add the evidence up.
 

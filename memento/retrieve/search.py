@@ -27,7 +27,7 @@ from memento.ledger.ledger import Ledger
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, docid_of, from_micros, strings_in, to_memory
 from memento.ledger.sqlite import Connection
-from memento.observe.admit import check_flag, check_share
+from memento.observe.admit import check_flag, check_seconds, check_share
 from memento.retrieve import confidence
 from memento.retrieve.filters import allow, needs_ledger
 from memento.retrieve.find import Found, Match, Ranking, find
@@ -62,6 +62,7 @@ class Request:
     tokens: int | None
     count_tokens: TokenCounter
     fold: bool
+    wait: float
     filters: Filters
 
     @classmethod
@@ -76,6 +77,7 @@ class Request:
         tokens: int | None,
         count_tokens: TokenCounter | None,
         fold: bool,
+        wait: float,
         filters: Filters,
     ) -> Self:
         """Accept the arguments of ``retrieve``.
@@ -94,6 +96,7 @@ class Request:
             tokens=None if tokens is None else check_count("tokens", tokens, most=1 << 40),
             count_tokens=count_tokens or estimate_tokens,
             fold=check_flag("fold", fold),
+            wait=check_seconds("wait", wait),
             filters=filters,
         )
 
@@ -167,7 +170,7 @@ class Searcher:
         ns = self._ledger.find_namespace(labels)
         if ns is None:
             return Retrieval(request.query, took={"total": time.perf_counter() - began})
-        missing: dict[str, str] = {}
+        missing = self._owing(ns) if request.wait and self._embedding is not None else {}
         vector = self._vector(request.query, missing)
         embedded = time.perf_counter()
         source = _Source(self._ledger, ns, self._tail)
@@ -205,9 +208,7 @@ class Searcher:
         ns, model = self._ledger.find_namespace(labels), self._embedding.known_model()
         if ns is None:
             return Retrieval("")
-        owed = self._ledger.read(lambda c: vectors.owed_in(c, ns))
-        problem = f"{owed} memories are still to be embedded; flush(wait=True) waits for them"
-        missing = {Tier.LONG.value: problem} if owed else {}
+        missing = self._owing(ns)
         if model is None:
             return Retrieval("", missing=missing)
         try:
@@ -218,6 +219,12 @@ class Searcher:
         hits = self._hits(labels, ns, found, filters)
         sure = max((hit.confidence for hit in hits), default=0.0)
         return Retrieval("", hits, missing, sure, {"total": time.perf_counter() - began})
+
+    def _owing(self, ns: int) -> dict[str, str]:
+        """Say, as ``missing`` does, if some of a namespace cannot be found by its meaning yet."""
+        owed = self._ledger.read(lambda c: vectors.owed_in(c, ns))
+        problem = f"{owed} memories are still to be embedded; flush(wait=True) waits for them"
+        return {Tier.LONG.value: problem} if owed else {}
 
     def _by_vector(self, near: Sequence[tuple[int, float]], least: float) -> Iterator[Found]:
         cosines = np.array([cosine for _, cosine in near], np.float32)

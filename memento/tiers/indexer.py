@@ -131,20 +131,22 @@ class Indexer:
         if self._embedding is not None and not self._wake.is_set():
             self._wake.set()
 
-    def wait(self, timeout: float | None) -> bool:
+    def wait(self, timeout: float | None, owed: Callable[[], bool] | None = None) -> bool:
         """Wait until nothing is owed that this process can settle.
 
         Args:
             timeout: Seconds to wait at most, or None.
+            owed: Tells whether there is still something to wait for; None for all of the backlog.
 
         Returns:
-            Whether the backlog was worked off.
+            Whether it was worked off.
         """
+        owed = owed or self._owes
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             self.start()
             with self._settled:
-                if not self._owes():
+                if not owed():
                     return True
                 left = None if deadline is None else deadline - time.monotonic()
                 if self._stopping or (left is not None and left <= 0):
@@ -272,6 +274,7 @@ class Indexer:
                     break
                 stored = self._embedded(embedding, bite)
                 self._ledger.write(lambda c, stored=stored: vectors.store(c, model, stored))  # type: ignore[misc]
+            self._tell_waiting()
         except _UNFIT as error:
             self._trouble("embedder", error)
             return False

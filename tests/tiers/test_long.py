@@ -178,7 +178,10 @@ def test_a_clean_close_is_trusted_and_reopened_as_it_was(feeder, tier, monkeypat
     for _ in range(3):
         again = feeder.tier()
         again.open()
-        # one run in many misses one row of 200 here, and nobody has found out why
+        assert again.count(NS) == len(feeder.ids)
+        # At each opening Chroma builds the graph of a small collection anew from its log, linking
+        # rows in parallel. Once in some hundreds of openings a row is there and can be read, yet no
+        # search reaches it; the same folder, opened again, finds it.
         assert len(feeder.lost(again)) <= 1
         again.upsert(NS, [feeder.ids[0]], feeder.vectors[:1], [{}])
         again.close()

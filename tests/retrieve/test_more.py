@@ -1,0 +1,100 @@
+"""Asking for more: a longer answer begins with the shorter one, and none stops short."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shelves import Shelf
+
+from memento.retrieve.config import RetrieveConfig
+from memento.retrieve.meaning import Approximate, Exact
+
+WORDS = ("tea", "coffee", "harbour", "invoice", "Ana", "Rex", "walk", "blue")
+SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
+TURNS = st.tuples(SENTENCES, st.sampled_from([".", "?"]), st.sampled_from([None, "s1", "s2"]))
+NARROW = RetrieveConfig(arm=5)
+"""Each way of looking proposes five, so that a few dozen memories need several widenings."""
+
+
+def shelf_of(turns):
+    """Make a shelf of turns, each with a vector of its own."""
+    shelf = Shelf()
+    rng = np.random.default_rng(len(turns))
+    docids = [shelf.add(text + mark, session=session) for text, mark, session in turns]
+    rows = rng.normal(size=(len(docids), 4)).astype(np.float32)
+    shelf.embed(dict(zip(docids, rows / np.linalg.norm(rows, axis=1, keepdims=True), strict=True)))
+    return shelf
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(TURNS, min_size=1, max_size=60), SENTENCES, st.booleans(), st.booleans())
+def test_a_longer_answer_begins_with_the_shorter_one(turns, query, by_meaning, fold):
+    """For every k, the first k hits of the longest answer are the answer to k."""
+    shelf = shelf_of(turns)
+    vector = np.array([1, 0, 0, 0], np.float32) if by_meaning else None
+    every = shelf.find(query, vector, config=NARROW, k=1000, fold=fold).found
+    assert len({one.docid for one in every}) == len(every)
+    scores = [one.score for one in every]
+    assert scores == sorted(scores, reverse=True)
+    for k in range(1, len(every) + 1):
+        first = shelf.find(query, vector, config=NARROW, k=k, fold=fold).found
+        assert [one.docid for one in first[:k]] == [one.docid for one in every[:k]]
+        assert [one.score for one in first[:k]] == scores[:k]
+
+
+@pytest.mark.parametrize("by_meaning", [False, True])
+def test_no_way_of_looking_stops_at_its_first_proposals(by_meaning):
+    """All of 900 memories that hold the word are found when so many are asked for."""
+    shelf = Shelf()
+    docids = [shelf.add(f"the harbour has berth {n}") for n in range(900)]
+    vector = None
+    if by_meaning:
+        shelf.embed({docid: [0.6, 0.8] for docid in docids})
+        vector = np.array([1, 0], np.float32)
+    assert len(shelf.find("harbour", vector, k=900).found) == 900
+    assert len(shelf.find("harbour", vector, k=350).found) == 350
+
+
+def test_an_echo_waits_for_better_ones_wherever_they_are():
+    """A question asked before stands behind every memory that outscores what is left of it."""
+    shelf = Shelf()
+    echo = shelf.add("Which tea does Ana drink?")
+    for n in range(40):
+        shelf.add(f"Ana drinks tea number {n}")
+    found = shelf.find("Which tea does Ana drink?", config=NARROW, k=41).found
+    place = [one.docid for one in found].index(echo)
+    assert place > 0
+    assert all(one.score >= found[place].score for one in found[:place])
+    assert all(one.score <= found[place].score for one in found[place:])
+
+
+class Complete:
+    """An index by vector that misses nothing."""
+
+    def __init__(self, docids, rows):
+        self.docids, self.rows = np.array(docids, np.int64), rows
+
+    def nearest(self, vector, n):
+        """Search; see `Nearest`."""
+        cosines = self.rows @ vector
+        order = np.argsort(-cosines, kind="stable")[:n]
+        return self.docids[order], cosines[order]
+
+    def vectors_of(self, docids):
+        """Read vectors; see `Nearest`."""
+        return self.rows[np.searchsorted(self.docids, docids)]
+
+
+def test_an_index_proposes_what_exact_search_proposes():
+    """With far more memories than are looked at, both ways of searching choose the same ones."""
+    shelf = Shelf()
+    rng = np.random.default_rng(5)
+    docids = [shelf.add(f"turn {n}", session=f"s{n // 10}") for n in range(600)]
+    rows = rng.normal(size=(600, 16)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    shelf.embed(dict(zip(docids, rows, strict=True)))
+    snap = shelf.roster.snapshot()
+    for query in rows[::60]:
+        exact = Exact(snap, snap.vectors, query, 0.5).propose(None, 20)
+        index = Approximate(snap, Complete(docids, rows), query, 0.5).propose(None, 20)
+        assert exact.tolist() == index.tolist()
