@@ -247,7 +247,8 @@ def _parse(text: str, snap: Snapshot, now: datetime, config: RetrieveConfig) -> 
 def _gather(look: _Look, called: Sequence[Called]) -> _Gathered:
     """Collect candidates from every way of looking."""
     query, snap, config = look.query, look.snap, look.config
-    words = lexical.bm25(query, lexical.look_up(query, snap, look.source, config), snap, config)
+    postings = lexical.look_up(query, snap, look.source, look.mask, config)
+    words = lexical.bm25(query, postings, snap, config)
     matching = np.flatnonzero((words.score > 0) & look.mask)
     named = _exact(look) | _named(called)
     found = {
@@ -310,8 +311,10 @@ def _exact(look: _Look) -> dict[int, float]:
     held: dict[int, int] = {}
     for phrase in look.query.exact:
         match = match_term(" ".join(spelling.terms(phrase)))
-        rows = look.snap.rows_of(look.source.postings(match, _MAX_EXACT))
-        rows = rows[look.mask[rows]]
+        place = lexical.read(
+            match, look.snap, look.source, look.mask, cap=_MAX_EXACT, enough=_MAX_EXACT
+        )
+        rows = place.rows[look.mask[place.rows]][-_MAX_EXACT:]
         written = re.compile(rf"(?<!\w){re.escape(spelling.squeeze(phrase))}(?!\w)")
         known = look.texts.read(rows.tolist())
         for row in rows.tolist():

@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 
 from memento.retrieve.config import RetrieveConfig
 from memento.retrieve.query import Query, in_column, match_start, match_term
-from memento.retrieve.roster import LIVE, Floats, Rows, Snapshot
+from memento.retrieve.roster import LIVE, Floats, Mask, Rows, Snapshot
 from memento.retrieve.source import Source
 from memento.text import STOP_WORDS, is_unspaced
 
 _STARTS = (5, 4)  # first letters by which a word is looked for that nobody wrote
+_FARTHER = 8  # times as many rows are read when too few of them are wanted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +35,8 @@ class Posting:
     Attributes:
         own: Rows that hold it.
         head: Rows whose head holds it.
-        df: Rows that hold it in the whole namespace, estimated for a frequent word.
+        df: Rows that hold it in the whole namespace and count for statistics, see `LIVE`; estimated
+            for a frequent word.
     """
 
     own: Rows
@@ -59,20 +61,77 @@ class Lexical:
     sessions: Floats
 
 
-def look_up(query: Query, snap: Snapshot, source: Source, config: RetrieveConfig) -> list[Posting]:
-    """Fetch where each word of a query stands, reading at most ``config.cap`` rows for each.
+def look_up(
+    query: Query, snap: Snapshot, source: Source, mask: Mask, config: RetrieveConfig
+) -> list[Posting]:
+    """Fetch where each word of a query stands, see `read`.
 
     A word with more rows than that is read only where rarer words of the query are too; when all
     are as frequent, where all are together, and in the newest rows. A word that nobody wrote is
     looked for by its first letters, see `_by_start`.
     """
+    reader = _Reader(snap, source, mask, config)
     loose = _no_question(query)
-    found = [_by_word(term, source, config.cap, loose=loose) for term in query.terms]
-    rare = [match for match, docids in found if 0 < len(docids) < config.cap]
+    found = [_by_word(term, reader, loose=loose) for term in query.terms]
+    rare = [match for match, place in found if place.whole and len(place.rows)]
     every = [match for match, _ in found]
     match = " OR ".join(rare) or (" AND ".join(every) if len(every) > 1 else "")
-    beside = _Beside(snap, source, config.cap, match, keep=not rare)
-    return [_posting(match, docids, beside) for match, docids in found]
+    beside = _Beside(reader, match, keep=not rare)
+    return [_posting(match, place, beside) for match, place in found]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """Where an expression matches.
+
+    Attributes:
+        rows: Ascending rows: the newest, and of those that are wanted perhaps older ones.
+        whole: Whether no other row that is wanted matches.
+    """
+
+    rows: Rows
+    whole: bool
+
+
+def read(match: str, snap: Snapshot, source: Source, mask: Mask, *, cap: int, enough: int) -> Place:
+    """Read the newest rows where an expression matches, and older ones if too few are wanted.
+
+    However many rows match that are not wanted (others' words that wait in quarantine, what was
+    forgotten or replaced, what a filter leaves out), those that are wanted are found among them.
+
+    Args:
+        match: An FTS5 expression.
+        snap: The namespace.
+        source: Where postings come from.
+        mask: (n,) which rows are wanted.
+        cap: Rows read at first, >= 1.
+        enough: Wanted rows for which no older ones are read, >= 1.
+    """
+    limit = cap
+    while True:
+        docids = source.postings(match, limit)
+        rows = snap.rows_of(docids)
+        whole = len(docids) < limit
+        if limit == cap and whole:
+            return Place(rows, whole)
+        if whole or np.count_nonzero(mask[rows]) >= enough:
+            newest = np.arange(len(rows)) >= len(rows) - cap
+            return Place(rows[newest | mask[rows]], whole)
+        limit *= _FARTHER
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reader:
+    """Reads the postings of one query."""
+
+    snap: Snapshot
+    source: Source
+    mask: Mask
+    config: RetrieveConfig
+
+    def read(self, match: str) -> Place:
+        cap, enough = self.config.cap, min(self.config.arm, self.config.cap)
+        return read(match, self.snap, self.source, self.mask, cap=cap, enough=enough)
 
 
 def _no_question(query: Query) -> bool:
@@ -84,16 +143,16 @@ def _no_question(query: Query) -> bool:
     return 4 * sum(word in STOP_WORDS for word in query.words) <= len(query.words)
 
 
-def _by_word(term: str, source: Source, cap: int, *, loose: bool) -> tuple[str, NDArray[np.int64]]:
-    """Return what finds a word, and what it finds, oldest first."""
+def _by_word(term: str, reader: _Reader, *, loose: bool) -> tuple[str, Place]:
+    """Return what finds a word, and where."""
     match = match_term(term)
-    docids = source.postings(match, cap)
-    if loose and not len(docids):
-        return next(_by_start(term, source, cap), (match, docids))
-    return match, docids
+    place = reader.read(match)
+    if loose and not len(place.rows):
+        return next(_by_start(term, reader), (match, place))
+    return match, place
 
 
-def _by_start(term: str, source: Source, cap: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
+def _by_start(term: str, reader: _Reader) -> Iterator[tuple[str, Place]]:
     """Yield what finds the words that start as a long word does, most letters first.
 
     For other forms of the word, and for compounds it is the first part of.
@@ -103,36 +162,34 @@ def _by_start(term: str, source: Source, cap: int) -> Iterator[tuple[str, NDArra
     for letters in _STARTS:
         if letters < len(term):
             match = match_start(term[:letters])
-            docids = source.postings(match, cap)
-            if len(docids):
-                yield match, docids
+            place = reader.read(match)
+            if len(place.rows):
+                yield match, place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Beside:
     """Where a frequent word is read: beside which others, and whether in the newest rows too."""
 
-    snap: Snapshot
-    source: Source
-    cap: int
+    reader: _Reader
     match: str
     keep: bool
 
-    def own(self, match: str, among: str = "") -> Rows:
-        return self.snap.rows_of(self.source.postings(match + among, self.cap))
+    def own(self, match: str, among: str) -> Rows:
+        return self.reader.read(match + among).rows
 
     def head(self, match: str, among: str = "") -> Rows:
-        if not len(self.snap.sessions):
+        if not len(self.reader.snap.sessions):
             return np.zeros(0, np.intp)  # nobody has neighbours
-        headed = in_column("head", match) + among
-        return self.snap.rows_of(self.source.postings(headed, self.cap))
+        return self.reader.read(in_column("head", match) + among).rows
 
 
-def _posting(match: str, docids: NDArray[np.int64], look: _Beside) -> Posting:
-    own = look.snap.rows_of(docids)
-    if len(docids) < look.cap or not look.match:
-        return Posting(own, look.head(match), float(len(own)))
-    df = _estimated_df(own, look.snap.n)
+def _posting(match: str, place: Place, look: _Beside) -> Posting:
+    own, snap = place.rows, look.reader.snap
+    heard = own[snap.status[own] <= LIVE]
+    if place.whole or not look.match:
+        return Posting(own, look.head(match), float(len(heard)))
+    df = _estimated_df(heard, snap.n)
     among = f" AND ({look.match})"
     joint = look.own(match, among)
     own = np.union1d(own, joint) if look.keep else joint

@@ -26,11 +26,8 @@ def score(shelf, text, config=CONFIG):
     """Score a namespace; returns the query, the snapshot and the scores."""
     query = parse(text, now=NOW.date(), years=range(2020, 2027), people={}, max_terms=32)
     snap = shelf.roster.snapshot()
-    return (
-        query,
-        snap,
-        lexical.bm25(query, lexical.look_up(query, snap, shelf, config), snap, config),
-    )
+    postings = lexical.look_up(query, snap, shelf, np.ones(snap.n, bool), config)
+    return query, snap, lexical.bm25(query, postings, snap, config)
 
 
 @settings(deadline=None)
