@@ -126,7 +126,8 @@ class ShortTier:
 
     def _collect(self, connection: Connection) -> tuple[dict[int, int], dict[Key, list[Row]]]:
         rings = {key: list(self._follow(connection, key)) for key in list(self._rings)}
-        return {ns: self._seen[ns] for ns, _ in rings}, rings
+        told = {key: rows for key, rows in rings.items() if rows}  # else a name outlives its turns
+        return {ns: self._seen[ns] for ns, _ in told}, told
 
     def _follow(self, connection: Connection, key: Key) -> deque[Row]:
         """Bring one ring up to date with the ledger. Caller holds the lock."""
