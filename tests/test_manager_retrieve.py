@@ -25,8 +25,12 @@ class Synonyms(HashEmbedder):
             self.go.set()
 
     def embed(self, texts):
-        """Embed, when it may; a query for what is stored already is never held up."""
+        """Embed what is stored, as soon as it may."""
         assert self.go.wait(60)
+        return self.embed_queries(texts)
+
+    def embed_queries(self, texts):
+        """Embed queries; they are never held up."""
         return super().embed([text.replace("allergy", "peanuts") for text in texts])
 
 

@@ -311,9 +311,8 @@ def _exact(look: _Look) -> dict[int, float]:
     held: dict[int, int] = {}
     for phrase in look.query.exact:
         match = match_term(" ".join(spelling.terms(phrase)))
-        place = lexical.read(
-            match, look.snap, look.source, look.mask, cap=_MAX_EXACT, enough=_MAX_EXACT
-        )
+        reader = lexical.Reader(look.snap, look.source, look.mask, _MAX_EXACT, _MAX_EXACT)
+        (place,) = reader.read([match])
         rows = place.rows[look.mask[place.rows]][-_MAX_EXACT:]
         written = re.compile(rf"(?<!\w){re.escape(spelling.squeeze(phrase))}(?!\w)")
         known = look.texts.read(rows.tolist())

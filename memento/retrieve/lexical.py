@@ -64,20 +64,22 @@ class Lexical:
 def look_up(
     query: Query, snap: Snapshot, source: Source, mask: Mask, config: RetrieveConfig
 ) -> list[Posting]:
-    """Fetch where each word of a query stands, see `read`.
+    """Fetch where each word of a query stands, see `Reader`.
 
     A word with more rows than that is read only where rarer words of the query are too; when all
     are as frequent, where all are together, and in the newest rows. A word that nobody wrote is
     looked for by its first letters, see `_by_start`.
     """
-    reader = _Reader(snap, source, mask, config)
-    loose = _no_question(query)
-    found = [_by_word(term, reader, loose=loose) for term in query.terms]
+    reader = Reader(snap, source, mask, config.cap, min(config.arm, config.cap))
+    found = _by_words(query, reader)
     rare = [match for match, place in found if place.whole and len(place.rows)]
     every = [match for match, _ in found]
     match = " OR ".join(rare) or (" AND ".join(every) if len(every) > 1 else "")
-    beside = _Beside(reader, match, keep=not rare)
-    return [_posting(match, place, beside) for match, place in found]
+    among = f" AND ({match})" if match else ""
+    own = _own(found, reader, among, keep=not rare)
+    head = _heads(found, reader, among)
+    df = [_df(place, snap, whole=not _frequent(place, among)) for _, place in found]
+    return [Posting(*fields) for fields in zip(own, head, df, strict=True)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,45 +95,48 @@ class Place:
     whole: bool
 
 
-def read(match: str, snap: Snapshot, source: Source, mask: Mask, *, cap: int, enough: int) -> Place:
-    """Read the newest rows where an expression matches, and older ones if too few are wanted.
+_Find = tuple[str, Place]
+"""An expression, and where it matches."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reader:
+    """Reads the newest rows where expressions match, and older ones if too few are wanted.
 
     However many rows match that are not wanted (others' words that wait in quarantine, what was
     forgotten or replaced, what a filter leaves out), those that are wanted are found among them.
 
-    Args:
-        match: An FTS5 expression.
+    Attributes:
         snap: The namespace.
         source: Where postings come from.
         mask: (n,) which rows are wanted.
         cap: Rows read at first, >= 1.
         enough: Wanted rows for which no older ones are read, >= 1.
     """
-    limit = cap
-    while True:
-        docids = source.postings(match, limit)
-        rows = snap.rows_of(docids)
-        whole = len(docids) < limit
-        if limit == cap and whole:
-            return Place(rows, whole)
-        if whole or np.count_nonzero(mask[rows]) >= enough:
-            newest = np.arange(len(rows)) >= len(rows) - cap
-            return Place(rows[newest | mask[rows]], whole)
-        limit *= _FARTHER
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Reader:
-    """Reads the postings of one query."""
 
     snap: Snapshot
     source: Source
     mask: Mask
-    config: RetrieveConfig
+    cap: int
+    enough: int
 
-    def read(self, match: str) -> Place:
-        cap, enough = self.config.cap, min(self.config.arm, self.config.cap)
-        return read(match, self.snap, self.source, self.mask, cap=cap, enough=enough)
+    def read(self, matches: Sequence[str]) -> list[Place]:
+        """Read where each FTS5 expression matches."""
+        if not matches:
+            return []
+        newest = self.source.postings(matches, self.cap)
+        return [self._farther(*one) for one in zip(matches, newest, strict=True)]
+
+    def _farther(self, match: str, docids: NDArray[np.int64]) -> Place:
+        limit, rows = self.cap, self.snap.rows_of(docids)
+        if len(docids) < limit:
+            return Place(rows, whole=True)
+        while len(docids) == limit and np.count_nonzero(self.mask[rows]) < self.enough:
+            limit *= _FARTHER
+            (docids,) = self.source.postings([match], limit)
+            rows = self.snap.rows_of(docids)
+        newest = np.arange(len(rows)) >= len(rows) - self.cap
+        return Place(rows[newest | self.mask[rows]], whole=len(docids) < limit)
 
 
 def _no_question(query: Query) -> bool:
@@ -143,16 +148,19 @@ def _no_question(query: Query) -> bool:
     return 4 * sum(word in STOP_WORDS for word in query.words) <= len(query.words)
 
 
-def _by_word(term: str, reader: _Reader, *, loose: bool) -> tuple[str, Place]:
-    """Return what finds a word, and where."""
-    match = match_term(term)
-    place = reader.read(match)
-    if loose and not len(place.rows):
-        return next(_by_start(term, reader), (match, place))
-    return match, place
+def _by_words(query: Query, reader: Reader) -> list[_Find]:
+    """Return for each word what finds it, and where."""
+    matches = [match_term(term) for term in query.terms]
+    found = list(zip(matches, reader.read(matches), strict=True))
+    if not _no_question(query):
+        return found
+    return [
+        one if len(one[1].rows) else next(_by_start(term, reader), one)
+        for term, one in zip(query.terms, found, strict=True)
+    ]
 
 
-def _by_start(term: str, reader: _Reader) -> Iterator[tuple[str, Place]]:
+def _by_start(term: str, reader: Reader) -> Iterator[_Find]:
     """Yield what finds the words that start as a long word does, most letters first.
 
     For other forms of the word, and for compounds it is the first part of.
@@ -162,38 +170,52 @@ def _by_start(term: str, reader: _Reader) -> Iterator[tuple[str, Place]]:
     for letters in _STARTS:
         if letters < len(term):
             match = match_start(term[:letters])
-            place = reader.read(match)
+            (place,) = reader.read([match])
             if len(place.rows):
                 yield match, place
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Beside:
-    """Where a frequent word is read: beside which others, and whether in the newest rows too."""
-
-    reader: _Reader
-    match: str
-    keep: bool
-
-    def own(self, match: str, among: str) -> Rows:
-        return self.reader.read(match + among).rows
-
-    def head(self, match: str, among: str = "") -> Rows:
-        if not len(self.reader.snap.sessions):
-            return np.zeros(0, np.intp)  # nobody has neighbours
-        return self.reader.read(in_column("head", match) + among).rows
+def _frequent(place: Place, among: str) -> bool:
+    """Tell whether a word has too many rows to read them all, and others to read it beside."""
+    return bool(among) and not place.whole
 
 
-def _posting(match: str, place: Place, look: _Beside) -> Posting:
-    own, snap = place.rows, look.reader.snap
-    heard = own[snap.status[own] <= LIVE]
-    if place.whole or not look.match:
-        return Posting(own, look.head(match), float(len(heard)))
-    df = _estimated_df(heard, snap.n)
-    among = f" AND ({look.match})"
-    joint = look.own(match, among)
-    own = np.union1d(own, joint) if look.keep else joint
-    return Posting(own, look.head(match, among), df)
+def _own(found: Sequence[_Find], reader: Reader, among: str, *, keep: bool) -> list[Rows]:
+    """Return the rows of each word that count.
+
+    Args:
+        found: What finds each word, and where.
+        reader: Reads more.
+        among: Where a frequent word is read, as the end of an expression.
+        keep: Whether a frequent word is read in its newest rows too.
+    """
+    often = [match + among for match, place in found if _frequent(place, among)]
+    joint = iter(reader.read(often))
+    owned: list[Rows] = []
+    for _, place in found:
+        rows = place.rows
+        if _frequent(place, among):
+            beside = next(joint).rows
+            rows = np.union1d(rows, beside) if keep else beside
+        owned.append(rows)
+    return owned
+
+
+def _heads(found: Sequence[_Find], reader: Reader, among: str) -> list[Rows]:
+    """Return the rows that have each word in their head."""
+    if not len(reader.snap.sessions):  # nobody has neighbours
+        return [np.zeros(0, np.intp)] * len(found)
+    matches = [
+        in_column("head", match) + (among if _frequent(place, among) else "")
+        for match, place in found
+    ]
+    return [place.rows for place in reader.read(matches)]
+
+
+def _df(place: Place, snap: Snapshot, *, whole: bool) -> float:
+    """Count the rows that hold a word and count for statistics; estimate it if not all are read."""
+    heard = place.rows[snap.status[place.rows] <= LIVE]
+    return float(len(heard)) if whole else _estimated_df(heard, snap.n)
 
 
 def _estimated_df(newest: Rows, n: int) -> float:

@@ -171,13 +171,13 @@ class Searcher:
         if ns is None:
             return Retrieval(request.query, took={"total": time.perf_counter() - began})
         missing = self._owing(ns) if request.wait and self._embedding is not None else {}
-        vector = self._vector(request.query, missing)
+        asked = self._embedded(request.query, missing)
         embedded = time.perf_counter()
         source = _Source(self._ledger, ns, self._tail)
         try:
-            ranking = self._rank(request, source, vector, exact=False)
+            ranking = self._rank(request, source, asked, exact=False)
         except TierUnavailable:  # Chroma failed under our hands; exact search knows it all
-            ranking = self._rank(request, source, vector, exact=True)
+            ranking = self._rank(request, source, asked, exact=True)
         ranked = time.perf_counter()
         hits = self._hits(labels, ns, ranking, request.filters)
         ended = time.perf_counter()
@@ -212,9 +212,9 @@ class Searcher:
         if model is None:
             return Retrieval("", missing=missing)
         try:
-            near = list(self._near(ns, asked, k, filters, exact=False))
+            near = list(self._near(ns, _Embedded(asked, model), k, filters, exact=False))
         except TierUnavailable:  # Chroma failed under our hands; exact search knows it all
-            near = list(self._near(ns, asked, k, filters, exact=True))
+            near = list(self._near(ns, _Embedded(asked, model), k, filters, exact=True))
         found = Ranking(tuple(self._by_vector(near, least)))
         hits = self._hits(labels, ns, found, filters)
         sure = max((hit.confidence for hit in hits), default=0.0)
@@ -234,13 +234,14 @@ class Searcher:
                 terms, ranks, signs = {"meaning": cosine}, {"meaning": place}, {"cosine": cosine}
                 yield Found(docid, cosine, chance, terms, ranks, folded=(), signs=signs)
 
-    def _vector(self, query: str, missing: dict[str, str]) -> NDArray[np.float32] | None:
+    def _embedded(self, query: str, missing: dict[str, str]) -> _Embedded | None:
         if self._embedding is None or not query.strip():
             return None
         try:
-            if self._embedding.known_model() is None:
+            model = self._embedding.known_model()
+            if model is None:
                 return None  # nothing was ever embedded here
-            return self._embedding.query(query)
+            return _Embedded(self._embedding.query(query), model)
         except (EmbedderError, InvalidInput, MissingExtra) as error:
             missing[Tier.LONG.value] = str(error)
             return None
@@ -249,20 +250,20 @@ class Searcher:
         self,
         request: Request,
         source: _Source,
-        vector: NDArray[np.float32] | None,
+        asked: _Embedded | None,
         *,
         exact: bool,
     ) -> Ranking:
         """Bring the namespace up to date and rank what it holds."""
         filters = request.filters
         snap, allowed, nearest = self._follow(
-            source, filters, vectors=vector is not None, exact=exact
+            source, filters, None if asked is None else asked.model, exact=exact
         )
         return find(
             request.query,
             snap,
             source,
-            vector,
+            None if asked is None else asked.vector,
             self._config.retrieve,
             now=from_micros(filters.now),
             k=request.k,
@@ -278,32 +279,32 @@ class Searcher:
         )
 
     def _near(
-        self, ns: int, vector: NDArray[np.float32], k: int, filters: Filters, *, exact: bool
+        self, ns: int, asked: _Embedded, k: int, filters: Filters, *, exact: bool
     ) -> Iterator[tuple[int, float]]:
         """Yield row ids and cosines in [0, 1], nearest first."""
         source = _Source(self._ledger, ns, self._tail)
-        snap, allowed, nearest = self._follow(source, filters, vectors=True, exact=exact)
+        snap, allowed, nearest = self._follow(source, filters, asked.model, exact=exact)
         if nearest is not None:
-            docids, cosines = nearest.nearest(vector, k)
+            docids, cosines = nearest.nearest(asked.vector, k)
             keep = np.isin(docids, snap.docid[allowed])
             docids, cosines = docids[keep][:k], cosines[keep][:k]
         elif snap.vectors is None:
             return
         else:
-            every = dots(snap.vectors, vector)
+            every = dots(snap.vectors, asked.vector)
             rows = best_rows(np.flatnonzero(snap.has_vector & allowed), every, k)
             docids, cosines = snap.docid[rows], every[rows]
         yield from zip(docids.tolist(), np.clip(cosines, 0, 1).tolist(), strict=True)
 
     def _follow(
-        self, source: _Source, filters: Filters, *, vectors: bool, exact: bool
+        self, source: _Source, filters: Filters, model: int | None, *, exact: bool
     ) -> tuple[Snapshot, Mask, _LongSearch | None]:
         """Bring the namespace up to date; return it, what may be found, who knows the vectors.
 
         Args:
             source: The namespace.
             filters: What the caller asked to see.
-            vectors: Whether vectors are needed.
+            model: Number of the embedder whose vectors are needed, or None.
             exact: Whether to leave out the long tier's index.
 
         Returns:
@@ -317,11 +318,11 @@ class Searcher:
             held.rev = self._ledger.read(lambda c: self._follow_rows(c, source.ns, held))
             snap = held.roster.snapshot()
             allowed = allow(snap, filters, docids)
-            if vectors:
+            if model is not None:
                 wanted = int(np.count_nonzero(allowed)) if filters.narrow else None
-                nearest = None if exact else self._long_search(source.ns, held, wanted)
+                nearest = None if exact else self._long_search(source.ns, held, model, wanted)
                 if nearest is None:
-                    self._load_vectors(source.ns, held)
+                    self._load_vectors(source.ns, held, model)
                     snap = held.roster.snapshot()
         return snap, allowed, nearest
 
@@ -346,7 +347,9 @@ class Searcher:
         with self._lock:
             return self._held.setdefault(ns, _Held(Roster()))
 
-    def _long_search(self, ns: int, held: _Held, allowed: int | None) -> _LongSearch | None:
+    def _long_search(
+        self, ns: int, held: _Held, model: int, allowed: int | None
+    ) -> _LongSearch | None:
         """Return the long tier's search if it should answer, else None for exact search."""
         config = self._config
         if len(held.roster) < config.choose.exact_below and config.long_index != LongIndex.CHROMA:
@@ -354,8 +357,6 @@ class Searcher:
         long = self._long()
         if long is None or self._embedding is None:
             return None
-        model = self._embedding.known_model()
-        assert model is not None  # noqa: S101 - a query vector exists, see _vector
         tail = self._ledger.read(lambda c: vectors.unindexed(c, ns, model))
         choice, _why = choose_index(
             config.long_index,
@@ -372,12 +373,8 @@ class Searcher:
         overfetch = 1 if allowed is None else config.choose.overfetch
         return _LongSearch(self._ledger, ns, model, long, tail, overfetch, self._embedding.dim)
 
-    def _load_vectors(self, ns: int, held: _Held) -> None:
+    def _load_vectors(self, ns: int, held: _Held, model: int) -> None:
         """Bring the vectors for exact search up to date. Caller holds the lock."""
-        assert self._embedding is not None  # noqa: S101 - a query vector exists, see _vector
-        model = self._embedding.known_model()
-        if model is None:
-            return
 
         def job(connection: Connection) -> int:
             stamp = vectors.latest_stamp(connection)
@@ -413,6 +410,14 @@ class Searcher:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Embedded:
+    """A query vector, of unit length, and the number of the embedder it comes from."""
+
+    vector: NDArray[np.float32]
+    model: int
+
+
 class _Source:
     """The ledger as `find` sees it: one namespace, nothing else."""
 
@@ -421,15 +426,13 @@ class _Source:
         self._tail = tail
         self.ns = ns
 
-    def postings(self, match: str, limit: int) -> NDArray[np.int64]:
-        waiting = self._tail.postings(self.ns, match, limit)
-        found = self._ledger.read(lambda c: fulltext.postings(c, self.ns, match, limit))
-        if waiting:
-            docids = np.union1d(_seqs(found), _seqs(waiting))[-limit:]
-        else:
-            docids = _seqs(found)
-            docids.sort()
-        return docids + docid_of(self.ns, 0)
+    def postings(self, matches: Sequence[str], limit: int) -> list[NDArray[np.int64]]:
+        waiting = [self._tail.postings(self.ns, match, limit) for match in matches]
+        found = self._ledger.read(
+            lambda c: [fulltext.postings(c, self.ns, match, limit) for match in matches]
+        )
+        first = docid_of(self.ns, 0)
+        return [first + _together(*both, limit) for both in zip(found, waiting, strict=True)]
 
     def texts(self, docids: Sequence[int]) -> list[str]:
         found = self._ledger.read(lambda c: memories.texts(c, self.ns, docids))
@@ -438,6 +441,14 @@ class _Source:
     def matching(self, filters: Filters) -> NDArray[np.int64]:
         found = self._ledger.read(lambda c: memories.matching(c, self.ns, filters))
         return np.array(found, np.int64)
+
+
+def _together(found: str, waiting: str, limit: int) -> NDArray[np.int64]:
+    if waiting:
+        return np.union1d(_seqs(found), _seqs(waiting))[-limit:]
+    seqs = _seqs(found)
+    seqs.sort()
+    return seqs
 
 
 def _seqs(found: str) -> NDArray[np.int64]:

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 class Source(Protocol):
     """The ledger, as far as finding needs it. Knows its namespace and lets nothing else through."""
 
-    def postings(self, match: str, limit: int) -> NDArray[np.int64]:
-        """Return the docids of the rows that a full-text expression matches.
+    def postings(self, matches: Sequence[str], limit: int) -> list[NDArray[np.int64]]:
+        """Return the docids of the rows that full-text expressions match, all of one moment.
 
         Args:
-            match: An FTS5 expression over the columns ``title``, ``head`` and ``rest``.
-            limit: Most docids to return, >= 1.
+            matches: FTS5 expressions over the columns ``title``, ``head`` and ``rest``.
+            limit: Most docids to return for each, >= 1.
 
         Returns:
-            Ascending docids, no repeats; the largest ``limit`` if there are more.
+            For each, ascending docids, no repeats; the largest ``limit`` if there are more.
         """
         ...
 

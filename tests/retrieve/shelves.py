@@ -64,8 +64,11 @@ class Shelf:
         docids = np.array(list(vectors), np.int64)
         self.roster.set_vectors(docids, np.array(list(vectors.values()), np.float32))
 
-    def postings(self, match, limit):
+    def postings(self, matches, limit):
         """Ask the index; see `Source`."""
+        return [self._postings(match, limit) for match in matches]
+
+    def _postings(self, match, limit):
         self.asked.append(match)
         found = self.database.execute(
             "SELECT rowid FROM fulltext WHERE fulltext MATCH ? AND rowid BETWEEN ? AND ?"
