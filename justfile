@@ -28,6 +28,10 @@ docs:
     {{python}} scripts/reference.py
     {{python}} -m pytest README.md docs memento tests/stories/test_docs.py
 
+# 10,000 random operations on LangGraph's own store and on memento's, side by side
+exact:
+    EXACT_OPERATIONS=10000 {{python}} -m pytest tests/integrations/for_langgraph/test_langgraph_exact.py
+
 # install each extra alone in a fresh environment and use it; arguments go to the script
 extras *args:
     {{python}} scripts/check_extras.py {{args}}

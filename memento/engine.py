@@ -322,8 +322,8 @@ class Engine:
             timeout: Seconds to wait at most.
         """
         ns = self.ledger.find_namespace(labels)
-        if ns is None or self.ledger.read_only:
-            return
+        if ns is None or self.ledger.read_only or self.embedding is None:
+            return  # nothing comes, however long one waits
         self.indexer.wait(timeout, lambda: self.ledger.read(lambda c: vectors.owed_in(c, ns)) > 0)
 
     def query_begins(self) -> None:

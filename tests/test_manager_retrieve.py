@@ -312,6 +312,15 @@ def test_tiers_do_not_hide(open_memory, embedder):
     assert all(order == asked[0] for order in asked)
 
 
+def test_nothing_is_waited_for_where_nothing_embeds(open_memory):
+    """Without an embedder there is nothing to come, however long one would wait."""
+    memory = open_memory(embedder=None)
+    memory.add("the boiler was serviced")
+    found = memory.retrieve("boiler", wait=3600)
+    assert len(found) == 1
+    assert not found.missing
+
+
 def test_waiting_finds_by_meaning_what_was_just_said(open_memory):
     """``wait`` returns as soon as the namespace is embedded; no other word leads to the memory."""
     memory = open_memory(embedder=Synonyms())

@@ -32,13 +32,11 @@ from memento.types import Memory as Stored
 from memento_crewai.copies import Token, reviving
 from memento_crewai.extract import extract
 from memento_crewai.records import PRIVATE, Wanted, marked, to_match, to_record, to_scope
-from memento_crewai.storage import MementoStorage, active, checked
+from memento_crewai.storage import SETTLE, MementoStorage, active, checked, warn
 from memento_crewai.strict import ORIGIN, unswallowed
 
 logger = logging.getLogger("memento.crewai")
 
-SETTLE = 5.0
-"""Seconds to wait at most until what was just remembered can be found by its meaning."""
 MAX_ROLE = 256
 
 
@@ -194,9 +192,10 @@ class MementoCrewMemory(Memory):
                 self._place(scope), categories or (), source=source, everyones=include_private
             )
             filters = wanted.arguments()
-            if not self.manager.read_only:
-                self.manager.flush(wait=True, timeout=SETTLE)
-            found = self.manager.retrieve(query, limit, record=not self.read_only, **filters)
+            found = self.manager.retrieve(
+                query, limit, wait=SETTLE, record=not self.read_only, **filters
+            )
+            warn(found.missing)
             matches = [to_match(hit) for hit in found]
         self._emit(MemoryQueryCompletedEvent(**facts, results=matches, query_time_ms=_since(began)))
         return matches

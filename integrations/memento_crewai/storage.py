@@ -7,6 +7,8 @@ and the ring buffer cannot take part. ``MementoCrewMemory`` brings all three tie
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -29,6 +31,8 @@ from memento_crewai.records import (
     to_scope,
 )
 
+logger = logging.getLogger("memento.crewai")
+
 Record = MemoryRecord
 Found = list[tuple[MemoryRecord, float]]
 
@@ -36,6 +40,8 @@ DEFAULT_STORAGE = str(unified_memory.Memory.model_fields["storage"].default)
 """What CrewAI's memory asks for when nobody chose a storage."""
 
 
+SETTLE = 5.0
+"""Seconds to wait at most until what was just remembered can be found by its meaning."""
 ALL = 1_000_000
 """Most memories that are looked through for metadata that is no scalar."""
 
@@ -103,10 +109,12 @@ class MementoStorage:
 
         Raises:
             EmbeddingMismatch: If the vector comes from another embedder.
-            TierUnavailable: If there are no vectors to search.
+            TierUnavailable: If there are no vectors to search. What is merely not embedded yet
+                after ``SETTLE`` seconds is not found, and the log says so.
             StoreError: If the store cannot be read.
         """
-        self.manager.flush(wait=True)  # what was just saved is to be found
+        if not self.manager.read_only:
+            self.manager.flush(wait=True, timeout=SETTLE)  # what was just saved is to be found
         filters = asked(self.manager, Wanted(scope_prefix, categories or (), metadata_filter or {}))
         if filters is None:
             return []
@@ -114,9 +122,9 @@ class MementoStorage:
         filters["where"] = {**(filters["where"] or {}), **call.sees}
         filters["session"] = call.session
         found = self.manager.nearest(query_embedding, limit, min_score=min_score, **filters)
-        if found.missing:
-            trouble = self.manager.stats().trouble.values()
-            raise TierUnavailable(Tier.LONG, "; ".join(trouble) or found.missing[Tier.LONG])
+        if found.missing and (trouble := self.manager.stats().trouble.values()):
+            raise TierUnavailable(Tier.LONG, "; ".join(trouble))
+        warn(found.missing)
         return [
             (to_record(hit.memory), hit.score)
             for hit in found
@@ -276,6 +284,12 @@ def asked(manager: MemoryManager, wanted: Wanted, ids: list[str] | None = None) 
     if ids is not None:
         filters["ids"] = ids
     return filters
+
+
+def warn(missing: Mapping[str, str]) -> None:
+    """Log what could not be asked."""
+    for tier, problem in missing.items():
+        logger.warning("not all of the %s tier could be searched: %s", tier, problem)
 
 
 def active(manager: MemoryManager, memory_id: str) -> Memory | None:

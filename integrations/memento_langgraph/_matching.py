@@ -6,14 +6,20 @@ since a scope cannot be empty and a namespace can.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
 from langgraph.store.base import MatchCondition
 
-from memento.errors import InvalidInput
+from memento.errors import InvalidInput, InvalidScope
+from memento.scopes import MAX_LABEL
 
+MAIN = ("text", "content", "memory")
+"""Fields of a value that say what it is about, the first that is there."""
+DEEPEST = 64
+"""Levels of a value that are read; what is deeper is refused at memento's door."""
 END = "~"
 """Closes the scope of a namespace; no escaped label is spelt like it."""
 
@@ -28,10 +34,18 @@ _COMPARED: Mapping[str, Callable[[float, float], bool]] = {
 def scope_of(namespace: tuple[str, ...]) -> str:
     """Spell a namespace as the scope of its items.
 
+    Raises:
+        InvalidScope: If it is too long, or a label is no string.
+
     >>> scope_of(("users", "a/b")), scope_of(())
     ('users/a%2Fb/~', '~')
     """
-    return "/".join((*map(_segment, namespace), END))
+    path = "/".join((*map(_segment, namespace), END))
+    if len(path) > MAX_LABEL:
+        raise InvalidScope(
+            "namespace", f"takes {len(path)} characters, escaped; the most is {MAX_LABEL}"
+        )
+    return path
 
 
 def labels_of(scope: str) -> tuple[str, ...]:
@@ -71,6 +85,29 @@ def spelt(conditions: Mapping[str, Any] | None) -> dict[str, str | None]:
     }
 
 
+def readable(value: Mapping[str, Any]) -> str:
+    r"""Spell a value as people would say it, to be searched; names and braces dilute its meaning.
+
+    What it is about comes first, without its name: the field of ``MAIN``, or the only text there
+    is. What else it says follows; where nothing stands out, each thing with its name.
+
+    >>> readable({"kind": "fact", "text": "Ada eats no nuts", "strict": True})
+    'Ada eats no nuts\nfact'
+    >>> readable({"amount": 40, "from": {"name": "Ada", "city": "Ur"}})
+    'amount: 40\nfrom name: Ada\nfrom city: Ur'
+    """
+    main = _main(value)
+    lines = []
+    for path, leaf in _leaves(value):
+        if not main:
+            lines.append(f"{' '.join(path)}: {_spelt(leaf)}")
+        elif path == main:
+            lines.insert(0, leaf)
+        elif isinstance(leaf, str | float | int) and not isinstance(leaf, bool):
+            lines.append(str(leaf))
+    return "\n".join(lines)
+
+
 def matches(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
     """Tell whether a namespace starts or ends like a path; ``*`` stands for any label.
 
@@ -89,9 +126,40 @@ def matches(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
     return all(wanted in ("*", label) for label, wanted in zip(part, path, strict=True))
 
 
+def _main(value: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the path to what a value is about; nothing if nothing stands out."""
+    for name in MAIN:
+        found = value.get(name)
+        if isinstance(found, str) and found.strip():
+            return (name,)
+        if isinstance(found, Mapping) and (below := _main(found)):
+            return (name, *below)
+    texts = [str(name) for name, leaf in value.items() if isinstance(leaf, str) and leaf.strip()]
+    return tuple(texts) if len(texts) == 1 else ()
+
+
+def _leaves(
+    value: Any, path: tuple[str, ...] = (), depth: int = 0
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if depth > DEEPEST:
+        return
+    if isinstance(value, Mapping):
+        for name, below in value.items():
+            yield from _leaves(below, (*path, str(name)), depth + 1)
+    elif isinstance(value, list | tuple):
+        for below in value:
+            yield from _leaves(below, path, depth + 1)
+    elif value is not None and value != "":
+        yield path, value
+
+
+def _spelt(leaf: Any) -> str:
+    return leaf if isinstance(leaf, str) else json.dumps(leaf)
+
+
 def _segment(label: str) -> str:
     if not isinstance(label, str):
-        raise InvalidInput("namespace", f"labels must be strings, not {label!r}")
+        raise InvalidScope("namespace", f"labels must be strings, not {label!r}")
     if not label.strip():
         return f"%{label.encode().hex()}%"  # a blank segment is no scope
     if label in {".", ".."}:

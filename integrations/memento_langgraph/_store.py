@@ -11,28 +11,21 @@ The item's id is made from its namespace and key. A put is an ``add`` that repla
 and the history of a key is the history of its memory. The value is the memory's metadata, and what
 the index configuration picks of it is its text.
 
-It answers as ``InMemoryStore``, but for this:
-
-- values are JSON, at most ``Config.limits.metadata_bytes`` of it, 1 MiB; a tuple comes back as a
-  list; what is not JSON, or holds a NUL or half a character, is refused;
-- keys and passwords in a value are replaced by a marker (``Config.secrets``);
-- ``created_at`` is when the key was put first, not last;
-- items are listed in the order in which their keys were first put, across namespaces;
-- a namespace whose items are gone is not listed;
-- an item without a field is neither greater nor less than anything; no error;
-- a search with a query returns what bears on it, not the rest in the order of their distance;
-  right after a put it goes by words, until the item is embedded (``manager.flush(wait=True)``).
+It answers as ``InMemoryStore``, with the exceptions that ``docs/how-to/langgraph.md`` names and
+``test_langgraph_exact.py`` shows one by one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import islice
+from math import isfinite
 from typing import Any, TypedDict
 
 from langgraph.store.base import (
@@ -51,7 +44,17 @@ from langgraph.store.base import (
 
 from memento import Draft, Kind, Memory, MemoryManager, Tier
 from memento.errors import InvalidInput, NotFound, ReadOnlyStore
-from memento_langgraph._matching import labels_of, matches, passes, prefix_of, scope_of, spelt
+from memento_langgraph._matching import (
+    labels_of,
+    matches,
+    passes,
+    prefix_of,
+    readable,
+    scope_of,
+    spelt,
+)
+
+logger = logging.getLogger("memento.langgraph")
 
 SUBSPACE = "langgraph"
 """Label under the manager's namespace where the items are."""
@@ -64,7 +67,11 @@ TEXT_CHARS = 60_000
 PAGE = 5_000
 """Items read at once when all have to be looked at."""
 MOST = 10_000
-"""Most hits one search by meaning returns."""
+"""Most hits that searches by meaning return, all pages together."""
+SETTLE = 5.0
+"""Seconds a search waits at most until what was just put can be found by its meaning."""
+WHOLE = "$"
+"""Path to a value as a whole."""
 SLACK = 0.01
 """Share of a time to live that a read may leave unrefreshed: a refresh is a write."""
 
@@ -73,7 +80,8 @@ class IndexFields(TypedDict, total=False):
     """What of a value is searched.
 
     Attributes:
-        fields: Paths into the value, as in LangGraph's ``IndexConfig``; all of it if not given.
+        fields: Paths into the value, as in LangGraph's ``IndexConfig``; if not given, all of it,
+            what it is about first (``readable``).
     """
 
     fields: list[str] | None
@@ -89,7 +97,7 @@ class MementoStore(BaseStore):
             and ``sweep_ttl`` tidies it away.
 
     Raises:
-        InvalidInput: If ``index`` or ``ttl`` asks for what is not here.
+        InvalidInput: If ``index`` or ``ttl`` asks for what is not here, or ``manager`` is none.
     """
 
     __slots__ = ("_fields", "_memory", "ttl_config")
@@ -105,9 +113,15 @@ class MementoStore(BaseStore):
     ) -> None:
         _check("index", index, {"fields"})
         _check("ttl", ttl, {"default_ttl", "refresh_on_read"})
+        if not isinstance(manager, MemoryManager):
+            raise InvalidInput("manager", f"must be a MemoryManager, not {type(manager).__name__}")
         self._memory = manager.of(*manager.namespace, SUBSPACE)
-        self._fields = (index or {}).get("fields") or ["$"]
+        self._fields = _paths((index or {}).get("fields") or [WHOLE])
         self.ttl_config = ttl
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> MementoStore:
+        """Return itself: a store is shared, not copied."""
+        return self
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute operations: the reads see the state before the puts, of which the last counts.
@@ -157,6 +171,8 @@ class MementoStore(BaseStore):
         return Item(**_fields_of(found[0])) if found else None
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
+        _count("limit", op.limit)
+        _count("offset", op.offset)
         if op.limit == 0:
             return []
         found: Sequence[tuple[Memory, float | None]]
@@ -170,7 +186,10 @@ class MementoStore(BaseStore):
         return [SearchItem(**_fields_of(memory), score=score) for memory, score in found]
 
     def _ranked(self, op: SearchOp) -> list[tuple[Memory, float | None]]:
-        """Find by words and meaning what passes the filter, best first."""
+        """Find by words and meaning what passes the filter, best first.
+
+        Asking for more changes nothing in what comes first, so that pages are slices.
+        """
         where = spelt(op.filter)
         ids: list[str] | None = None
         if len(where) < len(op.filter or {}):  # the ledger cannot decide it all
@@ -186,7 +205,10 @@ class MementoStore(BaseStore):
             where=where,
             ids=ids,
             fold=False,  # what says the same under another key is another item
+            wait=SETTLE,
         )
+        for tier, problem in hits.missing.items():
+            logger.warning("not all of the %s tier could be searched: %s", tier, problem)
         return [(hit.memory, hit.score) for hit in hits]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
@@ -217,10 +239,10 @@ class MementoStore(BaseStore):
             self._memory.forget_many(ids=gone)
 
     def _draft(self, memory_id: str, op: PutOp) -> Draft:
-        value = op.value or {}
+        value = {} if op.value is None else _checked(op.value)
         if CONTROL in value:
             raise InvalidInput("value", f"{CONTROL!r} is a field of the store's own")
-        text = self._text(op)
+        text = self._text(op, value)
         return Draft(
             text or NO_TEXT,
             Tier.LONG,
@@ -228,16 +250,16 @@ class MementoStore(BaseStore):
             importance=0.5,
             scope=scope_of(op.namespace),
             metadata={**value, CONTROL: {"key": op.key, "ttl": op.ttl}},
-            expires_in=None if op.ttl is None else op.ttl * 60,
+            expires_in=None if op.ttl is None else _minutes(op.ttl) * 60,
             id=memory_id,
         )
 
-    def _text(self, op: PutOp) -> str:
+    def _text(self, op: PutOp, value: Mapping[str, Any]) -> str:
         """Collect what of a value is searched; nothing if it is not to be."""
         if op.index is False:
             return ""
-        paths = self._fields if op.index is None else op.index
-        texts = [text for path in paths for text in get_text_at_path(op.value, path)]
+        paths = self._fields if op.index is None else _paths(op.index)
+        texts = [text for path in paths for text in _texts(value, path)]
         return "\n".join(text for text in texts if text.strip()).strip()[:TEXT_CHARS]
 
     def _refresh(self, found: Sequence[Memory]) -> None:
@@ -257,6 +279,38 @@ class MementoStore(BaseStore):
 def _check(field: str, given: Any, known: set[str]) -> None:
     if unknown := sorted((given or {}).keys() - known):
         raise InvalidInput(field, f"{unknown} have no effect here; known: {sorted(known)}")
+
+
+def _count(field: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidInput(field, f"must be a whole number >= 0, not {value!r:.60}")
+
+
+def _minutes(value: object) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not isfinite(value) or value <= 0:  # type: ignore[arg-type, operator]
+        raise InvalidInput("ttl", f"must be minutes > 0, not {value!r:.60}")
+    return value  # type: ignore[return-value]
+
+
+def _paths(paths: object) -> list[str]:
+    if not isinstance(paths, list | tuple) or not all(isinstance(path, str) for path in paths):
+        raise InvalidInput("index", f"fields must be a list of paths, not {paths!r:.60}")
+    return list(paths)
+
+
+def _checked(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidInput("value", f"must be a dictionary, not {type(value).__name__}")
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput("value", f"is not JSON: {error}") from error
+    return value
+
+
+def _texts(value: Mapping[str, Any], path: str) -> list[str]:
+    return [readable(value)] if path in ("", WHOLE) else get_text_at_path(value, path)
 
 
 def _id(namespace: tuple[str, ...], key: str) -> str:

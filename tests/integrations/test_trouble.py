@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from memento import MemoryManager
-from memento.errors import InvalidScope, MementoError, ReadOnlyStore, StoreClosed
+from memento.errors import InvalidScope, MementoError, NotFound, ReadOnlyStore, StoreClosed
 from memento.testing import HashEmbedder
 
 HERE = Path(__file__).parent
@@ -128,6 +128,21 @@ def crew_memory(manager, root="/crew"):
     return lambda: memory.recall("tea"), lambda: memory.remember("tea")
 
 
+def crew_installed(manager):
+    """CrewAI's own memory with the store installed under it, as a crew calls it."""
+    from crewai.memory.unified_memory import Memory
+
+    from memento_crewai import MementoEmbeddingFunction, install, uninstall
+
+    install(manager)
+    memory = Memory(embedder=MementoEmbeddingFunction(manager))
+    uninstall()
+    return (
+        lambda: memory.recall("tea", depth="shallow"),
+        lambda: memory.remember("tea", scope="/", categories=[], importance=0.5),
+    )
+
+
 def crew_storage(manager, scope="/crew"):
     """The storage under CrewAI's own memory."""
     from crewai.memory.types import MemoryRecord
@@ -169,6 +184,7 @@ DOORS = {
     "tools": Door("langchain", "langchain", tools, lambda m: tools(m.of(BAD))),
     "store": Door("langgraph", "langgraph", store, put_elsewhere),
     "crew memory": Door("crewai", "crewai", crew_memory, lambda m: crew_memory(m, f"/{BAD}")),
+    "crew installed": Door("crewai", "crewai", crew_installed, lambda m: crew_installed(m.of(BAD))),
     "crew storage": Door(
         "crewai", "crewai", crew_storage, lambda m: crew_storage(m, "/a/../b")[0]()
     ),
@@ -193,7 +209,7 @@ def door(request):
 def manager(open_memory):
     """A store with something in it."""
     opened = open_memory(embedder=HashEmbedder(64))
-    opened.add("tea is green", scope="crew")
+    opened.add("tea comes from Assam", scope="crew")
     return opened
 
 
@@ -221,14 +237,45 @@ def test_closed(door, manager):
         assert caught.value.path == manager.root
 
 
-def test_read_only(door, manager, monkeypatch):
+def test_read_only(door, manager, open_memory, freeze):
     """A store that cannot be written still reads, and says ReadOnlyStore to whoever writes."""
-    monkeypatch.setattr(manager._engine.ledger, "read_only", True)
+    manager.flush(wait=True)
+    manager.close()
+    freeze(manager.root)
+    manager = open_memory(embedder=HashEmbedder(64))
     read, write = door.make(manager)
     with pytest.raises(ReadOnlyStore):
         write()
     if door is not DOORS["history"]:  # it says so when it is made, see its docstring
         read()
+
+
+def test_a_namespace_nobody_wrote_to(door, manager):
+    """It comes to be by writing: reading shows nothing of another, and writing changes no other."""
+    read, write = door.make(manager.of("nobody"))
+    assert "Assam" not in repr(read())
+    write()
+    assert "Assam" not in repr(read())
+    assert [one.text for one in manager.list()] == ["tea comes from Assam"]
+
+
+@pytest.mark.skipif(
+    not importlib.util.find_spec("crewai"), reason="pip install 'agent-memento[crewai]'"
+)
+@pytest.mark.parametrize("name", ["memory", "storage"])
+def test_a_memory_of_a_namespace_nobody_wrote_to(manager, name):
+    """Where a memory is named by its id, one that is not there is NotFound."""
+    from crewai.memory.types import MemoryRecord
+
+    from memento_crewai import MementoCrewMemory, MementoStorage
+
+    elsewhere, known = manager.of("nobody"), manager.list()[0].id
+    changes = {
+        "memory": lambda: MementoCrewMemory(elsewhere).update(known, "x"),
+        "storage": lambda: MementoStorage(elsewhere).update(MemoryRecord(id=known, content="x")),
+    }
+    with pytest.raises(NotFound):
+        changes[name]()
 
 
 def test_a_namespace_that_cannot_be_one(door, manager):

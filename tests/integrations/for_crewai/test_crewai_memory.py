@@ -15,6 +15,7 @@ from crewai.memory.unified_memory import Memory
 from crewai.tools.memory_tools import create_memory_tools
 
 from memento.errors import InvalidInput, InvalidScope, NotFound, ReadOnlyStore, StoreClosed
+from memento.testing import HashEmbedder
 from memento_crewai import MementoCrewMemory, MementoStorage
 from memento_crewai.strict import StrictMemory
 
@@ -82,6 +83,31 @@ class TestRecords:
         scores = [match.score for match in memory.recall("which supplier sells tea", limit=20)]
         assert scores == sorted(scores, reverse=True)
         assert 0 < scores[-1] <= scores[0] <= 1
+
+    def test_as_many_as_are_asked_for(self, memory):
+        """A limit of hundreds is honoured, and a smaller one gives the first of them."""
+        memory.remember_many([f"fact number {n} alpha" for n in range(500)])
+        whole = texts(memory.recall("alpha fact", limit=500))
+        assert len(set(whole)) == 500
+        assert texts(memory.recall("alpha fact", limit=20)) == whole[:20]
+
+    def test_found_by_meaning_at_once(self, open_memory):
+        """What was remembered a moment ago answers a question that shares no word with it."""
+        memory = MementoCrewMemory(open_memory(embedder="default"))
+        memory.remember("Rami is allergic to nuts")
+        assert texts(memory.recall("which food makes him ill?")) == ["Rami is allergic to nuts"]
+
+    def test_what_could_not_be_searched_is_logged(self, open_memory, caplog):
+        """An embedder that fails leaves the words to find by, and the log says so."""
+
+        class Failing(HashEmbedder):
+            def embed(self, _texts):
+                raise RuntimeError("out of memory")
+
+        memory = MementoCrewMemory(open_memory(embedder=Failing(8)))
+        memory.remember("tea is green")
+        assert texts(memory.recall("tea")) == ["tea is green"]
+        assert "not all of the long tier could be searched" in caplog.text
 
     def test_nothing_bears_on_it(self, memory):
         """The answer is empty, not the least bad."""

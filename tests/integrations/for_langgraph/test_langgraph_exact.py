@@ -1,9 +1,17 @@
-"""MementoStore answers as InMemoryStore does, operation by operation."""
+"""MementoStore answers as InMemoryStore does, operation by operation.
+
+``EXACT_OPERATIONS`` in the environment says how many random ones to try; ``just exact`` 10,000.
+"""
 
 from __future__ import annotations
 
+import copy
 import itertools
+import os
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,12 +31,15 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 
 from memento import MemoryManager
+from memento.errors import InvalidInput
 from memento.scopes import parse_scope
 from memento_langgraph import MementoStore
 from memento_langgraph._matching import labels_of, scope_of
 
-EXAMPLES, OPERATIONS = 250, 10_000
+OPERATIONS = int(os.environ.get("EXACT_OPERATIONS", "1000"))
+EXAMPLES = max(1, OPERATIONS // 40)
 ALL = 1000
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "langgraph.md"
 
 labels = st.sampled_from(["a", "b", "users", "a/b", "~", "%7E", "é 茶", "*x"])
 namespaces = st.lists(labels, min_size=1, max_size=3).map(tuple)
@@ -95,7 +106,7 @@ fresh = itertools.count()
 
 
 def test_the_same_operations_have_the_same_answers(manager):
-    """10,000 operations in random batches: every answer is InMemoryStore's, exceptions aside."""
+    """In random batches of every operation, each answer is InMemoryStore's, exceptions aside."""
     done: Counter[str] = Counter()
 
     @settings(
@@ -163,6 +174,111 @@ def test_a_key_put_again_after_its_delete_is_new(manager):
     assert second.created_at > first.created_at
     store.put(("x",), "k", {"new": 3})
     assert store.get(("x",), "k").created_at == second.created_at
+
+
+def _got(store: Any, value: Any, namespace: tuple[str, ...] = ("a",)) -> Any:
+    store.put(namespace, "k", value)
+    return store.get(namespace, "k").value
+
+
+def _searched(store: Any, **options: Any) -> list[str]:
+    store.put(("a",), "k", {"text": "hello world", "password": "hunter2"})
+    return [item.key for item in store.search(("a",), **options)]
+
+
+def _mutated(store: Any) -> Any:
+    store.put(("a",), "k", {"n": [1]})
+    store.get(("a",), "k").value["n"].append(2)
+    return store.get(("a",), "k").value
+
+
+def _half_bad(store: Any) -> Any:
+    with suppress(InvalidInput):
+        store.batch([PutOp(("a",), "good", {"n": 1}), PutOp(("a",), "bad", {"n": {1}})])
+    return len(store.search(("a",)))
+
+
+def _read_only_looked_at(store: Any) -> Any:
+    store.get(("a",), "k")
+    return store.list_namespaces()
+
+
+def _order(store: Any) -> Any:
+    for namespace, key in (("a", "1"), ("b", "2"), ("a", "3")):
+        store.put((namespace,), key, {})
+    return [item.key for item in store.search(())]
+
+
+def _created_first(store: Any) -> bool:
+    store.put(("a",), "k", {"n": 1})
+    first = store.get(("a",), "k").created_at
+    store.put(("a",), "k", {"n": 2})
+    return bool(store.get(("a",), "k").created_at == first)
+
+
+EXCEPTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "a tuple comes back as a list": (lambda s: _got(s, {"a": (1, 2)}), {"a": [1, 2]}),
+    "what is not JSON": (lambda s: _got(s, {"a": b"x"}), InvalidInput),
+    "no number that JSON lacks": (lambda s: _got(s, {"a": float("nan")}), InvalidInput),
+    "keys that are no strings": (lambda s: _got(s, {1: 2}), InvalidInput),
+    "holds a NUL": (lambda s: _got(s, {"a": "\0"}), InvalidInput),
+    "or half a character": (lambda s: _got(s, {"a": "\ud800"}), InvalidInput),
+    "at most `Config.limits.metadata_bytes`": (
+        lambda s: _got(s, {"a": "x" * 1_100_000}),
+        InvalidInput,
+    ),
+    "the field `__memento__`": (lambda s: _got(s, {"__memento__": 1}), InvalidInput),
+    "a value is a copy": (_mutated, {"n": [1]}),
+    "a batch is all or nothing": (_half_bad, 0),
+    "`created_at` is when": (_created_first, True),
+    "in the order in which their keys were first put": (_order, ["1", "2", "3"]),
+    "or that was merely read": (_read_only_looked_at, []),
+    "is neither greater nor less": (lambda s: _searched(s, filter={"x": {"$gt": 1}}), []),
+    "replaced by a marker": (
+        lambda s: _got(s, {"password": "hunter2"}),
+        {"password": "[redacted:password]"},
+    ),
+    "a filter that asks for one of them": (
+        lambda s: _searched(s, filter={"password": "hunter2"}),
+        [],
+    ),
+    "what bears on it": (lambda s: _searched(s, query="zebra"), []),
+    "of blanks or signs alone finds nothing": (lambda s: _searched(s, query=" ?"), []),
+    "a negative `limit` or `offset`": (lambda s: _searched(s, limit=-1), InvalidInput),
+    "at most 256 characters": (lambda s: _got(s, {}, ("x" * 300,)), InvalidInput),
+    "an unknown operator": (lambda s: _searched(s, filter={"text": {"$in": []}}), InvalidInput),
+}
+"""Words of the page that name an exception to what, and ours."""
+
+
+@pytest.mark.parametrize("words", EXCEPTIONS)
+def test_an_exception_is_one_and_is_named(manager, words):
+    """Where MementoStore answers otherwise than InMemoryStore, the page says so."""
+    ask, expected = EXCEPTIONS[words]
+    ours = MementoStore(manager.of(f"case-{next(fresh)}"))
+    if expected is InvalidInput:
+        with pytest.raises(InvalidInput):
+            ask(ours)
+    else:
+        assert ask(ours) == expected
+    try:
+        theirs = ask(InMemoryStore())
+    except (TypeError, ValueError) as error:
+        theirs = error
+    assert theirs != expected
+    assert not isinstance(theirs, InvalidInput)
+    named = PAGE.read_text(encoding="utf-8").partition("## Where it differs")[2]
+    assert words in " ".join(named.split())
+
+
+def test_a_copy_is_the_store(manager):
+    """Graphs and their configurations are copied deeply; the store in them is shared."""
+    store = MementoStore(manager.of(f"case-{next(fresh)}"))
+    for another in (copy.deepcopy({"store": [store]})["store"][0], copy.copy(store)):
+        another.put(("a",), "k", {"n": 1})
+        assert store.get(("a",), "k").value == {"n": 1}
+        store.delete(("a",), "k")
+        assert another.get(("a",), "k") is None
 
 
 def _same_search(op: SearchOp, answer: Any, expected: Any) -> None:

@@ -103,16 +103,70 @@ class TestSearch:
         assert store.search(("a",), query="apple (not indexed)") == []
         assert keys(store.search(("a",))) == ["k"]
 
-    def test_offset_pages_through_a_ranking(self, store):
-        """The second page starts where the first ended."""
-        store.batch([PutOp(("a",), str(n), {"text": f"tea number {n}"}) for n in range(9)])
-        whole = keys(store.search(("a",), query="tea", limit=9))
+    @pytest.mark.parametrize("condition", [None, {"n": {"$gte": 0}}])
+    def test_pages_of_a_ranking_are_its_slices(self, store, condition):
+        """Of 450 items found, pages of seven show each exactly once, in the ranking's order."""
+        store.batch(
+            [PutOp(("a",), str(n), {"text": f"tea number {n}", "n": n}) for n in range(450)]
+        )
+        whole = keys(store.search(("a",), query="tea number 7", filter=condition, limit=1000))
         paged = [
-            key for at in (0, 4, 8) for key in
-            keys(store.search(("a",), query="tea", limit=4, offset=at))
+            key for at in range(0, 455, 7) for key in
+            keys(store.search(("a",), query="tea number 7", filter=condition, limit=7, offset=at))
         ]  # fmt: skip
-        assert sorted(paged) == sorted(whole)
-        assert len(whole) == 9
+        assert paged == whole
+        assert sorted(whole) == sorted(map(str, range(450)))
+
+    def test_found_by_meaning_right_after_the_put(self, open_memory):
+        """A search waits for what was just put, as InMemoryStore embeds before it returns."""
+        store = MementoStore(open_memory(embedder="default"))
+        store.put(("a",), "k", {"text": "Rami is allergic to nuts"})
+        assert keys(store.search(("a",), query="which food makes him ill?")) == ["k"]
+
+    def test_what_could_not_be_searched_is_logged(self, open_memory, caplog):
+        """An embedder that fails leaves the words to find by, and the log says so."""
+
+        class Failing(HashEmbedder):
+            def embed(self, _texts):
+                raise RuntimeError("out of memory")
+
+        store = MementoStore(open_memory(embedder=Failing(8)))
+        store.put(("a",), "k", {"text": "tea is green"})
+        assert keys(store.search(("a",), query="tea")) == ["k"]
+        assert "not all of the long tier could be searched" in caplog.text
+
+    @pytest.mark.parametrize(
+        ("value", "text"),
+        [
+            ({"text": "Ada eats no nuts"}, "Ada eats no nuts"),
+            ({"note": "Ada eats no nuts", "n": True, "m": None}, "Ada eats no nuts"),
+            ({"n": 4, "kind": "diet", "memory": "Ada eats no nuts"}, "Ada eats no nuts\n4\ndiet"),
+            ({"kind": "M", "content": {"content": "Ada eats no nuts"}}, "Ada eats no nuts\nM"),
+            ({"content": [{"text": "Hi"}], "by": "A", "to": "B"}, "content text: Hi\nby: A\nto: B"),
+            ({"paid": True, "by": {"name": "Ada", "x": ""}}, "paid: true\nby name: Ada"),
+        ],
+    )  # fmt: skip
+    def test_a_value_is_searched_as_people_would_say_it(self, store, manager, value, text):
+        """What it is about comes first and without its name; every other word is found too."""
+        store.put(("a",), "k", value)
+        (stored,) = manager.of(*manager.namespace, "langgraph").list()
+        assert stored.text == text
+        assert store.get(("a",), "k").value == value
+        for line in text.splitlines():
+            assert keys(store.search(("a",), query=line)) == ["k"], line
+
+    def test_a_value_is_near_what_it_says(self, open_memory):
+        """By meaning it is as near to a question as its text alone, whatever fields it has."""
+        manager = open_memory(embedder="default")
+        store = MementoStore(manager)
+        text, question = "Ada eats no nuts", "what may Ada not eat?"
+        store.put(("a",), "plain", {"text": text})
+        store.put(("a",), "wrapped", {"text": text, "ok": True, "by": None})
+        (one, two) = manager.embed([text, question]) @ manager.embed([question]).T
+        manager.flush(wait=True)
+        found = manager.of(*manager.namespace, "langgraph").nearest(manager.embed([question])[0])
+        assert two == pytest.approx(1, abs=1e-3)
+        assert [hit.score for hit in found] == pytest.approx([float(one[0])] * 2, abs=1e-3)
 
 
 class TestNamespaces:
@@ -146,10 +200,11 @@ class TestNamespaces:
         assert manager.list() == []
         assert not manager.retrieve("pizza")
 
-    def test_a_namespace_too_long_is_a_typed_error(self, store):
-        """What does not fit a scope is refused, not cut."""
-        with pytest.raises(InvalidScope):
-            store.put(("x" * 300,), "k", {"a": 1})
+    @pytest.mark.parametrize("label", ["x" * 300, "a" + "/" * 90, "茶" * 20 + "\n" * 200, 1])
+    def test_a_namespace_that_does_not_fit_is_a_typed_error(self, store, label):
+        """It is refused by its name, not cut, escapes and all."""
+        with pytest.raises(InvalidScope, match=r"^namespace: "):
+            store.batch([PutOp((label,), "k", {"a": 1})])
 
 
 class TestTimeToLive:
@@ -244,10 +299,42 @@ class TestValues:
             store.put(("a",), "k", {"text": "a" * 1_100_000}, index=False)
         assert store.get(("a",), "k").value == value
 
-    def test_what_is_not_json_is_refused(self, store):
-        """And nothing is written."""
-        with pytest.raises(InvalidInput):
-            store.put(("a",), "k", {"when": object()}, index=False)
+    @pytest.mark.parametrize("index", [None, False, ["when"]])
+    @pytest.mark.parametrize(
+        "value",
+        [{"when": object()}, {"when": b"x"}, {"when": {1}}, {"when": float("inf")}, [1], "text"],
+        ids=repr,
+    )
+    def test_what_is_not_json_is_refused(self, store, value, index):
+        """However it is to be indexed, and nothing is written."""
+        with pytest.raises(InvalidInput, match=r"^value: "):
+            store.batch([PutOp(("a",), "k", value, index)])
+        assert store.get(("a",), "k") is None
+
+    def test_what_holds_itself_is_refused(self, store):
+        """And what is nested too deep to be read back."""
+        round_about, deep = {}, {}
+        round_about["self"] = round_about
+        for _ in range(5_000):
+            deep = {"deep": deep}
+        for value in (round_about, deep):
+            with pytest.raises(InvalidInput):
+                store.put(("a",), "k", value)
+        assert store.get(("a",), "k") is None
+
+    @pytest.mark.parametrize("index", ["text", True, [1]])
+    def test_an_index_that_is_no_list_of_paths_is_refused(self, store, manager, index):
+        """A path alone is not taken for a list of its letters."""
+        with pytest.raises(InvalidInput, match=r"^index: "):
+            store.batch([PutOp(("a",), "k", {"text": "tea"}, index)])
+        with pytest.raises(InvalidInput, match=r"^index: "):
+            MementoStore(manager, index={"fields": index})
+
+    @pytest.mark.parametrize("ttl", [0, -1, float("nan"), float("inf"), "5", True])
+    def test_a_time_to_live_that_is_none_is_refused(self, store, ttl):
+        """By its name, and nothing is written."""
+        with pytest.raises(InvalidInput, match=r"^ttl: "):
+            store.batch([PutOp(("a",), "k", {"n": 1}, None, ttl)])
         assert store.get(("a",), "k") is None
 
     def test_the_stores_own_fields_are_refused(self, store):
@@ -400,12 +487,16 @@ class TestErrors:
             with pytest.raises(StoreClosed):
                 operate()
 
-    def test_read_only(self, store, manager, monkeypatch, clock):
+    def test_read_only(self, open_memory, freeze, clock):
         """Reading works, refreshing rests, writing is a ReadOnlyStore."""
-        store.put(("a",), "k", {"x": 1}, ttl=10)
-        monkeypatch.setattr(manager._engine.ledger, "read_only", True)
+        written = open_memory()
+        MementoStore(written).put(("a",), "k", {"x": 1}, ttl=10)
+        written.close()
+        freeze(written.root)
+        store = MementoStore(open_memory())
         clock.advance(5 * MINUTE)
         assert store.get(("a",), "k").value == {"x": 1}
+        assert keys(store.search(("a",), query="x")) == keys(store.search(("a",))) == ["k"]
         with pytest.raises(ReadOnlyStore):
             store.put(("a",), "k", {"x": 2})
         with pytest.raises(ReadOnlyStore):
@@ -420,6 +511,19 @@ class TestErrors:
             store.search(("a",), filter={"n": {"$gt": "much"}})
         with pytest.raises(InvalidInput, match="not an operation"):
             store.batch(["get"])
+
+    @pytest.mark.parametrize("wrong", [-1, None, "5", 2.5, True])
+    @pytest.mark.parametrize("field", ["limit", "offset"])
+    @pytest.mark.parametrize("query", [None, "tea"])
+    def test_no_number_of_items(self, store, field, wrong, query):
+        """A window that cannot be one is refused by its name."""
+        with pytest.raises(InvalidInput, match=f"^{field}: "):
+            store.search(("a",), query=query, **{field: wrong})
+
+    def test_no_manager(self):
+        """A folder's name is none."""
+        with pytest.raises(InvalidInput, match="must be a MemoryManager"):
+            MementoStore("folder")
 
     def test_missing_framework(self):
         """Without LangGraph the import says how to install it."""
