@@ -115,13 +115,6 @@ def choose(wanted: object, source: object, session: object, *, everything: bool)
     )
 
 
-def check_seconds(field: str, value: object) -> float:
-    """Accept a length of time in seconds, >= 0."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-        raise InvalidInput(field, f"must be a number of seconds, at least 0, not {value!r}")
-    return float(value)
-
-
 class Eraser:
     """Erases from one store, and finishes what was begun.
 

@@ -12,7 +12,7 @@ from memento import correct, lineage, prompt, quarantine
 from memento.backup import Backup, back_up
 from memento.config import Config
 from memento.engine import Engine, system_clock
-from memento.erase import Erasure, check_seconds, choose
+from memento.erase import Erasure, choose
 from memento.errors import InvalidInput, NotFound
 from memento.filters import MAX_IDS, Filtering, check_count, filtering, filters_of, several
 from memento.ledger import memories
@@ -22,6 +22,7 @@ from memento.observe.admit import (
     MAX_URI,
     check_flag,
     check_id,
+    check_seconds,
     drafts_of,
     member,
     optional_name,
@@ -313,7 +314,7 @@ class MemoryManager:
             include_quarantined: Also return what untrusted sources say and nobody approved yet.
             fold: Let one hit stand for all that say the same words; False returns each.
             wait: Seconds to wait, at most, until what was added before can be found by its meaning
-                too, which takes a moment; 0 to 3,600. What time does not suffice for is found by
+                too, which takes a moment; up to a day. What time does not suffice for is found by
                 its words, and named in ``missing``. 0 neither waits nor says so.
             record: Note in the log what was retrieved.
 
@@ -994,7 +995,7 @@ class MemoryManager:
 
         Args:
             wait: Return when it is done.
-            timeout: Seconds to wait at most; None for as long as it takes.
+            timeout: Seconds to wait at most, up to a day; None for as long as it takes.
 
         Returns:
             How many memories are to be embedded.
@@ -1004,7 +1005,7 @@ class MemoryManager:
         """
         owed = self._engine.reindex()
         if wait:
-            self._engine.flush(wait=True, timeout=timeout)
+            self.flush(wait=True, timeout=timeout)
         return owed
 
     def flush(self, *, wait: bool = False, timeout: float | None = None) -> bool:
@@ -1014,13 +1015,18 @@ class MemoryManager:
 
         Args:
             wait: Wait until every memory is embedded and the long tier knows it.
-            timeout: Seconds to wait at most; None for as long as it takes.
+            timeout: Seconds to wait at most, up to a day; None for as long as it takes.
 
         Returns:
             False if something is still owed: time ran out, or an index cannot be reached
             (``stats().trouble`` says why).
+
+        Raises:
+            InvalidInput: If the timeout is no time.
+            StoreError: If the store cannot be read.
         """
-        return self._engine.flush(wait=wait, timeout=timeout)
+        limit = None if timeout is None else check_seconds("timeout", timeout)
+        return self._engine.flush(wait=check_flag("wait", wait), timeout=limit)
 
     def close(self) -> None:
         """Write the snapshot and close the store, for all its views. Idempotent."""

@@ -437,3 +437,16 @@ def fuzzed(tmp_path_factory):
 def test_one_except_catches_all(error):
     """Whatever is refused is a MementoError."""
     assert issubclass(error, MementoError)
+
+
+@pytest.mark.parametrize("timeout", [-1, "5", math.nan, math.inf, True])
+def test_a_timeout_that_is_no_time_is_refused(open_memory, timeout):
+    """flush, erase and reindex say which argument is wrong."""
+    memory = open_memory(embedder=HashEmbedder())
+    for call in (
+        functools.partial(memory.flush, wait=True),
+        functools.partial(memory.erase, "some-id"),
+        functools.partial(memory.reindex, wait=True),
+    ):
+        with pytest.raises(InvalidInput, match="timeout"):
+            call(timeout=timeout)

@@ -342,7 +342,7 @@ def test_what_time_did_not_suffice_for_is_named(open_memory):
     embedder.go.set()
 
 
-@pytest.mark.parametrize("wait", [-1, 3601, float("nan"), "5", True])
+@pytest.mark.parametrize("wait", [-1, 86_401, float("nan"), "5", True])
 def test_a_wait_that_is_no_time_is_refused(open_memory, wait):
     """A negative, endless or mistyped wait is a typed error."""
     with pytest.raises(InvalidInput, match="wait"):

@@ -34,7 +34,7 @@ MAX_ITEMS = 64
 """Most aliases, tags or links on one memory."""
 MAX_URI = 2048
 MAX_INTEGER = 2**63 - 1
-MAX_WAIT = 3600.0
+MAX_WAIT = 86_400.0
 """Longest time a call may wait for an index, seconds."""
 MAX_DEPTH = 64
 """Deepest nesting of metadata; SQLite reads JSON to 1,000 levels, Python to fewer."""
@@ -226,11 +226,11 @@ def check_share(field: str, value: object) -> float:
 
 
 def check_seconds(field: str, value: object) -> float:
-    """Accept a time to wait, [0, 3600] seconds."""
+    """Accept a time to wait, from none to a day."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInput(field, f"must be a number of seconds, not {_name(value)}")
     if not 0.0 <= value <= MAX_WAIT:
-        raise InvalidInput(field, f"must be 0 to {MAX_WAIT:.0f} seconds, not {shown(value)}")
+        raise InvalidInput(field, f"must be from 0 to {MAX_WAIT:.0f} seconds, not {shown(value)}")
     return float(value)
 
 

@@ -188,10 +188,10 @@ def _occurrences(
     one: Format, text: str, words: list[tuple[int, int]], taken: list[tuple[int, int, str]]
 ) -> list[tuple[int, int, str]]:
     """Find where a format stands in a text, apart from what is taken already."""
-    group = "secret" if "secret" in one.pattern.groupindex else 0
+    group = "secret" if "secret" in one.finder.groupindex else 0
     fresh = []
     for begin, stop in words if one.place is Place.RUN else [(0, len(text))]:
-        for match in one.pattern.finditer(text, begin, stop):
+        for match in one.finder.finditer(text, begin, stop):
             start, end = match.span(group)
             if any(start < last and first < end for first, last, _ in taken):
                 continue
