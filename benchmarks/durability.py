@@ -12,7 +12,8 @@ the store, while it adds, while the index is being fed. A fresh process then che
 
 The exit status is 0 if all of it held in every round, else 1.
 
-``--control`` shows that the bench can fail: its child acknowledges each id before it calls ``add``.
+``--control`` shows that the bench can fail: its child acknowledges each id a little before it
+calls ``add``, as a buffer that is written behind would.
 There the exit status is 0 only if losses were seen. (SQLite with synchronous=OFF would be no
 control: the kernel keeps what a killed process wrote. That takes a power cut.)
 """
@@ -54,6 +55,8 @@ START_SECONDS = 60.0
 """Longest wait for the first memory of a child."""
 FRESH_EVERY = 25
 """Rounds on one store before a new one is begun, so that checking it stays quick."""
+BEHIND_SECONDS = 0.02
+"""Time between acknowledging and adding in the control."""
 SEARCHED = 25
 """Newest acknowledged memories looked up by full text each round."""
 FLUSH_SECONDS = 120.0
@@ -82,6 +85,7 @@ def write(root: str, round_number: int, pipe: int, embedder: str, *, control: bo
         ids = [mark_of(round_number, n) for n in chosen]
         if control:
             acknowledge(pipe, ids)
+            time.sleep(BEHIND_SECONDS)
         add(memory, round_number, chosen)
         if not control:
             acknowledge(pipe, ids)

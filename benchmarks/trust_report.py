@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from trust_result import Record
 
+OWN = (":!TRUST.md", ":!benchmarks/trust.json")
+"""What a run writes itself, in git's terms."""
 HEAD = """\
 # Trust
 
@@ -40,15 +42,16 @@ def machine() -> dict[str, str]:
 
 
 def _commit() -> str:
-    """Name the commit of this tree, and whether it was changed since."""
-    done = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--exclude=*"],
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout.strip() or "no commit"
+    """Name the commit of this tree, and whether it was changed since, but for what is noted."""
+    commit = _git("describe", "--always", "--exclude=*")
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", *OWN)
+    return f"{commit}-dirty" if changed else commit or "no commit"
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 def page(records: Sequence[Record], harnesses: Sequence[str]) -> str:

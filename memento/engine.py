@@ -352,12 +352,29 @@ class Engine:
             embedding=self.embedding is not None,
             trouble=self.indexer.trouble,
         )
+        found += self._examine_index(repair=repair)
         if owed := self.ledger.read(erase.owed):
             why = [self._eraser.pending.get(part, "not tried yet") for part in owed]
             found.append(Finding("erasure", ok=False, detail="; ".join(why)))
         if any(finding.repaired for finding in found):
             self.indexer.retry()
         return found
+
+    def _examine_index(self, *, repair: bool) -> list[Finding]:
+        """Ask the long tier's index for what it holds, if it is open; damage is mended later."""
+        if self._long is None or self._long.state in {"cold", "elsewhere", "closed"}:
+            return []
+        try:
+            sound = self._long.healthy(self._samples())
+        except TierUnavailable as error:
+            return [Finding("index", ok=False, detail=str(error))]
+        if sound:
+            return [Finding("index", ok=True, detail="stored vectors find themselves")]
+        detail = f"damaged: {self._long.reason}"
+        if not repair:
+            return [Finding("index", ok=False, detail=detail)]
+        self.indexer.want_index()
+        return [Finding("index", ok=True, detail=f"{detail}; is made anew", repaired=True)]
 
     def flush(self, *, wait: bool, timeout: float | None) -> bool:
         """Write the snapshot, the log and what full text lacks; optionally wait for the indexes.

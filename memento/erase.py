@@ -72,7 +72,8 @@ class Erasure:
         pending: What is still to be done, to the reason; it is done by whoever has the store
             open, or opens it next.
         untouched: Files in the store's folder that are not the store's; they were not looked into.
-        not_reached: What erasing cannot promise.
+        not_reached: What erasing cannot promise; stores that a restore or a salvage set aside
+            beside this one are named, as they hold what they held.
     """
 
     ids: tuple[str, ...]
@@ -145,7 +146,13 @@ class Eraser:
             also = self._ledger.read(lambda c: sql.derived(c, ns, roots))
         elif what.ids:
             raise NotFound(what.ids[0])
-        return Erasure(tuple(roots.values()), tuple(also.values()), from_micros(now), dry_run=True)
+        return Erasure(
+            tuple(roots.values()),
+            tuple(also.values()),
+            from_micros(now),
+            dry_run=True,
+            not_reached=(*NOT_REACHED, *self._beside()),
+        )
 
     def erase(self, ns: int, what: Chosen, *, derived: bool, now: int) -> Erasure:
         """Take memories out of the ledger in one transaction, then out of the files.
@@ -180,6 +187,7 @@ class Eraser:
             rewritten=tuple(self._rewritten),
             pending=dict(self.pending),
             untouched=self._strangers(),
+            not_reached=(*NOT_REACHED, *self._beside()),
         )
 
     def finish(self, *, patience: float = 0.0) -> None:
@@ -272,6 +280,12 @@ class Eraser:
         else:
             return
         self._removed.append(path.name)
+
+    def _beside(self) -> list[str]:
+        """Name the stores that were set aside beside this one; see ``ledger.swap``."""
+        root = self._ledger.root.resolve()
+        found = [p for p in root.parent.iterdir() if p.name.startswith(f"{root.name}.aside-")]
+        return [f"{path}: a store that was set aside; delete it yourself" for path in sorted(found)]
 
     def _strangers(self) -> tuple[str, ...]:
         names = sorted(path.name for path in self._ledger.root.iterdir())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from memento.errors import StoreUnusable
 from memento.ledger import memories, vectors
 from memento.ledger.ledger import Ledger
 from memento.ledger.rows import from_micros
@@ -68,19 +69,28 @@ def history(ledger: Ledger, ns: int, memory_id: str) -> list[Version]:
 
     Raises:
         NotFound: If the namespace has no such id.
+        StoreUnusable: If a state was damaged so that it cannot be read.
     """
 
     def job(connection: Connection) -> list[Version]:
         row = memories.by_id(connection, ns, memory_id)
         earlier = [
-            Version(version, text, Status(status), Tier(tier), from_micros(until), reason)
-            for version, text, status, tier, until, reason in memories.versions(
-                connection, row.docid
-            )
+            _version(memory_id, *found) for found in memories.versions(connection, row.docid)
         ]
-        present = Version(
-            row.version, row.text, Status(row.status), Tier(row.tier), None, "present"
-        )
-        return [*earlier, present]
+        present = (row.version, row.text, row.status, row.tier, None, "present")
+        return [*earlier, _version(memory_id, *present)]
 
     return ledger.read(job)
+
+
+def _version(
+    memory_id: str, version: int, text: str, status: str, tier: str, until: int | None, reason: str
+) -> Version:
+    try:
+        ended = None if until is None else from_micros(until)
+        return Version(version, text, Status(status), Tier(tier), ended, reason)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise StoreUnusable(
+            "ledger.db",
+            f"a state of memory {memory_id!r} is damaged ({error}); run `memento doctor`",
+        ) from error

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from memento import doctor as doctor_module
-from memento.errors import StoreClosed, StoreError
+from memento.errors import StoreClosed, StoreError, StoreUnusable
 from memento.ledger import checks, fulltext
 from memento.testing import HashEmbedder
 
@@ -47,6 +47,36 @@ def test_a_healthy_store_is_well(filled):
     ]
     assert all(f.ok and not f.repaired for f in found)
     assert filled.doctor() == found
+
+
+def test_a_tier_that_is_none_is_damage(filled):
+    """Of a memory and of an earlier state: named, and a typed error instead of a ValueError."""
+    (one,) = [m for m in filled.list() if m.version > 1]
+    do(filled, "UPDATE versions SET tier = 'anhrng' WHERE version = 1")
+    assert one.id in report(filled)["history"].detail
+    with pytest.raises(StoreUnusable, match=one.id):
+        filled.history(one.id)
+    do(filled, "UPDATE memories SET tier = 'anhrng' WHERE id = ?", one.id)
+    assert one.id in report(filled)["memories"].detail
+    with pytest.raises(StoreUnusable, match=one.id):
+        filled.get(one.id)
+
+
+def test_an_index_that_lost_its_vectors_is_noticed_and_made_anew(open_memory):
+    """Asked for what it holds, if it is open; doctor says so, and the index comes back."""
+    memory = open_memory(embedder=HashEmbedder(8))
+    memory.add_many({"text": f"note {n}", "tier": "long"} for n in range(20))
+    assert memory.flush(wait=True, timeout=60)
+    assert "index" in {f.check for f in memory.doctor() if f.ok}
+    long = memory._engine._long
+    long.remove(memory.namespace, [one.id for one in memory.list(limit=20)])  # behind its back
+    for _ in range(2):
+        assert "do not find themselves" in report(memory)["index"].detail
+    assert report(memory, repair=True)["index"].repaired
+    memory.add("one more", "long")
+    assert memory.flush(wait=True, timeout=60)
+    assert "index" not in report(memory)
+    assert "started anew" in long.reason
 
 
 def test_a_connection_that_saw_an_older_index_raises_no_false_alarm(memory):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import MemoryManager
+from memento.backup import restore
+from memento.erase import NOT_REACHED
 from memento.errors import InvalidInput, NotFound, ReadOnlyStore
 from memento.ledger import checks, erase, sqlite
 from memento.testing import HashEmbedder
@@ -583,3 +586,18 @@ def test_the_receipt_says_when_and_how_much(memory, clock):
     assert erased.rewritten == ("ledger.db", "short.json", "ledger.db-wal")
     assert Path(memory.root / "short.json").exists()
     assert np.isfinite(memory._engine.ledger.wal_bytes())
+
+
+def test_stores_set_aside_are_named(open_memory, tmp_path):
+    """A restore that keeps the store that was there leaves a copy, which the receipt names."""
+    memory = open_memory(tmp_path / "store")
+    memory.add("one", id="a")
+    memory.backup(tmp_path / "b.db")
+    memory.close()
+    done = restore(tmp_path / "b.db", tmp_path / "store", set_aside=True)
+    again = open_memory(tmp_path / "store")
+    for receipt in (again.erase("a", dry_run=True), again.erase("a")):
+        assert any(str(done.aside) in line for line in receipt.not_reached)
+    again.add("two", id="b")
+    shutil.rmtree(done.aside)
+    assert again.erase("b").not_reached == NOT_REACHED

@@ -10,7 +10,7 @@ import pytest
 from memento import MemoryManager
 from memento.cli import main
 from memento.errors import StoreBusy, StoreError, StoreFromTheFuture, StoreUnusable
-from memento.ledger import schema, swap
+from memento.ledger import schema, sqlite, swap
 from memento.ledger.pages import Pages, committed, values, varint
 from memento.salvage import salvage
 
@@ -251,6 +251,30 @@ def test_a_cycle_of_free_pages_ends(tmp_path):
     path.write_bytes(bytes(page).ljust(4096, b"\0") + trunk.ljust(4096, b"\0"))
     assert 2 in Pages(path).free()
     assert list(Pages(path).records()) == []
+
+
+def test_an_earlier_state_in_no_tier_is_left_out(filled, open_memory):
+    """The checksum does not cover the tier; what is not one is damage all the same."""
+    root, held, _ = filled
+    with sqlite.sqlite3.connect(root / "ledger.db") as file:
+        file.execute("UPDATE versions SET tier = 'anhrng' WHERE reason = 'updated'")
+    file.close()
+    assert salvage(root).kept == len(held) + 1
+    states = [state.text for state in open_memory().history("n39")]
+    assert len(states) == 2  # before it was forgotten, and after
+    assert all(text.startswith("changed") for text in states)
+
+
+def test_a_garbled_index_makes_up_no_losses(filled):
+    """What one index tells of and no other is no memory: each is in two at least."""
+    root, held, _ = filled
+    file = sqlite.sqlite3.connect(root / "ledger.db")
+    file.execute("CREATE TABLE garbled (ns, id, docid, PRIMARY KEY (ns, id, docid)) WITHOUT ROWID")
+    file.execute("INSERT INTO garbled VALUES (1, 'nobody', (1 << 40) + 28518)")
+    file.commit()
+    file.close()
+    assert salvage(root).lost == 0
+    assert len(held) == salvage(root).kept - 1
 
 
 def test_reopened_managers_still_work(filled):

@@ -8,10 +8,13 @@ from memento.ledger import fulltext
 from memento.ledger.rows import COLUMNS, NAMES, Row, checksum, earlier_state, is_whole
 from memento.ledger.schema import FULLTEXT
 from memento.ledger.sqlite import Connection
+from memento.types import Tier
 
 _DERIVED = {"memories_fts": "rowid", "embeddings": "docid", "backlog": "docid"}
 """Tables made from the memories, and the column that says of which."""
 
+_TIERS = frozenset(tier.value for tier in Tier)
+"""The checksum does not cover the tier, see ``rows``."""
 _OF_MEMORIES = ", ".join(f"memories.{name}" for name in NAMES)
 _ID = NAMES.index("id")
 
@@ -31,7 +34,11 @@ def quick_check(connection: Connection) -> list[str]:
 
 def changed_rows(connection: Connection) -> list[str]:
     """Return the ids of memories whose content no longer matches their checksum."""
-    return [row.id for row in rows(connection) if checksum(row) != row.checksum]
+    return [
+        row.id
+        for row in rows(connection)
+        if checksum(row) != row.checksum or row.tier not in _TIERS
+    ]
 
 
 def changed_versions(connection: Connection) -> list[str]:
@@ -46,7 +53,8 @@ def changed_versions(connection: Connection) -> list[str]:
     wrong = []
     for version, text, status, tier, earlier, *values in connection.execute(query):
         past = earlier_state(Row(*values), version, text, status, tier, earlier)
-        if past is None or (past.checksum and not is_whole(past)):
+        damaged = past is not None and past.checksum and not is_whole(past)
+        if past is None or damaged or tier not in _TIERS:
             wrong.append(past.id if past else values[_ID])
     return wrong
 

@@ -7,6 +7,7 @@ checksum (links, events) is taken over only where it speaks of memories that are
 from __future__ import annotations
 
 import json
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -38,7 +39,7 @@ class Found:
         events: As in the table, without their own number.
         erased: Lines about what was erased, by row id.
         changed: Ids of rows that are there but not as they were, by row id.
-        known: Row ids that some index tells of.
+        known: Row ids that indexes tell of, to how often; each memory is in two at least.
         latest: Newest revision of a row id that an index tells of.
     """
 
@@ -49,13 +50,14 @@ class Found:
     events: list[tuple[Any, ...]] = field(default_factory=list)
     erased: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     changed: dict[int, str] = field(default_factory=dict)
-    known: set[int] = field(default_factory=set)
+    known: Counter[int] = field(default_factory=Counter)
     latest: dict[int, int] = field(default_factory=dict)
 
     @property
     def lost(self) -> set[int]:
         """Row ids of memories that were there and of which nothing whole is left."""
-        return (self.known | self.changed.keys()) - self.memories.keys() - self.erased.keys()
+        believed = {docid for docid, times in self.known.items() if times > 1}  # else it is garbled
+        return (believed | self.changed.keys()) - self.memories.keys() - self.erased.keys()
 
 
 def find(path: Path) -> Found:
@@ -161,7 +163,7 @@ def _take_indexed(found: Found, versions: list[tuple[Any, ...]], values: tuple[A
     """Keep what a page of an index, or of a table without row ids, holds."""
     match values:
         case (int(ns), str() | bytes(), int(docid)) if docid >> SEQ_BITS == ns:
-            found.known.add(docid)
+            found.known[docid] += 1
         case (int(ns), int(rev), int(docid)) if docid >> SEQ_BITS == ns and rev <= SEQ_MASK:
             found.latest[docid] = max(rev, found.latest.get(docid, 0))
         case (int(src), str(relation), int(dst), float(weight)) if relation in RELATIONS:
@@ -184,7 +186,7 @@ def _is_whole(found: Found, version: tuple[Any, ...]) -> bool:
     if row is None:
         return False
     _, _, number, text, status, tier, _, _, earlier = version
-    return is_whole(earlier_state(row, number, text, status, tier, earlier))
+    return tier in tuple(Tier) and is_whole(earlier_state(row, number, text, status, tier, earlier))
 
 
 def _is_labels(text: str) -> bool:

@@ -150,7 +150,8 @@ def badly_saved(root: Path, truth: Truth, how: str) -> list[str]:
     with MemoryManager(root, embedder=None) as memory:
         kept = memory._engine.ledger.read(lambda c: list(checks.rows(c)))
         wrong = script.complaints(memory)
-        past = {row.id: {v.text for v in memory.history(row.id)} for row in kept if row.ns == 1}
+        view = memory.of(*memory._engine.ledger.labels(1)) if kept else memory  # by its new name
+        past = {row.id: {v.text for v in view.history(row.id)} for row in kept if row.ns == 1}
         memory.add("written after it was saved")
     held = {row.id: (row.text, row.tier, row.status) for row in kept}
     wrong += [f"wrong: {i} is {held[i]}" for i in held if held[i] != truth.state.get(i)]
