@@ -375,6 +375,7 @@ class MemoryManager:
         k: int = 5,
         *,
         min_score: float = 0.0,
+        wait: float = 0.0,
         record: bool = True,
         **filters: Unpack[Filtering],
     ) -> Retrieval:
@@ -386,6 +387,7 @@ class MemoryManager:
             vector: (dim,) of the store's own embedder, see ``embed``; of any length but 0.
             k: Most hits to return, 1 to 10,000.
             min_score: Drop hits below this cosine, [0, 1].
+            wait: Seconds to wait, at most, until what was added before is embedded; 0 to 3,600.
             record: Note in the log what was retrieved.
             filters: See ``memento.filters.Filtering``.
 
@@ -402,6 +404,8 @@ class MemoryManager:
         check_flag("record", record)
         engine = self._engine
         asked = filtering(engine.now(), filters)
+        if check_seconds("wait", wait):
+            engine.settle(self._namespace, wait)
         engine.query_begins()
         try:
             found = engine.searcher.nearest(

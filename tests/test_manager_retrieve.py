@@ -330,6 +330,21 @@ def test_waiting_finds_by_meaning_what_was_just_said(open_memory):
     assert not found.missing
 
 
+def test_waiting_finds_by_vector_what_was_just_said(open_memory):
+    """``nearest`` waits in the same way; without waiting it says what it cannot find yet."""
+    embedder = Synonyms(stuck=True)
+    memory = open_memory(embedder=embedder)
+    memory.add("peanuts", "long")
+    asked = embedder.embed_queries(["allergy"])[0]
+    early = memory.nearest(asked, wait=0.05)
+    assert not early
+    assert "1 memories are still to be embedded" in early.missing["long"]
+    embedder.go.set()
+    found = memory.nearest(asked, wait=60)
+    assert [hit.text for hit in found] == ["peanuts"]
+    assert not found.missing
+
+
 def test_what_time_did_not_suffice_for_is_named(open_memory):
     """Waiting in vain is not passed over: ``missing`` says what meaning does not find yet."""
     embedder = Synonyms(stuck=True)
@@ -347,3 +362,5 @@ def test_a_wait_that_is_no_time_is_refused(open_memory, wait):
     """A negative, endless or mistyped wait is a typed error."""
     with pytest.raises(InvalidInput, match="wait"):
         open_memory(embedder=None).retrieve("tea", wait=wait)
+    with pytest.raises(InvalidInput, match="wait"):
+        open_memory(embedder=None).nearest([1.0], wait=wait)

@@ -175,7 +175,7 @@ class MementoCrewMemory(Memory):
             limit: Most matches, 1 to 10,000.
             depth: Both of CrewAI's depths search every tier, without an LLM.
             source: Who asks; finds its own private memories.
-            include_private: Find everyone's private memories.
+            include_private: Find everyone's private memories, and of equal ones each.
 
         Returns:
             Matches with scores in [0, 1]; none if nothing bears on it.
@@ -193,7 +193,12 @@ class MementoCrewMemory(Memory):
             )
             filters = wanted.arguments()
             found = self.manager.retrieve(
-                query, limit, wait=SETTLE, record=not self.read_only, **filters
+                query,
+                limit,
+                fold=not include_private,  # the same words of two sources are two memories
+                wait=SETTLE,
+                record=not self.read_only,
+                **filters,
             )
             warn(found.missing)
             matches = [to_match(hit) for hit in found]

@@ -19,6 +19,7 @@ from typing import Any
 from crewai.memory.types import MemoryMatch, MemoryRecord
 from crewai.memory.utils import normalize_scope_path
 
+from memento.errors import InvalidInput
 from memento.filters import Filtering
 from memento.prompt import escape
 from memento.scopes import parse_scope
@@ -145,7 +146,13 @@ def is_private(memory: Memory) -> bool:
 
 
 def visible(source: str | None) -> dict[str, list[Any]]:
-    """Return the condition, as in ``where``, that shows a source what is open and its own."""
+    """Return the condition, as in ``where``, that shows a source what is open and its own.
+
+    Raises:
+        InvalidInput: If the source is no text; the mark of what is nobody's is none.
+    """
+    if not isinstance(source, str | None):
+        raise InvalidInput("source", f"must be a string, not {type(source).__name__}")
     return {PRIVATE: [None] if source is None else [None, source]}
 
 

@@ -113,15 +113,15 @@ class MementoStorage:
                 after ``SETTLE`` seconds is not found, and the log says so.
             StoreError: If the store cannot be read.
         """
-        if not self.manager.read_only:
-            self.manager.flush(wait=True, timeout=SETTLE)  # what was just saved is to be found
         filters = asked(self.manager, Wanted(scope_prefix, categories or (), metadata_filter or {}))
         if filters is None:
             return []
         call = current()
         filters["where"] = {**(filters["where"] or {}), **call.sees}
         filters["session"] = call.session
-        found = self.manager.nearest(query_embedding, limit, min_score=min_score, **filters)
+        found = self.manager.nearest(
+            query_embedding, limit, min_score=min_score, wait=SETTLE, **filters
+        )
         if found.missing and (trouble := self.manager.stats().trouble.values()):
             raise TierUnavailable(Tier.LONG, "; ".join(trouble))
         warn(found.missing)

@@ -257,6 +257,8 @@ class TestFilters:
         assert sorted(texts(whole.recall("tea", source="bo"))) == ["tea for all", "tea for bo"]
         assert texts(whole.recall("tea", source="ada")) == ["tea for all"]
         assert len(whole.recall("tea", include_private=True)) == 3
+        with pytest.raises(InvalidInput, match="source"):
+            whole.recall("tea", source=True)  # how nobody's is marked
 
     def test_private_words_of_two_sources_are_two_memories(self, whole):
         """Equal private content does not fold across sources, nor hide what is said openly."""
@@ -287,6 +289,7 @@ class TestFilters:
             {"page": 1},
             ["open"],
         )
+        assert len(whole.recall("code", include_private=True)) == 2
         (own,) = whole.recall("code", categories=["secret"], include_private=True)
         assert (own.record.private, own.record.metadata) == (True, {"safe": "cellar"})
 

@@ -331,6 +331,19 @@ class TestTrouble:
             crew.kickoff()
         assert not llm.tasks("Write an offer")
 
+    def test_a_flow_that_cannot_remember(self, door, frozen, llm):
+        """A flow's end waits for its saves, and so says what became of them."""
+        given = door(frozen, llm)
+        memory = Memory(llm=llm) if given is True else given
+
+        class Story(Flow):
+            @start()
+            def learn(self):
+                self.remember(["The launch is on 3 May", "The venue is the Old Mill"])
+
+        with pytest.raises(ReadOnlyStore):
+            Story(memory=memory).kickoff()
+
     def test_the_last_save_fails(self, door, manager, make_crew, llm, monkeypatch):
         """No recall follows it; the end of the crew says so."""
         crew = make_crew(door(manager, llm))
