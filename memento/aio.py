@@ -93,6 +93,11 @@ class AsyncMemoryManager:
         return self._memory.read_only
 
     @property
+    def config(self) -> Config:
+        """Settings this manager was made with."""
+        return self._memory.config
+
+    @property
     def clock(self) -> Clock:
         """Tells the time this manager goes by."""
         return self._memory.clock

@@ -117,6 +117,11 @@ class MemoryManager:
         return self._engine.ledger.read_only
 
     @property
+    def config(self) -> Config:
+        """Settings this manager was made with."""
+        return self._engine.config
+
+    @property
     def clock(self) -> Clock:
         """Tells the time this manager goes by."""
         return self._engine.clock

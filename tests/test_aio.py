@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from memento import MemoryManager
+from memento import Config, MemoryManager
 from memento.aio import AsyncMemoryManager
 from memento.errors import InvalidInput, NotFound, StoreClosed, TierUnavailable
 
-SYNC_ON_PURPOSE = {"of", "root", "namespace", "closed", "read_only", "clock"}
+SYNC_ON_PURPOSE = {"of", "root", "namespace", "closed", "read_only", "config", "clock"}
 
 
 def public(cls):
@@ -67,6 +67,7 @@ def test_every_method_answers_as_its_namesake(tmp_path):
             assert await memory.sweep() == await memory.forget_many(session="nobodys") == []
             assert not memory.read_only
             assert memory.clock().tzinfo is not None
+            assert memory.config == Config()
             with pytest.raises(InvalidInput):
                 await memory.embed(["no embedder here"])
             with pytest.raises(TierUnavailable):

@@ -6,20 +6,34 @@ all stay in the ledger, and ``retrieve`` finds them like any other memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import copy
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
 from uuid import uuid4
 
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
+from langchain_core.messages import BaseMessage, messages_from_dict
 
-from memento import Draft, Memory, MemoryManager, Status, Tier
-from memento.errors import InvalidInput, ReadOnlyStore, StoreClosed
-from memento_langchain._turns import kind_of, role_of, source_of
+from memento import Config, Draft, Kind, Memory, MemoryManager, Source, Status, Tier
+from memento.errors import InvalidInput, MementoError, ReadOnlyStore, StoreClosed
+from memento.filters import check_count
+from memento.observe.admit import check_metadata, check_text, short_name
+from memento.observe.redact import Redaction
+from memento_langchain._parts import pack, spell, unpack
+from memento_langchain._turns import ID, check_manager, kind_of, pieces, role_of, source_of
 
 FORMAT = "langchain-message"
+PART = "langchain-message-part"
 ALL = 1_000_000
 """Most messages of one session that are read."""
+KEPT = [Status.ACTIVE, Status.QUARANTINED]
+"""What tools said belongs to a conversation, too, though nobody approved it."""
+FRAME = 512
+"""Bytes of a part's metadata besides its share of the message."""
+
+_log = logging.getLogger("memento.langchain")
 
 
 class MementoChatMessageHistory(BaseChatMessageHistory):
@@ -32,7 +46,7 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
             on the disk and is found by ``retrieve``.
 
     Raises:
-        InvalidInput: If ``window`` is below 1.
+        InvalidInput: If an argument is not as described.
         StoreClosed: If the manager was closed.
         ReadOnlyStore: If the store cannot be written. Said here, since LangChain saves in a
             callback and turns any error there into a line in the log.
@@ -41,71 +55,161 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
     def __init__(
         self, session_id: str, manager: MemoryManager, *, window: int | None = None
     ) -> None:
-        if window is not None and window < 1:
-            raise InvalidInput("window", f"must be at least 1, not {window}")
-        if manager.closed:
+        if check_manager(manager).closed:
             raise StoreClosed(manager.root)
         if manager.read_only:
             raise ReadOnlyStore(manager.root, "the store is read-only: it cannot keep messages")
         super().__init__()
-        self.session_id = session_id
+        self.session_id = short_name("session_id", session_id)
         self._manager = manager
-        self._window = window
+        self._window = ALL if window is None else check_count("window", window, most=ALL)
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # a property, as its docstring allows
         """The messages of the session, oldest first."""
-        kept = self._kept(ALL if self._window is None else self._window)
-        return messages_from_dict([_as_dict(memory) for memory in kept])
+        heads = self._manager.list(
+            session=self.session_id,
+            where={"format": FORMAT},
+            status=KEPT,
+            newest_first=True,
+            limit=self._window,
+        )
+        parts = self._parts_of(heads)
+        spelt = [_spelt(head, parts) for head in reversed(heads)]
+        if gone := spelt.count(None):
+            _log.warning(
+                "%d messages of session %r are left out: a part was forgotten",
+                gone,
+                self.session_id,
+            )
+        return messages_from_dict([one for one in spelt if one is not None])
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages, all or none; they are on the disk when this returns.
 
+        Any message can be kept. One that is too large for a memory, or holds what none can, is kept
+        in parts and comes back as it was. What is no JSON, such as a tool's artifact that is a
+        set, is replaced by its ``repr``, with a warning in the log.
+
         Raises:
-            InvalidInput: If a message cannot be stored as it is: larger than the limits of the
-                manager, or not JSON.
+            SecretFound: If one holds a secret and ``Config.secrets`` says to refuse it.
+            StoreError: If they could not be written. Said in the log, too, since LangChain saves in
+                a callback and passes no error on.
         """
-        self._manager.add_many([self._draft(message) for message in messages])
+        try:
+            self._manager.add_many(
+                [draft for message in messages for draft in self._drafts(message)]
+            )
+        except MementoError as error:
+            _log.error(
+                "%d messages of session %r were not kept: %s",
+                len(messages),
+                self.session_id,
+                error,
+            )
+            raise
 
     def clear(self) -> None:
         """Hide the messages of this session; ``MemoryManager.restore`` brings one back."""
-        self._manager.forget_many(session=self.session_id, where={"format": FORMAT})
+        self._manager.forget_many(session=self.session_id, where={"format": [FORMAT, PART]})
 
-    def _kept(self, limit: int) -> list[Memory]:
-        newest = self._manager.list(
-            session=self.session_id,
-            where={"format": FORMAT},
-            status=[Status.ACTIVE, Status.QUARANTINED],  # what tools said belongs to it, too
-            newest_first=True,
-            limit=limit,
-        )
-        return newest[::-1]
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Copy the settings; the copy keeps its messages in the same place."""
+        return copy.copy(self)
 
-    def _draft(self, message: BaseMessage) -> Draft:
-        spelt = message_to_dict(message)
-        if _plain(message):
-            del spelt["data"]["content"]  # the text of the memory, not to be kept twice
+    def _parts_of(self, heads: Sequence[Memory]) -> dict[str, str]:
+        """Return the share of the message that each part of some packed messages holds, by id."""
+        ids = [one for head in heads for one in _ids_of_parts(head)[1:]]
+        if not ids:
+            return {}
+        found = self._manager.list(session=self.session_id, status=KEPT, ids=ids, limit=ALL)
+        return {memory.id: memory.metadata["packed"] for memory in found}
+
+    def _drafts(self, message: BaseMessage) -> list[Draft]:
+        spelt, lost = spell(message)
+        if lost:
+            _log.warning(
+                "a message of session %r is kept changed: %s cannot be kept as it is",
+                self.session_id,
+                ", ".join(lost),
+            )
         text = str(message.text)
-        role = role_of(message)
+        said = text if text.strip() else _summary(spelt["data"])
+        limits, metadata = self._manager.config.limits, {"format": FORMAT, "message": spelt}
+        if isinstance(message.content, str) and text.strip():  # the text of the memory says it
+            data = {name: one for name, one in spelt["data"].items() if name != "content"}
+            metadata["message"] = {**spelt, "data": data}
+        try:
+            check_text(said, limits)
+            check_metadata(metadata, limits)
+        except InvalidInput:
+            return list(self._in_parts(spelt, said, role_of(message), kind_of(text)))
+        return [self._draft(said, role_of(message), kind_of(text), metadata, f"{ID}{uuid4().hex}")]
+
+    def _in_parts(self, spelt: dict[str, Any], said: str, role: str, kind: Kind) -> Iterator[Draft]:
+        """Pack a message into as many memories as it takes; the text is found piece by piece.
+
+        Each names its neighbours as parents, so that erasing one erases all.
+        """
+        config = self._manager.config
+        packed = pack(_without_secrets(spelt, config))
+        room = max(1, config.limits.metadata_bytes - FRAME)
+        texts = pieces(said, config)
+        count = max(len(texts), -(-len(packed) // room))
+        size = -(-len(packed) // count)
+        name = f"{ID}{uuid4().hex}"
+        ids = [_part_id(name, at) for at in range(count)]
+        for at, memory_id in enumerate(ids):
+            metadata = {"format": PART if at else FORMAT, "parts": count}
+            metadata["packed"] = packed[at * size : (at + 1) * size]
+            text = texts[at] if at < len(texts) else f"(part {at + 1} of {count} of a message)"
+            near = (*ids[max(0, at - 1) : at], *ids[at + 1 : at + 2])
+            yield self._draft(text, role, kind, metadata, memory_id, near)
+
+    def _draft(
+        self,
+        text: str,
+        role: str,
+        kind: Kind,
+        metadata: Mapping[str, Any],
+        memory_id: str,
+        parents: tuple[str, ...] = (),
+    ) -> Draft:
         return Draft(
-            text if text.strip() else _summary(spelt["data"]),
+            text,
             Tier.SHORT,
-            kind=kind_of(text),
+            kind=kind,
             role=role,
-            source=source_of(role),
+            source=Source(source_of(role).kind, parents=parents),
             session=self.session_id,
-            metadata={"format": FORMAT, "message": spelt},
-            id=f"lc-{uuid4().hex}",  # equal messages stay two
+            metadata=metadata,
+            id=memory_id,  # equal messages stay two
         )
 
 
-def _plain(message: BaseMessage) -> bool:
-    return isinstance(message.content, str) and bool(message.content.strip())
+def _without_secrets(spelt: dict[str, Any], config: Config) -> dict[str, Any]:
+    redacted: dict[str, Any] = json.loads(
+        Redaction(config.secrets).json("message", json.dumps(spelt))
+    )
+    return redacted
 
 
-def _as_dict(memory: Memory) -> dict[str, Any]:
-    spelt: dict[str, Any] = memory.metadata["message"]
-    spelt["data"].setdefault("content", memory.text)
+def _part_id(name: str, at: int) -> str:
+    return f"{name}-{at}" if at else name
+
+
+def _ids_of_parts(head: Memory) -> list[str]:
+    return [_part_id(head.id, at) for at in range(head.metadata.get("parts", 1))]
+
+
+def _spelt(head: Memory, parts: Mapping[str, str]) -> dict[str, Any] | None:
+    """Spell the message of a memory; None if a part of it is gone."""
+    if "packed" in head.metadata:
+        known = {head.id: head.metadata["packed"], **parts}
+        ids = _ids_of_parts(head)
+        return unpack([known[one] for one in ids]) if known.keys() >= set(ids) else None
+    spelt: dict[str, Any] = head.metadata["message"]
+    spelt["data"].setdefault("content", head.text)
     return spelt
 
 

@@ -10,21 +10,29 @@ from langchain_classic.base_memory import BaseMemory
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
+    ChatMessage,
     HumanMessage,
     SystemMessage,
     get_buffer_string,
 )
 from pydantic import ConfigDict, Field
 
-from memento import Memory, MemoryManager
+from memento import Memory, MemoryManager, Status
 from memento.errors import InvalidInput
+from memento.filters import MAX_IDS
+from memento.observe.admit import MAX_NAME
 from memento.prompt import new_nonce, render
-from memento_langchain._turns import MOST, pieces, recall, turn
+from memento_langchain._turns import ID, MOST, pieces, recall, turn
 
 NOT_INPUT = "stop"
 """An input of every chain that no prompt shows."""
 ALL = 1_000_000
-"""Most memories that are looked through for turns of no session."""
+"""Most memories that are looked through for turns to forget."""
+SPEAKERS: Mapping[str, type[BaseMessage]] = {
+    "assistant": AIMessage,
+    "system": SystemMessage,
+    "user": HumanMessage,
+}
 
 
 class MementoMemory(BaseMemory):
@@ -58,7 +66,7 @@ class MementoMemory(BaseMemory):
     recent: int = Field(default=10, ge=0)
     tokens: int | None = Field(default=None, ge=1)
     return_messages: bool = False
-    session: str | None = None
+    session: str | None = Field(default=None, min_length=1, max_length=MAX_NAME)
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
 
@@ -94,19 +102,23 @@ class MementoMemory(BaseMemory):
             "assistant": self._spoken("output_key", self.output_key, outputs),
         }
         self.manager.add_many(
-            turn(piece, role, session=self.session, memory_id=f"lc-{uuid4().hex}")
+            turn(piece, role, session=self.session, memory_id=f"{ID}{uuid4().hex}")
             for role, text in spoken.items()
-            for piece in pieces(text)
+            for piece in pieces(text, self.manager.config)
         )
 
     def clear(self) -> None:
-        """Forget the turns of this session; what other sessions taught stays."""
-        if self.session is not None:
-            self.manager.forget_many(session=self.session)
-            return
-        said = [one.id for one in self.manager.list(limit=ALL) if one.role and one.session is None]
-        if said:
-            self.manager.forget_many(ids=said)
+        """Forget the turns of this session that LangChain kept.
+
+        What was added to the session otherwise, with ``add`` or the tools, stays, and so does what
+        other sessions taught.
+        """
+        held = self.manager.list(
+            session=self.session, status=[Status.ACTIVE, Status.QUARANTINED], limit=ALL
+        )
+        said = [one.id for one in held if one.session == self.session and one.id.startswith(ID)]
+        for at in range(0, len(said), MAX_IDS):
+            self.manager.forget_many(ids=said[at : at + MAX_IDS])
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Copy the settings; the copy remembers in the same place."""
@@ -132,4 +144,8 @@ class MementoMemory(BaseMemory):
 
 
 def _message(memory: Memory) -> BaseMessage:
-    return (AIMessage if memory.role == "assistant" else HumanMessage)(memory.text)
+    """Show a memory as what was said; what nobody said is shown as the user's."""
+    role = memory.role or "user"
+    if role in SPEAKERS:
+        return SPEAKERS[role](content=memory.text)
+    return ChatMessage(content=memory.text, role=role)

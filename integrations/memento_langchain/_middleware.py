@@ -1,18 +1,22 @@
 """Memory for ``create_agent``: recall before each model call, keep each turn once.
 
-Turns are kept as soon as they are there: the user's when the agent starts, the model's after each
-model call. So nothing is lost when ``SummarizationMiddleware``, wherever it stands in the list,
-drops old messages, nor when the run fails half way.
+A turn is kept when every other middleware has had its say, so that what ``PIIMiddleware`` takes out
+is never written, wherever it stands in the list: the user's just before the model is called, the
+model's before it is called again or when the agent ends. What came before the user's last message
+was settled in earlier runs, and is kept when the agent starts, before ``SummarizationMiddleware``
+can drop it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import copy
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Self
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
@@ -20,15 +24,26 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
-from memento import Draft, MemoryManager
+from memento import Config, Draft, Memory, MemoryManager, Status
 from memento.errors import IdConflict, InvalidInput
+from memento.filters import check_count
+from memento.observe.admit import MAX_INTEGER, check_flag
 from memento.prompt import render
-from memento_langchain._turns import MOST, SAID, memory_id, pieces, recall, role_of, turn
+from memento_langchain._turns import (
+    MOST,
+    SAID,
+    check_manager,
+    memory_id,
+    pieces,
+    recall,
+    role_of,
+    turn,
+)
 
 REMEMBERED = 10_000
-"""Ids of kept turns held in RAM, so that a long thread is not offered to the ledger each time."""
-SUMMARY = "Here is a summary of the conversation to date:"
-"""How ``SummarizationMiddleware`` begins; older versions of langchain leave no other mark."""
+"""Messages held in RAM as kept, so that a long thread is not offered to the ledger each time."""
+MOST_PIECES = 1_000
+"""Pieces looked for that an edited message no longer has."""
 
 
 class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
@@ -51,7 +66,7 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
         save: Whether to keep the turns; with False it only recalls.
 
     Raises:
-        InvalidInput: If ``k`` or ``tokens`` is out of range.
+        InvalidInput: If an argument is not as described.
     """
 
     def __init__(
@@ -64,56 +79,67 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
         save: bool = True,
     ) -> None:
         super().__init__()
-        if not 1 <= k <= MOST:
-            raise InvalidInput("k", f"must be from 1 to {MOST:,}, not {k}")
-        if tokens is not None and tokens < 1:
-            raise InvalidInput("tokens", f"must be at least 1, not {tokens}")
-        self._manager = manager
-        self._k = k
-        self._tokens = tokens
+        if namespace is not None and not callable(namespace):
+            raise InvalidInput("namespace", "must be a function of the context that gives labels")
+        self._manager = check_manager(manager)
+        self._k = check_count("k", k, most=MOST)
+        self._tokens = None if tokens is None else check_count("tokens", tokens, most=MAX_INTEGER)
         self._namespace = namespace
-        self._save = save
+        self._save = check_flag("save", save)
         self._secret = secrets.token_bytes(16)
         self._kept: OrderedDict[tuple[tuple[str, ...], str], str] = OrderedDict()
 
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Copy the settings; the copy remembers in the same place."""
+        return copy.copy(self)
+
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        """Keep what the user says."""
-        self._keep(state, runtime)
+        """Keep what was said before the user's last message."""
+        self._keep(_settled(state["messages"]), runtime)
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        """Keep what the user says."""
-        await asyncio.to_thread(self._keep, state, runtime)
+        """Keep what was said before the user's last message."""
+        await asyncio.to_thread(self.before_agent, state, runtime)
 
-    def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        """Keep what the model says."""
-        self._keep(state, runtime)
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
+        """Keep what was said."""
+        self._keep(state["messages"], runtime)
 
-    async def aafter_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        """Keep what the model says."""
-        await asyncio.to_thread(self._keep, state, runtime)
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
+        """Keep what was said."""
+        await asyncio.to_thread(self.after_agent, state, runtime)
 
     def wrap_model_call(
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
-        """Put what is remembered into the system message of this call."""
-        return handler(self._recall(request))
+        """Keep what was said, and put what is remembered into the system message of this call."""
+        return handler(self._prepared(request))
 
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """Put what is remembered into the system message of this call."""
-        return await handler(await asyncio.to_thread(self._recall, request))
+        """Keep what was said, and put what is remembered into the system message of this call."""
+        return await handler(await asyncio.to_thread(self._prepared, request))
+
+    def _prepared(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        self._keep(request.state["messages"], request.runtime)
+        return self._recall(request)
 
     def _recall(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         asked = next((m for m in reversed(request.messages) if _is_users(m)), None)
         if asked is None:
             return request
-        shown = {piece for message in request.messages for piece in pieces(str(message.text))}
-        hits = recall(self._view(request.runtime), str(asked.text), shown, self._k)
+        view = self._view(request.runtime)
+        shown = {
+            piece
+            for message in request.messages
+            for piece in pieces(str(message.text), view.config)
+        }
+        hits = recall(view, str(asked.text), shown, self._k)
         block = render(hits, nonce=self._nonce(asked), tokens=self._tokens)
         if not block:
             return request
@@ -124,26 +150,20 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
         name = f"{asked.id}\0{asked.text}".encode(errors="surrogatepass")
         return blake2b(name, key=self._secret, digest_size=8).hexdigest()
 
-    def _keep(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
+    def _keep(self, messages: Iterable[AnyMessage], runtime: Runtime[Any]) -> None:
         if not self._save:
             return
         view, thread = self._view(runtime), _thread()
-        fresh = [
-            draft
-            for message in state["messages"]
+        turns = [
+            _Turn.of(message, thread, view.config)
+            for message in messages
             if _is_users(message) or isinstance(message, AIMessage)
-            for draft in _drafts(message, thread)
-            if self._kept.get((view.namespace, draft.id or draft.text)) != _said(draft)
         ]
-        try:
-            view.add_many(fresh)
-        except IdConflict:  # a message was edited in the thread
-            for draft in fresh:
-                _keep_edited(view, draft)
-        self._note(((view.namespace, draft.id or draft.text), _said(draft)) for draft in fresh)
-
-    def _note(self, said: Iterable[tuple[tuple[tuple[str, ...], str], str]]) -> None:
-        self._kept.update(said)
+        fresh = [one for one in turns if self._kept.get((view.namespace, one.name)) != one.said]
+        drafts = [draft for one in fresh for draft in one.drafts]
+        _keep_drafts(view, drafts)
+        _forget_leftover(view, fresh)
+        self._kept.update(((view.namespace, one.name), one.said) for one in fresh)
         while len(self._kept) > REMEMBERED:
             self._kept.popitem(last=False)
 
@@ -158,22 +178,70 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
         return self._manager.of(*([labels] if isinstance(labels, str) else labels))
 
 
-def _drafts(message: AnyMessage, thread: str | None) -> list[Draft]:
-    """Make the memories of one message; an edited one has the same ids."""
-    named = thread is not None and message.id is not None
-    return [
-        turn(
-            piece,
-            role_of(message),
-            session=thread,
-            memory_id=memory_id(thread, message.id, str(at)) if named else None,
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """What one message of the thread says.
+
+    Attributes:
+        message: Its kind and id, None if it has no id.
+        thread: The thread, None if there is none.
+        said: Digest of its words.
+        drafts: Its memories, one a piece.
+    """
+
+    message: tuple[str, str | None]
+    thread: str | None
+    said: str
+    drafts: tuple[Draft, ...]
+
+    @classmethod
+    def of(cls, message: AnyMessage, thread: str | None, config: Config) -> _Turn:
+        text = str(message.text)
+        drafts = tuple(
+            turn(
+                piece,
+                role_of(message),
+                session=thread,
+                memory_id=_piece_id(thread, message.id, at),
+            )
+            for at, piece in enumerate(pieces(text, config))
         )
-        for at, piece in enumerate(pieces(str(message.text)))
-    ]
+        return cls((message.type, message.id), thread, memory_id(text), drafts)
+
+    @property
+    def name(self) -> str:
+        """What tells it from others: where it stands; without an id or a thread, what it says."""
+        kind, own = self.message
+        known = own is not None and self.thread is not None
+        return memory_id(self.thread, own) if known else memory_id(kind, self.said)
+
+    def beyond(self, count: int) -> list[str]:
+        """List the ids of pieces it had if it was longer."""
+        first = len(self.drafts)
+        ids = (_piece_id(self.thread, self.message[1], at) for at in range(first, first + count))
+        return [one for one in ids if one is not None]
 
 
-def _said(draft: Draft) -> str:
-    return str(draft.metadata.get(SAID, ""))
+def _piece_id(thread: str | None, message: str | None, at: int) -> str | None:
+    """Name a piece of a message; one that was edited has the same names."""
+    return None if thread is None or message is None else memory_id(thread, message, str(at))
+
+
+def _said(memory: Draft | Memory) -> str:
+    return str(memory.metadata.get(SAID, ""))
+
+
+def _keep_drafts(view: MemoryManager, drafts: Sequence[Draft]) -> None:
+    """Keep drafts; where a message was edited since it was kept, correct its memory."""
+    try:
+        known = view.add_many(drafts)
+    except IdConflict:  # at least one says something else than its memory
+        for draft in drafts:
+            _keep_edited(view, draft)
+        return
+    for draft, memory in zip(drafts, known, strict=True):
+        if draft.id is not None and _said(memory) != _said(draft):
+            _keep_edited(view, draft)
 
 
 def _keep_edited(view: MemoryManager, draft: Draft) -> None:
@@ -182,21 +250,37 @@ def _keep_edited(view: MemoryManager, draft: Draft) -> None:
     What the thread still says as it did was corrected in the memory itself, and stays so.
     """
     try:
-        view.add_many([draft])
+        (kept,) = view.add_many([draft])
     except IdConflict as conflict:
         kept = view.get(conflict.memory_id)
-        if kept.metadata.get(SAID) != _said(draft):
-            said = {**kept.metadata, **draft.metadata}
-            view.update(kept.id, text=draft.text, kind=draft.kind, metadata=said)
+    if _said(kept) == _said(draft):
+        return
+    if kept.status is Status.ACTIVE:
+        said = {**kept.metadata, **draft.metadata}
+        view.update(kept.id, text=draft.text, kind=draft.kind, metadata=said)
+    else:
+        view.add_many([draft], replace=True)
+
+
+def _forget_leftover(view: MemoryManager, turns: Sequence[_Turn]) -> None:
+    """Forget the last pieces of messages that were edited and have fewer now."""
+    longer = {following: one for one in turns for following in one.beyond(1)}
+    for found in view.list(ids=list(longer), limit=len(longer)) if longer else ():
+        pieces_left = longer[found.id].beyond(MOST_PIECES)
+        for memory in view.list(ids=pieces_left, limit=MOST_PIECES):
+            view.update(memory.id, metadata={**memory.metadata, SAID: ""})  # nothing says it now
+            view.forget(memory.id)
+
+
+def _settled(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Leave out the user's last message, which other middleware may still change."""
+    last = next((one for one in reversed(messages) if _is_users(one)), None)
+    return [message for message in messages if message is not last]
 
 
 def _is_users(message: BaseMessage) -> bool:
     """Tell what a person said from what LangChain says in the user's name, such as summaries."""
-    return (
-        isinstance(message, HumanMessage)
-        and "lc_source" not in message.additional_kwargs
-        and not str(message.text).startswith(SUMMARY)
-    )
+    return isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs
 
 
 def _with(system: SystemMessage | None, block: str) -> SystemMessage:

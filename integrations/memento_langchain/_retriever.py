@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -11,11 +11,12 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
 from memento import Hit, MemoryManager
-from memento_langchain._turns import settle
+from memento.filters import MAX_K
+from memento_langchain._turns import WAIT, warn
 
 
 class MementoRetriever(BaseRetriever):
-    """Retrieves memories, best first.
+    """Retrieves memories, best first; what could not be asked is a warning in the log.
 
     Attributes:
         manager: Where to look.
@@ -26,8 +27,12 @@ class MementoRetriever(BaseRetriever):
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     manager: MemoryManager = Field(exclude=True, repr=False)
-    k: int = 5
+    k: int = Field(default=5, ge=1, le=MAX_K)
     filters: Mapping[str, Any] = Field(default_factory=dict)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Copy the settings; the copy looks in the same place."""
+        return self.model_copy()
 
     def _get_relevant_documents(
         self,
@@ -37,10 +42,9 @@ class MementoRetriever(BaseRetriever):
         k: int | None = None,
         **filters: Any,
     ) -> list[Document]:
-        settle(self.manager)
-        found = self.manager.retrieve(
-            query, self.k if k is None else k, **{**self.filters, **filters}
-        )
+        asked = {"wait": WAIT, **self.filters, **filters}
+        found = self.manager.retrieve(query, self.k if k is None else k, **asked)
+        warn(found)
         return [document(hit) for hit in found]
 
 

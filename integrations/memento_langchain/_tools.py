@@ -18,7 +18,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from memento import Hit, Memory, MemoryManager, Retrieval, Trust
 from memento.errors import InvalidInput, NotFound
 from memento.prompt import new_nonce, render
-from memento_langchain._turns import settle
+from memento_langchain._turns import WAIT, check_manager
 
 KindName = Literal[
     "fact", "preference", "rule", "decision", "procedure", "episode", "relation", "emotion",
@@ -39,8 +39,11 @@ def memory_tools(manager: MemoryManager) -> list[BaseTool]:
 
     Returns:
         The tools, to be given to an agent or bound to a model; each is sync and async.
+
+    Raises:
+        InvalidInput: If it is no MemoryManager.
     """
-    verbs = _Verbs(manager)
+    verbs = _Verbs(check_manager(manager))
     return [
         _tool(verb) for verb in (verbs.remember, verbs.recall, verbs.search, verbs.forget,
                                  verbs.correct)
@@ -67,8 +70,7 @@ class _Verbs:
         self, query: Annotated[str, "What to know about, in plain words."], k: Few = 5
     ) -> str:
         """Recall what is remembered about something, best first."""
-        settle(self._manager)
-        return _shown(self._manager.retrieve(query, _few(k)))
+        return _shown(self._manager.retrieve(query, _few(k), wait=WAIT))
 
     def search(
         self,
@@ -86,8 +88,7 @@ class _Verbs:
         }
         if query is None or not query.strip():
             return _shown(self._manager.list(newest_first=True, limit=_few(k), **chosen))
-        settle(self._manager)
-        return _shown(self._manager.retrieve(query, _few(k), **chosen))
+        return _shown(self._manager.retrieve(query, _few(k), wait=WAIT, **chosen))
 
     def forget(self, memory_id: Id) -> str:
         """Forget a memory that is wrong or no longer wanted."""

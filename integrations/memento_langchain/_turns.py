@@ -1,36 +1,46 @@
 """Chat messages into memories and back: what the adapters of this package share.
 
 A turn is kept in the short tier of its session, whence the ring buffer pushes it on. A message
-that only asks is kept as a question, and recall leaves questions out: what the user once asked
-looks more like the next question than the fact that answers it.
+that only asks is kept as a question, and recall gives questions few places: what the user once
+asked looks more like the next question than the fact that answers it.
 """
 
 from __future__ import annotations
 
 import logging
-import re
+from collections.abc import Sequence
 from hashlib import blake2b
 
 from langchain_core.messages import BaseMessage
 
-from memento import Draft, Hit, Kind, MemoryManager, Source, Tier, Trust
+from memento import Config, Draft, Hit, Kind, MemoryManager, Retrieval, Source, Tier, Trust
+from memento.errors import InvalidInput
+from memento.observe.questions import merely_asks
+from memento.observe.redact import Redaction
+from memento.text import content, words
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 TELLING = tuple(kind.value for kind in Kind if kind is not Kind.QUESTION)
-"""The kinds that recall returns."""
+"""The kinds whose memories answer."""
+ASKED = 4
+"""One place in so many is for what the user asked before."""
+LOOK = 50
+"""Former questions looked through for one that tells something; the nearest merely ask again."""
 QUERY_CHARS = 2_000
 """Most characters of a message that are looked up; the question is rarely longer."""
 MOST = 1_000
 """Most hits asked for, however much the conversation shows."""
-SETTLE = 5.0
-"""Seconds to wait at most until what was just said can be found by its meaning."""
+WAIT = 5.0
+"""Seconds to wait at most until what was just said is found by its meaning, too.
+
+An agent asks right after it was told, often in other words.
+"""
 PIECE_CHARS = 16_000
 """Most characters of a turn in one memory; a longer turn is kept in pieces."""
+ID = "lc-"
+"""How the ids of kept turns begin."""
 
 _log = logging.getLogger("memento.langchain")
-_SENTENCE = re.compile(r"[^.!?\u3002\uff01\uff1f\u061f\n]+[.!?\u3002\uff01\uff1f\u061f]*")
-_ASKS = ("?", "\uff1f", "\u061f")
-_GREETING_WORDS = 3
 
 
 def role_of(message: BaseMessage) -> str:
@@ -43,16 +53,10 @@ def kind_of(text: str) -> Kind:
 
     >>> kind_of("Hi! What is my dog called?").value
     'question'
-    >>> kind_of("My dog is called Rex. What does he eat?").value
+    >>> kind_of("My dog is called Rex, did you know?").value
     'episode'
     """
-    sentences = [part.strip() for part in _SENTENCE.findall(text) if part.strip()]
-    asks = [sentence.endswith(_ASKS) for sentence in sentences]
-    says = [
-        not asking and len(sentence.split()) > _GREETING_WORDS
-        for sentence, asking in zip(sentences, asks, strict=True)
-    ]
-    return Kind.QUESTION if any(asks) and not any(says) else Kind.EPISODE
+    return Kind.QUESTION if merely_asks(text) else Kind.EPISODE
 
 
 def source_of(role: str) -> Source:
@@ -81,40 +85,37 @@ def turn(text: str, role: str, *, session: str | None, memory_id: str | None) ->
 
 def memory_id(*parts: str | None) -> str:
     """Derive a memory's id from what a message is called; equal parts, equal id."""
-    return f"lc-{blake2b(repr(parts).encode(errors='surrogatepass'), digest_size=16).hexdigest()}"
+    return f"{ID}{blake2b(repr(parts).encode(errors='surrogatepass'), digest_size=16).hexdigest()}"
 
 
-def pieces(text: str) -> list[str]:
+def pieces(text: str, config: Config) -> list[str]:
     """Cut a text into what fits a memory, and mend what no database can hold.
 
-    Cuts fall between lines or words where there are any. A NUL or a lone surrogate becomes the
-    replacement character; a blank text gives nothing.
+    Cuts fall between lines or words where there are any, and never inside a secret: those are
+    taken out before. A NUL or a lone surrogate becomes the replacement character; a blank text
+    gives nothing.
 
-    >>> pieces("  "), pieces("tea")
+    >>> pieces("  ", Config()), pieces("tea", Config())
     ([], ['tea'])
     """
     clean = "".join("\ufffd" if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)
+    most = min(PIECE_CHARS, config.limits.text_chars)
+    if len(clean) > most:
+        clean = Redaction(config.secrets).text("text", clean)
     found: list[str] = []
-    while len(clean) > PIECE_CHARS:
-        gaps = (clean.rfind(gap, PIECE_CHARS // 2, PIECE_CHARS) for gap in ("\n", " "))
-        cut = next((gap + 1 for gap in gaps if gap >= 0), PIECE_CHARS)
+    while len(clean) > most:
+        gaps = (clean.rfind(gap, most // 2, most) for gap in ("\n", " "))
+        cut = next((gap + 1 for gap in gaps if gap >= 0), most)
         found.append(clean[:cut])
         clean = clean[cut:]
     return [piece for piece in (*found, clean) if piece.strip()]
 
 
-def settle(manager: MemoryManager) -> None:
-    """Wait until what was just said is found by its meaning too, if this process can see to it.
-
-    An agent asks right after it was told, often in other words.
-    """
-    if not manager.read_only:
-        manager.flush(wait=True, timeout=SETTLE)
-
-
 def recall(manager: MemoryManager, query: str, shown: set[str], k: int) -> list[Hit]:
     """Find the best k memories about a query that the conversation does not show anyway.
 
+    What answers comes first. What was asked before gets the last quarter of the places, and those
+    that are left: some who ask tell something. First comes what says most that the query does not.
     What could not be asked is a warning in the log; the rest is found all the same.
 
     Args:
@@ -126,8 +127,50 @@ def recall(manager: MemoryManager, query: str, shown: set[str], k: int) -> list[
     asked = query.strip()[:QUERY_CHARS]
     if not asked:
         return []
-    settle(manager)
-    found = manager.retrieve(asked, min(k + len(shown), MOST), kinds=TELLING)
+    room = min(k + len(shown), MOST)
+    found = manager.retrieve(asked, room, kinds=TELLING, wait=WAIT)
+    warn(found)
+    before = manager.retrieve(asked, min(room + LOOK, MOST), kinds=Kind.QUESTION, record=False)
+    told, asking = _unseen(found, shown), _telling(_unseen(before, shown), asked)
+    told = told[: k - min(k // ASKED, len(asking))]
+    return [*told, *asking[: k - len(told)]]
+
+
+def warn(found: Retrieval) -> None:
+    """Log what could not be asked."""
     for tier, why in found.missing.items():
         _log.warning("recalled without the %s tier: %s", tier, why)
-    return [hit for hit in found if hit.text not in shown][:k]
+
+
+def _unseen(found: Retrieval, shown: set[str]) -> list[Hit]:
+    return [hit for hit in found if hit.text not in shown]
+
+
+def _telling(before: Sequence[Hit], query: str) -> list[Hit]:
+    """Sort former questions by what they say beyond the query; what says nothing more is left out.
+
+    Those that only ask again differ from it in little.
+    """
+    heard = set(content(words(query)))
+    news = {}
+    for hit in before:
+        spoken = set(content(words(hit.text)))
+        news[hit.id] = hit.score * len(spoken - heard) / max(1, len(spoken))
+    return sorted(
+        (hit for hit in before if news[hit.id] > 0), key=lambda hit: news[hit.id], reverse=True
+    )
+
+
+def check_manager(manager: object) -> MemoryManager:
+    """Accept what the adapters stand on.
+
+    Raises:
+        InvalidInput: If it is no MemoryManager.
+    """
+    if not isinstance(manager, MemoryManager):
+        raise InvalidInput(
+            "manager",
+            f"must be a MemoryManager, not {type(manager).__name__}; the adapters are sync and"
+            " async over the sync one",
+        )
+    return manager

@@ -52,7 +52,7 @@ WITHOUT_ID = {
 }
 STORE_WIDE = {
     "of", "flush", "close", "doctor", "reindex", "add", "closed", "root", "namespace", "read_only",
-    "clock", "embed", "backup", "import_from",
+    "clock", "config", "embed", "backup", "import_from",
 }  # fmt: skip
 WITH_VECTORS = {"nearest"}
 

@@ -36,6 +36,16 @@ def rooms(tree):
     return {name.split(".")[1] for name in names if name.startswith("memento.")}
 
 
+MOST_LINES = 400
+"""Longest module of an adapter; one that wants more lacks a verb of the core."""
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_an_adapter_is_thin(module):
+    """What a framework meets has a module of its own, and a short one."""
+    assert len(module.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
 def test_there_are_adapters():
     """The list is not empty by a wrong path."""
     packages = {module.parent.name for module in MODULES}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 SECTION = README.split("## In your framework")[1].split("\n## ")[0]
 BLOCKS = re.findall(r"^```python\n(.*?)^```", SECTION, re.MULTILINE | re.DOTALL)
 
@@ -24,3 +26,18 @@ def test_the_table_names_every_adapter():
     for package in ("memento_langchain", "memento_langgraph", "memento_crewai"):
         (row,) = [line for line in SECTION.splitlines() if line.startswith(f"| `{package}`")]
         assert re.search(r"\d+\.\d+", row)
+
+
+def test_the_table_names_the_bounds_that_are_declared():
+    """What was tested lowest is what the extras ask for at least."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    rows = [line.split("|") for line in SECTION.splitlines() if line.startswith("| `memento_")]
+    assert len(rows) == 3
+    for *_, lowest, extras, _ in rows:
+        asked = [
+            requirement
+            for extra in re.findall(r"`([\w-]+)`", extras)
+            for requirement in project["optional-dependencies"][extra]
+        ]
+        declared = {re.search(r">=([\d.]+)", requirement)[1] for requirement in asked}
+        assert set(re.findall(r"\d+(?:\.\d+)+", lowest)) == declared

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import copy
+import functools
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from random import Random
 from uuid import uuid4
 
 import pytest
@@ -16,6 +20,8 @@ pytest.importorskip("langchain_core", reason="pip install 'agent-memento[langcha
 
 from langchain_core.messages import (
     AIMessage,
+    BaseMessage,
+    ChatMessage,
     HumanMessage,
     SystemMessage,
     ToolMessage,
@@ -24,7 +30,8 @@ from langchain_core.messages import (
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from memento import Config, MemoryManager
-from memento.errors import InvalidInput, ReadOnlyStore, StoreClosed
+from memento.config import Limits
+from memento.errors import InvalidInput, ReadOnlyStore, SecretFound, StoreClosed
 from memento.tiers.config import ShortConfig
 from memento_langchain import MementoChatMessageHistory
 
@@ -32,7 +39,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::langchain_core._api.deprecation.LangChainDeprecationWarning"
 )
 
-words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
+words = st.text(st.characters(), max_size=30)  # NUL and lone surrogates, too
 blocks = st.lists(
     st.builds(lambda text: {"type": "text", "text": text}, words)
     | st.just({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}),
@@ -152,19 +159,151 @@ def test_eight_threads_write_one_session(open_memory):
         ]
 
 
-def test_what_cannot_be_kept_whole_is_refused(open_memory):
-    """Too large or not JSON: a typed error, and nothing of the batch is written."""
-    history = MementoChatMessageHistory("s", open_memory())
-    for bad in (
-        HumanMessage("x" * 100_000),
-        HumanMessage("nul \0"),
-        AIMessage("x", additional_kwargs={"a": object()}),
-    ):
-        with pytest.raises(InvalidInput):
-            history.add_messages([HumanMessage("fine"), bad])
+PIXELS = base64.b64encode(Random(0).randbytes(2_000_000)).decode()
+IMAGE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXELS}"}}
+DEEP = functools.reduce(lambda inner, _: [inner], range(80), [])
+ODD = {
+    "long": HumanMessage(" ".join(f"word{n}" for n in range(20_000))),
+    "blank and long": HumanMessage(" " * 100_000),
+    "nul": HumanMessage("nul \0 end", id="n\0"),
+    "surrogate": AIMessage("half \ud800 end"),
+    "not a number": AIMessage("x", additional_kwargs={"logprob": float("-inf")}),
+    "nested": AIMessage("x", additional_kwargs={"a": {"b": [[]] * 3}, "deep": DEEP}),
+    "picture": HumanMessage([{"type": "text", "text": "What is on it?"}, IMAGE]),
+    "argument": AIMessage(
+        "",
+        tool_calls=[{"name": "f\0", "args": {"x": "\udfff" * 9}, "id": "1", "type": "tool_call"}],
+    ),
+}
+
+
+@pytest.mark.parametrize("message", ODD.values(), ids=ODD)
+@pytest.mark.parametrize(
+    "config", [Config(), Config(limits=Limits(900, 20_000))], ids=["", "tight"]
+)
+def test_whatever_is_said_comes_back(open_memory, fake_model, message, config):
+    """Too large or too odd for a memory, a message is kept all the same, through a real chain."""
+    manager = open_memory(config=config)
+    chain = RunnableWithMessageHistory(
+        fake_model("ok"), lambda session: MementoChatMessageHistory(session, manager)
+    )
+    chain.invoke([message], {"configurable": {"session_id": "s"}})
+    manager.close()
+    history = MementoChatMessageHistory("s", open_memory(config=config))
+    assert [message_to_dict(m) for m in history.messages[:-1]] == [message_to_dict(message)]
+    assert history.messages[-1].text == "ok"
+    window = MementoChatMessageHistory("s", open_memory(config=config), window=2)
+    assert window.messages == history.messages
+    history.clear()
     assert history.messages == []
-    with pytest.raises(InvalidInput, match="window"):
-        MementoChatMessageHistory("s", open_memory(), window=0)
+    assert open_memory(config=config).list() == []
+
+
+def test_a_long_message_is_found_piece_by_piece(open_memory):
+    """Each stretch of it is a memory that a search finds, and none is a duplicate."""
+    manager = open_memory()
+    MementoChatMessageHistory("s", manager).add_messages([ODD["long"], HumanMessage("short")])
+    for n in (3, 10_000, 19_999):
+        hit = manager.retrieve(f"word{n}")[0]
+        assert f"word{n}" in hit.text
+    assert len(MementoChatMessageHistory("s", manager, window=1).messages) == 1
+    texts = [memory.text for memory in manager.list() if memory.text != "short"]
+    assert "".join(texts) == ODD["long"].content
+
+
+def test_what_is_no_json_is_mended_and_said(open_memory, caplog):
+    """A set in a tool's artifact comes back as its repr, and the log names what was changed."""
+    history = MementoChatMessageHistory("s", open_memory())
+    said = [
+        ToolMessage("t", tool_call_id="1", artifact={"rows": {7}, "page": 2}),
+        AIMessage("v", additional_kwargs={"by": {3: "x"}}),
+    ]
+    history.add_messages(said)
+    tool, model = history.messages
+    assert tool.artifact == {"rows": "{7}", "page": 2}
+    assert model.additional_kwargs == {"by": "{3: 'x'}"}
+    assert "kept changed: data.artifact.rows cannot be kept as it is" in caplog.text
+    assert "data.additional_kwargs.by" in caplog.text
+    endless = [1]
+    endless.append(endless)
+    history.add_messages([ToolMessage("u", tool_call_id="2", artifact=endless)])
+    assert history.messages[-1].text == "u"
+
+
+def test_a_class_of_your_own_is_kept(open_memory, caplog):
+    """LangChain could not read it back, so that the whole session would be lost with it."""
+
+    class Verdict(BaseMessage):
+        type: str = "verdict"
+
+    history = MementoChatMessageHistory("s", open_memory())
+    history.add_messages([HumanMessage("hi"), Verdict(content="guilty", id="v")])
+    assert history.messages == [
+        HumanMessage("hi"),
+        ChatMessage(content="guilty", role="verdict", id="v"),
+    ]
+    assert "kept changed: type" in caplog.text
+
+
+def test_what_is_refused_is_said(open_memory, fake_model, caplog):
+    """LangChain saves in a callback and drops the error: ours is in the log, without the text."""
+    manager = open_memory(config=Config(secrets="reject"))
+    chain = RunnableWithMessageHistory(
+        fake_model("ok"), lambda session: MementoChatMessageHistory(session, manager)
+    )
+    chain.invoke("my password is hunter2secret", {"configurable": {"session_id": "s"}})
+    assert "2 messages of session 's' were not kept" in caplog.text
+    assert "hunter2" not in caplog.text
+    with pytest.raises(SecretFound):
+        MementoChatMessageHistory("s", manager).add_user_message("password: hunter2secret")
+
+
+KEY = "\n".join(["-----BEGIN PRIVATE KEY-----", *["MIIEvQIBADANBgkqhkiG9w0BAQEFAASC" * 2] * 40])
+
+
+@pytest.mark.parametrize("lead", [15_000, 65_000])
+def test_no_cut_lets_a_secret_through(open_memory, lead):
+    """A private key that lies across a cut is taken out, of the text and of the packed message."""
+    manager = open_memory()
+    text = f"{'tea ' * (lead // 4)}\n{KEY}\n-----END PRIVATE KEY-----\n{'tea ' * 9000}"
+    history = MementoChatMessageHistory("s", manager)
+    history.add_messages([HumanMessage(text)])
+    assert "[redacted:private-key]" in history.messages[0].text
+    assert "MIIEv" not in history.messages[0].text
+    assert not [memory for memory in manager.list() if "MIIEv" in memory.text]
+
+
+def test_erasing_a_part_erases_the_message(open_memory, caplog):
+    """No part of a packed message outlives another; forgetting one takes it out of the session."""
+    manager = open_memory()
+    history = MementoChatMessageHistory("s", manager)
+    history.add_messages([ODD["long"], HumanMessage("short"), ODD["picture"]])
+    manager.erase(manager.retrieve("word19999")[0].id)
+    assert [m.text for m in manager.list(session="s") if "word" in m.text] == []
+    manager.forget(manager.list(where={"format": "langchain-message-part"})[0].id)
+    assert [m.text for m in history.messages] == ["short"]
+    assert "1 messages of session 's' are left out" in caplog.text
+
+
+def test_arguments_are_checked(open_memory):
+    """A session without a name would be every session; each mistake says what to do."""
+    manager = open_memory()
+    for wrong in (None, 1, "", "x" * 300):
+        with pytest.raises(InvalidInput, match="session_id"):
+            MementoChatMessageHistory(wrong, manager)
+    for window in (0, "3", 1.5):
+        with pytest.raises(InvalidInput, match="window"):
+            MementoChatMessageHistory("s", manager, window=window)
+    with pytest.raises(InvalidInput, match="must be a MemoryManager, not str"):
+        MementoChatMessageHistory("s", "agent_memory")
+
+
+def test_copies_share_the_manager(open_memory):
+    """A copy, deep or not, goes on with the same session."""
+    history = MementoChatMessageHistory("s", open_memory(), window=3)
+    for twin in (copy.copy(history), copy.deepcopy(history)):
+        twin.add_user_message("hi")
+    assert [m.text for m in history.messages] == ["hi", "hi"]
 
 
 SCRIPT = """
@@ -236,14 +375,16 @@ def test_a_closed_store_is_told_through_the_chain(open_memory, fake_model):
         asyncio.run(chain.ainvoke("hi", config))
 
 
-def test_a_read_only_store_is_told_through_the_chain(open_memory, fake_model, monkeypatch):
+def test_a_read_only_store_is_told_through_the_chain(open_memory, fake_model, freeze):
     """ReadOnlyStore reaches the caller, though LangChain saves in a callback."""
     manager = open_memory()
     manager.add("something")
+    manager.close()
+    freeze(manager.root)
+    manager = open_memory()
     chain = RunnableWithMessageHistory(
         fake_model("ok"), lambda session_id: MementoChatMessageHistory(session_id, manager)
     )
-    monkeypatch.setattr(manager._engine.ledger, "read_only", True)
     config = {"configurable": {"session_id": "s"}}
     with pytest.raises(ReadOnlyStore):
         chain.invoke("hi", config)

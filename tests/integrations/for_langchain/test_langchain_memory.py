@@ -13,13 +13,13 @@ pytest.importorskip("langchain_classic", reason="pip install 'agent-memento[lang
 
 from langchain_classic.chains import ConversationChain, LLMChain
 from langchain_core.language_models.fake import FakeListLLM
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from memento.errors import InvalidInput, ReadOnlyStore, StoreClosed
 from memento.testing import HashEmbedder
-from memento_langchain import MementoMemory
+from memento_langchain import MementoChatMessageHistory, MementoMemory
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::langchain_core._api.deprecation.LangChainDeprecationWarning"
@@ -73,6 +73,10 @@ def test_a_question_asked_before_does_not_crowd_out_the_fact(manager):
     )
     assert "red Brompton" in found["history"]
     assert "again" not in found["history"]
+    found = MementoMemory(manager=manager, session="now", k=8).load_memory_variables(
+        {"input": "Which bike does Ada ride?"}
+    )
+    assert "red Brompton" in found["history"]
 
 
 def test_messages_for_a_placeholder(manager):
@@ -85,6 +89,30 @@ def test_messages_for_a_placeholder(manager):
     assert found[1:] == [HumanMessage("Hello there."), AIMessage("Hi.")]
     prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("past"), ("human", "{input}")])
     assert len(prompt.invoke({"past": found, "input": "x"}).to_messages()) == 4
+
+
+def test_messages_are_shown_as_who_said_them(open_memory):
+    """A system message, and one of any other role, is not put into the user's mouth."""
+    manager = open_memory()
+    MementoChatMessageHistory("s", manager).add_messages(
+        [
+            SystemMessage("Be terse."),
+            HumanMessage("Hi."),
+            AIMessage("Ho."),
+            ChatMessage("!", role="x"),
+        ]
+    )
+    manager.add("Ask again.", "short", session="s", role="boss")
+    memory = MementoMemory(manager=manager, session="s", return_messages=True)
+    assert memory.load_memory_variables({})["history"] == [
+        SystemMessage("Be terse."),
+        HumanMessage("Hi."),
+        AIMessage("Ho."),
+        ChatMessage("!", role="chat"),
+        ChatMessage("Ask again.", role="boss"),
+    ]
+    text = MementoMemory(manager=manager, session="s").load_memory_variables({})["history"]
+    assert text.startswith("System: Be terse.\nHuman: Hi.\nAI: Ho.")
 
 
 def test_nothing_to_show_is_empty(manager):
@@ -149,6 +177,27 @@ def test_clear_forgets_this_session_only(manager):
     assert [memory.text for memory in manager.list()] == ["a note of nobody's conversation"]
 
 
+def test_clear_ends_the_conversation_and_leaves_what_was_added(manager):
+    """Facts of the session that came through another door stay, with a role or without."""
+    memory = MementoMemory(manager=manager, session="s")
+    memory.save_context({"input": "I like tea."}, {"response": "ok"})
+    MementoChatMessageHistory("s", manager).add_user_message("And coffee.")
+    manager.add("Ada's passport is in the safe", "long", session="s")
+    manager.add("Ada eats no nuts", "long", session="s", role="user")
+    memory.clear()
+    assert [m.text for m in manager.list()] == ["Ada's passport is in the safe", "Ada eats no nuts"]
+    assert manager.recent(session="s") == []
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"manager": "m"}, {"session": ""}, {"session": "x" * 300}, {"k": 0}, {"recent": -1}]
+)
+def test_wrong_settings_are_told_at_once(manager, wrong):
+    """As pydantic tells it, when the memory is made."""
+    with pytest.raises(ValidationError, match=next(iter(wrong))):
+        MementoMemory(**{"manager": manager, **wrong})
+
+
 def test_async(manager):
     """The async variants do the same."""
     memory = MementoMemory(manager=manager, session="s")
@@ -177,11 +226,13 @@ def test_a_token_budget_bounds_the_block(manager):
     assert 0 < len(memory.load_memory_variables({"input": "Ada tea"})["history"]) <= 400
 
 
-def test_trouble_has_its_type(manager, llm, monkeypatch):
+def test_trouble_has_its_type(manager, open_memory, llm, freeze):
     """Through the chain, read-only and closed stores raise what they are."""
+    ConversationChain(llm=llm, memory=MementoMemory(manager=manager)).predict(input="hello you")
+    manager.close()
+    freeze(manager.root)
+    manager = open_memory(embedder=HashEmbedder(256))
     chain = ConversationChain(llm=llm, memory=MementoMemory(manager=manager))
-    chain.predict(input="hello you")
-    monkeypatch.setattr(manager._engine.ledger, "read_only", True)
     with pytest.raises(ReadOnlyStore):
         chain.predict(input="hello")
     manager.close()
@@ -194,7 +245,7 @@ import sys
 from langchain_classic.chains import ConversationChain
 from langchain_core.language_models.fake import FakeListLLM
 from memento import MemoryManager
-from memento_langchain import MementoMemory
+from memento_langchain import MementoChatMessageHistory, MementoMemory
 
 with MemoryManager(sys.argv[1]) as manager:
     chain = ConversationChain(

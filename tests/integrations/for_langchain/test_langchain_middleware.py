@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,13 @@ import pytest
 pytest.importorskip("langchain", reason="pip install 'agent-memento[langchain]'")
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware, SummarizationMiddleware
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    ModelCallLimitMiddleware,
+    PIIMiddleware,
+    SummarizationMiddleware,
+)
+from langchain.agents.middleware.pii import PIIDetectionError
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -135,6 +142,29 @@ def test_past_questions_do_not_crowd_out_the_fact(manager, fake_model):
     assert len(kept(manager, kinds="question")) == 31
 
 
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("I'm allergic to peanuts, did you know?", "What may I not eat, am I allergic?"),
+        ("Did I tell you that my sister Ana moved to Oslo?", "Where does my sister live?"),
+        ("¿Sabías que mi hermana Ana vive en Oslo?", "¿Dónde vive mi hermana?"),
+        ("妹はオスロに住んでいると言いましたか？", "妹はどこに住んでいますか？"),  # noqa: RUF001 - real question marks
+    ],
+)
+def test_what_is_told_in_a_question_is_recalled(manager, fake_model, told, asked):
+    """Among many who merely ask the same, what gives something away is shown to the model."""
+    model = fake_model("I see.")
+    agent = create_agent(
+        model, middleware=[MementoMiddleware(manager)], checkpointer=InMemorySaver()
+    )
+    run(agent, "invoke", told, thread("fact"))
+    for n in range(30):
+        run(agent, "invoke", f"{asked[:-1]} {n}{asked[-1]}", thread(f"t{n}"))
+    manager.add_many(f"Bo's sister number {n} eats peanuts in Bergen." for n in range(30))
+    run(agent, "invoke", asked, thread("now"))
+    assert told in system_of(model.shown[-1])
+
+
 def test_tools_are_called_and_each_message_is_kept_once(manager, fake_model):
     """In a loop of tool calls the model's words are kept, the tools' answers are not."""
 
@@ -179,6 +209,99 @@ def test_with_summarization_nothing_is_lost(manager, fake_model, mode, memento_f
     ]
     assert "A SUMMARY" in "".join(m.text for m in model.shown[-1])
     assert "red Brompton" in system_of(model.shown[-1])
+
+
+def test_what_merely_looks_like_a_summary_is_kept(manager, fake_model):
+    """LangChain marks its summaries; what a user says is the user's, however it begins."""
+    text = "Here is a summary of the conversation to date: my boss gives me a raise of 5 %."
+    agent = create_agent(fake_model("ok"), middleware=[MementoMiddleware(manager)])
+    agent.invoke(said(text))
+    assert kept(manager) == [text, "ok"]
+
+
+@pytest.mark.parametrize("memento_first", [True, False])
+def test_words_between_tool_calls_outlive_a_summary(manager, fake_model, memento_first):
+    """A long loop of tool calls is summarized on its way; what the model said in it is kept."""
+
+    @tool
+    def look(page: str) -> str:
+        """Look at a page."""
+        return f"nothing on {page}"
+
+    steps = [
+        AIMessage(
+            f"Now page {n}.",
+            tool_calls=[
+                {"name": "look", "args": {"page": str(n)}, "id": str(n), "type": "tool_call"}
+            ],
+        )
+        for n in range(6)
+    ]
+    theirs = SummarizationMiddleware(
+        fake_model("A SUMMARY"), trigger=("messages", 4), keep=("messages", 1)
+    )
+    ours = MementoMiddleware(manager)
+    agent = create_agent(
+        fake_model(*steps, "Not found."),
+        [look],
+        middleware=[ours, theirs] if memento_first else [theirs, ours],
+    )
+    agent.invoke(said("Find my red Brompton."))
+    assert kept(manager) == [
+        "Find my red Brompton.",
+        *(f"Now page {n}." for n in range(6)),
+        "Not found.",
+    ]
+
+
+@pytest.mark.parametrize("memento_first", [True, False])
+@pytest.mark.parametrize("mode", MODES)
+def test_what_other_middleware_takes_out_is_never_written(manager, fake_model, mode, memento_first):
+    """In either order, of user and model, only what PIIMiddleware lets through is on the disk."""
+    ours = MementoMiddleware(manager)
+    theirs = PIIMiddleware("email", apply_to_input=True, apply_to_output=True)
+    agent = create_agent(
+        fake_model("Write to bob@example.com."),
+        middleware=[ours, theirs] if memento_first else [theirs, ours],
+        checkpointer=InMemorySaver(),
+    )
+    for n in range(2):
+        run(agent, mode, f"I am ada@example.com, for the time {n}.", thread("one"))
+    assert kept(manager) == [
+        "I am [REDACTED_EMAIL], for the time 0.",
+        "Write to [REDACTED_EMAIL].",
+        "I am [REDACTED_EMAIL], for the time 1.",
+        "Write to [REDACTED_EMAIL].",
+    ]
+    assert {memory.version for memory in manager.list()} == {1}
+    manager.flush(wait=True)
+    files = [path.read_bytes() for path in manager.root.rglob("*") if path.is_file()]
+    assert any(b"REDACTED_EMAIL" in data for data in files)
+    assert not [data for data in files if b"@example.com" in data]
+
+
+def test_what_other_middleware_refuses_is_not_kept(manager, fake_model):
+    """A turn that never reaches the model leaves nothing behind."""
+    theirs = PIIMiddleware("email", strategy="block", apply_to_input=True)
+    agent = create_agent(fake_model("ok"), middleware=[MementoMiddleware(manager), theirs])
+    with pytest.raises(PIIDetectionError):
+        agent.invoke(said("I am ada@example.com."))
+    assert kept(manager) == []
+
+
+def test_a_turn_is_kept_though_the_model_fails_or_is_not_called(manager, fake_model):
+    """What the user said is not lost with the run."""
+
+    class Broken(AgentMiddleware):
+        def wrap_model_call(self, *_call):
+            raise RuntimeError("no network")
+
+    ours = MementoMiddleware(manager)
+    with pytest.raises(RuntimeError, match="no network"):
+        create_agent(fake_model("ok"), middleware=[ours, Broken()]).invoke(said("I am Ada."))
+    limit = ModelCallLimitMiddleware(run_limit=0)
+    create_agent(fake_model("ok"), middleware=[ours, limit]).invoke(said("I live in Oslo."))
+    assert [m.text for m in manager.list() if m.role == "user"] == ["I am Ada.", "I live in Oslo."]
 
 
 def test_a_first_input_of_many_messages_is_kept_before_it_is_summarized(manager, fake_model):
@@ -268,6 +391,51 @@ def test_an_edit_reaches_the_agent_that_kept_it(manager, fake_model):
     assert (cat.text, cat.version) == ("My cat is Tom.", 2)
 
 
+def test_an_edit_to_fewer_pieces_leaves_none_behind(manager, fake_model):
+    """Shortened, emptied or lengthened again under its id, a message is what it says now."""
+    long = " ".join(f"word{n}" for n in range(9_000))
+    saver = InMemorySaver()
+    for text, same in (
+        (long, False),
+        (long[:20_000], True),
+        ("My cat is Tom.", False),
+        ("", True),
+        (long, True),
+        (long[:16_000].rpartition(" ")[0] + " ", False),  # the first piece, as it was
+    ):
+        if not same:  # else the agent that kept it is told
+            ours = MementoMiddleware(manager)
+        agent = create_agent(fake_model("ok"), middleware=[ours], checkpointer=saver)
+        agent.invoke({"messages": [HumanMessage(text, id="m1")]}, thread("one"))
+        pieces = [m.text for m in manager.list(limit=1000) if m.role == "user"]
+        assert "".join(pieces) == text
+
+
+def test_copies_share_the_manager(manager, fake_model):
+    """A copy, deep or not, remembers in the same place."""
+    ours = MementoMiddleware(manager, k=3)
+    for n, twin in enumerate((copy.copy(ours), copy.deepcopy(ours))):
+        create_agent(fake_model("ok"), middleware=[twin]).invoke(said(f"I say {n}."))
+    assert kept(manager) == ["I say 0.", "ok", "I say 1."]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"manager": "agent_memory"}, "manager"),
+        ({"k": "8"}, "k"),
+        ({"k": True}, "k"),
+        ({"tokens": 1.5}, "tokens"),
+        ({"namespace": ("acme",)}, "namespace"),
+        ({"save": "no"}, "save"),
+    ],
+)
+def test_wrong_types_are_told_at_once(manager, wrong, field):
+    """Each names its argument and says what it must be."""
+    with pytest.raises(InvalidInput, match=rf"^{field}: must be"):
+        MementoMiddleware(**{"manager": manager, **wrong})
+
+
 def test_a_correction_outlives_another_worker(manager, fake_model):
     """What was corrected in the memory stays so though the thread still says it the old way."""
     saver = InMemorySaver()
@@ -343,11 +511,13 @@ def test_recall_only_and_budget(manager, fake_model):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_trouble_reaches_the_caller(manager, fake_model, monkeypatch, mode):
+def test_trouble_reaches_the_caller(manager, open_memory, fake_model, freeze, mode):
     """Read-only and closed stores raise their errors in every mode."""
-    agent = create_agent(fake_model("ok"), middleware=[MementoMiddleware(manager)])
     manager.add("something")
-    monkeypatch.setattr(manager._engine.ledger, "read_only", True)
+    manager.close()
+    freeze(manager.root)
+    manager = open_memory(embedder=HashEmbedder(256))
+    agent = create_agent(fake_model("ok"), middleware=[MementoMiddleware(manager)])
     with pytest.raises(ReadOnlyStore):
         run(agent, mode, "hi there", None)
     manager.close()

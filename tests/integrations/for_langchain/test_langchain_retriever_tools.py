@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import subprocess
 import sys
@@ -59,13 +60,46 @@ class TestRetriever:
         with pytest.raises(TypeError, match="scoop"):
             retriever.invoke("tea", scoop="work")
 
+    def test_as_many_as_are_asked_for(self, manager):
+        """Three hundred are three hundred."""
+        manager.add_many(f"tea number {n} is green" for n in range(400))
+        assert len(MementoRetriever(manager=manager, k=300).invoke("green tea")) == 300
+        assert len(MementoRetriever(manager=manager).invoke("green tea", k=350)) == 350
+
+    def test_copies_share_the_manager(self, manager):
+        """A copy, deep or not, also inside of what holds it, looks in the same place."""
+        manager.add("tea is green")
+        retriever = MementoRetriever(manager=manager, k=3)
+        chain = {"retriever": retriever, "steps": [retriever | len]}
+        for twin in (
+            copy.copy(retriever),
+            copy.deepcopy(retriever),
+            retriever.model_copy(deep=True),
+        ):
+            assert (twin.manager, twin.k, twin is retriever) == (manager, 3, False)
+        assert copy.deepcopy(chain)["steps"][0].invoke("tea") == 1
+
+    def test_what_could_not_be_asked_is_logged(self, manager, monkeypatch, caplog):
+        """A chain that only sees documents must not pass over it in silence."""
+        manager.add("Ada likes tea", "long")
+        manager.flush(wait=True)
+
+        def broken(_texts):
+            raise RuntimeError("no model today")
+
+        monkeypatch.setattr(manager._engine._spec, "embed", broken)
+        assert MementoRetriever(manager=manager).invoke("tea")
+        assert "recalled without the long tier" in caplog.text
+
     def test_errors_have_their_type(self, manager):
         """A wrong k and a closed store raise, sync and async; a wrong field is refused."""
         retriever = MementoRetriever(manager=manager)
-        with pytest.raises(InvalidInput):
-            retriever.invoke("tea", k=0)
-        with pytest.raises(ValidationError):
-            MementoRetriever(manager=manager, top=3)
+        for k in (0, "8", 10_001):
+            with pytest.raises(InvalidInput, match=r"^k: must be"):
+                retriever.invoke("tea", k=k)
+        for wrong in ({"top": 3}, {"k": 0}, {"k": "eight"}, {"manager": "agent_memory"}):
+            with pytest.raises(ValidationError, match=next(iter(wrong))):
+                MementoRetriever(**{"manager": manager, **wrong})
         manager.close()
         with pytest.raises(StoreClosed):
             retriever.invoke("tea")
@@ -116,6 +150,16 @@ class TestTools:
         assert isinstance(answer, ToolMessage)
         assert answer.status == "error"
         assert told in answer.content
+
+    def test_copies_share_the_manager(self, tools):
+        """Frameworks copy tools; the copies keep and find in the same place."""
+        copy.deepcopy(tools["remember"]).invoke({"text": "Ada lives in Oslo"})
+        assert "Oslo" in copy.copy(tools["recall"]).invoke({"query": "Ada"})
+
+    def test_the_manager_is_checked(self):
+        """A path is no manager."""
+        with pytest.raises(InvalidInput, match="must be a MemoryManager, not str"):
+            memory_tools("agent_memory")
 
     def test_trouble_with_the_store_ends_the_run(self, tools, manager, fake_model):
         """A closed store is no message to the model; it raises through the agent."""

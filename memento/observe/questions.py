@@ -1,0 +1,86 @@
+"""Tell a turn that merely asks from one that tells something. Pure.
+
+A question looks more like the next question than the fact that answers it, so that whoever recalls
+wants to know one from the other. But people tell in questions, too: "I'm allergic to nuts, did you
+know?". A fact taken for a question is hard to find, a question taken for a fact is only in the way:
+whatever is doubtful tells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from memento.text import content, is_unspaced, words
+
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\n+")  # noqa: RUF001 - real stops
+_CLAUSE = re.compile(r"[,;:()–—،؛、，；：]")  # noqa: RUF001 - real commas
+_QUESTION = re.compile(r"[?？؟]\W*$")  # noqa: RUF001 - real question marks
+_OPENERS = frozenset(
+    """what when where which who whom whose why how is are am was were do does did can could will
+    would shall should may might must have has had if in on at for to from with since""".split()  # noqa: SIM905 - words read better as one text
+)
+"""How an English clause begins that asks, or says under which condition."""
+_COURTESIES = frozenset(
+    """hi hello hey hallo hola bonjour ciao good dear thanks thank okay ok please well so yes no
+    yeah sorry great sure and but oh""".split()  # noqa: SIM905 - words read better as one text
+)
+_OWN = re.compile(r"\W*(?:(?:and|but|so|oh|well)\b\W*)?(?:i|we|my|our)\b", re.IGNORECASE)
+"""How an English sentence begins that tells of the speaker, whatever mark ends it."""
+_REPORTS = re.compile(
+    r"""\b(?: (?:did|have|had|has) (?:n['’]?t)? \s+ (?:i|we) (?:\s+(?:ever|already|not))?
+          \s+ (?:tell|told|mention\w*|say|said) (?:\s+you)?
+        | (?:did|do|are) (?:n['’]?t)? \s+ you (?:\s+(?:already|still|even|not))?
+          \s+ (?:know|remember|recall|hear|heard|reali[sz]e|notice|see|aware) (?:\s+of)? )
+        \s+ (?!(?:you|of|what|when|where|which|who|whom|whose|why|how|if|whether|about|any\w*
+               |some\w*)\b) \w
+    """,  # noqa: RUF001 - a real apostrophe
+    re.IGNORECASE | re.VERBOSE,
+)
+"""An English question that gives what it asks about: "Did I tell you that ...?"."""
+_LONG = 8  # words that say something, in one question; who gives so many tells something
+_CALL = 2  # words in a clause that may be a name: "Dear Ada, what ...?"
+_GREETING = 3  # words in a courtesy
+
+
+def merely_asks(text: str) -> bool:
+    """Tell whether a text asks and tells nothing.
+
+    Args:
+        text: A turn of a conversation, in any language; what else tells than sentences without a
+            question mark, and clauses before the one that asks, is read off English only.
+
+    >>> merely_asks("Hi! What is my dog called?"), merely_asks("Is there food I should avoid?")
+    (True, True)
+    >>> merely_asks("My dog is called Rex. What does he eat?"), merely_asks("I like tea, you see?")
+    (False, False)
+    >>> merely_asks("Did I tell you that my sister moved to Oslo?")
+    False
+    """
+    sentences = [part for part in _SENTENCE.split(text) if words(part)]
+    asking = [sentence for sentence in sentences if _QUESTION.search(sentence)]
+    return bool(asking) and not any(
+        _asks_and_tells(sentence) if sentence in asking else _says(words(sentence), 1)
+        for sentence in sentences
+    )
+
+
+def _asks_and_tells(question: str) -> bool:
+    clauses = [words(clause) for clause in _CLAUSE.split(question)[:-1]]
+    return (
+        _OWN.match(question) is not None
+        or _REPORTS.search(question) is not None
+        or any(_says(clause, _CALL) and clause[0] not in _OPENERS for clause in clauses)
+        or _size(content(words(question))) > _LONG
+    )
+
+
+def _says(spoken: Sequence[str], few: int) -> bool:
+    """Tell whether words are more than a greeting or a name; ``few``: words of the longest name."""
+    courtesy = bool(spoken) and spoken[0] in _COURTESIES and len(spoken) <= _GREETING
+    return _size(spoken) > few and not courtesy
+
+
+def _size(spoken: Sequence[str]) -> float:
+    """Count words; of a script without spaces each character is one of a pair, and counts half."""
+    return sum(0.5 if is_unspaced(word) else 1 for word in spoken)
