@@ -326,7 +326,8 @@ class MementoCrewMemory(Memory):
         try:
             yield
         except Exception as error:
-            logger.warning("CrewAI's memory failed: %s", type(error).__name__)
+            kind = type(error).__name__
+            logger.error("CrewAI's memory failed: %s", kind)  # noqa: TRY400 - it is raised
             self._emit(event(str(error)))
             if not self.strict or isinstance(error, HookAborted):
                 raise

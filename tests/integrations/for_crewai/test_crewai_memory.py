@@ -424,11 +424,12 @@ class TestErrors:
         assert caught.value.path == manager.root
         assert type(caught.value.__cause__) is StoreClosed
 
-    def test_crew_over_a_closed_store_goes_on_if_told_so(self, make_crew, manager, heard):
-        """``strict=False`` leaves it at CrewAI's habit; the bus knows."""
+    def test_crew_over_a_closed_store_goes_on_if_told_so(self, make_crew, manager, heard, caplog):
+        """``strict=False`` leaves it at CrewAI's habit; the bus knows, and the log."""
         crew = make_crew(MementoCrewMemory(manager, strict=False))
         manager.close()
         assert crew.kickoff().raw
+        assert ("memento.crewai", 40, "CrewAI's memory failed: StoreClosed") in caplog.record_tuples
         assert "memory_query_failed" in {event.type for event in heard()}
 
     def test_crew_that_cannot_save_stops(self, make_crew, frozen):

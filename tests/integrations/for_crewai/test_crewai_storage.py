@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import logging
 from datetime import UTC, datetime, timedelta
 
 import chromadb
@@ -30,6 +31,7 @@ from memento.errors import (
 from memento.testing import HashEmbedder
 from memento_crewai import MementoEmbeddingFunction, MementoStorage, install, uninstall
 
+LOG = "memento.crewai", logging.ERROR
 DAY = datetime(2025, 3, 1)  # noqa: DTZ001 - CrewAI's times are naive
 
 
@@ -378,7 +380,9 @@ class TestTrouble:
         crew = make_crew(door(manager, llm, strict=False))
         manager.close()
         assert crew.kickoff().raw
-        assert "this memory is closed" in caplog.text
+        logged = [text for name, level, text in caplog.record_tuples if (name, level) == LOG]
+        assert logged
+        assert all("this memory is closed" in text for text in logged)
 
     def test_what_an_llm_made_up_stops_no_crew(self, door, manager, make_crew, llm):
         """A scope that cannot be one is no trouble of the store."""

@@ -222,6 +222,7 @@ EXCEPTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "no number that JSON lacks": (lambda s: _got(s, {"a": float("nan")}), InvalidInput),
     "keys that are no strings": (lambda s: _got(s, {1: 2}), InvalidInput),
     "holds a NUL": (lambda s: _got(s, {"a": "\0"}), InvalidInput),
+    "in a key, too": (lambda s: s.put(("a",), "\0", {}) or s.get(("a",), "\0").key, InvalidInput),
     "or half a character": (lambda s: _got(s, {"a": "\ud800"}), InvalidInput),
     "at most `Config.limits.metadata_bytes`": (
         lambda s: _got(s, {"a": "x" * 1_100_000}),
