@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, smoothable
 from memento.retrieve.source import Nearest
@@ -19,6 +20,10 @@ _SPARE = 2
 """Times as many as proposed are looked at: an index knows the nearest by their own cosine only, and
 the nearest by the smoothed one are sought among those and their neighbours. Both ways of searching
 do so, since what a candidate is worth depends on which others there are."""
+
+
+_DIGITS = 5
+"""Decimals of a cosine that are the same however its products are summed, in float32."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +58,7 @@ class Exact:
 
     def __init__(self, snap: Snapshot, vectors: Floats, query: Floats, share: float) -> None:
         self._snap = snap
-        self._own = dots(vectors, query)
+        self._own = _even(dots(vectors, query))
         mixed = self._own
         if len(snap.sessions):  # else nobody has neighbours
             padded = np.append(self._own, np.float32(0))  # at -1: no neighbour
@@ -62,7 +67,7 @@ class Exact:
             for link in (snap.prev, snap.next):
                 near = smoothable(rows, link, snap.cues, snap.status, snap.n)
                 mixed += np.float32(share) * padded[near]
-        self._smooth = mixed / snap.smooth_norm
+        self._smooth = _even(mixed / snap.smooth_norm)
 
     def propose(self, allowed: Mask | None, count: int) -> Rows:
         """Return the rows nearest by smoothed cosine."""
@@ -83,19 +88,31 @@ class Approximate:
 
     def __init__(self, snap: Snapshot, index: Nearest, query: Floats, share: float) -> None:
         self._snap, self._index, self._query, self._share = snap, index, query, np.float32(share)
+        self._near = np.zeros(0, np.intp)  # whose own cosine the index told, ascending
+        self._told = np.zeros(0, np.float32)
         self._rows = np.zeros(0, np.intp)  # whose cosines are known, ascending
         none = np.zeros(0, np.float32)
         self._cosines = Cosines(none, none, np.zeros(0, np.bool_))
 
     def propose(self, allowed: Mask | None, count: int) -> Rows:
         """Return the rows nearest by smoothed cosine, among the nearest and their neighbours."""
-        docids, _ = self._index.nearest(self._query, _SPARE * count)
-        rows = _and_neighbours(self._snap.rows_of(docids), self._snap)
+        docids, cosines = self._index.nearest(self._query, _SPARE * count)
+        self._keep(docids, cosines)
+        rows = _and_neighbours(self._near, self._snap)
         if allowed is not None:
             rows = rows[allowed[rows]]
-        cosines = self.of(rows)
-        rows, smooth = rows[cosines.known], cosines.smooth[cosines.known]
+        found = self.of(rows)
+        rows, smooth = rows[found.known], found.smooth[found.known]
         return rows[np.lexsort((-rows, -smooth))[:count]]
+
+    def _keep(self, docids: NDArray[np.int64], cosines: Floats) -> None:
+        """Keep what the index told, of the rows that are in the snapshot."""
+        order = np.argsort(docids)
+        docids, cosines = docids[order], cosines[order]
+        self._near = self._snap.rows_of(docids)
+        if len(self._near) < len(docids):
+            cosines = cosines[np.isin(docids, self._snap.docid[self._near])]
+        self._told = _even(cosines)
 
     def of(self, rows: Rows) -> Cosines:
         """Return the cosines of rows; their vectors are read once."""
@@ -115,11 +132,31 @@ class Approximate:
         return Cosines(known.own[at], known.smooth[at], known.known[at])
 
     def _measure(self, rows: Rows) -> Cosines:
+        """Work the cosines of rows out, from their vectors where the index did not tell."""
+        prev, after = self._links(rows)
+        at = np.minimum(np.searchsorted(self._near, rows), max(0, len(self._near) - 1))
+        told = (prev < 0) & (after < 0)  # nobody's neighbour: smoothed, it is the same
+        told &= self._near[at] == rows if len(self._near) else False
+        own, smooth = np.empty((2, len(rows)), np.float32)
+        known = np.ones(len(rows), np.bool_)
+        if told.any():
+            own[told] = smooth[told] = self._told[at[told]]
+        if not told.all():
+            asked = ~told
+            own[asked], smooth[asked], known[asked] = self._read(rows[asked])
+        return Cosines(own, smooth, known)
+
+    def _links(self, rows: Rows) -> list[NDArray[np.int32]]:
+        """Return the turns before and after that count with each row; -1 where none does."""
         snap = self._snap
-        links = [
+        return [
             smoothable(rows, link, snap.cues, snap.status, snap.n)
             for link in (snap.prev, snap.next)
         ]
+
+    def _read(self, rows: Rows) -> tuple[Floats, Floats, Mask]:
+        """Return own and smoothed cosines, and who has a vector, from the vectors."""
+        snap, links = self._snap, self._links(rows)
         every = np.unique(np.concatenate([rows, *links])).astype(np.intp)
         every = every[every >= 0]
         table = np.vstack(
@@ -132,8 +169,8 @@ class Approximate:
             mix += self._share * table[at]
         length: Floats = np.linalg.norm(mix, axis=1).astype(np.float32)
         length[length == 0] = 1
-        smooth: Floats = dots(mix, self._query) / length
-        return Cosines(dots(own, self._query), smooth, np.any(own != 0, axis=1))
+        smooth = _even(dots(mix, self._query) / length)
+        return _even(dots(own, self._query)), smooth, np.any(own != 0, axis=1)
 
 
 def _and_neighbours(rows: Rows, snap: Snapshot) -> Rows:
@@ -141,6 +178,11 @@ def _and_neighbours(rows: Rows, snap: Snapshot) -> Rows:
     around = [rows, snap.neighbours(rows, 1), snap.neighbours(rows, -1)]
     every: Rows = np.unique(np.concatenate(around))
     return every[every >= 0]
+
+
+def _even(cosines: Floats) -> Floats:
+    """Round to what does not hang on how it was summed, so that equals are equal everywhere."""
+    return np.round(cosines, _DIGITS)
 
 
 def dots(matrix: Floats, vector: Floats) -> Floats:

@@ -36,7 +36,7 @@ def passage(text: str, wanted: Iterable[str], room: int) -> str:
     """
     if len(text) <= room:
         return text
-    spans = list(_pieces(text[:_READ], room))
+    spans = list(_pieces(text[:_READ], room)) or [(0, room)]  # it may begin with blanks alone
     heard = [_heard(text[start:end], wanted) for start, end in spans]
     first = _best(spans, heard, room)
     start = spans[first][0]

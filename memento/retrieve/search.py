@@ -485,14 +485,18 @@ class _LongSearch:
         docids = self._ledger.read(
             lambda c: memories.docids_of(c, self._ns, [memory_id for memory_id, _ in found])
         )
-        near = {docids[memory_id]: cosine for memory_id, cosine in found if memory_id in docids}
-        if self._tail:
+        known = [(docids[name], cosine) for name, cosine in found if name in docids]
+        rows = np.array([docid for docid, _ in known], np.int64)
+        cosines = np.array([cosine for _, cosine in known], np.float32)
+        if self._tail:  # what was indexed before and changed since counts as it is now
+            fresh = np.array([docid for docid, _ in self._tail], np.int64)
             matrix = np.frombuffer(b"".join(blob for _, blob in self._tail), np.float32)
-            cosines = dots(matrix.reshape(len(self._tail), -1), vector)
-            pairs = zip(self._tail, cosines.tolist(), strict=True)
-            near |= {docid: cosine for (docid, _), cosine in pairs}
-        order = sorted(near, key=lambda docid: (-near[docid], -docid))
-        return np.array(order, np.int64), np.array([near[docid] for docid in order], np.float32)
+            kept = ~np.isin(rows, fresh)
+            rows = np.concatenate([rows[kept], fresh])
+            now = dots(matrix.reshape(len(fresh), -1), vector)
+            cosines = np.concatenate([cosines[kept], now])
+        order = np.lexsort((-rows, -cosines))
+        return rows[order], cosines[order]
 
     def vectors_of(self, docids: NDArray[np.int64]) -> NDArray[np.float32]:
         asked = docids.tolist()

@@ -276,11 +276,8 @@ class ChromaFolder:
 
 
 def _ordered(ids: Sequence[str], distances: Sequence[float]) -> list[tuple[str, float]]:
-    pairs = [
-        (row, min(1.0, max(-1.0, 1.0 - distance)))
-        for row, distance in zip(ids, distances, strict=True)
-    ]
-    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
+    nearest_first = sorted(zip(distances, ids, strict=True))
+    return [(row, min(1.0, max(-1.0, 1.0 - distance))) for distance, row in nearest_first]
 
 
 def _among(row: str, near: Sequence[tuple[str, float]]) -> bool:

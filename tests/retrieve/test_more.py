@@ -89,12 +89,30 @@ def test_an_index_proposes_what_exact_search_proposes():
     """With far more memories than are looked at, both ways of searching choose the same ones."""
     shelf = Shelf()
     rng = np.random.default_rng(5)
-    docids = [shelf.add(f"turn {n}", session=f"s{n // 10}") for n in range(600)]
+    docids = [shelf.add(f"turn {n}", session=f"s{n // 10}" if n % 50 else None) for n in range(600)]
     rows = rng.normal(size=(600, 16)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     shelf.embed(dict(zip(docids, rows, strict=True)))
     snap = shelf.roster.snapshot()
     for query in rows[::60]:
-        exact = Exact(snap, snap.vectors, query, 0.5).propose(None, 20)
-        index = Approximate(snap, Complete(docids, rows), query, 0.5).propose(None, 20)
-        assert exact.tolist() == index.tolist()
+        exact = Exact(snap, snap.vectors, query, 0.5)
+        index = Approximate(snap, Complete(docids, rows), query, 0.5)
+        chosen = exact.propose(None, 20)
+        assert chosen.tolist() == index.propose(None, 20).tolist()
+        beside = np.arange(0, 600, 7)
+        assert index.of(beside).own == pytest.approx(exact.of(beside).own, abs=3e-5)
+        assert index.of(beside).smooth == pytest.approx(exact.of(beside).smooth, abs=3e-5)
+
+
+def test_what_an_index_knows_of_others_is_left_out():
+    """Docids that are not in the snapshot do not shift what is told of the rest."""
+    shelf = Shelf()
+    docids = [shelf.add(f"note {n}") for n in range(5)]
+    rows = np.eye(7, dtype=np.float32)
+    shelf.embed(dict(zip(docids, rows[1:6], strict=True)))
+    snap = shelf.roster.snapshot()
+    index = Complete([docids[0] - 1, *docids, docids[-1] + 1], rows)
+    query = np.array([7, 6, 5, 4, 3, 2, 1], np.float32) / np.float32(np.sqrt(140))
+    found = Approximate(snap, index, query, 0.5)
+    assert found.propose(None, 5).tolist() == [0, 1, 2, 3, 4]
+    assert found.of(np.arange(5)).own == pytest.approx(query[1:6])

@@ -121,6 +121,12 @@ def test_a_passage_is_a_piece_of_the_text(text, wanted, room):
     assert len(text) <= room or len(cut.strip(GAP)) <= room
 
 
+def test_a_text_may_begin_with_nothing_but_blanks():
+    """Where no sentence begins within reach, the passage is the beginning, blank as it is."""
+    assert passage("\n" * 20_001 + "a", ["a"], 5).strip(GAP) == ""
+    assert passage("\n\n", ["a"], 1).strip(GAP) == ""
+
+
 def test_a_long_sentence_is_searched_too():
     """What stands at the end of a sentence longer than the room is found."""
     assert "needle" in passage("hay " * 500 + "needle " + "hay " * 500, ["needle"], 40)
