@@ -155,15 +155,19 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
             return
         view, thread = self._view(runtime), _thread()
         turns = [
-            _Turn.of(message, thread, view.config)
+            _Turn(message, thread, str(message.text))
             for message in messages
             if _is_users(message) or isinstance(message, AIMessage)
         ]
-        fresh = [one for one in turns if self._kept.get((view.namespace, one.name)) != one.said]
-        drafts = [draft for one in fresh for draft in one.drafts]
-        _keep_drafts(view, drafts)
-        _forget_leftover(view, fresh)
-        self._kept.update(((view.namespace, one.name), one.said) for one in fresh)
+        said = {(view.namespace, one.key): one for one in turns}
+        fresh = {
+            key: (one, one.drafts(view.config))
+            for key, one in said.items()
+            if self._kept.get(key) != one.digest
+        }
+        _keep_drafts(view, [draft for _, drafts in fresh.values() for draft in drafts])
+        _forget_leftover(view, [(one, len(drafts)) for one, drafts in fresh.values()])
+        self._kept.update((key, one.digest) for key, (one, _) in fresh.items())
         while len(self._kept) > REMEMBERED:
             self._kept.popitem(last=False)
 
@@ -183,48 +187,40 @@ class _Turn:
     """What one message of the thread says.
 
     Attributes:
-        message: Its kind and id, None if it has no id.
+        message: The message.
         thread: The thread, None if there is none.
-        said: Digest of its words.
-        drafts: Its memories, one a piece.
+        text: Its words.
     """
 
-    message: tuple[str, str | None]
+    message: AnyMessage
     thread: str | None
-    said: str
-    drafts: tuple[Draft, ...]
-
-    @classmethod
-    def of(cls, message: AnyMessage, thread: str | None, config: Config) -> _Turn:
-        text = str(message.text)
-        drafts = tuple(
-            turn(
-                piece,
-                role_of(message),
-                session=thread,
-                memory_id=_piece_id(thread, message.id, at),
-            )
-            for at, piece in enumerate(pieces(text, config))
-        )
-        return cls((message.type, message.id), thread, memory_id(text), drafts)
+    text: str
 
     @property
-    def name(self) -> str:
+    def key(self) -> str:
         """What tells it from others: where it stands; without an id or a thread, what it says."""
-        kind, own = self.message
-        known = own is not None and self.thread is not None
-        return memory_id(self.thread, own) if known else memory_id(kind, self.said)
+        if self.thread is None or self.message.id is None:
+            return memory_id(self.message.type, self.text)
+        return memory_id(self.thread, self.message.id)
 
-    def beyond(self, count: int) -> list[str]:
-        """List the ids of pieces it had if it was longer."""
-        first = len(self.drafts)
-        ids = (_piece_id(self.thread, self.message[1], at) for at in range(first, first + count))
-        return [one for one in ids if one is not None]
+    @property
+    def digest(self) -> str:
+        """Digest of its words, to tell whether it was edited."""
+        return memory_id(self.text)
 
+    def drafts(self, config: Config) -> list[Draft]:
+        """Make its memories, one a piece."""
+        role = role_of(self.message)
+        return [
+            turn(piece, role, session=self.thread, memory_id=self.piece_id(at))
+            for at, piece in enumerate(pieces(self.text, config))
+        ]
 
-def _piece_id(thread: str | None, message: str | None, at: int) -> str | None:
-    """Name a piece of a message; one that was edited has the same names."""
-    return None if thread is None or message is None else memory_id(thread, message, str(at))
+    def piece_id(self, at: int) -> str | None:
+        """Name a piece; one that was edited has the same name."""
+        if self.thread is None or self.message.id is None:
+            return None
+        return memory_id(self.thread, self.message.id, str(at))
 
 
 def _said(memory: Draft | Memory) -> str:
@@ -262,12 +258,18 @@ def _keep_edited(view: MemoryManager, draft: Draft) -> None:
         view.add_many([draft], replace=True)
 
 
-def _forget_leftover(view: MemoryManager, turns: Sequence[_Turn]) -> None:
+def _forget_leftover(view: MemoryManager, counts: Sequence[tuple[_Turn, int]]) -> None:
     """Forget the last pieces of messages that were edited and have fewer now."""
-    longer = {following: one for one in turns for following in one.beyond(1)}
-    for found in view.list(ids=list(longer), limit=len(longer)) if longer else ():
-        pieces_left = longer[found.id].beyond(MOST_PIECES)
-        for memory in view.list(ids=pieces_left, limit=MOST_PIECES):
+    following = {
+        name: (one, count) for one, count in counts if (name := one.piece_id(count)) is not None
+    }
+    if not following:
+        return
+    for found in view.list(ids=list(following), limit=len(following)):
+        one, count = following[found.id]
+        names = [one.piece_id(at) for at in range(count, count + MOST_PIECES)]
+        left = [name for name in names if name is not None]
+        for memory in view.list(ids=left, limit=MOST_PIECES):
             view.update(memory.id, metadata={**memory.metadata, SAID: ""})  # nothing says it now
             view.forget(memory.id)
 

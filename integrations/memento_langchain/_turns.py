@@ -8,6 +8,7 @@ asked looks more like the next question than the fact that answers it.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from hashlib import blake2b
 
@@ -41,6 +42,7 @@ ID = "lc-"
 """How the ids of kept turns begin."""
 
 _log = logging.getLogger("memento.langchain")
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def role_of(message: BaseMessage) -> str:
@@ -98,7 +100,7 @@ def pieces(text: str, config: Config) -> list[str]:
     >>> pieces("  ", Config()), pieces("tea", Config())
     ([], ['tea'])
     """
-    clean = "".join("\ufffd" if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)
+    clean = _UNSTORABLE.sub("\ufffd", text)
     most = min(PIECE_CHARS, config.limits.text_chars)
     if len(clean) > most:
         clean = Redaction(config.secrets).text("text", clean)

@@ -2,7 +2,7 @@
 
 A text is taken apart along its own structure, word for word: list items (with the line that
 introduces them), paragraphs (under their heading), and long paragraphs at the ends of sentences.
-Questions are left out: they would be found before their own answers.
+What merely asks is left out: it would be found before its own answer.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+
+from memento.observe.questions import merely_asks
 
 PIECE = 400
 """Longest statement, characters; about 100 tokens, so that a few fit any prompt."""
@@ -33,7 +35,7 @@ _PREAMBLE = re.compile(
 
 
 def statements(text: str) -> list[str]:
-    r"""Take a text apart along its own structure; questions and courtesies are left out.
+    r"""Take a text apart along its own structure; mere questions and courtesies are left out.
 
     Returns:
         Statements in order, at most ``PIECE`` characters each.
@@ -130,7 +132,7 @@ class _Reader:
 def _says_something(piece: str) -> bool:
     return (
         _WORD.search(piece) is not None
-        and not piece.endswith(QUESTION_MARKS)
+        and not merely_asks(piece)
         and not _COURTESY.fullmatch(piece)
     )
 

@@ -59,6 +59,13 @@ def test_cut_loses_no_letter(text, limit):
     assert "".join("".join(pieces).split()) == "".join(text.split())
 
 
+def test_a_question_does_not_take_with_it_what_was_told():
+    """What stands before a question, or in it, is a statement; what merely asks is none."""
+    before = "The client is Acme, the budget 40k. Shall I write the offer?"
+    inside = "Did I tell you that Ana moved to Oslo?"
+    assert statements(f"{before}\n\nIs it urgent?\n\n{inside}") == [before, inside]
+
+
 @given(st.lists(st.sampled_from(["# H", "- item", "lead:", "", "```", "Some words.", "a?", "  x"])))
 def test_any_structure(lines):
     """Statements are short, say something and come from the text."""
