@@ -1,12 +1,13 @@
 """Do the promises hold? Runs every trust harness and its null control, and writes TRUST.md.
 
-    python benchmarks/trust.py [--only WORD ...] [--seed 1] [--jobs 2] [--json OUT]
+    python benchmarks/trust.py [--only WORD ...] [--seed 1] [--jobs 2] [--json OUT] [--keep]
     python benchmarks/trust.py --full [--only WORD ...]
     python benchmarks/trust.py --list | --report
 
 The quick form (under 90 seconds) prints a table and is part of every CI run. The full form also
 notes what it found in ``benchmarks/trust.json`` and writes ``TRUST.md`` from it; with ``--only`` it
-replaces those results and keeps the others. ``--report`` writes the page again, running nothing.
+replaces those results and keeps the others. With ``--keep`` the quick form does so too, where there
+is no result of a full one. ``--report`` writes the page again, running nothing.
 
 A harness is a function of a module ``tests/trust/harness_*.py``; `trust_result` says what it has
 to be like. Each runs in a process of its own, so a crash or a hang is a result as well. The exit
@@ -147,8 +148,13 @@ def noted() -> list[Record]:
 
 
 def note(new: Record, places: Sequence[Place]) -> None:
-    """Put a full result in the place of an earlier one; drops those of harnesses that are gone."""
-    known = {record.harness: record for record in noted()} | {new.harness: new}
+    """Put a result in the place of an earlier one; drops those of harnesses that are gone.
+
+    A quick result takes the place of no full one.
+    """
+    known = {record.harness: record for record in noted()}
+    if new.form == "full" or new.harness not in known or known[new.harness].form != "full":
+        known[new.harness] = new
     kept = [asdict(known[str(place)]) for place in places if str(place) in known]
     NOTED.write_text(json.dumps({"records": kept}, indent=1) + "\n", encoding="utf-8")
 
@@ -181,6 +187,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2, help="harnesses at a time, >= 1")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the results there too")
+    parser.add_argument("--keep", action="store_true", help="note a quick run, too")
     parser.add_argument("--list", action="store_true", help="name the harnesses and end")
     parser.add_argument("--report", action="store_true", help="only write TRUST.md anew")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
@@ -207,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     records = []
     for record in run_all(wanted, options):
         records.append(record)
-        if options.full:
+        if options.full or options.keep:
             note(record, places)
             write_page(places)
     show(records)

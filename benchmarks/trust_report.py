@@ -61,7 +61,9 @@ def page(records: Sequence[Record], harnesses: Sequence[str]) -> str:
         records: What full runs found, one for each harness that was run.
         harnesses: Every harness there is.
     """
-    missing = [name for name in harnesses if name not in {r.harness for r in records}]
+    missing = [
+        name for name in harnesses if name not in {r.harness for r in records if r.form == "full"}
+    ]
     parts = [HEAD, _standing(records, missing), _summary(records)]
     parts += [_section(record) for record in records]
     return "\n".join(parts)
@@ -79,11 +81,12 @@ def _standing(records: Sequence[Record], missing: Sequence[str]) -> str:
 
 
 def _summary(records: Sequence[Record]) -> str:
-    lines = ["| promise | put to the test by | cases | failures | control | verdict |"]
-    lines.append("|---|---|---:|---:|---|---|")
+    lines = ["| promise | put to the test by | form | cases | failures | control | verdict |"]
+    lines.append("|---|---|---|---:|---:|---|---|")
     for record in records:
         r = record.result
-        cells = [r.promise, r.name, f"{r.cases:,}", str(r.failures), record.control_said, r.verdict]
+        cells = [r.promise, r.name, record.form, f"{r.cases:,}", str(r.failures)]
+        cells += [record.control_said, r.verdict]
         lines.append(f"| {' | '.join(map(_cell, cells))} |")
     return "\n".join(lines) + "\n"
 
@@ -92,7 +95,8 @@ def _section(record: Record) -> str:
     r = record.result
     lines = [f"## {r.name}", "", f"{r.promise}", ""]
     lines += ["| | |", "|---|---|"]
-    rows: dict[str, object] = {"cases": f"{r.cases:,}", "failures": r.failures, **r.figures}
+    rows: dict[str, object] = {"form": record.form, "cases": f"{r.cases:,}"}
+    rows |= {"failures": r.failures, **r.figures}
     if r.control:
         rows["null control"] = f"{r.control}: {record.control_said}"
     if r.skipped:

@@ -134,3 +134,16 @@ def test_noting_a_result_replaces_only_its_own(tmp_path, monkeypatch):
     for name in ("a.y", "b.x", "a.y"):
         trust.note(replace(RECORD, harness=name), places)
     assert [record.harness for record in trust.noted()] == ["b.x", "a.y"]
+
+
+def test_a_quick_result_takes_the_place_of_no_full_one(tmp_path, monkeypatch):
+    """It is noted where there is none, and the page says which form each line is."""
+    monkeypatch.setattr(trust, "NOTED", tmp_path / "trust.json")
+    places = [trust.Place("harness_a", "x"), trust.Place("harness_a", "y")]
+    trust.note(replace(RECORD, harness="a.x"), places)
+    for name in ("a.x", "a.y"):
+        trust.note(replace(RECORD, harness=name, form="quick"), places)
+    assert [(one.harness, one.form) for one in trust.noted()] == [("a.x", "full"), ("a.y", "quick")]
+    text = page(trust.noted(), ["a.x", "a.y"])
+    assert "not run in the full form: `a.y`" in text
+    assert text.count("| form | quick |") == 1
