@@ -15,15 +15,18 @@ each memory of the last half cost at most 2 KiB of RAM of the process's own.
 What a memory costs, as long as its row is in the ledger (forgotten ones too, until erased): 90
 bytes of the roster, as many again while it has room to grow; 4 bytes a dimension for exact search
 in a namespace of up to 15,000; and what Chroma keeps, 4 bytes a dimension, some 300 for the links
-of its graph, and the rest, up to 1 KB, for the names of rows and room to grow. A namespace with
-vectors costs a megabyte more, Chroma's price of a collection; so each user comes once before the
-first comes again. Pages of the ledger that the system keeps mapped are counted apart: they are a
-cache, which it takes back when it needs the room.
+of its graph, and the rest, up to 1 KB, for the names of rows and room to grow. A namespace that was
+written to since the store was opened costs one to three megabytes more, Chroma's price of an open
+collection; so everyone says something before it is measured. Pages of the ledger that the system
+keeps mapped are counted apart: they are a cache, which it takes back when it needs the room.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import ctypes
+import gc
 import random
 import resource
 import sys
@@ -127,6 +130,7 @@ class Day:
                 self._end_hour()
             if parts and self.added >= parts[0]:
                 parts.pop(0)
+                self._everyone()
                 self._end_part()
                 self._progress()
         self.memory.close()
@@ -134,8 +138,6 @@ class Day:
     def _visit(self) -> None:
         """Let one person hold a conversation, tell some things, and change a mind or two."""
         user = 0 if self.dice.random() < 0.5 else self.dice.randrange(1, USERS)
-        if self.done["asked"] < USERS:
-            user = self.done["asked"]
         view = self.memory.of(f"user{user}")
         session = f"s{self.dice.randrange(20)}"
         turns = [{"text": self._text(), "tier": "short", "session": session} for _ in range(BATCH)]
@@ -187,6 +189,13 @@ class Day:
         self.memory.close()
         self.memory = self._open()
 
+    def _everyone(self) -> None:
+        """Let each user say one thing, so that every collection is open."""
+        for user in range(USERS):
+            self.memory.of(f"user{user}").add(self._text(), "long")
+        self.added += USERS
+        assert self.memory.flush(wait=True, timeout=3600), "the indexes did not catch up"
+
     def _end_part(self) -> None:
         times, self.times = self.times, Times()
         began, self.began = self.began, time.monotonic()
@@ -216,7 +225,14 @@ def rss_mb() -> float:
 
 
 def own_mb() -> float:
-    """Return the anonymous resident memory of this process in MB. Source: proc(5)."""
+    """Return the anonymous resident memory of this process in MB. Source: proc(5).
+
+    What was freed and only waits in the allocator's lists, for each thread its own, is given back
+    before.
+    """
+    gc.collect()
+    with contextlib.suppress(AttributeError):  # not every C library has it
+        ctypes.CDLL(None).malloc_trim(0)
     status = Path("/proc/self/status").read_text("ascii")
     (line,) = (line for line in status.splitlines() if line.startswith("RssAnon:"))
     return int(line.split()[1]) * 1024 / 1e6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 
 from memento import text
@@ -13,7 +14,7 @@ from memento.ledger.sqlite import Connection
 LOOKED_AT = 3
 """Words of a text that are looked up, the longest ones; each costs about 10 us when unknown."""
 REMEMBERED = 50_000
-"""Words kept in RAM as known, for each namespace."""
+"""Words kept in RAM as known, of all namespaces together; those used last are kept."""
 
 
 class Novelty:
@@ -26,7 +27,8 @@ class Novelty:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._lock = threading.Lock()
-        self._known: dict[int, set[str]] = {}
+        self._known: OrderedDict[int, set[str]] = OrderedDict()
+        self._held = 0
 
     def share(self, ns: int, words: Sequence[str]) -> float:
         """Return the share of a text's telling words that the namespace has not met, [0, 1].
@@ -38,11 +40,10 @@ class Novelty:
         if not telling:
             return 0.0
         with self._lock:
-            known = self._known.get(ns)
-            if known is None or len(known) > REMEMBERED:
-                known = self._known[ns] = self._ledger.read(lambda c: fulltext.waiting_words(c, ns))
+            known = self._of(ns)
             asked = [word for word in telling if word not in known]
             known.update(asked)
+            self._held += len(asked)
         if not asked:
             return 0.0
 
@@ -50,3 +51,15 @@ class Novelty:
             return sum(not fulltext.holds(connection, ns, word) for word in asked)
 
         return self._ledger.read(unmet) / len(telling)
+
+    def _of(self, ns: int) -> set[str]:
+        """Return the known words of a namespace, in place of those not used for longest."""
+        while self._held > REMEMBERED:
+            _, gone = self._known.popitem(last=False)
+            self._held -= len(gone)
+        known = self._known.get(ns)
+        if known is None:
+            known = self._known[ns] = self._ledger.read(lambda c: fulltext.waiting_words(c, ns))
+            self._held += len(known)
+        self._known.move_to_end(ns)
+        return known

@@ -56,3 +56,15 @@ def test_any_words_give_a_share(memory, texts):
     novelty = Novelty(memory._engine.ledger)
     for text in texts:
         assert 0.0 <= novelty.share(1, words(text)) <= 1.0
+
+
+def test_words_of_many_namespaces_do_not_pile_up(memory, monkeypatch):
+    """The bound is for all together: the namespaces used last keep theirs."""
+    monkeypatch.setattr(novelty_module, "REMEMBERED", 30)
+    for n in range(100):
+        memory.of(f"tenant{n}").add(f"gyroscope{n} peregrination{n} xylophone{n}")
+    novelty = memory._engine._novelty
+    held = sum(len(words) for words in novelty._known.values())
+    assert held == novelty._held
+    assert held <= 30 + novelty_module.LOOKED_AT
+    assert memory._engine.ledger.find_namespace(("tenant99",)) in novelty._known
