@@ -100,8 +100,10 @@ def approve(connection: Connection, ns: int, memory_id: str, *, now: int, ring: 
     memories.enqueue(connection, row, "embed")
     memories.record(connection, ns, now, "approved", row.docid)
     holder = None if row.key is None else memories.slot_holder(connection, row)
-    replaced = memories.proposed(connection, row.docid)
-    for old in replaced if holder is None else (holder, *replaced):
+    replaced = {old.docid: old for old in memories.proposed(connection, row.docid)}
+    if holder is not None:
+        replaced[holder.docid] = holder  # perhaps the very one it proposes to replace
+    for old in replaced.values():
         if old.status == Status.ACTIVE:
             memories.supersede(connection, old, row, now)
     if row.tier == Tier.SHORT:

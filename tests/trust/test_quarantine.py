@@ -92,6 +92,15 @@ def test_a_page_takes_nobodys_place(memory):
     assert [memory.get(one.id).superseded_by for one in (mine, other)] == [said.id] * 2
 
 
+def test_a_page_that_names_the_holder_of_its_own_slot_can_be_approved(memory):
+    """The one memory is replaced once, though it is named twice: by its key and by its id."""
+    mine = memory.add("Rami drinks tea", key="rami/drink")
+    said = memory.add("Rami drinks beer", key="rami/drink", supersedes=mine.id, source="web")
+    assert memory.approve(said.id).status is Status.ACTIVE
+    assert memory.get(mine.id).superseded_by == said.id
+    assert len(memory.history(mine.id)) == 2
+
+
 def test_a_page_that_repeats_the_user_changes_nothing(memory):
     """Equal words of a page's neither strengthen the user's nor pass as theirs, nor the reverse."""
     mine = memory.add("the code word is heron")
