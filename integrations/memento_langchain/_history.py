@@ -10,6 +10,7 @@ import copy
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 from uuid import uuid4
 
@@ -162,25 +163,29 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
         for at, memory_id in enumerate(ids):
             metadata = {"format": PART if at else FORMAT, "parts": count}
             metadata["packed"] = packed[at * size : (at + 1) * size]
-            text = texts[at] if at < len(texts) else f"(part {at + 1} of {count} of a message)"
             near = (*ids[max(0, at - 1) : at], *ids[at + 1 : at + 2])
-            yield self._draft(text, role, kind, metadata, memory_id, near)
+            draft = self._draft(
+                texts[at] if at < len(texts) else f"(part {at + 1} of {count} of a message)",
+                role,
+                kind,
+                metadata,
+                memory_id,
+            )
+            yield replace(
+                draft,
+                tier=Tier.SHORT if at < len(texts) else Tier.MEDIUM,  # the ring is for what is said
+                source=Source(source_of(role).kind, parents=near),
+            )
 
     def _draft(
-        self,
-        text: str,
-        role: str,
-        kind: Kind,
-        metadata: Mapping[str, Any],
-        memory_id: str,
-        parents: tuple[str, ...] = (),
+        self, text: str, role: str, kind: Kind, metadata: Mapping[str, Any], memory_id: str
     ) -> Draft:
         return Draft(
             text,
             Tier.SHORT,
             kind=kind,
             role=role,
-            source=Source(source_of(role).kind, parents=parents),
+            source=source_of(role),
             session=self.session_id,
             metadata=metadata,
             id=memory_id,  # equal messages stay two

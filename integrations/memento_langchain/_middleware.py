@@ -50,9 +50,10 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
     """Lets an agent remember across threads and restarts.
 
     Before each model call, what is remembered about the user's last message is put at the end of
-    the system message, as a block of data (see ``memento.prompt``); what the conversation shows
-    anyway, and what the user merely asked before, is left out. Each turn of the user and of the
-    model is kept once, by the id of its message, in the session named like the thread.
+    the system message, as a block of data (see ``memento.prompt``). What the conversation shows
+    anyway is left out, and what the user merely asked before gets the last places. Each turn of the
+    user and of the model is kept once, by the id of its message, in the session named like the
+    thread.
 
     Without a checkpointer there is no thread, and messages may get new ids at each call: then
     equal turns are kept once, by their text.

@@ -211,6 +211,14 @@ def test_a_long_message_is_found_piece_by_piece(open_memory):
     assert "".join(texts) == ODD["long"].content
 
 
+def test_a_picture_takes_one_place_of_the_ring(open_memory):
+    """Of its parts only the one with its words is shown among the newest turns."""
+    manager = open_memory()
+    MementoChatMessageHistory("s", manager).add_messages([HumanMessage("hi"), ODD["picture"]])
+    assert len(manager.list(session="s")) > 2
+    assert [memory.text for memory in manager.recent(session="s")] == ["hi", "What is on it?"]
+
+
 def test_what_is_no_json_is_mended_and_said(open_memory, caplog):
     """A set in a tool's artifact comes back as its repr, and the log names what was changed."""
     history = MementoChatMessageHistory("s", open_memory())
