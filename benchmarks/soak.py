@@ -19,6 +19,9 @@ of its graph, and the rest, up to 1 KB, for the names of rows and room to grow. 
 written to since the store was opened costs one to three megabytes more, Chroma's price of an open
 collection; so everyone says something before it is measured. Pages of the ledger that the system
 keeps mapped are counted apart: they are a cache, which it takes back when it needs the room.
+What is bounded fills up meanwhile: 256 rings of 50 turns, some 2 KB each, and 50,000 known words.
+A run of 15,000 is too short to tell that apart and measures 4 KB a memory; 50 users who only add
+cost 1.7 KB.
 """
 
 from __future__ import annotations
