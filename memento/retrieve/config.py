@@ -100,6 +100,9 @@ class RetrieveConfig:
         passage: Characters shown of each memory when several are wanted within a token budget,
             >= 1; None to show every memory whole.
         noise: Cosine below which a memory without any word of the query is not proposed, [-1, 1].
+        kept: Memories of which the read path keeps outlines and vectors in RAM between questions,
+            of all namespaces together, >= 1; 90 bytes each, and 1.5 KB more where it searches
+            exactly. Namespaces asked least recently go first, and are read again when asked.
         echo: What is left of the score of a memory that only repeats the question, [0, 1].
         sure: What the confidence is read from.
     """
@@ -118,4 +121,5 @@ class RetrieveConfig:
     passage: int | None = 240
     noise: float = 0.25
     echo: float = 0.25
+    kept: int = 200_000
     sure: Sure = field(default_factory=Sure)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
@@ -31,6 +30,7 @@ from memento.observe.admit import check_flag, check_seconds, check_share
 from memento.retrieve import confidence
 from memento.retrieve.filters import allow, needs_ledger
 from memento.retrieve.find import Found, Match, Ranking, find
+from memento.retrieve.kept import Held, Kept
 from memento.retrieve.meaning import best_rows, dots
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot
 from memento.tiers.choose import choose_index
@@ -108,16 +108,6 @@ def _check_match(match: str) -> Match:
     raise InvalidInput("match", f"{match!r} is not one of: {', '.join(get_args(Match))}")
 
 
-@dataclass(slots=True)
-class _Held:
-    """What is kept in RAM of one namespace, and up to where it has followed the ledger."""
-
-    roster: Roster
-    rev: int = 0
-    stamp: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-
 log = logging.getLogger("memento.retrieve.search")
 
 _GARBLED = (KeyError, TypeError, ValueError, OverflowError)
@@ -160,8 +150,7 @@ class Searcher:
         self._config = config
         self._embedding = embedding
         self._long = long
-        self._lock = threading.Lock()
-        self._held: dict[int, _Held] = {}
+        self._kept = Kept(config.retrieve.kept)
         self._tail = fulltext.Tail()
 
     def search(self, labels: tuple[str, ...], request: Request) -> Retrieval:
@@ -312,7 +301,7 @@ class Searcher:
             index, or None.
         """
         docids = source.matching(filters) if needs_ledger(filters) else None
-        held = self._hold(source.ns)
+        held = self._kept.hold(source.ns)
         nearest: _LongSearch | None = None
         with held.lock:
             held.rev = self._ledger.read(lambda c: self._follow_rows(c, source.ns, held))
@@ -324,9 +313,10 @@ class Searcher:
                 if nearest is None:
                     self._load_vectors(source.ns, held, model)
                     snap = held.roster.snapshot()
+        self._kept.make_room(source.ns)
         return snap, allowed, nearest
 
-    def _follow_rows(self, connection: Connection, ns: int, held: _Held) -> int:
+    def _follow_rows(self, connection: Connection, ns: int, held: Held) -> int:
         """Take in the rows that came or changed; returns the revision that is now known."""
         rev = memories.latest_rev(connection, ns)
         if rev == held.rev:
@@ -343,12 +333,8 @@ class Searcher:
         self._tail.follow(connection, ns, rev, erased)
         return rev
 
-    def _hold(self, ns: int) -> _Held:
-        with self._lock:
-            return self._held.setdefault(ns, _Held(Roster()))
-
     def _long_search(
-        self, ns: int, held: _Held, model: int, allowed: int | None
+        self, ns: int, held: Held, model: int, allowed: int | None
     ) -> _LongSearch | None:
         """Return the long tier's search if it should answer, else None for exact search."""
         config = self._config
@@ -373,7 +359,7 @@ class Searcher:
         overfetch = 1 if allowed is None else config.choose.overfetch
         return _LongSearch(self._ledger, ns, model, long, tail, overfetch, self._embedding.dim)
 
-    def _load_vectors(self, ns: int, held: _Held, model: int) -> None:
+    def _load_vectors(self, ns: int, held: Held, model: int) -> None:
         """Bring the vectors for exact search up to date. Caller holds the lock."""
 
         def job(connection: Connection) -> int:

@@ -1,0 +1,67 @@
+"""What stays in RAM of the namespaces that were asked: of those asked last, so many memories."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from memento.retrieve.roster import Roster
+
+
+@dataclass(slots=True)
+class Held:
+    """What is kept in RAM of one namespace, and up to where it has followed the ledger.
+
+    Attributes:
+        roster: Its memories in outline, and their vectors if it is searched exactly.
+        rev: Newest revision that is known.
+        stamp: Newest vector that is known.
+        lock: Whoever brings it up to date holds it.
+        counted: Memories it was counted with.
+    """
+
+    roster: Roster = field(default_factory=Roster)
+    rev: int = 0
+    stamp: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    counted: int = 0
+
+
+class Kept:
+    """The namespaces that are kept, each made anew when it was let go of. Safe from any thread.
+
+    Args:
+        most: Memories of all of them together. The one asked last is kept however large it is.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._held: OrderedDict[int, Held] = OrderedDict()
+        self._memories = 0
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def hold(self, ns: int) -> Held:
+        """Return a namespace, empty if it is not kept; it is the one asked last now."""
+        with self._lock:
+            held = self._held.setdefault(ns, Held())
+            self._held.move_to_end(ns)
+            return held
+
+    def make_room(self, ns: int) -> None:
+        """Count a namespace that was brought up to date; let go of those asked least recently.
+
+        Who is still working with one of those keeps it until he is done.
+        """
+        with self._lock:
+            held = self._held.get(ns)
+            if held is None:  # let go of meanwhile
+                return
+            self._memories += len(held.roster) - held.counted
+            held.counted = len(held.roster)
+            while self._memories > self._most and len(self._held) > 1:
+                _, least = self._held.popitem(last=False)
+                self._memories -= least.counted
