@@ -22,7 +22,7 @@ from memento.scopes import DEFAULT_NAMESPACE
 
 if TYPE_CHECKING:
     from memento.config import Config
-    from memento.protocols import Clock, Embedder
+    from memento.protocols import Clock, Embedder, Reranker
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -67,9 +67,15 @@ class AsyncMemoryManager:
         config: Config | None = None,
         embedder: str | Embedder | None = "default",
         clock: Clock | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         self._memory = MemoryManager(
-            root, namespace=namespace, config=config, embedder=embedder, clock=clock
+            root,
+            namespace=namespace,
+            config=config,
+            embedder=embedder,
+            clock=clock,
+            reranker=reranker,
         )
 
     @property

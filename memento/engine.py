@@ -36,6 +36,7 @@ from memento.ledger.schema import SEQ_BITS
 from memento.ledger.sqlite import Connection
 from memento.observe.admit import admit, at_position
 from memento.observe.novelty import Novelty
+from memento.protocols import Reranker
 from memento.tiers.indexer import Indexer
 from memento.tiers.short import ShortTier
 from memento.transfer.door import Door
@@ -84,15 +85,24 @@ class Engine:
         config: Settings.
         embedder: What ``memento.embed.resolve`` accepts; None for full text alone.
         clock: Tells the time.
+        reranker: Orders the best candidates anew, or None.
     """
 
     def __init__(
-        self, root: Path, config: Config, embedder: str | Embedder | None, clock: Clock
+        self,
+        root: Path,
+        config: Config,
+        embedder: str | Embedder | None,
+        clock: Clock,
+        reranker: Reranker | None = None,
     ) -> None:
+        if reranker is not None and not isinstance(reranker, Reranker):
+            raise InvalidInput("reranker", f"has no method score: {type(reranker).__name__}")
         self.config = config
         self.clock = clock
         self.ledger = Ledger(root, allow_network=config.allow_network)
         self._spec = embedder
+        self._reranker = reranker
         self._start()
         self.short.load()
         self._eraser.finish()  # what a process that died, or was in the way of, left to do
@@ -193,7 +203,7 @@ class Engine:
             with self._lock:
                 if self._searcher is None:
                     self._searcher = Searcher(
-                        self.ledger, self.config, self.embedding, self.long_tier
+                        self.ledger, self.config, self.embedding, self._reranker, self.long_tier
                     )
         return self._searcher
 

@@ -242,6 +242,10 @@ class EmbedderError(MementoError):
     """The embedder failed, or returned something other than unit vectors of its dimension."""
 
 
+class RerankerError(MementoError):
+    """The reranker failed, or returned something other than one finite number for each text."""
+
+
 class EmbeddingMismatch(EmbedderError):
     """The vectors in the store come from another embedder than the one in use.
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memento.lineage import Stats
-    from memento.protocols import Clock, Embedder, TokenCounter
+    from memento.protocols import Clock, Embedder, Reranker, TokenCounter
 
 KEEP = correct.KEEP
 
@@ -76,8 +76,11 @@ class MemoryManager:
             ``"sentence-transformers:NAME"``, ``"openai:MODEL"``, an object with ``name``,
             ``dim`` and ``embed``, or None to search by text alone.
         clock: Returns the present moment with a time zone; None for the system's.
+        reranker: Reads question and memory together and orders the best candidates anew, such as
+            ``memento.embed.rerankers.LateInteraction``; an object with ``score``, or None.
 
     Raises:
+        InvalidInput: If embedder or reranker is none.
         InvalidScope: If a namespace label is not well formed.
         StoreUnusable: If the root is no folder, or holds something else than a store.
         StoreFromTheFuture: If a newer memento wrote the store.
@@ -92,9 +95,12 @@ class MemoryManager:
         config: Config | None = None,
         embedder: str | Embedder | None = "default",
         clock: Clock | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         self._namespace = parse_namespace(namespace)
-        self._engine = Engine(Path(root), config or Config(), embedder, clock or system_clock)
+        self._engine = Engine(
+            Path(root), config or Config(), embedder, clock or system_clock, reranker
+        )
 
     @property
     def root(self) -> Path:

@@ -48,6 +48,26 @@ class QueryEmbedder(Embedder, Protocol):
         ...
 
 
+@runtime_checkable
+class Reranker(Protocol):
+    """Judges how well texts answer a question: better than retrieval does, and slower.
+
+    Must be safe to call from several threads.
+    """
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Score texts.
+
+        Args:
+            query: The question.
+            texts: At least one text; the best candidates, best first.
+
+        Returns:
+            (len(texts),) finite numbers on any scale, the larger the better.
+        """
+        ...
+
+
 class Clock(Protocol):
     """Tells the time, so that tests can set it."""
 

@@ -50,6 +50,7 @@ BECAUSE = {
     "standing": "a standing instruction",
     "answers": "follows a question like this one",
     "importance": "important",
+    "reranked": "reads like the answer, says the reranker",
 }
 """Each piece of evidence in words; the names are those of `RetrieveConfig.weights`."""
 BLOCK = "\N{FULL BLOCK}"

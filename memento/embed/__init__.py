@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memento.errors import EmbedderError, InvalidInput, MementoError
-from memento.protocols import Embedder, QueryEmbedder
+from memento.errors import EmbedderError, InvalidInput, MementoError, RerankerError
+from memento.protocols import Embedder, QueryEmbedder, Reranker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["embed_checked", "require_texts", "resolve"]
+__all__ = ["embed_checked", "require_texts", "rerank_checked", "resolve"]
 
 SPECS = '"default", None, an Embedder, "sentence-transformers:NAME_OR_PATH" or "openai:MODEL"'
 LENGTH_TOLERANCE = 1e-3
@@ -91,6 +91,36 @@ def require_texts(texts: Sequence[str]) -> list[str]:
         except UnicodeEncodeError as error:
             raise InvalidInput("texts", f"number {position} holds a lone surrogate") from error
     return list(texts)
+
+
+def rerank_checked(reranker: Reranker, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Score texts with any reranker and hold the answer to the contract.
+
+    Args:
+        reranker: Ours or a user's.
+        query: The question.
+        texts: At least one.
+
+    Returns:
+        (len(texts),) float32, finite.
+
+    Raises:
+        RerankerError: If it fails, or answers with another shape or with no finite numbers.
+    """
+    import numpy as np  # noqa: PLC0415 - importing this package must not load it
+
+    name = type(reranker).__name__
+    try:
+        scores = np.asarray(reranker.score(query, texts), np.float32)
+    except MementoError as error:
+        raise RerankerError(str(error)) from error
+    except Exception as error:
+        raise RerankerError(f"{name} failed: {type(error).__name__}: {error}") from error
+    if scores.shape != (len(texts),) or not np.isfinite(scores).all():
+        raise RerankerError(
+            f"{name} returned shape {scores.shape}; expected {len(texts)} finite numbers"
+        )
+    return scores
 
 
 def embed_checked(

@@ -65,7 +65,7 @@ class SentenceTransformerEmbedder:
             raise InvalidInput("batch_size", f"must be >= 1, not {batch_size}")
         if max_windows < 2:  # noqa: PLR2004 - first and last
             raise InvalidInput("max_windows", f"must be >= 2, not {max_windows}")
-        self._model = _load(str(model), device)
+        self._model = load_model(str(model), device)
         self._prompt = prompt
         self._query_prompt = prompt if query_prompt is None else query_prompt
         self._batch_size = batch_size
@@ -132,7 +132,13 @@ class SentenceTransformerEmbedder:
         return np.asarray(vectors, dtype=np.float32)
 
 
-def _load(model: str, device: str | None) -> Any:
+def load_model(model: str, device: str | None) -> Any:
+    """Load a model of sentence-transformers.
+
+    Raises:
+        MissingExtra: If sentence-transformers is not installed.
+        EmbedderError: If the model cannot be loaded.
+    """
     try:
         from sentence_transformers import (  # noqa: PLC0415 - an extra, and slow to import
             SentenceTransformer,

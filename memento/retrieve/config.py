@@ -33,6 +33,7 @@ class Weights:
         standing: It is a standing instruction.
         answers: The turn before it is a question like this one, by cosine or shared words.
         importance: Its importance, centred; a bounded prior, not fitted.
+        reranked: The reranker's score, min-max over those it judged; if there is a reranker.
     """
 
     window: float = 2.9
@@ -51,6 +52,7 @@ class Weights:
     standing: float = 2.2
     answers: float = 1.4
     importance: float = 0.3
+    reranked: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ class RetrieveConfig:
         kept: Memories of which the read path keeps outlines and vectors in RAM between questions,
             of all namespaces together, >= 1; 90 bytes each, and 1.5 KB more where it searches
             exactly. Namespaces asked least recently go first, and are read again when asked.
+        rerank: Candidates that a reranker judges, if there is one, >= 1.
         echo: What is left of the score of a memory that only repeats the question, [0, 1].
         sure: What the confidence is read from.
     """
@@ -122,4 +125,5 @@ class RetrieveConfig:
     noise: float = 0.25
     echo: float = 0.25
     kept: int = 200_000
+    rerank: int = 30
     sure: Sure = field(default_factory=Sure)

@@ -28,6 +28,8 @@ from memento.retrieve.roster import Floats, Mask, Rows, Snapshot
 from memento.retrieve.source import Nearest, Source
 
 Match = Literal["auto", "names", "text"]
+Rerank = Callable[[str, Sequence[str]], Floats]
+"""Scores texts by how well they answer a question, see `protocols.Reranker`."""
 _MAX_EXACT = 200  # rows whose text is read for one identifier or quoted phrase
 _TYPO, _TERSE = 0.2, 0.2  # what a typing error takes from the value of a name, and shortness
 _SURE = 10  # hits whose confidence speaks for the whole answer
@@ -101,6 +103,8 @@ class _Look:
     config: RetrieveConfig
     meaning: Meaning | None
     texts: _Texts
+    text: str
+    rerank: Rerank | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,6 +168,7 @@ def find(
     match: Match = "auto",
     allowed: Mask | None = None,
     nearest: Nearest | None = None,
+    rerank: Rerank | None = None,
     min_score: float = 0.0,
     cutoff: float = 0.0,
     tokens: int | None = None,
@@ -186,6 +191,7 @@ def find(
             not count; ``auto``: named ones first, and alone if nothing else is asked.
         allowed: (snap.n,) rows that may be found, see `filters.allow`; None for all active ones.
         nearest: Searches by vector in place of the exact path.
+        rerank: Scores the best candidates' texts anew, a finite number each, the larger the better.
         min_score: Least score, [0, 1].
         cutoff: Least share of the best score, [0, 1].
         tokens: Most tokens of all hits, or None.
@@ -208,7 +214,8 @@ def find(
     if k is None:
         k = config.many if query.wants_several else config.few
     meaning = _meaning(snap, vector, nearest, config)
-    look = _Look(query, snap, source, mask, config, meaning, _Texts(snap, source))
+    texts = _Texts(snap, source)
+    look = _Look(query, snap, source, mask, config, meaning, texts, text, rerank)
     called = [] if match == "text" else snap.names.called(query.words, _shown(mask))
     answer, ranks = _collect(look, called, k, match == "names", fold=fold)
     ranked = rank.cut(answer, min_score, cutoff)
@@ -370,12 +377,15 @@ def _judge(look: _Look, gathered: _Gathered, known: Rows, most: float) -> _Judge
     """Order the candidates but those that are known already; none has more than the most."""
     weighed = _weigh(look, gathered)
     sums, parts = rank.total(weighed, look.config.weights)
+    seen = confidence.signs(weighed, sums, look.config.weights)
+    if look.rerank is not None and not len(known):
+        parts["reranked"] = _reranked(look, weighed.rows, sums, look.rerank)
+        sums = sums + parts["reranked"]
     scores = rank.scale(sums, rank.strength(weighed.cosine, weighed.cover))
     named = np.zeros(len(weighed.rows), np.float32)
     if gathered.named:
         named[:] = [gathered.named.get(row, 0) for row in weighed.rows.tolist()]
         scores = rank.lift(scores, named)
-    seen = confidence.signs(weighed, sums, look.config.weights)
     sure = np.maximum(named, confidence.of_hits(seen, look.config.sure))
     order = np.lexsort((-weighed.rows, -scores))
     if len(known):
@@ -394,6 +404,17 @@ def _weigh(look: _Look, gathered: _Gathered) -> Evidence:
     dated = evidence.dated(query, snap, rows[np.argsort(-sums, kind="stable")]).tolist()
     known = look.texts.read(dated)
     return evidence.with_said_dates(query, snap, weighed, {row: known[row] for row in dated})
+
+
+def _reranked(look: _Look, rows: Rows, sums: Floats, rerank: Rerank) -> Floats:
+    """Have the best candidates judged by the reranker; the others get nothing."""
+    best = np.argsort(-sums, kind="stable")[: look.config.rerank]
+    value = np.zeros(len(rows), np.float32)
+    if len(best):
+        texts = look.texts.read(rows[best].tolist())
+        judged = rerank(look.text, [texts[row] for row in rows[best].tolist()])
+        value[best] = evidence.spread(judged, np.ones(len(best), np.bool_))
+    return value * np.float32(look.config.weights.reranked)
 
 
 def _candidates(

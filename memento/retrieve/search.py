@@ -6,18 +6,21 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memento.config import Config
+from memento.embed import rerank_checked
 from memento.embedding import StoreEmbedder
 from memento.errors import (
     EmbedderError,
     EmbeddingMismatch,
     InvalidInput,
     MissingExtra,
+    RerankerError,
     TierUnavailable,
 )
 from memento.filters import check_count
@@ -29,7 +32,7 @@ from memento.ledger.sqlite import Connection
 from memento.observe.admit import check_flag, check_seconds, check_share
 from memento.retrieve import confidence
 from memento.retrieve.filters import allow, needs_ledger
-from memento.retrieve.find import Found, Match, Ranking, find
+from memento.retrieve.find import Found, Match, Ranking, Rerank, find
 from memento.retrieve.kept import Held, Kept
 from memento.retrieve.meaning import best_rows, dots
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot
@@ -38,7 +41,7 @@ from memento.tiers.config import LongIndex
 from memento.types import Hit, Retrieval, Tier
 
 if TYPE_CHECKING:
-    from memento.protocols import TokenCounter
+    from memento.protocols import Reranker, TokenCounter
     from memento.tiers.long import LongTier
 
 CHARS_PER_TOKEN = 4
@@ -136,6 +139,7 @@ class Searcher:
         ledger: The store.
         config: Settings.
         embedding: The embedder, or None for full text alone.
+        reranker: Orders the best candidates anew, or None.
         long: Returns the long tier, or None while there is none.
     """
 
@@ -144,11 +148,13 @@ class Searcher:
         ledger: Ledger,
         config: Config,
         embedding: StoreEmbedder | None,
+        reranker: Reranker | None,
         long: Callable[[], LongTier | None],
     ) -> None:
         self._ledger = ledger
         self._config = config
         self._embedding = embedding
+        self._rerank = None if reranker is None else partial(rerank_checked, reranker)
         self._long = long
         self._kept = Kept(config.retrieve.kept)
         self._tail = fulltext.Tail()
@@ -164,9 +170,10 @@ class Searcher:
         embedded = time.perf_counter()
         source = _Source(self._ledger, ns, self._tail)
         try:
-            ranking = self._rank(request, source, asked, exact=False)
-        except TierUnavailable:  # Chroma failed under our hands; exact search knows it all
-            ranking = self._rank(request, source, asked, exact=True)
+            ranking = self._ranked(request, source, asked, self._rerank)
+        except RerankerError as error:
+            missing["reranker"] = str(error)
+            ranking = self._ranked(request, source, asked, None)
         ranked = time.perf_counter()
         hits = self._hits(labels, ns, ranking, request.filters)
         ended = time.perf_counter()
@@ -235,11 +242,24 @@ class Searcher:
             missing[Tier.LONG.value] = str(error)
             return None
 
+    def _ranked(
+        self,
+        request: Request,
+        source: _Source,
+        asked: _Embedded | None,
+        rerank: Rerank | None,
+    ) -> Ranking:
+        try:
+            return self._rank(request, source, asked, rerank, exact=False)
+        except TierUnavailable:  # Chroma failed under our hands; exact search knows it all
+            return self._rank(request, source, asked, rerank, exact=True)
+
     def _rank(
         self,
         request: Request,
         source: _Source,
         asked: _Embedded | None,
+        rerank: Rerank | None,
         *,
         exact: bool,
     ) -> Ranking:
@@ -259,6 +279,7 @@ class Searcher:
             match=request.match,
             allowed=allowed,
             nearest=nearest,
+            rerank=rerank,
             min_score=request.min_score,
             cutoff=request.cutoff,
             tokens=request.tokens,

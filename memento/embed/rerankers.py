@@ -1,0 +1,157 @@
+"""Rerankers: what reads question and memory together, and orders the best candidates anew.
+
+Both need sentence-transformers and cost a run of a model for each candidate, ten to a hundred
+times what retrieval costs alone. See ``memento.protocols.Reranker`` for one of your own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memento.embed.sentence_transformers import load_model
+from memento.errors import InvalidInput, MissingExtra, RerankerError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_EDGE = 1
+"""Special tokens at either end of what a BERT model sees."""
+
+
+class LateInteraction:
+    """Compares every token of the question with every token of the memory.
+
+    The score is the mean, over the question's tokens, of the largest cosine to a token of the
+    memory. Works with any embedding model, such as the one the memories were embedded with.
+
+    Source: Khattab & Zaharia, ColBERT: Efficient and Effective Passage Search via Contextualized
+    Late Interaction over BERT, SIGIR 2020; here with a model that was not trained for it.
+
+    Args:
+        model: Name on the Hugging Face Hub, or a folder; see ``SentenceTransformerEmbedder``.
+        device: ``"cpu"``, ``"cuda"`` ...; None lets sentence-transformers choose.
+        kept: Texts whose token vectors stay in RAM, >= 0; some 20 KB each.
+
+    Raises:
+        MissingExtra: If sentence-transformers is not installed.
+        EmbedderError: If the model cannot be loaded.
+        InvalidInput: If ``kept`` is below 0.
+    """
+
+    def __init__(self, model: str | Path, *, device: str | None = None, kept: int = 1000) -> None:
+        if kept < 0:
+            raise InvalidInput("kept", f"must be >= 0, not {kept}")
+        self._model = load_model(str(model), device)
+        self._most = kept
+        self._kept: OrderedDict[str, NDArray[np.float16]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Score texts; see ``memento.protocols.Reranker``.
+
+        Returns:
+            (len(texts),) float32 in [-1, 1].
+
+        Raises:
+            RerankerError: If the model fails.
+        """
+        (asked,) = self._tokens([query])
+        told = self._known(texts)
+        return np.array([_closeness(asked, told[text]) for text in texts], np.float32)
+
+    def _known(self, texts: Sequence[str]) -> dict[str, NDArray[np.float16]]:
+        """Return the token vectors of texts, those of before as they were kept."""
+        with self._lock:
+            told = {text: self._kept[text] for text in texts if text in self._kept}
+        unread = [text for text in dict.fromkeys(texts) if text not in told]
+        if unread:
+            told |= dict(zip(unread, self._tokens(unread), strict=True))
+        with self._lock:
+            for text in texts:
+                self._kept[text] = told[text]
+                self._kept.move_to_end(text)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return told
+
+    def _tokens(self, texts: Sequence[str]) -> list[NDArray[np.float16]]:
+        """Return the (tokens, dim) unit vectors of each text; what the model cannot see is cut."""
+        try:
+            found = self._model.encode(
+                list(texts), output_value="token_embeddings", show_progress_bar=False
+            )
+        except (RuntimeError, ValueError, IndexError) as error:  # torch raises these
+            raise RerankerError(f"late interaction failed: {error}") from error
+        return [_unit(one.float().cpu().numpy()[_EDGE:-_EDGE]) for one in found]
+
+
+class CrossEncoderReranker:
+    """Reads question and memory in one go with a cross-encoder of sentence-transformers.
+
+    Args:
+        model: Name on the Hugging Face Hub, or a folder.
+        device: ``"cpu"``, ``"cuda"`` ...; None lets sentence-transformers choose.
+        batch_size: Pairs in one run of the model, >= 1.
+
+    Raises:
+        MissingExtra: If sentence-transformers is not installed.
+        RerankerError: If the model cannot be loaded.
+        InvalidInput: If ``batch_size`` is below 1.
+    """
+
+    def __init__(
+        self, model: str | Path, *, device: str | None = None, batch_size: int = 16
+    ) -> None:
+        if batch_size < 1:
+            raise InvalidInput("batch_size", f"must be >= 1, not {batch_size}")
+        self._model = _cross_encoder(str(model), device)
+        self._batch_size = batch_size
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Score texts; see ``memento.protocols.Reranker``.
+
+        Raises:
+            RerankerError: If the model fails.
+        """
+        pairs = [(query, text) for text in texts]
+        try:
+            scores = self._model.predict(
+                pairs, batch_size=self._batch_size, show_progress_bar=False
+            )
+        except (RuntimeError, ValueError, IndexError) as error:  # torch raises these
+            raise RerankerError(f"the cross-encoder failed: {error}") from error
+        return np.asarray(scores, np.float32)
+
+
+def _cross_encoder(model: str, device: str | None) -> Any:
+    try:
+        from sentence_transformers import CrossEncoder  # noqa: PLC0415 - an extra, slow to import
+    except ImportError as error:
+        raise MissingExtra("sentence-transformers", "sentence-transformers") from error
+    try:
+        return CrossEncoder(model, device=device)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise RerankerError(
+            f"sentence-transformers cannot load the cross-encoder {model!r}: {error}; "
+            "give the name of one on the Hugging Face Hub, or a folder"
+        ) from error
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float16]:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: NDArray[np.float16] = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
+    return unit.astype(np.float16)
+
+
+def _closeness(asked: NDArray[np.float16], told: NDArray[np.float16]) -> float:
+    if not len(asked) or not len(told):
+        return 0.0
+    cosines = asked.astype(np.float32) @ told.astype(np.float32).T
+    return float(cosines.max(axis=1).mean())
