@@ -22,6 +22,7 @@
     ├── TierUnavailable         a tier could not be asked; nothing is lost
     ├── EmbedderError           the embedder failed or broke its contract
     │   └── EmbeddingMismatch   the stored vectors come from another embedder
+    ├── RerankerError           the reranker failed or broke its contract
     └── MissingExtra            an optional dependency is not installed
 
 Each carries its facts as attributes and says in its message what to do next.

@@ -146,8 +146,7 @@ def _cross_encoder(model: str, device: str | None) -> Any:
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float16]:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: NDArray[np.float16] = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
-    return unit.astype(np.float16)
+    return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float32).tiny), np.float16)
 
 
 def _closeness(asked: NDArray[np.float16], told: NDArray[np.float16]) -> float:

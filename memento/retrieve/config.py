@@ -52,7 +52,7 @@ class Weights:
     standing: float = 2.2
     answers: float = 1.4
     importance: float = 0.3
-    reranked: float = 2.0
+    reranked: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -367,7 +367,7 @@ def _collect(
         if not gathered.more:
             answer.take([], {}, 0.0)
             return answer.hits, ranks
-        known, least = np.union1d(known, judged.rows), float(judged.scores.min(initial=least))
+        known, least = np.union1d(known, judged.rows), min([least, *judged.scores.tolist()])
         arm = look.config.arm * _WIDER
         wider = replace(look.config, arm=arm, cap=max(look.config.cap, arm))
         look = replace(look, config=wider)

@@ -36,6 +36,7 @@ EXAMPLES = [
     errors.TierUnavailable("long", "is elsewhere"),
     errors.EmbedderError("failed"),
     errors.EmbeddingMismatch("a (3)", "b (4)"),
+    errors.RerankerError("failed"),
     errors.MissingExtra("openai", "httpx"),
 ]
 CLASSES = {
