@@ -16,6 +16,7 @@ import logging
 import re
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -30,6 +31,7 @@ from memento.ledger.ledger import FILE_NAME, Ledger
 from memento.ledger.rows import from_micros
 from memento.ledger.sqlite import Connection, explain_os
 from memento.observe.admit import MAX_URI, ids, short_name
+from memento.observe.redact import redact
 from memento.tiers.ownership import FolderLock
 from memento.tiers.short import FILE_NAME as SNAPSHOT
 from memento.tiers.short import ShortTier
@@ -110,10 +112,19 @@ def choose(wanted: object, source: object, session: object, *, everything: bool)
             raise InvalidInput("ids", "is empty")
         return Chosen(ids=several)
     return Chosen(
-        source=None if source is None else short_name("source", source, most=MAX_URI),
+        sources=() if source is None else _spellings(source),
         session=None if session is None else short_name("session", session),
         everything=everything,
     )
+
+
+def _spellings(source: object) -> tuple[str, ...]:
+    """Spell an address as it was given, and as it is kept where secrets are taken out.
+
+    Both, since nobody need know which setting was in force when it was stored.
+    """
+    given = short_name("source", source, most=MAX_URI)
+    return tuple(dict.fromkeys((given, redact(given, Counter()))))
 
 
 class Eraser:

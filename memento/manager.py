@@ -597,7 +597,8 @@ class MemoryManager:
 
         Args:
             ids: One id or several.
-            source: In place of ids: all whose ``source.uri`` is this.
+            source: In place of ids: all whose ``source.uri`` is this, or is what is left of it
+                without its secrets.
             session: In place of ids: all of this session.
             everything: In place of ids: all of this namespace.
             derived: Erase what names one of them among its ``source.parents``, too, and what was

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memento import MemoryManager
+from memento import Config, MemoryManager
 from memento.backup import restore
 from memento.erase import NOT_REACHED
 from memento.errors import InvalidInput, NotFound, ReadOnlyStore
@@ -255,6 +255,20 @@ def test_what_cannot_be_meant_is_refused(memory, wrong):
     with pytest.raises(InvalidInput):
         memory.erase(**wrong)
     assert len(memory.list()) == 1
+
+
+@pytest.mark.parametrize("kept_under", ["redact", "allow"])
+@pytest.mark.parametrize("erased_under", ["redact", "reject", "allow"])
+def test_an_address_with_a_secret_is_found_as_it_was_kept(open_memory, kept_under, erased_under):
+    """Under any setting of secrets, then and now, the address that was given names its memories."""
+    address = "https://api.example.org/page?api_key=k3yk3y9a8b7c6d5e4f3g2h1i"
+    with open_memory(config=Config(secrets=kept_under)) as memory:
+        memory.add("a", id="a", source=Source(uri=address))
+        memory.add("b", id="b", source=Source(uri="https://api.example.org/page"))
+    memory = open_memory(config=Config(secrets=erased_under))
+    assert memory.erase(source=address, dry_run=True).ids == ("a",)
+    assert memory.erase(source=address).ids == ("a",)
+    assert [found.id for found in memory.list()] == ["b"]
 
 
 def test_one_unknown_id_stops_it_all(memory):

@@ -39,13 +39,13 @@ class Chosen:
 
     Attributes:
         ids: These.
-        source: All that come from this address.
+        sources: All that come from this address, in any of these spellings.
         session: All of this session.
         everything: All there are.
     """
 
     ids: tuple[str, ...] = ()
-    source: str | None = None
+    sources: tuple[str, ...] = ()
     session: str | None = None
     everything: bool = False
 
@@ -59,8 +59,9 @@ def chosen(connection: Connection, ns: int, what: Chosen) -> dict[int, str]:
     query = "SELECT docid, id FROM memories WHERE ns = ?"
     if what.everything:
         found = connection.execute(f"{query} ORDER BY docid", (ns,))
-    elif what.source is not None:
-        found = connection.execute(f"{query} AND source_uri = ? ORDER BY docid", (ns, what.source))
+    elif what.sources:
+        spelt = json.dumps(what.sources)
+        found = connection.execute(f"{query} AND source_uri {_MINE} ORDER BY docid", (ns, spelt))
     elif what.session is not None:
         found = connection.execute(f"{query} AND session = ? ORDER BY docid", (ns, what.session))
     else:
