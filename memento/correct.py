@@ -6,7 +6,7 @@ Each function is one writer job: it takes the connection first and runs in one t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -178,11 +178,20 @@ def put(
     return [memories.by_id(connection, ns, entry.row.id) for entry in entries]
 
 
-def restore(connection: Connection, ns: int, memory_id: str, *, now: int, ring: int) -> Row:
+def restore(
+    connection: Connection,
+    ns: int,
+    memory_id: str,
+    *,
+    now: int,
+    ring: int,
+    untrusted: Collection[str],
+) -> Row:
     """Bring a forgotten memory back to the status it had.
 
     If another memory fills its slot by now, it comes back superseded by that one. A memory
-    that was not forgotten is returned as it is.
+    that was not forgotten is returned as it is. An import may have left out the history that tells
+    what it was before; then what is untrusted comes back into quarantine.
 
     Raises:
         NotFound: If the namespace has no such id.
@@ -191,7 +200,8 @@ def restore(connection: Connection, ns: int, memory_id: str, *, now: int, ring: 
     if row.status != Status.FORGOTTEN:
         return row
     earlier = memories.versions(connection, row.docid)
-    status = next(state[2] for state in reversed(earlier) if state[5] in quarantine.HIDING)
+    hidden = (state[2] for state in reversed(earlier) if state[5] in quarantine.HIDING)
+    status = next(hidden, None) or _likely_status(row, untrusted)
     changes: dict[str, Any] = {"status": status, "updated_at": now}
     memories.revise(connection, row, changes, "restored")
     memories.record(connection, ns, now, "restored", row.docid)
@@ -262,6 +272,13 @@ def _put_over(connection: Connection, row: Row, entry: memories.Entry, now: int)
     memories.record(connection, row.ns, now, "replaced", row.docid)
     if entry.redacted:
         memories.record(connection, row.ns, now, "redacted", row.docid, entry.redacted)
+
+
+def _likely_status(row: Row, untrusted: Collection[str]) -> str:
+    """Say what a forgotten memory would be if it had never been forgotten."""
+    if row.superseded_by is not None:
+        return Status.SUPERSEDED.value
+    return (Status.QUARANTINED if row.trust in untrusted else Status.ACTIVE).value
 
 
 def _holds(row: Row, now: int) -> bool:

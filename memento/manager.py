@@ -660,8 +660,7 @@ class MemoryManager:
         Raises:
             NotFound: If this namespace has no such id.
         """
-        now, ring = self._engine.now(), self._engine.config.short.capacity
-        return self._change(id, lambda c, ns: correct.restore(c, ns, id, now=now, ring=ring))
+        return self._change(id, lambda c, ns: self._restore(c, ns, id))
 
     def quarantine(
         self, *, newest_first: bool = False, limit: int = 100, offset: int = 0
@@ -739,11 +738,10 @@ class MemoryManager:
             InvalidInput: If ``uri`` is no address.
         """
         address = self._address(uri)
-        now, ring = self._engine.now(), self._engine.config.short.capacity
 
         def job(connection: Connection, ns: int) -> list[Row]:
             hidden = quarantine.disowned(connection, ns, address)
-            return [correct.restore(connection, ns, one, now=now, ring=ring) for one in hidden]
+            return [self._restore(connection, ns, one) for one in hidden]
 
         return self._change_rows(job)
 
@@ -1065,6 +1063,11 @@ class MemoryManager:
 
     def _memory(self, row: Row) -> Memory:
         return to_memory(row, self._namespace)
+
+    def _restore(self, connection: Connection, ns: int, memory_id: str) -> Row:
+        config, now = self._engine.config, self._engine.now()
+        ring, untrusted = config.short.capacity, config.untrusted
+        return correct.restore(connection, ns, memory_id, now=now, ring=ring, untrusted=untrusted)
 
     def _address(self, uri: str) -> str:
         """Spell an address as it is kept."""

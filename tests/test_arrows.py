@@ -26,6 +26,7 @@ ROOMS = [
     {"show"},
     {"demo"},
     {"cli"},
+    {"__main__"},
 ]
 """Rooms from the ground up. Those of one floor do not know each other."""
 

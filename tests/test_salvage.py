@@ -8,8 +8,9 @@ import shutil
 import pytest
 
 from memento import MemoryManager
+from memento.backup import restore
 from memento.cli import main
-from memento.errors import StoreBusy, StoreError, StoreFromTheFuture, StoreUnusable
+from memento.errors import ArchiveDamaged, StoreBusy, StoreError, StoreFromTheFuture, StoreUnusable
 from memento.ledger import schema, sqlite, swap
 from memento.ledger.pages import Pages, committed, values, varint
 from memento.salvage import salvage
@@ -81,6 +82,21 @@ def test_a_changed_earlier_state_is_named_and_left_behind(filled, open_memory):
     memory.close()
     salvage(root)
     assert all("NOTE" not in v.text for v in open_memory(root).history("n39"))
+
+
+def test_a_schema_that_is_no_text_is_damage_and_no_riddle(filled, open_memory, capsys):
+    """One flipped bit in a word of the schema: a typed error from every door, and all is saved."""
+    root, held, _ = filled
+    damage(root, b"CREATE TABLE events", b"CREATE \xd4ABLE events")
+    with pytest.raises(StoreUnusable, match="damaged"):
+        open_memory(root)
+    with pytest.raises(ArchiveDamaged):
+        restore(root / "ledger.db", root.parent / "restored")
+    for command in ("list", "doctor"):
+        assert main([command, "--root", str(root)]) == 4
+        assert "is damaged" in capsys.readouterr().err
+    assert salvage(root).lost == 0
+    assert {m.id: m for m in open_memory(root).list(**EVERY)} == held
 
 
 def test_what_is_still_in_the_log_is_saved(open_memory, tmp_path):

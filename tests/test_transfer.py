@@ -66,6 +66,24 @@ def sealed(*lines):
     return io.BytesIO(body + json.dumps(end).encode() + b"\n")
 
 
+@pytest.mark.parametrize(
+    ("trust", "superseded_by", "status"),
+    [("user", None, "active"), ("web", None, "quarantined"), ("user", "other", "superseded")],
+)
+def test_what_was_forgotten_is_restored_without_its_history(
+    memory, open_memory, tmp_path, trust, superseded_by, status
+):
+    """An import may lack the history that says what a memory was before; nothing is approved."""
+    memory.add("gone", id="g", source=Source(trust))
+    memory.forget("g")
+    lines = lines_of(memory)[:-1]
+    lines[1] |= {"versions": [], "superseded_by": superseded_by}
+    other = open_memory(tmp_path / "other")
+    other.import_from(sealed(*lines), trust="user")
+    assert other.restore("g").status == status
+    assert other.get("g").text == "gone"
+
+
 def everything(memory):
     """Read all of a store but what is numbered anew: row ids, revisions, stamps."""
 

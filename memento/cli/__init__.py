@@ -1,5 +1,7 @@
 """The command ``memento``. Every command is one or two calls of ``MemoryManager``.
 
+Where the program is not on the path, ``python -m memento`` is the same.
+
 Exit status: 0 all went well (finding nothing is an answer, too), 1 something found is not well
 (``doctor``, ``reindex``), 2 the command or a value in it cannot be accepted, 3 no such memory,
 4 the store cannot be used, 5 any other error of memento, 130 interrupted. Errors are one line

@@ -35,7 +35,8 @@ else:
         import sqlite3
 
 Connection = sqlite3.Connection
-Error = sqlite3.Error
+Error = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite may raise. The latter where the damage it complains of, and quotes, is no UTF-8."""
 DatabaseError = sqlite3.DatabaseError
 
 SAFE_VERSION = (3, 51, 3)
@@ -108,7 +109,7 @@ def connect(
                 connection.execute("PRAGMA journal_mode=DELETE")
             for pragma in (f"mmap_size={MMAP_BYTES}", *(_WRITER if writable else _READER)):
                 connection.execute(f"PRAGMA {pragma}")
-        except sqlite3.Error:
+        except Error:
             connection.close()
             raise
     return connection
@@ -149,9 +150,9 @@ def _enter_wal(connection: Connection, busy_seconds: float) -> None:
             return
 
 
-def explain(path: Path, error: sqlite3.Error) -> StoreError:
+def explain(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StoreError:
     """Say in memento's words what SQLite reported about a file."""
-    said = str(error).lower()
+    said = "malformed" if isinstance(error, UnicodeDecodeError) else str(error).lower()
     if "closed database" in said:
         return StoreClosed(path)
     for words, kind, problem in _SAYINGS:
@@ -199,7 +200,7 @@ def translated(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into memento's, with the path they concern."""
     try:
         yield
-    except sqlite3.Error as error:
+    except Error as error:
         raise explain(path, error) from error
 
 

@@ -422,12 +422,13 @@ def test_add_loads_nothing_heavy(tmp_path):
     assert ran.stdout.splitlines()[-1] == "[]"
 
 
-def test_the_module_runs_as_a_program(monkeypatch):
-    """`python -m memento.cli` is the command too, whatever stdout is; it ends with its status."""
+@pytest.mark.parametrize("module", ["memento", "memento.cli"])
+def test_the_module_runs_as_a_program(monkeypatch, module):
+    """`python -m memento` is the command too, whatever stdout is; it ends with its status."""
     printed = io.StringIO()
     monkeypatch.setattr(sys, "stdout", printed)
     monkeypatch.setattr(sys, "argv", ["memento", "--version"])
     with pytest.raises(SystemExit) as ended:
-        runpy.run_module("memento.cli", run_name="__main__")
+        runpy.run_module(module, run_name="__main__")
     assert ended.value.code == 0
     assert __version__ in printed.getvalue()
