@@ -12,7 +12,7 @@ from typing import Any
 
 from memento import quarantine
 from memento.config import Config
-from memento.errors import InvalidInput
+from memento.errors import InvalidInput, UntrustedSource
 from memento.ledger import fulltext, memories
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import NAMES, Row, content_hash
@@ -152,28 +152,93 @@ def touch(
     return [memories.overwrite(connection, row, {"expires_at": ends}) for row in live]
 
 
+def add(
+    connection: Connection,
+    ns: int,
+    entries: Sequence[memories.Entry],
+    *,
+    now: int,
+    ring: int,
+    untrusted: Collection[str],
+) -> list[Row]:
+    """Insert entries as ``memories.add`` does; no id is kept from what counts by what does not.
+
+    Where an entry that counts names the id of a memory that is quarantined, or was rejected, it
+    takes that one's place, with equal content or another; what was there stays in the history.
+
+    Args:
+        connection: Inside a transaction.
+        ns: Namespace number.
+        entries: What to insert, judged, in order of arrival.
+        now: The present moment, microseconds.
+        ring: Capacity of a session's ring buffer.
+        untrusted: Classes of trust that are quarantined.
+
+    Returns:
+        One row an entry, in order.
+
+    Raises:
+        IdConflict: If a chosen id is taken by another content.
+        NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
+    """
+    doubtful = {entry.row.id for entry in entries if entry.chosen_id and not _counts(entry)}
+    chosen = [entry.row.id for entry in entries if entry.chosen_id and _counts(entry)]
+    squatted = doubtful & set(chosen) | memories.hidden_ids(connection, ns, chosen)
+    answers: list[Row] = []
+    start = 0
+    for at, entry in enumerate(entries if squatted else ()):
+        if not (_counts(entry) and entry.chosen_id and entry.row.id in squatted):
+            continue
+        answers += memories.add(connection, ns, entries[start:at], now=now, ring=ring)
+        start = at
+        held = memories.docids_of(connection, ns, [entry.row.id])
+        row = memories.by_id(connection, ns, entry.row.id) if held else None
+        if row is not None and _gives_way(row, untrusted):
+            _put_over(connection, row, entry, now)
+            memories.overflow(connection, ns, entry.row.session, now=now, ring=ring)
+            answers.append(row)
+            start = at + 1
+    if not start:
+        return memories.add(connection, ns, entries, now=now, ring=ring)
+    answers += memories.add(connection, ns, entries[start:], now=now, ring=ring)
+    return [memories.by_id(connection, ns, row.id) for row in answers]
+
+
 def put(
-    connection: Connection, ns: int, entries: Sequence[memories.Entry], *, now: int, ring: int
+    connection: Connection,
+    ns: int,
+    entries: Sequence[memories.Entry],
+    *,
+    now: int,
+    ring: int,
+    untrusted: Collection[str],
 ) -> list[Row]:
     """Insert entries, or put them in the place of the memories that have their ids.
 
     What was there stays in the history. A memory that was hidden or had expired begins anew. Of
-    several entries with one id the last counts.
+    several entries with one id the last counts. What is quarantined takes only the place of what
+    comes from such a source too and does not count, or no longer.
 
     Returns:
         One row an entry, in order.
 
     Raises:
         NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
+        UntrustedSource: If what is quarantined would take the place of what is not.
     """
-    last = {entry.row.id: entry for entry in entries}
+    last = _last(entries)
     taken = memories.docids_of(connection, ns, list(last))
-    fresh = [entry for memory_id, entry in last.items() if memory_id not in taken]
+    fresh = [entry for _, entry in last.values() if entry.row.id not in taken]
     memories.add(connection, ns, fresh, now=now, ring=ring)
-    for memory_id, entry in last.items():
-        if memory_id in taken:
-            _put_over(connection, memories.by_id(connection, ns, memory_id), entry, now)
-    for session in {entry.row.session for entry in last.values()}:
+    for at, entry in last.values():
+        if entry.row.id not in taken:
+            continue
+        row = memories.by_id(connection, ns, entry.row.id)
+        if _counts(entry) or _gives_way(row, untrusted):
+            _put_over(connection, row, entry, now)
+        elif not _repeats(row, entry):
+            raise _no_place(entry, at, len(entries))
+    for session in {entry.row.session for _, entry in last.values()}:
         memories.overflow(connection, ns, session, now=now, ring=ring)
     return [memories.by_id(connection, ns, entry.row.id) for entry in entries]
 
@@ -242,12 +307,56 @@ def move(
     return row
 
 
+def _last(entries: Sequence[memories.Entry]) -> dict[str, tuple[int, memories.Entry]]:
+    """Find the entry that counts of those with one id, and its position."""
+    last: dict[str, tuple[int, memories.Entry]] = {}
+    for at, entry in enumerate(entries):
+        before = last.get(entry.row.id)
+        if before is not None and _counts(before[1]) and not _counts(entry):
+            raise _no_place(entry, at, len(entries))
+        last[entry.row.id] = at, entry
+    return last
+
+
+def _no_place(entry: memories.Entry, at: int, count: int) -> UntrustedSource:
+    """Say that what is quarantined cannot take the place of what is not."""
+    error = UntrustedSource(
+        "replace",
+        f"{entry.row.id!r} is a memory that counts, and this would be quarantined: it comes or is "
+        f"derived from {entry.row.trust}; give it an id of its own",
+    )
+    return error if count == 1 else error.within(f"items[{at}]")
+
+
+def _counts(entry: memories.Entry) -> bool:
+    return entry.row.status == Status.ACTIVE
+
+
+def _gives_way(row: Row, untrusted: Collection[str]) -> bool:
+    """Tell whether a memory has no claim to its id: it waits, or is hidden and nobody's own."""
+    hidden = row.status != Status.ACTIVE and row.trust in untrusted
+    return row.status == Status.QUARANTINED or hidden
+
+
+def _repeats(row: Row, entry: memories.Entry) -> bool:
+    """Tell whether an entry says nothing but what is there, so that putting it changes nothing."""
+    free = {*entry.derived, "status", "expires_at", "updated_at"}
+    return _differences(row, entry).keys() <= free
+
+
+def _differences(row: Row, entry: memories.Entry) -> dict[str, Any]:
+    """Return the columns in which an entry differs from a row, and its values."""
+    return {
+        name: getattr(entry.row, name)
+        for name in _REPLACED
+        if getattr(row, name) != getattr(entry.row, name)
+    }
+
+
 def _put_over(connection: Connection, row: Row, entry: memories.Entry, now: int) -> None:
     """Give a row the content of an entry; equal content makes no new version."""
     new, anew = entry.row, row.status != entry.row.status or not _holds(row, now)
-    changes = {
-        name: getattr(new, name) for name in _REPLACED if getattr(row, name) != getattr(new, name)
-    }
+    changes = _differences(row, entry)
     if new.content_hash == row.content_hash and not anew:  # what nobody gave is no difference
         changes = {name: v for name, v in changes.items() if name not in entry.derived}
     changes |= {"expires_at": new.expires_at, "updated_at": now}

@@ -177,11 +177,11 @@ class Engine:
         else:
             entries = [at_position(at, check, draft) for at, draft in enumerate(drafts)]
         ring = self.config.short.capacity
-        write = correct.put if replace else memories.add
+        write, untrusted = correct.put if replace else correct.add, self.config.untrusted
 
         def job(connection: Connection) -> list[Row]:
-            quarantine.judge(connection, ns, entries, self.config.untrusted)
-            return write(connection, ns, entries, now=now, ring=ring)
+            quarantine.judge(connection, ns, entries, untrusted)
+            return write(connection, ns, entries, now=now, ring=ring, untrusted=untrusted)
 
         rows = self.ledger.write(job)
         self.changed(ns, rows)

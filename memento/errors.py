@@ -4,7 +4,7 @@
     ├── InvalidInput            a value that cannot be accepted (also a ValueError)
     │   ├── InvalidScope        a scope path or namespace label that is not well formed
     │   ├── SecretFound         it holds a secret, and secrets are to be refused
-    │   └── UntrustedSource     it comes from where no rule and nothing pinned may come from
+    │   └── UntrustedSource     its source may make no rule, pin nothing and replace nothing
     ├── NotFound                no such memory in this namespace (also a LookupError)
     ├── IdConflict              the id belongs to a memory with another content
     ├── StoreError              the ledger cannot do what was asked
@@ -96,7 +96,10 @@ class SecretFound(InvalidInput):
 
 
 class UntrustedSource(InvalidInput):
-    """What an untrusted source says can neither be a rule nor be pinned; nothing was written."""
+    """What an untrusted source says can be no rule, not pinned, and take nobody's place by its id.
+
+    Nothing was written.
+    """
 
 
 class NotFound(MementoError, LookupError):

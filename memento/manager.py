@@ -198,10 +198,12 @@ class MemoryManager:
             pinned: Never fades; goes to the long tier if no tier is given.
             supersedes: Ids of memories whose place it takes.
             related: Ids of memories to link it to.
-            id: Your own id, 1 to 128 characters; makes a retry harmless.
+            id: Your own id, 1 to 128 characters; makes a retry harmless. What is quarantined or
+                was rejected keeps no id from what counts: that takes its place.
             replace: If ``id`` is taken, put this in the place of what is there, whatever its
                 status: the earlier state stays in the history, and what was forgotten, superseded
-                or expired begins anew. Putting the same again makes no new version.
+                or expired begins anew. Putting the same again makes no new version. What is
+                quarantined replaces only what is from an untrusted source too and not approved.
 
         Returns:
             The memory as stored.
@@ -210,7 +212,8 @@ class MemoryManager:
             InvalidInput: If a value cannot be accepted; nothing was written.
             IdConflict: If ``id`` is taken by another content, and not to be replaced.
             SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
-            UntrustedSource: If it would be a rule or be pinned, and ``source`` is not trusted.
+            UntrustedSource: If it would be a rule, be pinned or replace what counts, and ``source``
+                is not trusted.
             NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
             StoreError: If it could not be written; see its children.
         """
@@ -255,6 +258,8 @@ class MemoryManager:
         Raises:
             InvalidInput: If one of them cannot be accepted; it names its position.
             IdConflict: If an ``id`` is taken by another content, and not to be replaced.
+            SecretFound: As for ``add``.
+            UntrustedSource: As for ``add``.
             StoreError: If they could not be written.
         """
         drafts = drafts_of(items)
@@ -687,7 +692,7 @@ class MemoryManager:
 
         Raises:
             NotFound: If this namespace has no such id.
-            InvalidInput: If the memory was rejected or forgotten.
+            InvalidInput: If it was rejected or forgotten, or is derived from one that waits itself.
         """
         now, ring = self._engine.now(), self._engine.config.short.capacity
         return self._change(id, lambda c, ns: quarantine.approve(c, ns, id, now=now, ring=ring))

@@ -6,7 +6,7 @@ on here. What decides is where a memory comes from:
 
 - what comes from an untrusted source is quarantined: kept, listed, found on request, but not
   among what ``retrieve`` finds by itself, nor in the ring, nor in the place of what it contradicts;
-- it can be no rule and cannot be pinned, approved or not;
+- it can be no rule and cannot be pinned, approved or not, nor be put in another's place by its id;
 - what is derived from several memories is trusted as little as the least trusted of them;
 - everything from one source can be taken back at once, with what was derived from it.
 
@@ -47,20 +47,18 @@ def judge(
     Raises:
         UntrustedSource: If one of them would be a rule, or be pinned.
     """
+    derived = [entry.row for entry in entries if entry.row.source_parents != "[]"]
+    for entry in entries:
+        if entry.row.trust in untrusted:
+            entry.row.status = Status.QUARANTINED.value
+    _inherit_all(connection, ns, entries, derived)
     for at, entry in enumerate(entries):
         row = entry.row
-        if row.source_parents == "[]":
-            doubtful = row.trust in untrusted
-        else:
-            doubtful = _inherit(row, _parents(connection, ns, entries[:at], row), untrusted)
-        if row.trust in untrusted:
-            try:
-                check_standing(row.trust, row.kind, pinned=bool(row.pinned), untrusted=untrusted)
-            except UntrustedSource as error:
-                raise (error if len(entries) == 1 else error.within(f"items[{at}]")) from None
-        if doubtful:
-            row.status = Status.QUARANTINED.value
-        if doubtful or row.source_parents != "[]":
+        try:
+            check_standing(row.trust, row.kind, pinned=bool(row.pinned), untrusted=untrusted)
+        except UntrustedSource as error:
+            raise (error if len(entries) == 1 else error.within(f"items[{at}]")) from None
+        if row.status == Status.QUARANTINED or row.source_parents != "[]":
             row.seal()
 
 
@@ -89,13 +87,18 @@ def approve(connection: Connection, ns: int, memory_id: str, *, now: int, ring: 
 
     Raises:
         NotFound: If the namespace has no such id.
-        InvalidInput: If it was rejected or forgotten.
+        InvalidInput: If it was rejected or forgotten, or was derived from one that waits itself.
     """
     row = memories.by_id(connection, ns, memory_id)
     if row.status == Status.FORGOTTEN:
         raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
     if row.status != Status.QUARANTINED:
         return row
+    for parent in _parents(connection, ns, {}, row):
+        if parent.status == Status.QUARANTINED and parent.docid != row.docid:
+            raise InvalidInput(
+                "id", f"{memory_id!r} is derived from {parent.id!r}; approve or reject that first"
+            )
     memories.revise(connection, row, {"status": Status.ACTIVE.value, "updated_at": now}, "approved")
     memories.enqueue(connection, row, "embed")
     memories.record(connection, ns, now, "approved", row.docid)
@@ -160,19 +163,38 @@ def disowned(connection: Connection, ns: int, uri: str) -> list[str]:
     ]
 
 
-def _inherit(row: Row, parents: Sequence[Row], untrusted: Collection[str]) -> bool:
-    """Lower a row's trust to the least of its parents'; tell whether it is to be quarantined."""
-    doubtful = row.trust in untrusted
+def _inherit_all(
+    connection: Connection, ns: int, entries: Sequence[Entry], derived: Sequence[Row]
+) -> None:
+    """Settle what is derived, from what is stored or from any part of the batch, later ones too."""
+    if not derived:
+        return
+    batch: dict[str, list[Row]] = {}
+    for entry in entries:
+        batch.setdefault(entry.row.id, []).append(entry.row)
+    families = [(row, _parents(connection, ns, batch, row)) for row in derived]
+    # trust only falls and quarantine only spreads, so this ends; mostly after the first round
+    while sum(_inherit(row, parents) for row, parents in families):
+        pass
+
+
+def _inherit(row: Row, parents: Sequence[Row]) -> bool:
+    """Trust a row as little as the least of its parents; tell whether anything about it changed."""
+    before = row.trust, row.status
     row.trust = Trust.least([Trust(row.trust), *(Trust(parent.trust) for parent in parents)]).value
-    return doubtful or any(parent.status not in APPROVED for parent in parents)
+    if any(parent.status not in APPROVED for parent in parents):
+        row.status = Status.QUARANTINED.value
+    return (row.trust, row.status) != before
 
 
-def _parents(connection: Connection, ns: int, before: Sequence[Entry], row: Row) -> list[Row]:
-    """Read the parents of a row that this namespace holds, earlier ones of the batch included."""
+def _parents(
+    connection: Connection, ns: int, batch: Mapping[str, Sequence[Row]], row: Row
+) -> list[Row]:
+    """Read the parents of a row that this namespace or the same batch holds."""
     named = json.loads(row.source_parents)
     docids = memories.docids_of(connection, ns, named)
     stored = [*memories.by_docids(connection, ns, [*docids.values()]).values()]
-    return stored + [entry.row for entry in before if entry.row.id in named]
+    return stored + [parent for name in named for parent in batch.get(name, ())]
 
 
 def _children(derivations: Iterator[tuple[str, str]]) -> Mapping[str, list[str]]:

@@ -148,6 +148,19 @@ def docids_of(connection: Connection, ns: int, ids: Sequence[str]) -> dict[str, 
     return found
 
 
+def hidden_ids(connection: Connection, ns: int, ids: Sequence[str]) -> set[str]:
+    """Return those of some ids whose memory is quarantined or forgotten."""
+    found: set[str] = set()
+    for part in _chunks(ids):
+        marks = ", ".join("?" * len(part))
+        query = (
+            f"SELECT id FROM memories WHERE ns = ? AND id IN ({marks})"
+            " AND status IN ('quarantined', 'forgotten')"
+        )
+        found.update(memory_id for (memory_id,) in connection.execute(query, (ns, *part)))
+    return found
+
+
 def select(
     connection: Connection,
     ns: int,
