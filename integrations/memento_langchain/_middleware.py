@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -37,6 +37,7 @@ from memento_langchain._turns import (
     pieces,
     recall,
     role_of,
+    session_of,
     turn,
 )
 
@@ -44,6 +45,8 @@ REMEMBERED = 10_000
 """Messages held in RAM as kept, so that a long thread is not offered to the ledger each time."""
 MOST_PIECES = 1_000
 """Pieces looked for that an edited message no longer has."""
+CHECKPOINTER = "__pregel_checkpointer"
+"""Where LangGraph tells what it runs of its checkpointer."""
 
 
 class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
@@ -53,10 +56,11 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
     the system message, as a block of data (see ``memento.prompt``). What the conversation shows
     anyway is left out, and what the user merely asked before gets the last places. Each turn of the
     user and of the model is kept once, by the id of its message, in the session named like the
-    thread.
+    thread; a thread whose id can be no session's name has one made from it, ``thread-`` and 32
+    hexadecimal digits.
 
-    Without a checkpointer there is no thread, and messages may get new ids at each call: then
-    equal turns are kept once, by their text.
+    Without a checkpointer messages get new ids at each call: then turns are told apart by their
+    text, in a thread by how often it was said there, too.
 
     Args:
         manager: Where to keep and look.
@@ -154,13 +158,8 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
     def _keep(self, messages: Iterable[AnyMessage], runtime: Runtime[Any]) -> None:
         if not self._save:
             return
-        view, thread = self._view(runtime), _thread()
-        turns = [
-            _Turn(message, thread, str(message.text))
-            for message in messages
-            if _is_users(message) or isinstance(message, AIMessage)
-        ]
-        said = {(view.namespace, one.key): one for one in turns}
+        view = self._view(runtime)
+        said = {(view.namespace, one.key): one for one in _turns(messages)}
         fresh = {
             key: (one, one.drafts(view.config))
             for key, one in said.items()
@@ -190,19 +189,21 @@ class _Turn:
     Attributes:
         message: The message.
         thread: The thread, None if there is none.
+        name: What the message is called in the thread, call after call; None if nothing does.
         text: Its words.
     """
 
     message: AnyMessage
     thread: str | None
+    name: str | None
     text: str
 
     @property
     def key(self) -> str:
-        """What tells it from others: where it stands; without an id or a thread, what it says."""
-        if self.thread is None or self.message.id is None:
+        """What tells it from others: where it stands; without a name or a thread, what it says."""
+        if self.thread is None or self.name is None:
             return memory_id(self.message.type, self.text)
-        return memory_id(self.thread, self.message.id)
+        return memory_id(self.thread, self.name)
 
     @property
     def digest(self) -> str:
@@ -212,16 +213,38 @@ class _Turn:
     def drafts(self, config: Config) -> list[Draft]:
         """Make its memories, one a piece."""
         role = role_of(self.message)
+        session = None if self.thread is None else session_of(self.thread)
         return [
-            turn(piece, role, session=self.thread, memory_id=self.piece_id(at))
+            turn(piece, role, session=session, memory_id=self.piece_id(at))
             for at, piece in enumerate(pieces(self.text, config))
         ]
 
     def piece_id(self, at: int) -> str | None:
         """Name a piece; one that was edited has the same name."""
-        if self.thread is None or self.message.id is None:
+        if self.thread is None or self.name is None:
             return None
-        return memory_id(self.thread, self.message.id, str(at))
+        return memory_id(self.thread, self.name, str(at))
+
+
+def _turns(messages: Iterable[AnyMessage]) -> list[_Turn]:
+    """Name what the user and the model said.
+
+    Only a checkpointer makes ids last. Without one the application sends the talk anew, and a turn
+    is called by what it says and how often that was said before.
+    """
+    settings = get_config().get("configurable", {})
+    thread, lasting = settings.get("thread_id"), settings.get(CHECKPOINTER) is not None
+    before: Counter[tuple[str, str]] = Counter()
+    found = []
+    for message in messages:
+        if not (_is_users(message) or isinstance(message, AIMessage)):
+            continue
+        text = str(message.text)
+        said = (message.type, text)
+        name = message.id if lasting else memory_id(*said, str(before[said]))
+        before[said] += 1
+        found.append(_Turn(message, None if thread is None else str(thread), name, text))
+    return found
 
 
 def _said(memory: Draft | Memory) -> str:
@@ -293,8 +316,3 @@ def _with(system: SystemMessage | None, block: str) -> SystemMessage:
         return system.model_copy(update={"content": f"{system.content}\n\n{block}"})
     part = {"type": "text", "text": block}
     return system.model_copy(update={"content": [*system.content, part]})
-
-
-def _thread() -> str | None:
-    thread = get_config().get("configurable", {}).get("thread_id")
-    return None if thread is None else str(thread)

@@ -16,6 +16,7 @@ from langchain_core.messages import BaseMessage
 
 from memento import Config, Draft, Hit, Kind, MemoryManager, Retrieval, Source, Tier, Trust
 from memento.errors import InvalidInput
+from memento.observe.admit import short_name
 from memento.observe.questions import merely_asks
 from memento.observe.redact import Redaction
 from memento.text import content, words
@@ -88,6 +89,19 @@ def turn(text: str, role: str, *, session: str | None, memory_id: str | None) ->
 def memory_id(*parts: str | None) -> str:
     """Derive a memory's id from what a message is called; equal parts, equal id."""
     return f"{ID}{blake2b(repr(parts).encode(errors='surrogatepass'), digest_size=16).hexdigest()}"
+
+
+def session_of(thread: str) -> str:
+    """Name the session of a thread: like it, or by its digest if no session can be called so.
+
+    >>> session_of("monday"), session_of("")
+    ('monday', 'thread-cae66941d9efbd404e4d88758ea67670')
+    """
+    try:
+        return short_name("thread_id", thread)
+    except InvalidInput:
+        digest = blake2b(thread.encode(errors="surrogatepass"), digest_size=16)
+        return f"thread-{digest.hexdigest()}"
 
 
 def pieces(text: str, config: Config) -> list[str]:

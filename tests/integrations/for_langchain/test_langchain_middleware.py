@@ -353,6 +353,47 @@ def test_without_a_thread_equal_turns_are_kept_once(manager, fake_model):
     assert sorted(kept(manager)) == [*(f"Fact number {n}." for n in range(4)), "ok then"]
 
 
+@pytest.mark.parametrize("mode", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("anew", [True, False])
+def test_a_talk_sent_anew_without_a_checkpointer_is_kept_once(manager, fake_model, mode, anew):
+    """A server without state names the thread and sends the talk each time: ids do not last."""
+    ours = MementoMiddleware(manager)
+    said_so_far = []
+    for text in ("I moved to Bergen.", "I said: yes.", "I said: yes.", "What now?"):
+        if anew:  # another process
+            ours = MementoMiddleware(manager)
+        agent = create_agent(fake_model("Noted."), middleware=[ours])
+        said_so_far.append(("user", text))
+        talk = {"messages": list(said_so_far)}
+        if mode == "invoke":
+            agent.invoke(talk, thread("one"))
+        else:
+            asyncio.run(agent.ainvoke(talk, thread("one")))
+        said_so_far.append(("assistant", "Noted."))
+    assert [m.text for m in manager.list() if m.role == "user"] == [
+        "I moved to Bergen.",
+        "I said: yes.",
+        "I said: yes.",
+        "What now?",
+    ]
+    assert kept(manager, session="one").count("Noted.") == 4
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 300, "a\0b", "\ud800", 7])
+@pytest.mark.parametrize("checkpointer", [InMemorySaver, lambda: None])
+def test_any_thread_id_of_langgraph_will_do(manager, fake_model, name, checkpointer):
+    """One that can be no session's name has its turns in a session made from it, and in one."""
+    agent = create_agent(
+        fake_model("ok"), middleware=[MementoMiddleware(manager)], checkpointer=checkpointer()
+    )
+    agent.invoke(said("My bike is red."), thread(name))
+    agent.invoke(said("My cat is Tom."), thread(name))
+    agent.invoke(said("My dog is Rex."), thread("another"))
+    (session,) = {memory.session for memory in manager.list()} - {"another"}
+    assert session == "7" if name == 7 else session.startswith("thread-")
+    assert {"My bike is red.", "My cat is Tom."} <= set(kept(manager, session=session))
+
+
 def test_a_restarted_middleware_keeps_nothing_twice(open_memory, fake_model):
     """A new process on an old thread finds its turns in the ledger."""
     saver, manager = InMemorySaver(), open_memory()
@@ -384,7 +425,9 @@ def test_an_edited_message_is_an_update(manager, fake_model):
 
 def test_an_edit_reaches_the_agent_that_kept_it(manager, fake_model):
     """The same middleware notices that a message under its id says something else now."""
-    agent = create_agent(fake_model("ok"), middleware=[MementoMiddleware(manager)])
+    agent = create_agent(
+        fake_model("ok"), middleware=[MementoMiddleware(manager)], checkpointer=InMemorySaver()
+    )
     for name in ("Tim", "Tom"):
         agent.invoke({"messages": [HumanMessage(f"My cat is {name}.", id="m1")]}, thread("one"))
     (cat,) = (memory for memory in manager.list() if "cat" in memory.text)
