@@ -72,12 +72,21 @@ class Config:
             ("limits.text_chars", self.limits.text_chars, 1),
             ("limits.metadata_bytes", self.limits.metadata_bytes, 2),
             ("close_seconds", self.close_seconds, 0),
-            ("retrieve.few", self.retrieve.few, 1),
-            ("retrieve.many", self.retrieve.many, 1),
-            ("retrieve.passage", 1 if self.retrieve.passage is None else self.retrieve.passage, 1),
+            ("retrieve.k1", self.retrieve.k1, 0),
+            ("retrieve.near", self.retrieve.near, 0),
+            ("retrieve.far", self.retrieve.far, 0),
+            ("retrieve.smooth", self.retrieve.smooth, 0),
         ):
-            if not least <= value < float("inf"):
-                raise InvalidInput(name, f"must be at least {least} and finite, not {value}")
+            if not _is_number(value) or not least <= value < float("inf"):
+                raise InvalidInput(name, f"must be at least {least} and finite, not {value!r}")
+        for name in ("arm", "terms", "cap", "few", "many", "passage", "kept", "rerank"):
+            value = getattr(self.retrieve, name)
+            if not (name == "passage" and value is None) and (type(value) is not int or value < 1):
+                raise InvalidInput(f"retrieve.{name}", f"must be an integer >= 1, not {value!r}")
+        for name, least in (("b", 0), ("echo", 0), ("noise", -1)):
+            value = getattr(self.retrieve, name)
+            if not _is_number(value) or not least <= value <= 1:
+                raise InvalidInput(f"retrieve.{name}", f"must be in [{least}, 1], not {value!r}")
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Config:
@@ -104,6 +113,10 @@ class Config:
                     raise InvalidInput(name, f"is not a setting of memento; known: {known}")
                 config = _READERS[name](config, text)
         return config
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _check_choice(name: str, value: object, choices: type[StrEnum]) -> None:

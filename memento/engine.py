@@ -203,7 +203,12 @@ class Engine:
             with self._lock:
                 if self._searcher is None:
                     self._searcher = Searcher(
-                        self.ledger, self.config, self.embedding, self._reranker, self.long_tier
+                        self.ledger,
+                        self.config,
+                        self.embedding,
+                        self._reranker,
+                        self.long_tier,
+                        lambda: self.indexer.trouble,
                     )
         return self._searcher
 

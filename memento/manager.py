@@ -305,7 +305,8 @@ class MemoryManager:
             query: What is looked for, in plain words.
             k: Most hits to return, 1 to 10,000; None for as many as the question wants: more
                 for a list, a count, a comparison, an order or a summary; see ``RetrieveConfig``.
-                Asking for more never changes the hits that come first.
+                Asking for more never changes the hits that come first, nor their order; more may
+                be folded into one.
             match: ``"auto"`` prefers memories whose key or alias the query names; ``"names"``
                 returns only those; ``"text"`` takes no notice of names.
             tiers: Look in these tiers only.
@@ -403,7 +404,7 @@ class MemoryManager:
             vector: (dim,) of the store's own embedder, see ``embed``; of any length but 0.
             k: Most hits to return, 1 to 10,000.
             min_score: Drop hits below this cosine, [0, 1].
-            wait: Seconds to wait, at most, until what was added before is embedded; 0 to 3,600.
+            wait: Seconds to wait, at most, until what was added before is embedded; up to a day.
             record: Note in the log what was retrieved.
             filters: See ``memento.filters.Filtering``.
 

@@ -102,6 +102,8 @@ class RetrieveConfig:
         passage: Characters shown of each memory when several are wanted within a token budget,
             >= 1; None to show every memory whole.
         noise: Cosine below which a memory without any word of the query is not proposed, [-1, 1].
+            The default model gives sentences that have nothing in common 0.04, with a standard
+            deviation of 0.08, and answers in other words from 0.12 on.
         kept: Memories of which the read path keeps outlines and vectors in RAM between questions,
             of all namespaces together, >= 1; 90 bytes each, and 1.5 KB more where it searches
             exactly. Namespaces asked least recently go first, and are read again when asked.
@@ -122,7 +124,7 @@ class RetrieveConfig:
     few: int = 5
     many: int = 30
     passage: int | None = 240
-    noise: float = 0.25
+    noise: float = 0.2
     echo: float = 0.25
     kept: int = 200_000
     rerank: int = 30

@@ -217,17 +217,10 @@ def find(
     texts = _Texts(snap, source)
     look = _Look(query, snap, source, mask, config, meaning, texts, text, rerank)
     called = [] if match == "text" else snap.names.called(query.words, _shown(mask))
-    answer, ranks = _collect(look, called, k, match == "names", fold=fold)
-    ranked = rank.cut(answer, min_score, cutoff)
-
-    passages = _passages(look, ranked) if shorten and tokens is not None else {}
-
-    def price(one: Candidate) -> int:
-        whole = look.texts.read([one.row])[one.row]
-        return 0 if count is None else count(passages.get(one.row, whole))
-
-    hits = budget.within(ranked, k, tokens, price)
-    found = tuple(_found(one, snap, ranks, passages.get(one.row)) for one in hits)
+    room = _Room(look, k, min_score, cutoff, tokens, count, shorten=shorten)
+    answer, ranks = _collect(look, called, room, match == "names", fold=fold)
+    hits = room.choose(answer)
+    found = tuple(_found(one, snap, ranks, room.passages.get(one.row)) for one in hits)
     return Ranking(found, _sure(hits[:_SURE], config))
 
 
@@ -336,17 +329,73 @@ def _asks_no_more(query: Query, called: Sequence[Called]) -> bool:
     return all(word in spelling.STOP_WORDS or word in spelling.META_WORDS for word in left)
 
 
-def _collect(
-    look: _Look, called: Sequence[Called], k: int, only_named: bool, *, fold: bool
-) -> tuple[list[Candidate], Mapping[str, Mapping[int, int]]]:
-    """Find k candidates or all there are, looking wider as long as there are fewer.
+class _Room:
+    """What can be handed out: so many hits, good enough, within so many tokens.
 
-    What is done with one candidate never depends on k, and what stands keeps its place: asking for
-    more changes nothing in what came before.
+    Attributes:
+        passages: Row to what is shown of a long text in its place.
+    """
+
+    def __init__(
+        self,
+        look: _Look,
+        k: int,
+        min_score: float,
+        cutoff: float,
+        tokens: int | None,
+        count: TokenCounter | None,
+        *,
+        shorten: bool,
+    ) -> None:
+        self._look, self._k, self._tokens, self._count = look, k, tokens, count
+        self._min_score, self._cutoff = min_score, cutoff
+        self._shorten = shorten and look.query.wants_several
+        self._prices: dict[int, int] = {}
+        self.passages: dict[int, str] = {}
+
+    def choose(self, ranked: Sequence[Candidate]) -> list[Candidate]:
+        """Take what is handed out of the candidates, best first."""
+        good = rank.cut(ranked, self._min_score, self._cutoff)
+        return budget.within(good, self._k, self._tokens, self._price)
+
+    def full(self, ranked: Sequence[Candidate]) -> bool:
+        """Tell whether nothing that comes after these candidates would be handed out.
+
+        A budget counts as spent when none of the best candidates, as many as a way of looking
+        proposes, would fit into what is left of it.
+        """
+        chosen = self.choose(ranked)
+        if len(chosen) >= self._k:
+            return True
+        if len(rank.cut(ranked, self._min_score, self._cutoff)) < len(ranked):
+            return True
+        if self._tokens is None or len(ranked) < self._look.config.arm:
+            return False
+        left = self._tokens - sum(self._price(one) for one in chosen)
+        return left < min(self._prices.values())
+
+    def _price(self, one: Candidate) -> int:
+        if one.row not in self._prices:
+            assert self._count is not None  # noqa: S101 - see find
+            text = self._look.texts.read([one.row])[one.row]
+            room = self._look.config.passage
+            if self._shorten and room is not None and len(text) > room:
+                self.passages[one.row] = text = passage(text, self._look.query.topic, room)
+            self._prices[one.row] = self._count(text)
+        return self._prices[one.row]
+
+
+def _collect(
+    look: _Look, called: Sequence[Called], room: _Room, only_named: bool, *, fold: bool
+) -> tuple[list[Candidate], Mapping[str, Mapping[int, int]]]:
+    """Find candidates until there is no room for more, looking wider as long as there is.
+
+    What is done with one candidate never depends on the room, and what stands keeps its place:
+    asking for more changes nothing in what came before.
 
     Returns:
-        At least k candidates, best first, if so many say different things; and the ways by which
-        candidates were found, each with their ranks there.
+        The candidates, best first; and the ways by which candidates were found, each with their
+        ranks there.
     """
     answer = rank.Answer(look.query.words, look.config.echo, fold=fold)
     ranks: dict[str, dict[int, int]] = {}
@@ -362,7 +411,7 @@ def _collect(
             best = list(_candidates(places, look, gathered, judged))
             texts = look.texts.read([one.row for one in best])
             answer.take(best, {one.row: Said.of(texts[one.row]) for one in best}, bar)
-            if len(answer.hits) >= k:
+            if room.full(answer.hits):
                 return answer.hits, ranks
         if not gathered.more:
             answer.take([], {}, 0.0)
@@ -440,19 +489,6 @@ def _candidates(
         added = dict(zip(judged.parts, terms, strict=True), exact=gathered.named.get(row, 0.0))
         signs = judged.signs.of(at)
         yield Candidate(row, score, chance, added, matched & ~kinds, actor, question, signs)
-
-
-def _passages(look: _Look, ranked: Sequence[Candidate]) -> dict[int, str]:
-    """Cut what bears on the question out of the long ones, if it wants several memories."""
-    room = look.config.passage
-    if room is None or not look.query.wants_several:
-        return {}
-    known = look.texts.read([one.row for one in ranked])
-    return {
-        one.row: passage(known[one.row], look.query.topic, room)
-        for one in ranked
-        if len(known[one.row]) > room
-    }
 
 
 def _found(

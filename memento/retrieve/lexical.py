@@ -66,17 +66,20 @@ def look_up(
 ) -> list[Posting]:
     """Fetch where each word of a query stands, see `Reader`.
 
-    A word with more rows than that is read only where rarer words of the query are too; when all
-    are as frequent, where all are together, and in the newest rows. A word that nobody wrote is
-    looked for by its first letters, see `_by_start`.
+    A word with more rows than that is read where rarer words of the query are too; when all are as
+    frequent, where all are together; and in the newest rows, unless the rarer ones lead to enough
+    memories that are wanted. What stands in none of those makes no word rare. A word that nobody
+    wrote is looked for by its first letters, see `_by_start`.
     """
     reader = Reader(snap, source, mask, config.cap, min(config.arm, config.cap))
     found = _by_words(query, reader)
-    rare = [match for match, place in found if place.whole and len(place.rows)]
+    rare = [match for match, place in found if place.whole and mask[place.rows].any()]
+    reached = {row for match, place in found if match in rare for row in place.rows.tolist()}
+    few = np.count_nonzero(mask[list(reached)]) < reader.enough
     every = [match for match, _ in found]
     match = " OR ".join(rare) or (" AND ".join(every) if len(every) > 1 else "")
     among = f" AND ({match})" if match else ""
-    own = _own(found, reader, among, keep=not rare)
+    own = _own(found, reader, among, keep=not rare or bool(few))
     head = _heads(found, reader, among)
     df = [_df(place, snap, whole=not _frequent(place, among)) for _, place in found]
     return [Posting(*fields) for fields in zip(own, head, df, strict=True)]
@@ -294,7 +297,8 @@ def _windows(head: Rows, snap: Snapshot, config: RetrieveConfig) -> Iterator[tup
 def _add_sessions(
     scores: Floats, posting: Posting, weight: float, snap: Snapshot, config: RetrieveConfig
 ) -> None:
-    session = snap.session[posting.own]
+    heard = posting.own[snap.status[posting.own] <= LIVE]
+    session = snap.session[heard]
     session = session[session >= 0]
     if len(session):
         tf = np.bincount(session, minlength=len(scores))

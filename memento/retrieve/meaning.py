@@ -22,6 +22,9 @@ the nearest by the smoothed one are sought among those and their neighbours. Bot
 do so, since what a candidate is worth depends on which others there are."""
 
 
+_WIDER = 4
+"""Times as many are asked for when too few of the nearest pass the filters."""
+
 _DIGITS = 5
 """Decimals of a cosine that are the same however its products are summed, in float32."""
 
@@ -96,8 +99,15 @@ class Approximate:
 
     def propose(self, allowed: Mask | None, count: int) -> Rows:
         """Return the rows nearest by smoothed cosine, among the nearest and their neighbours."""
-        docids, cosines = self._index.nearest(self._query, _SPARE * count)
-        self._keep(docids, cosines)
+        asked = wanted = _SPARE * count
+        if allowed is not None:
+            wanted = min(wanted, int(np.count_nonzero(allowed)))
+        while True:
+            self._keep(*self._index.nearest(self._query, asked))
+            near = self._near if allowed is None else self._near[allowed[self._near]]
+            if len(near) >= wanted or asked >= self._snap.n:
+                break
+            asked *= _WIDER  # the nearest are of those that are not wanted
         rows = _and_neighbours(self._near, self._snap)
         if allowed is not None:
             rows = rows[allowed[rows]]

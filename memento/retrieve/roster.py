@@ -147,7 +147,8 @@ class Snapshot:
         docid: Ascending.
         prev: Row of the previous turn of the session, or -1; see `neighbours`.
         next: Row of the next turn, or -1; may point past ``n``.
-        window_words: Words of the row and of the heads of the two turns before and after.
+        window_words: Words of the row and of the heads of the two turns before and after, as far as
+            these lend context, see `LIVE`.
         vectors: (n, dim) unit vectors, zero where there is none; None without an exact path.
         smooth_norm: Length of the vector smoothed over neighbours, 1 where there is none.
         sessions: Words of each session.
@@ -446,7 +447,7 @@ class Roster:
                 self._session_words, max(known, 2 * len(self._session_words))
             )
         session = self._columns["session"][rows]
-        inside = session >= 0
+        inside = (session >= 0) & (self._columns["status"][rows] <= LIVE)
         np.add.at(self._session_words, session[inside], sign * self._columns["words"][rows[inside]])
 
     def _with_neighbours(self, rows: Rows, reach: int) -> Rows:
@@ -463,11 +464,13 @@ class Roster:
         column = self._columns["window_words"]
         self._window_sum -= float(column[rows].sum(dtype=np.float64))
         column[rows] = self._columns["words"][rows]
+        status, words = self._columns["status"], self._columns["head_words"]
         for name in ("prev", "next"):
             first = self._columns[name][rows]
             second = _take(self._columns[name], first, _NONE)
             for near in (first, second):
-                column[rows] += _take(self._columns["head_words"], near, np.int32(0))
+                heard = np.where((near >= 0) & (status[near] <= LIVE), near, _NONE)
+                column[rows] += _take(words, heard, np.int32(0))
         self._window_sum += float(column[rows].sum(dtype=np.float64))
 
     def _smooth(self, rows: Rows) -> None:

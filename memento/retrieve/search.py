@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, get_args
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from memento.protocols import Reranker, TokenCounter
     from memento.tiers.long import LongTier
 
+_WIDER = 4
+"""Times as many are asked of an index when too few of the nearest pass the filters."""
 CHARS_PER_TOKEN = 4
 """Characters an English token takes on average; used when no counter is given."""
 
@@ -141,6 +143,7 @@ class Searcher:
         embedding: The embedder, or None for full text alone.
         reranker: Orders the best candidates anew, or None.
         long: Returns the long tier, or None while there is none.
+        trouble: Returns what keeps the indexer from its work: part to reason.
     """
 
     def __init__(
@@ -150,12 +153,14 @@ class Searcher:
         embedding: StoreEmbedder | None,
         reranker: Reranker | None,
         long: Callable[[], LongTier | None],
+        trouble: Callable[[], Mapping[str, str]],
     ) -> None:
         self._ledger = ledger
         self._config = config
         self._embedding = embedding
         self._rerank = None if reranker is None else partial(rerank_checked, reranker)
         self._long = long
+        self._trouble = trouble
         self._kept = Kept(config.retrieve.kept)
         self._tail = fulltext.Tail()
 
@@ -219,7 +224,8 @@ class Searcher:
     def _owing(self, ns: int) -> dict[str, str]:
         """Say, as ``missing`` does, if some of a namespace cannot be found by its meaning yet."""
         owed = self._ledger.read(lambda c: vectors.owed_in(c, ns))
-        problem = f"{owed} memories are still to be embedded; flush(wait=True) waits for them"
+        cure = self._trouble().get("embedder", "flush(wait=True) waits for them")
+        problem = f"{owed} memories are still to be embedded; {cure}"
         return {Tier.LONG.value: problem} if owed else {}
 
     def _by_vector(self, near: Sequence[tuple[int, float]], least: float) -> Iterator[Found]:
@@ -295,8 +301,13 @@ class Searcher:
         source = _Source(self._ledger, ns, self._tail)
         snap, allowed, nearest = self._follow(source, filters, asked.model, exact=exact)
         if nearest is not None:
-            docids, cosines = nearest.nearest(asked.vector, k)
-            keep = np.isin(docids, snap.docid[allowed])
+            wanted, sought = min(k, int(np.count_nonzero(allowed))), k
+            while True:
+                docids, cosines = nearest.nearest(asked.vector, sought)
+                keep = np.isin(docids, snap.docid[allowed])
+                if np.count_nonzero(keep) >= wanted or sought >= snap.n:
+                    break
+                sought *= _WIDER  # the nearest are of those that are not wanted
             docids, cosines = docids[keep][:k], cosines[keep][:k]
         elif snap.vectors is None:
             return

@@ -231,6 +231,9 @@ class Indexer:
                 return
             except MementoError as error:
                 self._trouble("store", error)
+            except Exception as error:
+                log.exception("the indexer met what it does not know; it goes on")
+                self._trouble("store", error)
             self._tell_waiting()
             self._wake.wait(self._config.poll_seconds)
             time.sleep(self._config.start_seconds)  # lets a burst of writes come together
