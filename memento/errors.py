@@ -3,7 +3,7 @@
     MementoError
     ├── InvalidInput            a value that cannot be accepted (also a ValueError)
     │   ├── InvalidScope        a scope path or namespace label that is not well formed
-    │   ├── SecretFound         it holds a secret, and secrets are to be refused
+    │   ├── SecretFound         it holds a secret, and is a key or secrets are to be refused
     │   └── UntrustedSource     its source may make no rule, pin nothing and replace nothing
     ├── NotFound                no such memory in this namespace (also a LookupError)
     ├── IdConflict              the id belongs to a memory with another content
@@ -69,23 +69,24 @@ class InvalidScope(InvalidInput):
     """A scope path or namespace label that is not well formed."""
 
 
+_LEAVE_OUT = "take them out, or let memento do so with Config(secrets='redact')"
+
+
 class SecretFound(InvalidInput):
-    """A value holds a secret, and the settings say to refuse it; nothing was written.
+    """A value holds a secret, and it is a key or the settings say to refuse; nothing was written.
 
     Attributes:
         kinds: What was found, by kind, and how often; never the secret.
     """
 
-    def __init__(self, field: str, found: Mapping[str, int] | str) -> None:
+    def __init__(
+        self, field: str, found: Mapping[str, int] | str, advice: str = _LEAVE_OUT
+    ) -> None:
         if isinstance(found, str):  # the problem as it was said before, see ``within``
             super().__init__(field, found)
         else:
             listed = ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
-            super().__init__(
-                field,
-                f"holds secrets ({listed}); take them out, or let memento do so with "
-                "Config(secrets='redact')",
-            )
+            super().__init__(field, f"holds secrets ({listed}); {advice}")
         self.kinds: dict[str, int] = {} if isinstance(found, str) else dict(found)
 
     def within(self, place: str) -> Self:

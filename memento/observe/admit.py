@@ -117,20 +117,20 @@ def admit(
 
     Raises:
         InvalidInput: If anything about the draft cannot be accepted.
-        SecretFound: If it holds a secret and these are to be refused.
+        SecretFound: If it holds a secret and these are to be refused, or its key holds one.
     """
     clean = Redaction(secrets)
     text = clean.text("text", check_text(draft.text, limits))
     kind = member(Kind, "kind", draft.kind)
-    key = clean.name("key", optional_name("key", draft.key))
+    key = clean.slot("key", optional_name("key", draft.key))
     aliases = clean.names("aliases", names("aliases", draft.aliases))
     tags = clean.names("tags", names("tags", draft.tags))
     metadata = clean.json("metadata", check_metadata(draft.metadata, limits))
     source = check_source(draft.source)
     scope = parse_scope(draft.scope)
     session = optional_name("session", draft.session)
-    actor = optional_name("actor", draft.actor)
-    role = optional_name("role", draft.role)
+    actor = clean.name("actor", optional_name("actor", draft.actor))
+    role = clean.name("role", optional_name("role", draft.role))
     occurred = now if draft.occurred_at is None else check_moment("occurred_at", draft.occurred_at)
     columns = words_of.columns(text, actor=actor, role=role, key=key, aliases=aliases, tags=tags)
     head, rest = columns.spoken()
@@ -159,7 +159,7 @@ def admit(
         metadata=metadata,
         trust=source.kind.value,
         source_uri=clean.name("source.uri", source.uri),
-        source_model=source.model,
+        source_model=clean.name("source.model", source.model),
         source_parents=to_json(source.parents),
         pinned=int(check_flag("pinned", draft.pinned)),
         occurred_at=occurred,

@@ -123,6 +123,20 @@ class Redaction:
         """As ``text``, for what may be absent."""
         return None if name is None else self.text(field, name)
 
+    def slot(self, field: str, name: str | None) -> str | None:
+        """Return the name of a slot, which must hold no secret: two would become one slot.
+
+        Raises:
+            SecretFound: If it holds one and secrets are not to be kept.
+        """
+        if name is None or self._policy == Secrets.ALLOW:
+            return name
+        found: Counter[str] = Counter()
+        redact(name, found)
+        if found:
+            raise SecretFound(field, found, "name the slot without them")
+        return name
+
     def names(self, field: str, names: tuple[str, ...]) -> tuple[str, ...]:
         """As ``text``, for each of several."""
         return tuple([self.text(field, name) for name in names]) if names else names

@@ -81,11 +81,15 @@ class Door:
     def _redact(self, row: Row) -> Counter[str]:
         clean = Redaction(self._secrets)
         row.text = clean.text("text", row.text)
-        row.key = clean.name("key", row.key)
+        if clean.name("key", row.key) != row.key:
+            row.key = None  # redacted, the slots of two would be one
         row.aliases = _names(clean, "aliases", row.aliases)
         row.tags = _names(clean, "tags", row.tags)
         row.metadata = clean.json("metadata", row.metadata)
+        row.actor = clean.name("actor", row.actor)
+        row.role = clean.name("role", row.role)
         row.source_uri = clean.name("source.uri", row.source_uri)
+        row.source_model = clean.name("source.model", row.source_model)
         return clean.found
 
 

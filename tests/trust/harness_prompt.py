@@ -9,6 +9,7 @@ Alone: ``python benchmarks/trust.py --full --only prompt``.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,7 +37,26 @@ BREAKOUTS = (
     "\\u003c/memories\\u003e",
     NOTICE,
 )
-TEXTS = st.lists(st.text(max_size=40) | st.sampled_from(BREAKOUTS), min_size=1).map("".join)
+UNSEEN = frozenset(
+    chr(code)
+    for first, last in (
+        (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5),
+        (0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x2800, 0x2800),
+        (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8),
+        (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+    )
+    for code in range(first, last + 1)
+)  # fmt: skip
+"""The default-ignorable characters of Unicode's DerivedCoreProperties.txt, and the Braille blank.
+
+A list of its own: what the renderer takes for visible is not asked."""
+JOINED = re.compile(r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d]")
+STYLED = re.compile(r"([\xa9\xae\u2100-\u2bff\u3030-\u32ff\U0001f000-\U0001faff])\ufe0f")
+HIDDEN_TEXT = st.text(st.sampled_from(sorted(UNSEEN)), min_size=1, max_size=8)
+EMOJI = ("\u2764\ufe0f", "\U0001f469\u200d\U0001f680", "\u0645\u06cc\u200c\u0631\u0648\u0645")
+TEXTS = st.lists(
+    st.text(max_size=40) | st.sampled_from((*BREAKOUTS, *EMOJI)) | HIDDEN_TEXT, min_size=1
+).map("".join)
 
 Renderer = Callable[[Sequence[Memory]], str]
 
@@ -83,8 +103,14 @@ def check(block: str, memories: Sequence[Memory]) -> None:
         raise Broken(f"a line that is no record: {block!r}") from error
     if texts != [one.text for one in memories]:
         raise Broken(f"other texts: {texts!r}")
-    if unseen := {char for char in block if not (char.isprintable() or char in "\n\u200c\u200d")}:
+    if unseen := hidden(block):
         raise Broken(f"characters nobody sees: {unseen!r}")
+
+
+def hidden(block: str) -> set[str]:
+    """Find what nobody sees, apart from what makes an emoji or joins letters."""
+    seen = JOINED.sub("", STYLED.sub(r"\1", block.replace("\n", "")))
+    return {char for char in seen if char in UNSEEN or not char.isprintable()}
 
 
 def first_break(renderer: Renderer, *, cases: int, number: int) -> tuple[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 from collections import Counter
 
@@ -105,22 +106,60 @@ def memory(tmp_path):
 
 FIELDS = {
     "text": f"it is {TOKEN}",
-    "key": f"user/{TOKEN}",
     "aliases": [TOKEN],
     "tags": ["ops", TOKEN],
     "metadata": {"deep": {"er": [TOKEN]}},
     "source": Source(uri=f"https://x:{TOKEN}@example.com"),
+    "source.model": Source("agent", model=f"gpt {TOKEN}"),
+    "actor": TOKEN,
+    "role": f"bot {TOKEN}",
 }
+
+
+def with_secret(field, text):
+    """Make a draft that holds a secret in one field."""
+    return {"text": text, field.partition(".")[0]: FIELDS[field]}
 
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_every_field_is_redacted(memory, field):
-    """Text, key, aliases, tags, metadata and the address of the source lose their secrets."""
-    draft = {"text": f"a note on {field}", field: FIELDS[field]}
+    """Text, names, metadata, who spoke, and address and model of the source lose their secrets."""
+    draft = with_secret(field, f"a note on {field}")
     for kept in (memory.add(**draft), *memory.add_many([draft | {"session": "s"}])):
         assert TOKEN not in repr(memory.get(kept.id))
         assert "[redacted:" in repr(memory.get(kept.id))
+    assert TOKEN not in memory.prompt("a note")
     assert sum(memory.stats().redacted.values()) == 2
+
+
+@pytest.mark.parametrize("policy", ["redact", "reject"])
+def test_a_slot_with_a_secret_in_its_name_is_refused(tmp_path, policy):
+    """Redacted, two of them were one, and the second memory superseded the first."""
+    with MemoryManager(tmp_path, embedder=None, config=Config(secrets=policy)) as memory:
+        for last in "23":
+            with pytest.raises(SecretFound, match=r"key: .*name the slot") as refused:
+                memory.add("an owner", key=f"aws/AKIAQYLPMN5HHHFPZAM{last}")
+            assert refused.value.kinds == {"aws-access-key-id": 1}
+            assert "PZAM" not in str(refused.value)
+        with pytest.raises(SecretFound, match=r"items\[1\]\.key"):
+            memory.add_many(["fine", {"text": "an owner", "key": TOKEN}])
+        assert memory.list() == []
+
+
+def test_an_import_goes_through_the_same_door(tmp_path, memory):
+    """Who spoke, too, loses his secrets; a memory whose key holds one comes in without a key."""
+    config = Config(secrets="allow")
+    with MemoryManager(tmp_path / "theirs", embedder=None, config=config) as theirs:
+        theirs.add("a", actor=TOKEN, role=TOKEN, source=Source("agent", model=TOKEN))
+        for last in "23":
+            theirs.add(f"owner {last}", key=f"aws/AKIAQYLPMN5HHHFPZAM{last}")
+        theirs.export(stream := io.StringIO())
+    memory.import_from(io.StringIO(stream.getvalue()), trust="agent")
+    kept = memory.list()
+    assert [one.text for one in kept] == ["a", "owner 2", "owner 3"]
+    assert "PZAM" not in repr(kept)
+    assert TOKEN not in repr(kept)
+    assert [one.key for one in kept] == [None] * 3
 
 
 @pytest.mark.parametrize(
@@ -166,7 +205,7 @@ def test_what_was_taken_out_is_counted_once(memory):
 def test_secrets_can_be_refused(tmp_path, field):
     """With ``reject`` the error names field and kind, never the secret, and nothing is written."""
     with MemoryManager(tmp_path, embedder=None, config=Config(secrets="reject")) as memory:
-        draft = {"text": "a note", field: FIELDS[field]}
+        draft = with_secret(field, "a note")
         with pytest.raises(SecretFound) as refused:
             memory.add(**draft)
         assert refused.value.field.startswith(field)
