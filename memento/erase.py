@@ -26,7 +26,7 @@ from memento.errors import InvalidInput, NotFound, ReadOnlyStore, StoreClosed, S
 from memento.ledger import erase as sql
 from memento.ledger import vectors
 from memento.ledger.erase import Chosen
-from memento.ledger.files import remove_litter, sync_folder
+from memento.ledger.files import remove_litter, sync_folder, unfinished
 from memento.ledger.ledger import FILE_NAME, Ledger
 from memento.ledger.rows import from_micros
 from memento.ledger.sqlite import Connection, explain_os
@@ -43,7 +43,7 @@ PATIENCE = 1.0
 """Seconds the log's last readers are waited for at once; writers wait as long."""
 
 NOT_REACHED = (
-    "backups and exports made before",
+    "backups and exports made before, and what one that was killed left (.NAME.*.tmp)",
     "texts already handed to a model or shown",
     "what the file system, a volume snapshot, the disk's firmware or swap keeps of old blocks",
 )
@@ -75,7 +75,8 @@ class Erasure:
             open, or opens it next.
         untouched: Files in the store's folder that are not the store's; they were not looked into.
         not_reached: What erasing cannot promise; stores that a restore or a salvage set aside
-            beside this one are named, as they hold what they held.
+            beside this one are named, as they hold what they held, and so is what one that was
+            killed left unfinished there.
     """
 
     ids: tuple[str, ...]
@@ -293,10 +294,24 @@ class Eraser:
         self._removed.append(path.name)
 
     def _beside(self) -> list[str]:
-        """Name the stores that were set aside beside this one; see ``ledger.swap``."""
+        """Name the stores that were set aside beside this one, and what was never finished there.
+
+        See ``ledger.swap`` and ``ledger.files.new_file``.
+        """
         root = self._ledger.root.resolve()
-        found = [p for p in root.parent.iterdir() if p.name.startswith(f"{root.name}.aside-")]
-        return [f"{path}: a store that was set aside; delete it yourself" for path in sorted(found)]
+        try:
+            aside = [p for p in root.parent.iterdir() if p.name.startswith(f"{root.name}.aside-")]
+            drafts = unfinished(root.parent)
+        except OSError as error:
+            return [f"{root.parent}: cannot be looked into for copies ({error.strerror})"]
+        return [
+            *(f"{path}: a store that was set aside; delete it yourself" for path in sorted(aside)),
+            *(
+                f"{path}: what a backup, export or restore has not finished; if none is running,"
+                " delete it yourself"
+                for path in drafts
+            ),
+        ]
 
     def _strangers(self) -> tuple[str, ...]:
         names = sorted(path.name for path in self._ledger.root.iterdir())

@@ -602,6 +602,67 @@ def test_the_receipt_says_when_and_how_much(memory, clock):
     assert np.isfinite(memory._engine.ledger.wal_bytes())
 
 
+def killed_with_a_draft(tmp_path, script):
+    """Kill a process that was just about to finish a file."""
+    script = f"""
+        import os, signal
+        from memento import MemoryManager
+        from memento.backup import restore
+        from memento.ledger import files
+        files._sync_file = lambda path: os.kill(os.getpid(), signal.SIGKILL)
+        {script}
+    """
+    ran = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=tmp_path, check=False)
+    assert ran.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("script", "again"),
+    [
+        (
+            "restore('b.db', 'store', set_aside=True)",
+            lambda folder: restore(folder / "b.db", folder / "store", set_aside=True),
+        ),
+        (
+            "MemoryManager('store', embedder=None).backup('new.db')",
+            lambda folder: MemoryManager(folder / "store", embedder=None).backup(folder / "new.db"),
+        ),
+        (
+            "MemoryManager('store', embedder=None).export('new.jsonl')",
+            lambda folder: MemoryManager(folder / "store", embedder=None).export(
+                folder / "new.jsonl"
+            ),
+        ),
+    ],
+    ids=["restore", "backup", "export"],
+)
+def test_what_was_killed_is_named_and_removed_by_the_next(open_memory, tmp_path, script, again):
+    """A copy that was never finished is in the receipt, and gone when the same is done again."""
+    with open_memory(tmp_path / "store") as memory:
+        memory.add(CANARY, id="a")
+        memory.add("stays", id="b")
+        memory.backup(tmp_path / "b.db")
+    killed_with_a_draft(tmp_path, script)
+    (left,) = [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+    assert CANARY.encode() in content(left if left.is_file() else next(left.iterdir()))
+    with open_memory(tmp_path / "store") as memory:
+        for receipt in (memory.erase("a", dry_run=True), memory.erase("a")):
+            assert any(line.startswith(f"{left}: ") for line in receipt.not_reached)
+    again(tmp_path)
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_the_old_store_is_never_taken_for_litter(open_memory, tmp_path):
+    """Killed between exchange and rename, what has the name of a draft is the old store."""
+    with open_memory(tmp_path / "store") as memory:
+        memory.add("one", id="a")
+        memory.backup(tmp_path / "b.db")
+    old = tmp_path / ".store.abcd1234.tmp"
+    shutil.copytree(tmp_path / "store", old)
+    restore(tmp_path / "b.db", tmp_path / "store", set_aside=True)
+    assert open_memory(old).get("a").text == "one"
+
+
 def test_stores_set_aside_are_named(open_memory, tmp_path):
     """A restore that keeps the store that was there leaves a copy, which the receipt names."""
     memory = open_memory(tmp_path / "store")

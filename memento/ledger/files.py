@@ -6,8 +6,10 @@ import errno
 import fcntl
 import logging
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
@@ -19,6 +21,10 @@ log = logging.getLogger("memento.ledger.files")
 
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 """What a file system without hard links answers."""
+
+_DRAFT = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp(-journal|-wal|-shm)?")
+"""Names that ``new_file``, ``ledger.swap`` and SQLite give to what is not finished."""
+_BESIDE = ("", "-journal", "-wal", "-shm")
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -44,12 +50,31 @@ def write_atomically(path: Path, data: bytes) -> None:
 def remove_litter(path: Path) -> None:
     """Remove what ``write_atomically`` left of this file in a process that was killed."""
     for litter in path.parent.glob(f"{path.name}.*.tmp"):
-        try:
-            with litter.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # its writer holds it
-                litter.unlink()
-        except OSError as error:
-            log.info("%s stays: %s", litter, error)
+        _remove_abandoned(litter)
+
+
+def remove_drafts(path: Path) -> None:
+    """Remove what ``new_file`` left of this file in processes that were killed."""
+    for draft in path.parent.glob(f".{escape(path.name)}.????????.tmp"):
+        _remove_abandoned(draft)
+
+
+def unfinished(folder: Path) -> list[Path]:
+    """List what looks like a file or folder of ours that was never finished, in order of name."""
+    return sorted(path for path in folder.iterdir() if _DRAFT.fullmatch(path.name))
+
+
+def _remove_abandoned(litter: Path) -> None:
+    """Remove a temporary file, and SQLite's own beside it, unless its writer lives."""
+    if not litter.is_file():
+        return
+    try:
+        with litter.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # its writer holds it
+            for suffix in _BESIDE:
+                litter.with_name(litter.name + suffix).unlink(missing_ok=True)
+    except OSError as error:
+        log.info("%s stays: %s", litter, error)
 
 
 @contextmanager
@@ -94,7 +119,8 @@ def new_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Lend an empty temporary file that takes its place when the block ends well.
 
     Readable by its owner only, on the disk before it gets its name; if the block fails, or the
-    process dies in it, nothing stands at ``path`` that was not there before.
+    process dies in it, nothing stands at ``path`` that was not there before. What a process that
+    died left beside it is removed by the next one that writes this file, see ``remove_drafts``.
 
     Args:
         path: Where the file is to be; its folder must exist.
@@ -104,19 +130,38 @@ def new_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         TargetExists: If something is there already.
         StoreError: If it cannot be written; see its children.
     """
-    draft = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
+    draft = None
     try:
         if path.is_dir() or (not overwrite and os.path.lexists(path)):
             raise TargetExists(path, "is there already; give another name, or ask to overwrite")
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-        yield draft
-        _sync_file(draft)
+        remove_drafts(path)
+        draft, held = _make_draft(path)
+        try:
+            yield draft
+            _sync_file(draft)
+        finally:
+            os.close(held)  # before it has its name: SQLite's locks on a file end with any close
         _name(draft, path, overwrite=overwrite)
         sync_folder(path.parent)
     except OSError as error:
         raise explain_os(path, error) from error
     finally:
-        draft.unlink(missing_ok=True)
+        if draft is not None:
+            draft.unlink(missing_ok=True)
+
+
+def _make_draft(path: Path) -> tuple[Path, int]:
+    """Make an empty file beside another one; returns it with what keeps it locked until closed."""
+    while True:
+        draft = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
+        descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:  # then nobody can take it for abandoned, either
+            log.info("%s cannot be locked: %s", draft, error)
+        if os.fstat(descriptor).st_nlink:
+            return draft, descriptor
+        os.close(descriptor)  # taken for abandoned before it was locked
 
 
 def _sync_file(path: Path) -> None:

@@ -8,11 +8,12 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
+from glob import escape
 from pathlib import Path
 from typing import TypeVar
 
 from memento.errors import StoreBusy, StoreUnusable
-from memento.ledger.files import sync_folder
+from memento.ledger.files import remove_drafts, sync_folder, unfinished
 from memento.ledger.ledger import FILE_NAME
 from memento.ledger.sqlite import connect, explain_os, translated
 
@@ -42,6 +43,7 @@ def swap(root: Path, build: Callable[[Path], T]) -> tuple[T, Path]:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
     aside = root.with_name(f"{root.name}.aside-{stamp}")
     try:
+        _remove_unbuilt(root)
         fresh = Path(tempfile.mkdtemp(prefix=f".{root.name}.", suffix=".tmp", dir=root.parent))
         inode = fresh.stat().st_ino
         try:
@@ -56,6 +58,18 @@ def swap(root: Path, build: Callable[[Path], T]) -> tuple[T, Path]:
     except OSError as error:
         raise explain_os(root, error) from error
     return built, aside
+
+
+def _remove_unbuilt(root: Path) -> None:
+    """Remove what a process that was killed while it built left beside the store.
+
+    Only drafts are: in a folder of that name that holds more, the old store may be.
+    """
+    for folder in root.parent.glob(f".{escape(root.name)}.????????.tmp"):
+        if folder.is_dir() and set(folder.iterdir()) <= set(unfinished(folder)):
+            remove_drafts(folder / FILE_NAME)
+            if not any(folder.iterdir()):
+                folder.rmdir()
 
 
 def _change_places(root: Path, fresh: Path, aside: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from memento.errors import ReadOnlyStore, StorageFull, StoreError
 from memento.ledger import files
-from memento.ledger.files import remove_litter, sync_name, write_atomically
+from memento.ledger.files import new_file, remove_drafts, remove_litter, sync_name, write_atomically
 
 
 class TestWriteAtomically:
@@ -100,3 +100,48 @@ def test_a_folder_we_may_only_pass_through_is_no_error(tmp_path, monkeypatch):
 
     monkeypatch.setattr(files, "sync_folder", refuse)
     sync_name(tmp_path / "store")
+
+
+class TestNewFile:
+    """A file that is made whole or not at all."""
+
+    def test_what_another_is_writing_stays(self, tmp_path):
+        """The next writer of a file removes what is abandoned, not what is being written."""
+        path = tmp_path / "kept.db"
+        abandoned = tmp_path / ".kept.db.0123abcd.tmp"
+        for name in (abandoned, abandoned.with_name(f"{abandoned.name}-journal")):
+            name.write_bytes(b"x")
+        other = tmp_path / ".other.db.0123abcd.tmp"
+        other.write_bytes(b"x")
+        with new_file(path, overwrite=True) as first, new_file(path, overwrite=True) as second:
+            assert sorted(tmp_path.iterdir()) == sorted([first, second, other])
+            second.write_bytes(b"second")
+            first.write_bytes(b"first")
+        assert sorted(tmp_path.iterdir()) == sorted([path, other])
+
+    def test_one_taken_for_abandoned_is_made_again(self, tmp_path, monkeypatch):
+        """Cleaning up just as the draft is made does no harm to its writer."""
+        flock, path = fcntl.flock, tmp_path / "file"
+        first = iter([True])
+
+        def late(file, how):
+            if next(first, False):
+                remove_drafts(path)
+            flock(file, how)
+
+        monkeypatch.setattr(files.fcntl, "flock", late)
+        with new_file(path) as draft:
+            draft.write_bytes(b"whole")
+        assert path.read_bytes() == b"whole"
+
+    def test_where_there_are_no_locks_it_is_written_all_the_same(self, tmp_path, monkeypatch):
+        """Some file systems have none; then nothing is ever taken for abandoned."""
+
+        def refuse(*_):
+            raise OSError(37, "no locks")
+
+        monkeypatch.setattr(files.fcntl, "flock", refuse)
+        (tmp_path / ".file.0123abcd.tmp").write_bytes(b"x")
+        with new_file(tmp_path / "file") as draft:
+            draft.write_bytes(b"whole")
+        assert len(list(tmp_path.iterdir())) == 2
