@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import os
@@ -10,6 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -211,6 +213,62 @@ def test_what_is_cut_off_or_changed_is_refused_whole(full, open_memory, tmp_path
     assert copy._engine.ledger.find_namespace(("acme", "rami")) is None
 
 
+NO_LIST, NO_MODEL = "namespaces it holds", "embedder made"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        *(("namespaces", wrong, NO_LIST) for wrong in (..., 5, None, "default", {})),
+        *(("namespaces", [wrong], "garbles") for wrong in (5, None, [""], ["x\0"], {})),
+        *(("embedder", wrong, NO_MODEL) for wrong in (..., " ", "x", 3, {}, [], {"name": "x"})),
+        *(("embedder", {"name": "x", "dim": dim}, NO_MODEL) for dim in (0, -1, "3", None, 1e9)),
+        *(("embedder", {"name": name, "dim": 3}, NO_MODEL) for name in ("", "\0", None, 3)),
+    ],
+)
+@pytest.mark.parametrize("trust", ["user", "web"])
+def test_a_first_line_that_is_garbled_is_refused(
+    full, open_memory, tmp_path, field, value, problem, trust
+):
+    """However well the digest fits: ArchiveDamaged, which says what of it cannot be read."""
+    head, *rest = lines_of(full)
+    head |= {field: value}
+    if value is ...:
+        del head[field]
+    copy = open_memory(tmp_path / "copy")
+    with pytest.raises(ArchiveDamaged, match=problem):
+        copy.import_from(sealed(head, *rest[:-1]), trust=trust)
+
+
+@pytest.mark.parametrize("wrong", [{}, {"type": None}, {"type": {}}, {"type": []}, {"type": "x"}])
+def test_a_line_of_no_type_is_refused(full, open_memory, tmp_path, wrong):
+    """It might be a memory; it is not passed over."""
+    head, *rest = lines_of(full)
+    copy = open_memory(tmp_path / "copy")
+    with pytest.raises(ArchiveDamaged, match="line 2 is of no type"):
+        copy.import_from(sealed(head, wrong, *rest[:-1]), trust="user")
+
+
+def test_an_end_without_a_digest_is_refused(full, open_memory, tmp_path):
+    """What is not digested may have been changed."""
+    *lines, end = lines_of(full)
+    del end["sha256"]
+    text = "".join(f"{json.dumps(line)}\n" for line in (*lines, end))
+    with pytest.raises(ArchiveDamaged, match="digest"):
+        open_memory(tmp_path / "copy").import_from(io.StringIO(text), trust="user")
+
+
+def test_an_import_that_is_refused_leaves_no_namespace_behind(full, open_memory, tmp_path):
+    """All or nothing: not even the name of what could not be taken."""
+    head, first, *_ = lines_of(full)
+    head["namespaces"] += [["victim", str(n)] for n in range(5)]
+    copy = open_memory(tmp_path / "copy")
+    with pytest.raises(InvalidInput):
+        copy.import_from(sealed(head, first | {"kind": "wisdom"}), all_namespaces=True)
+    query = "SELECT count(*) FROM namespaces"
+    assert copy._engine.ledger.read(lambda c: c.execute(query).fetchone()) == (0,)
+
+
 def test_a_newer_format_is_refused(full, open_memory, tmp_path):
     """ArchiveFromTheFuture with both versions, whatever the rest looks like."""
     head, *rest = lines_of(full)
@@ -334,13 +392,14 @@ def test_vectors_travel_if_asked_to(open_memory, tmp_path):
 
 
 def test_a_vector_that_is_none_is_refused(open_memory, tmp_path):
-    """Not base64, not whole numbers of floats, or not of unit length."""
+    """Not base64, not whole numbers of floats, of another dimension, or not of unit length."""
     memory = open_memory(embedder=HashEmbedder(32))
     memory.add("note", "long")
     memory.flush(wait=True)
     head, first, *_ = lines_of(memory, vectors=True)
     copy = open_memory(tmp_path / "copy")
-    for wrong in ("???", "AAAA", "AAAAAA==", "", 3):
+    short = base64.b64encode(np.array([1], "f").tobytes()).decode()
+    for wrong in ("???", "AAAA", "AAAAAA==", "", 3, short):
         with pytest.raises(InvalidInput, match="line 2"):
             copy.import_from(sealed(head, first | {"vector": wrong}), trust="user")
 

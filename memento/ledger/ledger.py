@@ -147,7 +147,7 @@ class Ledger:
         """Return the number of a namespace, giving it one if it is new."""
         number = self.find_namespace(labels)
         if number is None:
-            number = self._namespaces[labels] = self.write(lambda c: _create(c, labels))
+            number = self._namespaces[labels] = self.write(lambda c: number_namespace(c, labels))
         return number
 
     def labels(self, ns: int) -> tuple[str, ...]:
@@ -453,7 +453,8 @@ def _find(connection: Connection, labels: tuple[str, ...]) -> int | None:
     return None if found is None else int(found[0])
 
 
-def _create(connection: Connection, labels: tuple[str, ...]) -> int:
+def number_namespace(connection: Connection, labels: tuple[str, ...]) -> int:
+    """Return the number of a namespace, giving it one if it is new. Inside a transaction."""
     connection.execute("INSERT OR IGNORE INTO namespaces (labels) VALUES (?)", (_encode(labels),))
     number = _find(connection, labels)
     assert number is not None  # noqa: S101 - inserted one line above

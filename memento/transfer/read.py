@@ -24,7 +24,7 @@ from memento import quarantine
 from memento.errors import ArchiveDamaged, ArchiveFromTheFuture, InvalidInput
 from memento.ledger import memories, vectors
 from memento.ledger import transfer as sql
-from memento.ledger.ledger import Ledger
+from memento.ledger.ledger import Ledger, number_namespace
 from memento.ledger.memories import Entry
 from memento.ledger.sqlite import Connection
 from memento.ledger.transfer import State
@@ -39,6 +39,15 @@ BATCH = 500
 
 MAX_LINE = 64 * 1024 * 1024
 """Longest line that is read, bytes; anything longer is no export."""
+
+MAX_DIM = 1 << 20
+"""Most numbers of a vector that is read."""
+
+_KINDS = frozenset({"memory", "link", "event"})
+"""Types of the lines between the first and the last."""
+
+_GARBLED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+"""What reading a line may raise whose fields are not what they should be."""
 
 _UNIT = 0.01
 """How far from 1 the length of a vector may be."""
@@ -110,22 +119,49 @@ def import_from(
     """
     with _whole(source) as (stream, name):
         head = _verify(stream, name)
-        labels = [parse_namespace(one) for one in head["namespaces"]]
+        labels = _namespaces(head, name)
+        _check_embedder(head, name)
         if into is not None and len(labels) > 1:
             raise InvalidInput("source", f"holds {len(labels)} namespaces; import all of them")
-        into_of = {one: ledger.namespace(one if into is None else into) for one in labels}
         vectors_wanted = head["embedder"] is not None and door is None
         identity = _identity(head, embedder) if vectors_wanted else None
 
         def job(connection: Connection) -> _Import:
             stream.seek(0)
+            into_of = {
+                one: number_namespace(connection, one if into is None else into) for one in labels
+            }
             model = None if identity is None else _model(connection, head, identity)
-            taking = _Import(connection, into_of, model, limits, door, now)
+            dim = None if model is None else head["embedder"]["dim"]
+            taking = _Import(connection, into_of, model, dim, limits, door, now)
             taking.read(stream, ring)
             return taking
 
         done = ledger.write(job)
         return done.result(), done.sessions
+
+
+def _namespaces(head: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:
+    """Read the namespaces that an export says it holds."""
+    said = head.get("namespaces")
+    try:
+        if isinstance(said, list):
+            return [parse_namespace(one) for one in said]
+    except InvalidInput as error:
+        raise ArchiveDamaged(name, f"its first line garbles a namespace: {error}") from error
+    raise ArchiveDamaged(name, "its first line does not say which namespaces it holds")
+
+
+def _check_embedder(head: Mapping[str, Any], name: str) -> None:
+    """Refuse an export that garbles what its vectors were made by."""
+    match head:
+        case {"embedder": None}:
+            return
+        case {"embedder": {"name": str(model), "dim": int(dim)}} if (
+            model.isprintable() and 0 < len(model) <= admit.MAX_URI and 0 < dim <= MAX_DIM
+        ):
+            return
+    raise ArchiveDamaged(name, "its first line does not say which embedder made its vectors")
 
 
 def _identity(head: Mapping[str, Any], embedder: Callable[[], str | None]) -> str | None:
@@ -157,16 +193,20 @@ def _verify(stream: IO[bytes], name: str) -> dict[str, Any]:
     digest, counts = sha256(), Counter[str]()
     for number, data in enumerate(_lines(stream), start=1):
         line = _parsed(data, name, number)
-        if line.get("type") == "end":
+        kind = line.get("type")
+        if kind == "end":
             told = {kind: line.get(kind) for kind in ("memories", "links", "events")}
             found = {"memories": counts["memory"], "links": counts["link"]}
-            if told != found | {"events": counts["event"]} or line["sha256"] != digest.hexdigest():
+            told_digest = line.get("sha256")
+            if told != found | {"events": counts["event"]} or told_digest != digest.hexdigest():
                 raise ArchiveDamaged(name, "was changed: its digest does not match")
             if stream.read(1):
                 raise ArchiveDamaged(name, f"goes on after its last line, {number}")
             return head
+        if number > 1 and not (isinstance(kind, str) and kind in _KINDS):
+            raise ArchiveDamaged(name, f"line {number} is of no type that an export has")
         digest.update(data)
-        counts[str(line.get("type"))] += 1
+        counts[str(kind)] += 1
     raise ArchiveDamaged(name, "is cut off: its last line is missing")
 
 
@@ -206,6 +246,7 @@ class _Import:
         connection: Connection,
         into_of: Mapping[tuple[str, ...], int],
         model: int | None,
+        dim: int | None,
         limits: admit.Limits,
         door: Door | None,
         now: int,
@@ -213,6 +254,7 @@ class _Import:
         self._connection = connection
         self._into_of = into_of
         self._model = model
+        self._dim = dim
         self._limits = limits
         self._door = door
         self._now = now
@@ -236,7 +278,7 @@ class _Import:
                     take[line["type"]](self._into_of[parse_namespace(line["namespace"])], line)
                 except InvalidInput as error:
                     raise error.within(f"line {number}") from error
-                except (KeyError, TypeError, ValueError, AttributeError) as error:
+                except _GARBLED as error:
                     raise InvalidInput(
                         f"line {number}", f"lacks or garbles a field: {error!r}"
                     ) from error
@@ -284,7 +326,7 @@ class _Import:
         if sql.known(self._connection, ns, row):
             self._counts["known"] += 1
             return
-        blob = None if self._model is None else _vector(line.get("vector"))
+        blob = None if self._dim is None else _vector(line.get("vector"), self._dim)
         self._counts["vector"] += blob is not None
         states = [read_state(state, row, self._limits) for state in line["versions"]]
         self._waiting.setdefault(ns, []).append((entry, states, blob))
@@ -350,12 +392,14 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _vector(encoded: Any) -> bytes | None:
-    """Decode a vector, which must be of unit length."""
+def _vector(encoded: Any, dim: int) -> bytes | None:
+    """Decode a vector, which must be of the embedder's dimension and of unit length."""
     if encoded is None:
         return None
-    blob = base64.b64decode(encoded, validate=True)
-    length = math.sqrt(sum(x * x for x in array("f", blob)))
+    vector = array("f", blob := base64.b64decode(encoded, validate=True))
+    if len(vector) != dim:
+        refuse("vector", f"has {len(vector)} numbers, its embedder makes {dim}")
+    length = math.sqrt(sum(x * x for x in vector))
     if not abs(length - 1) < _UNIT:
         refuse("vector", "is not of unit length")
     return blob
