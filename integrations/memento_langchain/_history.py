@@ -89,8 +89,8 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
         """Add messages, all or none; they are on the disk when this returns.
 
         Any message can be kept. One that is too large for a memory, or holds what none can, is kept
-        in parts and comes back as it was. What is no JSON, such as a tool's artifact that is a
-        set, is replaced by its ``repr``, with a warning in the log.
+        in parts and comes back as it was. What is no JSON is replaced, with a warning in the log:
+        a value such as a set by its ``repr``, a key by its ``str``, a tuple by a list.
 
         Raises:
             SecretFound: If one holds a secret and ``Config.secrets`` says to refuse it.

@@ -6,6 +6,7 @@ is packed: JSON that escapes every odd character, compressed, in hexadecimal, cu
 
 from __future__ import annotations
 
+import copy
 import json
 import reprlib
 import zlib
@@ -16,22 +17,37 @@ from langchain_core.messages import BaseMessage, ChatMessage, message_to_dict, m
 
 DEPTH = 100
 """Deepest nesting that is packed as it is."""
+UNREADABLE = (ValueError, TypeError, AttributeError, KeyError)
+"""What LangChain raises for a message that it cannot read, each after how it is wrong."""
 
 
 def spell(message: BaseMessage) -> tuple[dict[str, Any], list[str]]:
     """Spell a message as LangChain does, and say what of it does not come back.
 
     Returns:
-        The message, and where something was replaced by its ``repr``, or the message's own class by
-        ``ChatMessage``; nothing is, if LangChain can read the spelling and JSON can hold it.
+        The message, as JSON can hold it and LangChain can read it back, and where something was
+        replaced: a value by its ``repr``, a key by its ``str``, a tuple by a list, or the message's
+        own class by ``ChatMessage``, with what it says alone if nothing more can be read back.
     """
-    spelt = message_to_dict(message)
-    lost: list[str] = []
-    try:
-        messages_from_dict([spelt])
-    except ValueError:  # a class LangChain does not know
-        lost.append("type")
-        other = ChatMessage(
+    for spelling, lost in ((_own, []), (_other, ["type"])):
+        try:
+            spelt: dict[str, Any] = _plain(spelling(message), "", lost)
+            messages_from_dict([copy.deepcopy(spelt)])  # which takes apart what it is given
+        except UNREADABLE:
+            continue
+        return spelt, lost
+    bare = ChatMessage(content=str(message.text), role=message.type, id=message.id)
+    return message_to_dict(bare), ["all but the text"]
+
+
+def _own(message: BaseMessage) -> dict[str, Any]:
+    return message_to_dict(message)
+
+
+def _other(message: BaseMessage) -> dict[str, Any]:
+    """Spell a message of a class that LangChain does not know."""
+    return message_to_dict(
+        ChatMessage(
             content=message.content,
             role=message.type,
             id=message.id,
@@ -39,8 +55,7 @@ def spell(message: BaseMessage) -> tuple[dict[str, Any], list[str]]:
             additional_kwargs=message.additional_kwargs,
             response_metadata=message.response_metadata,
         )
-        spelt = message_to_dict(other)
-    return _plain(spelt, "", lost), lost
+    )
 
 
 def pack(spelt: dict[str, Any]) -> str:
@@ -63,12 +78,31 @@ def unpack(parts: Sequence[str]) -> dict[str, Any]:
 
 
 def _plain(value: Any, at: str, lost: list[str], depth: int = 0) -> Any:
-    """Replace what JSON does not know by its ``repr``, and note where it stood."""
+    """Replace what JSON does not know, or would change, and note where it stood."""
     if isinstance(value, str | int | float | None):
         return value
     if depth < DEPTH and isinstance(value, list | tuple):
+        if isinstance(value, tuple):
+            lost.append(at.lstrip("."))
         return [_plain(one, f"{at}[{n}]", lost, depth + 1) for n, one in enumerate(value)]
-    if depth < DEPTH and isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {key: _plain(one, f"{at}.{key}", lost, depth + 1) for key, one in value.items()}
+    if depth < DEPTH and isinstance(value, dict):
+        named = _named(value, at, lost)
+        return {key: _plain(one, f"{at}.{key}", lost, depth + 1) for key, one in named.items()}
     lost.append(at.lstrip("."))
     return reprlib.repr(value) if depth == DEPTH else repr(value)
+
+
+def _named(value: dict[Any, Any], at: str, lost: list[str]) -> dict[str, Any]:
+    """Give what has other keys than strings such that no other has."""
+    named = {key: one for key, one in value.items() if isinstance(key, str)}
+    if len(named) == len(value):
+        return named
+    lost.append(at.lstrip("."))
+    for key, one in value.items():
+        if isinstance(key, str):
+            continue
+        name = str(key)
+        while name in named:
+            name += "'"
+        named[name] = one
+    return named

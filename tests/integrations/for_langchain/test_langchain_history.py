@@ -229,13 +229,53 @@ def test_what_is_no_json_is_mended_and_said(open_memory, caplog):
     history.add_messages(said)
     tool, model = history.messages
     assert tool.artifact == {"rows": "{7}", "page": 2}
-    assert model.additional_kwargs == {"by": "{3: 'x'}"}
+    assert model.additional_kwargs == {"by": {"3": "x"}}
     assert "kept changed: data.artifact.rows cannot be kept as it is" in caplog.text
     assert "data.additional_kwargs.by" in caplog.text
     endless = [1]
     endless.append(endless)
     history.add_messages([ToolMessage("u", tool_call_id="2", artifact=endless)])
     assert history.messages[-1].text == "u"
+
+
+@pytest.mark.parametrize(
+    ("odd", "kept", "named"),
+    [
+        (AIMessage("y", additional_kwargs={1: 2}), {"additional_kwargs": {"1": 2}}, "kwargs"),
+        (AIMessage("y", response_metadata={1: 2}), {"response_metadata": {"1": 2}}, "_metadata"),
+        (
+            AIMessage("y", additional_kwargs={1: "a", "1": "b", None: "c"}),
+            {"additional_kwargs": {"1'": "a", "1": "b", "None": "c"}},
+            "data.additional_kwargs",
+        ),
+        (
+            ToolMessage("y", tool_call_id="1", artifact=(1, (2,))),
+            {"artifact": [1, [2]]},
+            "artifact",
+        ),
+    ],
+)
+def test_what_json_would_change_costs_no_other_message(open_memory, caplog, odd, kept, named):
+    """A key that is no string, or a tuple, is replaced with a warning; the session stays whole."""
+    history = MementoChatMessageHistory("s", open_memory())
+    history.add_messages([HumanMessage("x"), odd, HumanMessage("z")])
+    first, changed, last = history.messages
+    assert [first.text, changed.text, last.text] == ["x", "y", "z"]
+    assert type(changed) is type(odd)
+    assert {name: getattr(changed, name) for name in kept} == kept
+    assert "kept changed" in caplog.text
+    assert named in caplog.text
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # it sees the odd value, too
+def test_what_langchain_cannot_read_back_is_kept_as_its_text(open_memory, caplog):
+    """Changed past all checks after it was made, a message costs its details, not the session."""
+    odd = AIMessage("What it says.")
+    odd.additional_kwargs = {1, 2}  # LangChain checks only what is given at the beginning
+    history = MementoChatMessageHistory("s", open_memory())
+    history.add_messages([odd, HumanMessage("z")])
+    assert [message.text for message in history.messages] == ["What it says.", "z"]
+    assert "all but the text" in caplog.text
 
 
 def test_a_class_of_your_own_is_kept(open_memory, caplog):
