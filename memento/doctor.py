@@ -134,8 +134,10 @@ def _vectors(ledger: Ledger, *, repair: bool) -> Finding:
             lambda: ledger.write(checks.owe_missing),
             repair=repair,
         )
-    owed = sum(ledger.read(vectors.backlog_size).values())
-    return Finding("vectors", ok=True, detail=f"complete but for {owed} still owed")
+    owed = ledger.read(vectors.backlog_size)
+    waiting = sum(count for op, count in owed.items() if op != "embed")
+    detail = f"{owed.get('embed', 0)} still to be embedded, {waiting} on their way into Chroma"
+    return Finding("vectors", ok=True, detail=detail)
 
 
 def _mend(check: str, detail: str, cure: Callable[[], object], *, repair: bool) -> Finding:

@@ -227,16 +227,17 @@ class _Place:
 
 def _lines(path: Path) -> Iterator[tuple[_Place, str]]:
     """Yield the lines of a text file, gzipped or not, each with its place and without its end."""
-    number = 0
+    number, name = 0, path.name or str(path)
     try:
         with path.open("rb") as raw:
             packed = raw.peek(2)[:2] == b"\x1f\x8b"
             for number, line in enumerate(GzipFile(fileobj=raw) if packed else raw, start=1):
-                place = _Place(f"{path.name}:{number}")
+                place = _Place(f"{name}:{number}")
                 yield place, _decoded(line, place, first=number == 1)
     except (OSError, EOFError, zlib.error) as error:  # a missing file, a folder, a torn archive
         after = f" after line {number}" if number else ""
-        raise _Place(f"{path.name}{after}").error(f"cannot be read ({error})") from error
+        why = getattr(error, "strerror", None) or error
+        raise _Place(f"{name}{after}").error(f"cannot be read: {why}") from error
 
 
 def _decoded(line: bytes, place: _Place, *, first: bool) -> str:

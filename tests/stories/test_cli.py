@@ -161,7 +161,7 @@ def test_stats_counts(memento):
     assert memento("stats", "--json").data["tiers"] == {"short": 1, "medium": 0, "long": 1}
     table = memento("stats").out
     assert "default in agent_memory" in table
-    assert "to be indexed" in table
+    assert "to be embedded" in table
 
 
 def test_namespaces_are_apart(memento):
