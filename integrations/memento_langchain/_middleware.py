@@ -3,8 +3,8 @@
 A turn is kept when every other middleware has had its say, so that what ``PIIMiddleware`` takes out
 is never written, wherever it stands in the list: the user's just before the model is called, the
 model's before it is called again or when the agent ends. What came before the user's last message
-was settled in earlier runs, and is kept when the agent starts, before ``SummarizationMiddleware``
-can drop it.
+is kept when the agent starts, before ``SummarizationMiddleware`` can drop it; but not what a run
+that failed left behind in the thread, which other middleware may have refused.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Self
+from itertools import takewhile
+from typing import Annotated, Any, NotRequired, Self, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
-from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain.agents.middleware.types import ModelRequest, ModelResponse, PrivateStateAttr
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
@@ -49,7 +50,19 @@ CHECKPOINTER = "__pregel_checkpointer"
 """Where LangGraph tells what it runs of its checkpointer."""
 
 
-class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
+class MementoState(AgentState[Any]):
+    """What the thread remembers of its runs, in its checkpoints.
+
+    Attributes:
+        memento_running: Id of the user's message that the last run began with; None once it ended.
+        memento_refused: Ids of the messages that runs which never ended left behind.
+    """
+
+    memento_running: NotRequired[Annotated[str | None, PrivateStateAttr]]
+    memento_refused: NotRequired[Annotated[list[str], PrivateStateAttr]]
+
+
+class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     """Lets an agent remember across threads and restarts.
 
     Before each model call, what is remembered about the user's last message is put at the end of
@@ -62,6 +75,9 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
     Without a checkpointer messages get new ids at each call: then turns are told apart by their
     text, in a thread by how often it was said there, too.
 
+    With a checkpointer, what a run that ended in an error left in the thread is kept as far as the
+    model was called with it; the rest may be what other middleware refused, and is not.
+
     Args:
         manager: Where to keep and look.
         k: Most memories to recall, 1 to 1,000.
@@ -73,6 +89,8 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
     Raises:
         InvalidInput: If an argument is not as described.
     """
+
+    state_schema = MementoState
 
     def __init__(
         self,
@@ -98,21 +116,37 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
         """Copy the settings; the copy remembers in the same place."""
         return copy.copy(self)
 
-    def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        """Keep what was said before the user's last message."""
-        self._keep(_settled(state["messages"]), runtime)
+    def before_agent(self, state: MementoState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Keep what was said before the user's last message, and note that a run begins."""
+        if not self._save:
+            return None
+        messages = state["messages"]
+        last = next((one for one in reversed(messages) if _is_users(one)), None)
+        refused = _refused(state, last)
+        self._keep([one for one in messages if one is not last and one.id not in refused], runtime)
+        return {
+            "memento_running": None if last is None else last.id,
+            "memento_refused": [one.id for one in messages if one.id in refused],
+        }
 
-    async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        """Keep what was said before the user's last message."""
-        await asyncio.to_thread(self.before_agent, state, runtime)
+    async def abefore_agent(
+        self, state: MementoState, runtime: Runtime[Any]
+    ) -> dict[str, Any] | None:
+        """Keep what was said before the user's last message, and note that a run begins."""
+        return await asyncio.to_thread(self.before_agent, state, runtime)
 
-    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        """Keep what was said."""
-        self._keep(state["messages"], runtime)
+    def after_agent(self, state: MementoState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Keep what was said, and note that the run ended."""
+        if not self._save:
+            return None
+        self._keep_said(state, runtime)
+        return {"memento_running": None}
 
-    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        """Keep what was said."""
-        await asyncio.to_thread(self.after_agent, state, runtime)
+    async def aafter_agent(
+        self, state: MementoState, runtime: Runtime[Any]
+    ) -> dict[str, Any] | None:
+        """Keep what was said, and note that the run ended."""
+        return await asyncio.to_thread(self.after_agent, state, runtime)
 
     def wrap_model_call(
         self,
@@ -131,8 +165,13 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
         return await handler(await asyncio.to_thread(self._prepared, request))
 
     def _prepared(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        self._keep(request.state["messages"], request.runtime)
+        if self._save:
+            self._keep_said(cast("MementoState", request.state), request.runtime)
         return self._recall(request)
+
+    def _keep_said(self, state: MementoState, runtime: Runtime[Any]) -> None:
+        refused = set(state.get("memento_refused", ()))
+        self._keep([one for one in state["messages"] if one.id not in refused], runtime)
 
     def _recall(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         asked = next((m for m in reversed(request.messages) if _is_users(m)), None)
@@ -156,8 +195,6 @@ class MementoMiddleware(AgentMiddleware[AgentState[Any], Any]):
         return blake2b(name, key=self._secret, digest_size=8).hexdigest()
 
     def _keep(self, messages: Iterable[AnyMessage], runtime: Runtime[Any]) -> None:
-        if not self._save:
-            return
         view = self._view(runtime)
         said = {(view.namespace, one.key): one for one in _turns(messages)}
         fresh = {
@@ -298,10 +335,21 @@ def _forget_leftover(view: MemoryManager, counts: Sequence[tuple[_Turn, int]]) -
             view.forget(memory.id)
 
 
-def _settled(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Leave out the user's last message, which other middleware may still change."""
-    last = next((one for one in reversed(messages) if _is_users(one)), None)
-    return [message for message in messages if message is not last]
+def _refused(state: MementoState, last: AnyMessage | None) -> set[str | None]:
+    """Name what earlier runs left behind that never ended, but for the user's last message.
+
+    Such a run left the user's message it began with, and what follows up to the user's next; of
+    what a summary swallowed meanwhile nothing is left.
+    """
+    refused: set[str | None] = set(state.get("memento_refused", ()))
+    running = state.get("memento_running")
+    if running is not None:
+        messages = state["messages"]
+        ids = [message.id for message in messages]
+        began = ids.index(running) if running in ids else -1
+        rest = takewhile(lambda one: not _is_users(one), messages[began + 1 :])
+        refused |= {running, *(one.id for one in rest)}
+    return refused - {None if last is None else last.id}
 
 
 def _is_users(message: BaseMessage) -> bool:

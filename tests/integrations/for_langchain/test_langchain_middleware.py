@@ -289,6 +289,89 @@ def test_what_other_middleware_refuses_is_not_kept(manager, fake_model):
     assert kept(manager) == []
 
 
+@pytest.mark.parametrize("memento_first", [True, False])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("restart", [True, False])
+def test_what_was_refused_is_not_kept_by_the_next_run(
+    manager, fake_model, mode, memento_first, restart
+):
+    """A blocked message stays in the thread's checkpoint, and out of memory, whoever goes on."""
+    saver, model = InMemorySaver(), fake_model("ok", "Write to bob@example.com.", "I see.")
+
+    def agent():
+        ours = MementoMiddleware(manager)
+        theirs = PIIMiddleware("email", strategy="block", apply_to_output=True)
+        middleware = [ours, theirs] if memento_first else [theirs, ours]
+        return create_agent(model, middleware=middleware, checkpointer=saver)
+
+    one = agent()
+    run(one, mode, "I am Ada.", thread("one"))
+    for text in ("I am ada@example.com.", "Or: eve@example.com.", "Whom do I write to?"):
+        with pytest.raises(PIIDetectionError):
+            run(one, mode, text, thread("one"))
+        one = agent() if restart else one
+    run(one, mode, "How are things?", thread("one"))
+    run(agent(), mode, "Fine, too.", thread("one"))
+    assert kept(manager) == [
+        "I am Ada.",
+        "ok",
+        "Whom do I write to?",
+        "How are things?",
+        "I see.",
+        "Fine, too.",
+        "ok",
+    ]
+
+
+def test_a_message_sent_again_after_it_was_refused_is_kept_once_it_passes(manager, fake_model):
+    """Under its id, rephrased, it takes the place of what was blocked; the blocked answer goes."""
+    theirs = PIIMiddleware("email", strategy="block", apply_to_output=True)
+    agent = create_agent(
+        fake_model("Write to bob@example.com.", "I see."),
+        middleware=[MementoMiddleware(manager), theirs],
+        checkpointer=InMemorySaver(),
+    )
+    for text in ("I am ada@example.com.", "I am Ada."):
+        with pytest.raises(PIIDetectionError):
+            agent.invoke({"messages": [HumanMessage(text, id="m1")]}, thread("one"))
+    agent.invoke({"messages": [HumanMessage("I am Ada, indeed.", id="m1")]}, thread("one"))
+    assert kept(manager) == ["I am Ada, indeed.", "I see."]
+
+
+def test_a_run_taken_up_again_after_an_error_is_kept_whole(manager, fake_model):
+    """What failed for another reason and is resumed loses nothing."""
+
+    class Flaky(AgentMiddleware):
+        failed = False
+
+        def after_model(self, *_state):
+            if not self.failed:
+                self.failed = True
+                raise RuntimeError("no network")
+
+    agent = create_agent(
+        fake_model("ok", "fine"),
+        middleware=[MementoMiddleware(manager), Flaky()],
+        checkpointer=InMemorySaver(),
+    )
+    with pytest.raises(RuntimeError, match="no network"):
+        run(agent, "invoke", "I am Ada.", thread("one"))
+    answer = agent.invoke(None, thread("one"))
+    assert set(answer) == {"messages"}
+    run(agent, "invoke", "I live in Oslo.", thread("one"))
+    assert kept(manager) == ["I am Ada.", "ok", "I live in Oslo.", "fine"]
+
+
+def test_a_talk_handed_to_a_new_thread_is_kept_whole(manager, fake_model):
+    """With a checkpointer, too, a first input of many messages is nobody's failed run."""
+    agent = create_agent(
+        fake_model("ok"), middleware=[MementoMiddleware(manager)], checkpointer=InMemorySaver()
+    )
+    talk = [HumanMessage("I am Ada."), HumanMessage("I live in Oslo."), AIMessage("Noted.")]
+    agent.invoke({"messages": [*talk, HumanMessage("I ride a bike.")]}, thread("one"))
+    assert kept(manager) == ["I am Ada.", "I live in Oslo.", "Noted.", "I ride a bike.", "ok"]
+
+
 def test_a_turn_is_kept_though_the_model_fails_or_is_not_called(manager, fake_model):
     """What the user said is not lost with the run."""
 
