@@ -176,8 +176,25 @@ def _keyed(value: str) -> bool:
     return _chosen(value) and _mixed(value)
 
 
-_BEFORE = r"(?<![A-Za-z0-9_])"
-"""A token begins here: no letter, digit or underscore before it."""
+_SPELT = (
+    r"\\[abfnrtv0]|\[[mK]",
+    r"%[0-9A-Fa-f]{2}|[\[;]\dm",
+    r"\\x[0-9A-Fa-f]{2}|[\[;]\d\dm",
+    r"[\[;]\d\d\dm",
+    r"\\u00[0-9A-Fa-f]{2}",
+)
+"""What ends in a letter or digit and spells something else, by length: escapes of JSON and Python,
+those of an address, and the end of what switches a terminal's colours."""
+
+
+def _begins(first: str = "") -> str:
+    """Return an expression for where a token begins, behind its first character if one is given."""
+    spelt = "|".join(f"(?<=(?:{one}){first})" for one in _SPELT)
+    return f"(?:(?<![A-Za-z0-9]{first})|{spelt})"
+
+
+_BEFORE = _begins()
+"""A token begins here: no letter or digit before it, but for one that spells something else."""
 _AFTER = r"(?![A-Za-z0-9])"
 """A token ends here."""
 _WORD = "[A-Za-z0-9]"
@@ -185,10 +202,10 @@ _URL = "[A-Za-z0-9_-]"
 """The alphabet of URL-safe Base64."""
 _HEX = "[a-f0-9]"
 _PEM = r"(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
-_ASSIGNED = r"[\"'`]?[ \t]*(?::=|=>|[:=])[ \t]*[\"'`]?"
-_LAST = r"[^\s\"'`.,;:!?<>()\[\]{}]"
+_ASSIGNED = r"(?:\\*[\"'`])?[ \t]*(?::=|=>|[:=]|%3[ADad])[ \t]*(?:\\*[\"'`])?"
+_LAST = r"[^\s\"'`.,;:!?<>()\[\]{}\\]"
 """The last character of a password: what closes a sentence or a bracket is not taken for it."""
-_NAMED = r"(?i:(?<![A-Za-z0-9])(?:[\w.-]{0,40}[_.-])?(?:"
+_NAMED = rf"(?i:(?=[acpst]){_BEFORE}(?:"
 
 
 def _token(
@@ -197,12 +214,13 @@ def _token(
     body: str,
     proof: Callable[[str], bool] = _random,
     *,
+    start: str = _BEFORE,
     end: str = _AFTER,
 ) -> Format:
     """Describe a format that is one of some prefixes, which are its anchors, and a body."""
     anchors = tuple(prefixes.split())
-    start = "|".join(map(re.escape, anchors))
-    return Format(kind, anchors, f"{_BEFORE}(?:{start}){body}{end}", proof)
+    prefix = "|".join(map(re.escape, anchors))
+    return Format(kind, anchors, f"{start}(?:{prefix}){body}{end}", proof)
 
 
 def _shape(
@@ -228,14 +246,14 @@ FORMATS: tuple[Format, ...] = (
     _token("1password-token", "ops_eyJ", "[A-Za-z0-9+/=_-]{200,2000}", end=""),
     _token("sentry-token", "sntrys_eyJ", "[A-Za-z0-9+/=_-]{40,500}", end=""),
     _token("sentry-token", "sntryu_", f"{_HEX}{{64}}"),
-    _shape("jwt", "eyJ", rf"(?<!{_URL})eyJ{_URL}{{8,}}\.{_URL}{{8,}}\.{_URL}{{16,}}", proof=_jwt),
+    _shape("jwt", "eyJ", rf"eyJ{_URL}{{8,2000}}+\.{_URL}{{8,}}\.{_URL}{{16,}}", proof=_jwt),
     # clouds
     _token("aws-access-key-id", "AKIA ASIA ABIA ACCA", "[A-Z2-7]{16}"),
     _shape(
         "aws-secret-access-key",
         "secret",
         rf"(?i:secret[_ ]?(?:access[_ ]?)?key){_ASSIGNED}",
-        r"(?P<secret>[A-Za-z0-9+/]{40})(?![\w+/=])",
+        r"(?P<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
         proof=_mixed,
         place=Place.BESIDE,
     ),
@@ -264,7 +282,7 @@ FORMATS: tuple[Format, ...] = (
     _token("planetscale-token", "pscale_", "(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,64}"),
     _token("supabase-key", "sbp_", f"{_HEX}{{40}}"),
     # code and packages
-    _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", f"{_WORD}{{36}}", _crc),
+    _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", f"{_WORD}{{36}}", _crc, start=""),
     _token("github-token", "github_pat_", f"{_WORD}{{22}}_{_WORD}{{59}}"),
     _token(
         "gitlab-token",
@@ -274,7 +292,7 @@ FORMATS: tuple[Format, ...] = (
     _token(
         "atlassian-token", "ATATT3 ATCTT3 ATBB", "[A-Za-z0-9_=-]{28,250}", end="(?![A-Za-z0-9_-])"
     ),
-    _token("npm-token", "npm_", f"{_WORD}{{36}}", _crc),
+    _token("npm-token", "npm_", f"{_WORD}{{36}}", _crc, start=""),
     _token("pypi-token", "pypi-AgEIcHlwaS5vcmc pypi-AgENdGVzdC5weXBpLm9yZw", f"{_URL}{{50,1000}}"),
     _token("rubygems-key", "rubygems_", f"{_HEX}{{48}}"),
     _token("docker-token", "dckr_pat_ dckr_oat_", f"{_URL}{{27,40}}"),
@@ -292,10 +310,10 @@ FORMATS: tuple[Format, ...] = (
     _shape(
         "discord-token",
         ".",
-        rf"[MNO](?<!{_WORD}[MNO]){_URL}{{23,27}}\.{_URL}{{6}}\.{_URL}{{27,38}}{_AFTER}",
+        rf"[MNO]{_begins('[MNO]')}{_URL}{{23,27}}\.{_URL}{{6}}\.{_URL}{{27,38}}{_AFTER}",
         proof=_discord,
     ),
-    _shape("telegram-token", ":AA", rf"(?<![A-Za-z0-9])\d{{8,10}}:AA{_URL}{{33}}(?!{_URL})"),
+    _shape("telegram-token", ":AA", rf"{_BEFORE}\d{{8,10}}:AA{_URL}{{33}}(?![A-Za-z0-9-])"),
     _token("sendgrid-key", "SG.", rf"{_URL}{{22}}\.{_URL}{{43}}"),
     _token("mailgun-key", "key-", f"{_HEX}{{32}}"),
     _shape("mailchimp-key", "-us", rf"{_BEFORE}{_HEX}{{32}}-us\d{{1,2}}{_AFTER}"),
@@ -330,30 +348,33 @@ FORMATS: tuple[Format, ...] = (
     _shape(
         "url-password",
         "://",
-        r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s/:@?#\"'<>]{0,128}:",
+        rf"{_BEFORE}[A-Za-z][A-Za-z0-9+.-]{{0,20}}",
+        r"://[^\s/:@?#\"'<>]{0,128}:",
         r"(?P<secret>[^\s/@\"'<>]{1,256})@(?=[\w.\[-])",
         proof=_url_password,
     ),
     _shape(
         "authorization-header",
         "bearer basic",
-        r"(?i:\b(?:bearer|basic))[ \t]+(?P<secret>[A-Za-z0-9._~+/-]{20,2000}={0,2})(?![\w.~+/-])",
+        rf"(?=[Bb]){_BEFORE}(?i:bearer|basic)(?:[ \t]+|%20|\+)",
+        r"(?P<secret>[A-Za-z0-9._~+/-]{20,2000}={0,2})(?![A-Za-z0-9.~+/-])",
         proof=_keyed,
         place=Place.BESIDE,
     ),
     _shape(
         "password",
         "passw passphrase pwd",
-        rf"{_NAMED}passw(?:or)?d|passphrase|pwd)){_ASSIGNED}(?P<secret>[^\s\"'`,;<>]{{5,127}}{_LAST})",
+        rf"{_NAMED}passw(?:or)?d|passphrase|pwd)){_ASSIGNED}(?P<secret>[^\s\"'`,;<>\x1b]{{5,127}}{_LAST})",
         proof=_chosen,
         place=Place.ANYWHERE,
     ),
     _shape(
         "password",
         "passw passphrase",
-        r"(?i:\b(?:password|passphrase)\b)[^.!?\n:=]{0,40}?\b(?i:is|was|to)\b",
+        rf"(?=[Pp]){_BEFORE}(?i:(?:password|passphrase)\b)",
+        r"[^.!?\n:=]{0,40}?\b(?i:is|was|to)\b",
         r"(?i:[ \t]+(?:now|set|changed|reset|to))*[ \t]+[\"'`]?",
-        rf"(?P<secret>[^\s\"'`]{{5,127}}{_LAST})",
+        rf"(?P<secret>[^\s\"'`\x1b]{{5,127}}{_LAST})",
         proof=_spoken,
         place=Place.ANYWHERE,
     ),

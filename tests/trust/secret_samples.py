@@ -306,6 +306,14 @@ SURROUNDINGS = (
     "see below\n{}\nand tell me if it works",
     "für später: {}, danke!",
     "これです {} よろしく",
+    r'{{"out": "the token\n{}\n"}}',
+    r"repr: 'a\t{}'",
+    r'{{"said": "{{\"x\": \"\u001b[1;31m{}\u001b[0m\"}}"}}',
+    "https://example.com/callback?state=a%3D{}",
+    "\x1b[32m{}\x1b[0m",
+    "\x1b[01;31m\x1b[K{}\x1b[m\x1b[K",
+    "_{}_",
+    "MY_{}",
 )
 
 

@@ -87,6 +87,54 @@ def test_only_the_secret_goes():
     assert found == {"github-token": 2, "url-password": 1}
 
 
+ESCAPED = (
+    "\\n",
+    "\\t",
+    "\\x1b[0m",
+    "\\u0022",
+    "%3D",
+    "%0a",
+    "\x1b[32m",
+    "\x1b[m\x1b[K",
+    "_",
+    "GITHUB_",
+    "[1;31m",
+)
+SAMPLES = {
+    "aws": "AKIAQYLPMN5HHHFPZAM2",
+    "github": TOKEN,
+    "anthropic": f"sk-ant-api03-{'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF' * 2}",
+    "slack": "xoxb-123456789012-123456789012-AbCdEfGhIjKlMnOpQrStUvWx",
+    "stripe": "sk_live_4eC39HqLyjWDarjtT1zdp7dc",
+    "jwt": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_X",
+    "url": "postgres://ada:Xy12zz9@db.example.com/shop",
+    "set": "password=tr0ub4dor-3",
+    "said": "password is tr0ub4dor-3",
+}
+
+
+@pytest.mark.parametrize("before", ESCAPED)
+@pytest.mark.parametrize("name", SAMPLES)
+def test_what_stands_before_a_key_does_not_hide_it(name, before):
+    """Escapes of JSON, Python, addresses and terminals end in letters, yet part it from words."""
+    found: Counter[str] = Counter()
+    kept = redact(f"see x{before}{SAMPLES[name]} there", found)
+    assert found.total() == 1, kept
+    assert kept.startswith(f"see x{before}")
+    secret = {"url": "Xy12zz9", "set": "tr0ub4dor-3", "said": "tr0ub4dor-3"}.get(
+        name, SAMPLES[name]
+    )
+    assert secret not in kept
+    assert not leaks(secret, kept)
+
+
+def test_a_checksum_is_proof_enough():
+    """A token with one needs nothing before it; what only has a prefix is part of a word then."""
+    assert redact(f"key{TOKEN}", Counter()) == f"key{GONE}"
+    word = f"taskAKIA{'QYLPMN5H' * 2}"
+    assert redact(word, Counter()) == word
+
+
 def test_metadata_is_looked_through():
     """Strings at any depth, and those whose name says what they are; other values stay."""
     found: Counter[str] = Counter()
