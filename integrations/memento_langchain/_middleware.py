@@ -30,6 +30,7 @@ from memento.errors import IdConflict, InvalidInput
 from memento.filters import check_count
 from memento.observe.admit import MAX_INTEGER, check_flag
 from memento.prompt import render
+from memento.scopes import parse_namespace
 from memento_langchain._turns import (
     MOST,
     SAID,
@@ -83,7 +84,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         k: Most memories to recall, 1 to 1,000.
         tokens: Most tokens of the block, >= 1; None for no limit.
         namespace: Makes the labels of the namespace from ``runtime.context``, such as
-            ``lambda context: ("acme", context.user_id)``; None for the manager's own.
+            ``lambda context: ("acme", context.user_id)``; None for the manager's own. If it gives
+            what is no label, the run ends with ``InvalidScope``.
         save: Whether to keep the turns; with False it only recalls.
 
     Raises:
@@ -216,7 +218,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
                 "context", "is missing, and the namespace is made from it: invoke(..., context=...)"
             )
         labels = self._namespace(runtime.context)
-        return self._manager.of(*([labels] if isinstance(labels, str) else labels))
+        return self._manager.of(*parse_namespace(labels))
 
 
 @dataclass(frozen=True, slots=True)

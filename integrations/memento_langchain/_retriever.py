@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import Parameter, signature
 from typing import Any, Self
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, field_validator
 
 from memento import Hit, MemoryManager
-from memento.filters import MAX_K
+from memento.errors import InvalidInput
+from memento.filters import MAX_K, filters_of
+from memento.observe.admit import check_flag
 from memento_langchain._turns import WAIT, warn
+
+ARGUMENTS: Mapping[str, Any] = {
+    name: one.default
+    for name, one in signature(MemoryManager.retrieve).parameters.items()
+    if one.kind is Parameter.KEYWORD_ONLY
+}
+"""What ``filters`` may hold, and what it is otherwise."""
 
 
 class MementoRetriever(BaseRetriever):
@@ -22,6 +32,9 @@ class MementoRetriever(BaseRetriever):
         manager: Where to look.
         k: Most documents to return, 1 to 10,000.
         filters: Any other arguments of ``MemoryManager.retrieve``, such as ``scope``.
+
+    Raises:
+        ValidationError: If an attribute cannot be accepted.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -29,6 +42,21 @@ class MementoRetriever(BaseRetriever):
     manager: MemoryManager = Field(exclude=True, repr=False)
     k: int = Field(default=5, ge=1, le=MAX_K)
     filters: Mapping[str, Any] = Field(default_factory=dict)
+
+    @field_validator("filters")
+    @classmethod
+    def _check_filters(cls, filters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Say when it is made what ``retrieve`` would say of each question."""
+        from memento.retrieve.search import Request  # noqa: PLC0415 - needs NumPy, used from here on
+
+        _check_names(filters)
+        given = {**ARGUMENTS, **filters}
+        check_flag("record", given.pop("record"))
+        narrowing = {
+            name: given.pop(name) for name in signature(filters_of).parameters.keys() & given.keys()
+        }
+        Request.checked("", k=None, filters=filters_of(0, **narrowing), **given)
+        return filters
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Copy the settings; the copy looks in the same place."""
@@ -42,10 +70,17 @@ class MementoRetriever(BaseRetriever):
         k: int | None = None,
         **filters: Any,
     ) -> list[Document]:
+        _check_names(filters)
         asked = {"wait": WAIT, **self.filters, **filters}
         found = self.manager.retrieve(query, self.k if k is None else k, **asked)
         warn(found)
         return [document(hit) for hit in found]
+
+
+def _check_names(filters: Mapping[str, Any]) -> None:
+    if unknown := sorted(filters.keys() - ARGUMENTS.keys()):
+        known = ", ".join(ARGUMENTS)
+        raise InvalidInput("filters", f"{', '.join(unknown)} is none of: {known}")
 
 
 def document(hit: Hit) -> Document:

@@ -425,6 +425,17 @@ def test_the_namespace_is_needed_and_must_be_well_formed(manager, fake_model):
         agent.invoke(said("hi"), context=User(" "))
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("wrong", [None, 7, "", (), [None], ["acme", 7], {"user": "ada"}, b"ada"])
+def test_what_is_no_label_is_named(manager, fake_model, mode, wrong):
+    """A context without the user, say, is told by the name of the argument, and keeps nothing."""
+    ours = MementoMiddleware(manager, namespace=lambda context: context["user"])
+    agent = create_agent(fake_model("ok"), middleware=[ours])
+    with pytest.raises(InvalidScope, match=r"^namespace: "):
+        run(agent, mode, "hi", None, context={"user": wrong})
+    assert kept(manager) == []
+
+
 def test_without_a_thread_equal_turns_are_kept_once(manager, fake_model):
     """An application that sends the whole talk each time, without ids, does not multiply it."""
     agent = create_agent(fake_model("ok then"), middleware=[MementoMiddleware(manager)])

@@ -7,6 +7,7 @@ import copy
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pytest
 
@@ -57,8 +58,48 @@ class TestRetriever:
         retriever = MementoRetriever(manager=manager, filters={"scope": "home"})
         assert [d.page_content for d in retriever.invoke("tea")] == ["tea at home"]
         assert [d.page_content for d in retriever.invoke("tea", scope="work")] == ["tea at work"]
-        with pytest.raises(TypeError, match="scoop"):
+        with pytest.raises(InvalidInput, match=r"^filters: scoop is none of"):
             retriever.invoke("tea", scoop="work")
+
+    @pytest.mark.parametrize(
+        ("wrong", "told"),
+        [
+            ({"zzz": 1}, "zzz is none of"),
+            ({"k": 3}, "k is none of"),
+            ({"query": "tea"}, "query is none of"),
+            ({"kinds": "zzz"}, "'zzz' is not one of"),
+            ({"scope": 7}, "scope"),
+            ({"since": "monday"}, "since: must be"),
+            ({"min_score": 2}, "min_score: must be"),
+            ({"match": "fuzzy"}, "match: 'fuzzy'"),
+            ({"wait": "long"}, "wait: must be"),
+            ({"record": "no"}, "record: must be"),
+            ({"include_superseded": 1}, "include_superseded"),
+        ],
+    )
+    def test_wrong_filters_are_told_when_it_is_made(self, manager, wrong, told):
+        """Not at the first question, when the chain is long in use."""
+        with pytest.raises(ValidationError, match=told):
+            MementoRetriever(manager=manager, filters=wrong)
+
+    def test_every_argument_of_retrieve_will_do(self, manager):
+        """What ``retrieve`` takes, the filters take."""
+        manager.add("tea is green", scope="home", tags=["drinks"])
+        every = {
+            "kinds": "fact",
+            "scope": "home",
+            "within": "",
+            "tags": "drinks",
+            "min_score": 0.0,
+            "wait": 1,
+            "record": False,
+            "match": "text",
+            "tokens": 100,
+            "since": datetime(2000, 1, 1, tzinfo=UTC),
+            "include_superseded": True,
+        }
+        (found,) = MementoRetriever(manager=manager, filters=every).invoke("tea")
+        assert found.page_content == "tea is green"
 
     def test_as_many_as_are_asked_for(self, manager):
         """Three hundred are three hundred."""
