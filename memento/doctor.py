@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memento.errors import StoreClosed, StoreError
-from memento.ledger import checks, fulltext, vectors
+from memento.ledger import checks, fulltext, namespaces, vectors
 from memento.ledger.ledger import Ledger
 from memento.ledger.sqlite import SAFE_VERSION, library_version
 from memento.types import Finding
@@ -34,6 +34,7 @@ def examine(
     checks_of = {
         "ledger": lambda: _structure(ledger),
         "memories": lambda: _contents(ledger),
+        "namespaces": lambda: _owners(ledger),
         "history": lambda: _history(ledger),
         "full text": lambda: _fulltext(ledger, repair=repair),
         "derived rows": lambda: _strays(ledger, repair=repair),
@@ -89,6 +90,13 @@ def _contents(ledger: Ledger) -> Finding:
     if changed:
         return Finding("memories", ok=False, detail=f"{_named(changed)}; {SALVAGE}")
     return Finding("memories", ok=True, detail="every memory matches its checksum")
+
+
+def _owners(ledger: Ledger) -> Finding:
+    problems = ledger.read(namespaces.wrong)
+    if problems:
+        return Finding("namespaces", ok=False, detail="; ".join([*problems[:SHOWN], SALVAGE]))
+    return Finding("namespaces", ok=True, detail="every label matches its checksum")
 
 
 def _history(ledger: Ledger) -> Finding:

@@ -178,6 +178,24 @@ def test_a_damaged_store_is_set_aside_as_it_is(memory, open_memory, tmp_path):
     assert len(open_memory(memory.root).list()) == 1
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b"code is 4711", b"code is 4712"), (b'"actor": null', b'"actor"; null')],
+    ids=["text", "JSON"],
+)
+def test_a_damaged_earlier_state_is_refused(memory, tmp_path, old, new):
+    """What a memory once said is part of the backup: one changed letter of it is damage."""
+    memory.add("The code is 4711", id="x")
+    memory.update("x", text="The code is 9999")
+    memory.backup(tmp_path / "b.db")
+    data = (tmp_path / "b.db").read_bytes()
+    assert data.count(old) == 1
+    (tmp_path / "b.db").write_bytes(data.replace(old, new))
+    with pytest.raises(ArchiveDamaged, match="earlier state of memory 'x'"):
+        restore(tmp_path / "b.db", tmp_path / "copy")
+    assert not (tmp_path / "copy" / "ledger.db").exists()
+
+
 def test_a_damaged_backup_is_refused_and_makes_no_store(memory, tmp_path):
     """Cut off anywhere, or something else entirely: ArchiveDamaged, and the folder stays empty."""
     memory.add_many(f"the kettle number {n} is blue" for n in range(200))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import re
 from datetime import timedelta
@@ -9,8 +10,9 @@ from datetime import timedelta
 import pytest
 
 from memento import doctor as doctor_module
-from memento.errors import StoreClosed, StoreError, StoreUnusable
+from memento.errors import ArchiveDamaged, StoreClosed, StoreError, StoreUnusable
 from memento.ledger import checks, fulltext
+from memento.salvage import salvage
 from memento.testing import HashEmbedder
 
 
@@ -41,6 +43,7 @@ def test_a_healthy_store_is_well(filled):
         "sqlite",
         "ledger",
         "memories",
+        "namespaces",
         "history",
         "full text",
         "derived rows",
@@ -60,6 +63,57 @@ def test_a_tier_that_is_none_is_damage(filled):
     assert one.id in report(filled)["memories"].detail
     with pytest.raises(StoreUnusable, match=one.id):
         filled.get(one.id)
+
+
+@pytest.mark.parametrize("other", [2, 66])
+def test_a_memory_with_another_owner_is_damage(filled, tmp_path, other):
+    """Its number says one namespace, its row id another: named, and no backup is made of it."""
+    filled.of("bob").add("bob's")
+    one = filled.list()[0].id
+    do(filled, "PRAGMA foreign_keys=OFF")
+    do(filled, "UPDATE memories SET ns = ? WHERE id = ?", other, one)
+    assert one in report(filled)["memories"].detail
+    with pytest.raises(ArchiveDamaged, match=one):
+        filled.backup(tmp_path / "b.db")
+    assert filled.export(io.BytesIO()).damaged == (one,)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ("UPDATE namespaces SET labels = '[\"eve\"]' WHERE ns = 1", "labels of namespace 1"),
+        ("UPDATE namespaces SET labels = '[\"eve\"' WHERE ns = 1", "labels of namespace 1"),
+        ("UPDATE namespaces SET ns = 7 WHERE ns = 2", "namespace 2 is missing"),
+        ("DELETE FROM namespaces WHERE ns = 2", "namespace 2 is missing"),
+        ("UPDATE meta SET name = 'namespace:x' WHERE name = 'namespace:1'", None),
+    ],
+)
+def test_labels_that_were_changed_are_damage(filled, open_memory, tmp_path, change, problem):
+    """They would hand one's memories to another: named, not backed up, and salvage does not."""
+    filled.of("bob").add("bob's", id="b")
+    do(filled, "PRAGMA foreign_keys=OFF")
+    do(filled, change)
+    found = report(filled)
+    if problem is None:
+        assert found == {}
+        return
+    assert problem in found["namespaces"].detail
+    with pytest.raises(ArchiveDamaged, match=problem):
+        filled.backup(tmp_path / "b.db")
+    filled.close()
+    salvage(filled.root)
+    memory = open_memory()
+    assert memory.of("eve").list() == []
+    assert report(memory) == {}
+    (left,) = memory.of("salvaged", "2").list() or memory.of("bob").list()
+    assert left.id == "b"
+
+
+def test_labels_that_cannot_be_read_are_a_typed_error(filled):
+    """Of an export of all namespaces as well."""
+    do(filled, "UPDATE namespaces SET labels = '[' WHERE ns = 1")
+    with pytest.raises(StoreUnusable, match="labels of namespace 1"):
+        filled.export(io.BytesIO(), all_namespaces=True)
 
 
 def test_an_index_that_lost_its_vectors_is_noticed_and_made_anew(open_memory):

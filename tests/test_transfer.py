@@ -429,6 +429,51 @@ def test_what_was_damaged_does_not_come_in_as_if_it_were_whole(full, open_memory
     assert sound(copy)
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE memories SET metadata = '{' WHERE id = 'two'",
+        "UPDATE memories SET occurred_at = 1 << 62 WHERE id = 'two'",
+        "UPDATE memories SET updated_at = 1 << 62 WHERE id = 'two'",
+        "UPDATE memories SET content_hash = 'x', text = x'ff' WHERE id = 'two'",
+    ],
+)
+def test_damage_that_cannot_be_spelt_is_marked_too(full, open_memory, tmp_path, damage):
+    """What of a row is legible is in the export; the rest does not stop it."""
+    full._engine.ledger.write(lambda c: c.execute(damage))
+    assert full.export(tmp_path / "d.jsonl").damaged == ("two",)
+    taken = open_memory(tmp_path / "copy").import_from(tmp_path / "d.jsonl", trust="user")
+    assert (taken.damaged, taken.memories) == (("two",), 4)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE versions SET earlier = '{'",
+        "UPDATE versions SET text = 'forged'",
+        "UPDATE versions SET tier = 'x'",
+        "UPDATE versions SET until = 1 << 62",
+    ],
+)
+def test_a_damaged_earlier_state_is_left_out_and_named(memory, open_memory, tmp_path, damage):
+    """The memory is whole and travels; what it once was cannot be told."""
+    memory.add("now", id="x")
+    memory.update("x", text="then")
+    memory._engine.ledger.write(lambda c: c.execute(damage))
+    done = memory.export(tmp_path / "d.jsonl")
+    assert (done.damaged, done.damaged_history) == ((), ("x",))
+    copy = open_memory(tmp_path / "copy")
+    assert copy.import_from(tmp_path / "d.jsonl", trust="user").memories == 1
+    assert [one.text for one in copy.history("x")] == ["then"]
+
+
+def test_a_damaged_detail_of_an_event_does_not_stop_an_export(full, tmp_path, caplog):
+    """Events have no checksum; what cannot be read is left out, and the log says so."""
+    full._engine.ledger.write(lambda c: c.execute("UPDATE events SET detail = '{'"))
+    assert full.export(tmp_path / "d.jsonl").damaged == ()
+    assert "an event is damaged" in caplog.text
+
+
 def test_streams_of_text_and_of_bytes(full, open_memory, tmp_path):
     """Both ways, and a file opened either way."""
     full.export(binary := io.BytesIO())

@@ -102,6 +102,8 @@ def export(
     typer.echo(show.to_json(done) if as_json else said, err=file == "-")
     for memory_id in done.damaged:
         warn(f"{memory_id} is damaged and marked so; an import leaves it out")
+    for memory_id in done.damaged_history:
+        warn(f"{memory_id} is whole, an earlier state of it is not, and is left out")
 
 
 @app.command(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memento.errors import ArchiveDamaged, StoreUnusable
-from memento.ledger import checks, fulltext, memories, schema
+from memento.ledger import checks, fulltext, memories, namespaces, schema
 from memento.ledger.rows import COLUMNS, Row, set_back
 from memento.ledger.sqlite import Connection, connect, translated
 
@@ -87,6 +87,10 @@ def inspect(path: Path) -> Contents:
                 raise ArchiveDamaged(path, "is empty; it holds no store")
             problems = checks.quick_check(connection)
             problems += [f"memory {id_!r} was changed" for id_ in checks.changed_rows(connection)]
+            problems += namespaces.wrong(connection)
+            if version >= schema.WHOLE_HISTORY:
+                past = checks.changed_versions(connection)
+                problems += [f"an earlier state of memory {id_!r} was changed" for id_ in past]
             if not fulltext.intact(connection):
                 problems.append("its full text is damaged")
         except StoreUnusable as error:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memento.ledger import fulltext
-from memento.ledger.rows import COLUMNS, NAMES, Row, checksum, earlier_state, is_whole
-from memento.ledger.schema import FULLTEXT
+from memento.ledger.rows import COLUMNS, NAMES, Row, earlier_state, is_whole
+from memento.ledger.schema import FULLTEXT, SEQ_BITS
 from memento.ledger.sqlite import Connection
 from memento.types import Tier
 
@@ -33,12 +33,16 @@ def quick_check(connection: Connection) -> list[str]:
 
 
 def changed_rows(connection: Connection) -> list[str]:
-    """Return the ids of memories whose content no longer matches their checksum."""
-    return [
-        row.id
-        for row in rows(connection)
-        if checksum(row) != row.checksum or row.tier not in _TIERS
-    ]
+    """Return the ids of memories whose content no longer matches their checksum, or whose owner.
+
+    The row id says whose a memory is, as its namespace number does: one of the two was changed.
+    """
+    return [row.id for row in rows(connection) if is_changed(row)]
+
+
+def is_changed(row: Row) -> bool:
+    """Tell whether a memory, or whose it is, is not as it was written."""
+    return not is_whole(row) or row.tier not in _TIERS or row.docid >> SEQ_BITS != row.ns
 
 
 def changed_versions(connection: Connection) -> list[str]:
@@ -50,13 +54,29 @@ def changed_versions(connection: Connection) -> list[str]:
         f"SELECT v.version, v.text, v.status, v.tier, v.earlier, {_OF_MEMORIES} FROM versions AS v"
         " JOIN memories USING (docid) WHERE v.earlier IS NOT NULL ORDER BY docid"
     )
-    wrong = []
-    for version, text, status, tier, earlier, *values in connection.execute(query):
-        past = earlier_state(Row(*values), version, text, status, tier, earlier)
-        damaged = past is not None and past.checksum and not is_whole(past)
-        if past is None or damaged or tier not in _TIERS:
-            wrong.append(past.id if past else values[_ID])
-    return wrong
+    wrong = {
+        values[_ID]: None
+        for version, text, status, tier, earlier, *values in connection.execute(query)
+        if is_changed_state(Row(*values), version, text, status, tier, earlier)
+    }
+    return list(wrong)
+
+
+def is_changed_state(  # noqa: D417 - see ``rows.earlier_state``
+    row: Row, version: int, text: str, status: str, tier: str, earlier: str | None
+) -> bool:
+    """Tell whether one of the ``versions`` of a row is not as it was written.
+
+    Args:
+        row: The row as it is now.
+        earlier: None for a state that was not kept whole, of which nothing can be told.
+    """
+    if tier not in _TIERS:
+        return True
+    if earlier is None:
+        return False
+    past = earlier_state(row, version, text, status, tier, earlier)
+    return past is None or (past.checksum != b"" and not is_whole(past))
 
 
 def unindexed_rows(connection: Connection) -> int:
@@ -65,8 +85,8 @@ def unindexed_rows(connection: Connection) -> int:
     known = {ns: fulltext.upto(connection, ns) for ns in _namespaces(connection)}
     wrong = 0
     for row in rows(connection):
-        if row.docid > known[row.ns]:
-            continue  # it waits, see ``fulltext``
+        if row.docid > known.get(row.ns, 0):
+            continue  # it waits, see ``fulltext``, or is nobody's, see ``namespaces.wrong``
         found = indexed.execute(
             "SELECT title, head, rest FROM memories_fts WHERE rowid = ?", (row.docid,)
         ).fetchone()

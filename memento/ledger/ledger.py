@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import weakref
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from memento.errors import ReadOnlyStore, StorageFull, StoreBusy, StoreClosed, StoreUnusable
-from memento.ledger import schema
+from memento.ledger import namespaces, schema
 from memento.ledger.files import sync_name
 from memento.ledger.gate import Gate
 from memento.ledger.mounts import refuse_network
@@ -138,7 +137,7 @@ class Ledger:
         """Return the number of a namespace, or None if nothing was ever stored in it."""
         number = self._namespaces.get(labels)
         if number is None:
-            number = self.read(lambda connection: _find(connection, labels))
+            number = self.read(lambda connection: namespaces.find(connection, labels))
             if number is not None:
                 self._namespaces[labels] = number
         return number
@@ -147,18 +146,12 @@ class Ledger:
         """Return the number of a namespace, giving it one if it is new."""
         number = self.find_namespace(labels)
         if number is None:
-            number = self._namespaces[labels] = self.write(lambda c: number_namespace(c, labels))
+            number = self._namespaces[labels] = self.write(lambda c: namespaces.number(c, labels))
         return number
 
     def labels(self, ns: int) -> tuple[str, ...]:
         """Return the labels of a namespace number."""
-
-        def job(connection: Connection) -> tuple[str, ...]:
-            query = "SELECT labels FROM namespaces WHERE ns = ?"
-            (text,) = connection.execute(query, (ns,)).fetchone()
-            return tuple(json.loads(text))
-
-        return self.read(job)
+        return self.read(lambda connection: namespaces.labels_of(connection, ns))
 
     def data_version(self) -> int:
         """Return a number that changes when another connection has written."""
@@ -445,24 +438,6 @@ def _absolute(root: Path) -> Path:
     if "\0" in str(root):
         raise StoreUnusable(repr(str(root)), "is not a path; give another folder")
     return root.absolute()
-
-
-def _find(connection: Connection, labels: tuple[str, ...]) -> int | None:
-    query = "SELECT ns FROM namespaces WHERE labels = ?"
-    found = connection.execute(query, (_encode(labels),)).fetchone()
-    return None if found is None else int(found[0])
-
-
-def number_namespace(connection: Connection, labels: tuple[str, ...]) -> int:
-    """Return the number of a namespace, giving it one if it is new. Inside a transaction."""
-    connection.execute("INSERT OR IGNORE INTO namespaces (labels) VALUES (?)", (_encode(labels),))
-    number = _find(connection, labels)
-    assert number is not None  # noqa: S101 - inserted one line above
-    return number
-
-
-def _encode(labels: tuple[str, ...]) -> str:
-    return json.dumps(list(labels), ensure_ascii=False)
 
 
 _opened: weakref.WeakSet[Ledger] = weakref.WeakSet()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memento.errors import StoreFromTheFuture
-from memento.ledger import checks, fulltext, schema
+from memento.ledger import checks, fulltext, namespaces, schema
 from memento.ledger.pages import Pages
 from memento.ledger.rows import COLUMNS, HOLES, NAMES, Row, checksum, earlier_state, is_whole
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
@@ -40,6 +40,7 @@ class Found:
         erased: Lines about what was erased, by row id.
         changed: Ids of rows that are there but not as they were, by row id.
         known: Row ids that indexes tell of, to how often; each memory is in two at least.
+        seals: Checksums of labels by namespace number.
         latest: Newest revision of a row id that an index tells of.
     """
 
@@ -51,6 +52,7 @@ class Found:
     erased: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     changed: dict[int, str] = field(default_factory=dict)
     known: Counter[int] = field(default_factory=Counter)
+    seals: dict[int, bytes] = field(default_factory=dict)
     latest: dict[int, int] = field(default_factory=dict)
 
     @property
@@ -81,6 +83,7 @@ def find(path: Path) -> Found:
         else:
             _take_row(found, record.rowid, record.values)
     _drop_outdated(found)
+    _drop_changed_labels(found)
     found.versions = [version for version in versions if _is_whole(found, version)]
     found.links = [link for link in found.links if {link[0], link[1]} <= found.memories.keys()]
     found.events = [event for event in found.events if event[3] in found.memories]
@@ -118,9 +121,8 @@ def write(found: Found, target: Path) -> None:
 def _write_memories(connection: Connection, found: Found) -> None:
     numbers = {docid >> SEQ_BITS for docid in (*found.memories, *found.erased)}
     labels = {ns: json.dumps(["salvaged", str(ns)]) for ns in numbers} | found.namespaces
-    connection.executemany(
-        "INSERT INTO namespaces (ns, labels) VALUES (?, ?)", sorted(labels.items())
-    )
+    for ns, text in sorted(labels.items()):
+        namespaces.insert(connection, ns, text)
     for row in sorted(found.memories.values(), key=lambda row: row.docid):
         connection.execute(f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})", row.values())
     checks.rebuild_fulltext(connection)
@@ -131,7 +133,7 @@ def _take_row(found: Found, rowid: int, values: tuple[Any, ...]) -> None:
     match values:
         case (None, int(ns), int(at), str(kind), (int() | None) as docid, (str() | None) as detail):
             found.events.append((ns, at, kind, docid, detail))
-        case (None, str(labels)) | (None, str(labels), int()) if _is_labels(labels):
+        case (None, str(labels)) | (None, str(labels), int()) if namespaces.are_labels(labels):
             found.namespaces[rowid] = labels
         case (None, int(ns), int(rev)) if rowid >> SEQ_BITS == ns:
             found.erased[rowid] = (rowid, ns, rev)
@@ -166,6 +168,8 @@ def _take_indexed(found: Found, versions: list[tuple[Any, ...]], values: tuple[A
             found.known[docid] += 1
         case (int(ns), int(rev), int(docid)) if docid >> SEQ_BITS == ns and rev <= SEQ_MASK:
             found.latest[docid] = max(rev, found.latest.get(docid, 0))
+        case (str(name), bytes(seal)) if (owner := namespaces.sealed_by(name)) is not None:
+            found.seals[owner] = seal
         case (int(src), str(relation), int(dst), float(weight)) if relation in RELATIONS:
             found.links.append((src, dst, relation, weight))
         case (int(), int(), int(), str(), str(), str(), int(), str(), str()):
@@ -180,6 +184,13 @@ def _drop_outdated(found: Found) -> None:
             found.changed[docid] = row.id
 
 
+def _drop_changed_labels(found: Found) -> None:
+    """Let go of labels that are not as they were: nobody's memories go to another."""
+    for ns, text in list(found.namespaces.items()):
+        if found.seals.get(ns, right := namespaces.checksum(ns, text)) != right:
+            del found.namespaces[ns]
+
+
 def _is_whole(found: Found, version: tuple[Any, ...]) -> bool:
     """Tell whether an earlier state is what it was."""
     row = found.memories.get(version[0])
@@ -187,11 +198,3 @@ def _is_whole(found: Found, version: tuple[Any, ...]) -> bool:
         return False
     _, _, number, text, status, tier, _, _, earlier = version
     return tier in tuple(Tier) and is_whole(earlier_state(row, number, text, status, tier, earlier))
-
-
-def _is_labels(text: str) -> bool:
-    try:
-        labels = json.loads(text)
-    except ValueError:
-        return False
-    return isinstance(labels, list) and all(isinstance(label, str) for label in labels)

@@ -29,6 +29,9 @@ APPLICATION_ID = 0x6D656D6F
 SCHEMA_VERSION = 4
 """Version this code writes; kept in ``PRAGMA user_version``."""
 
+WHOLE_HISTORY = 2
+"""First version that keeps earlier states whole, see ``M002``."""
+
 SEQ_BITS = 40
 SEQ_MASK = (1 << SEQ_BITS) - 1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -34,12 +33,6 @@ class State(NamedTuple):
     until: int
     reason: str
     earlier: str | None
-
-
-def namespaces(connection: Connection) -> list[tuple[int, tuple[str, ...]]]:
-    """List every namespace of the store: number and labels."""
-    found = connection.execute("SELECT ns, labels FROM namespaces ORDER BY ns")
-    return [(ns, tuple(json.loads(labels))) for ns, labels in found]
 
 
 def rows(connection: Connection, ns: int) -> Iterator[Row]:

@@ -22,9 +22,9 @@ from typing import IO, Any, cast
 
 from memento import quarantine
 from memento.errors import ArchiveDamaged, ArchiveFromTheFuture, InvalidInput
-from memento.ledger import memories, vectors
+from memento.ledger import memories, namespaces, vectors
 from memento.ledger import transfer as sql
-from memento.ledger.ledger import Ledger, number_namespace
+from memento.ledger.ledger import Ledger
 from memento.ledger.memories import Entry
 from memento.ledger.sqlite import Connection
 from memento.ledger.transfer import State
@@ -129,7 +129,7 @@ def import_from(
         def job(connection: Connection) -> _Import:
             stream.seek(0)
             into_of = {
-                one: number_namespace(connection, one if into is None else into) for one in labels
+                one: namespaces.number(connection, one if into is None else into) for one in labels
             }
             model = None if identity is None else _model(connection, head, identity)
             dim = None if model is None else head["embedder"]["dim"]

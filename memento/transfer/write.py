@@ -5,22 +5,28 @@ from __future__ import annotations
 import base64
 import io
 import json
+import logging
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, cast
 
+from memento.ledger import checks, namespaces, vectors
 from memento.ledger import transfer as sql
-from memento.ledger import vectors
 from memento.ledger.files import new_file
 from memento.ledger.ledger import Ledger
-from memento.ledger.rows import checksum
+from memento.ledger.rows import Row
 from memento.ledger.sqlite import Connection
 from memento.transfer.fields import FIELDS, FORMAT, spelt, spelt_moment, spelt_state
+
+_UNSPEAKABLE = (ValueError, TypeError, AttributeError, OverflowError)
+"""What spelling a damaged value may raise."""
+
+log = logging.getLogger("memento.transfer.write")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,8 @@ class Exported:
         vectors: Memories that have their vector with them.
         damaged: Ids of memories that do not match their checksum; they are in it, marked, and an
             import leaves them out.
+        damaged_history: Ids of whole memories with an earlier state that does not match its
+            checksum; that state is left out.
         sha256: Digest of all lines but the last.
     """
 
@@ -44,6 +52,7 @@ class Exported:
     events: int
     vectors: int
     damaged: tuple[str, ...]
+    damaged_history: tuple[str, ...]
     sha256: str
 
 
@@ -79,7 +88,7 @@ def _export(
     with_vectors: bool,
 ) -> Exported:
     def job(connection: Connection) -> Exported:
-        chosen = [one for one in sql.namespaces(connection) if only is None or one[1] == only]
+        chosen = [one for one in namespaces.every(connection) if only is None or one[1] == only]
         embedder = vectors.current_model(connection) if with_vectors else None
         writer = _Writer(stream)
         head = {
@@ -96,13 +105,12 @@ def _export(
             )
         for ns, labels in chosen:
             for source, to, relation, weight in sql.links(connection, ns):
-                line = {"from": source, "to": to, "relation": relation, "weight": weight}
-                writer.write({"type": "link", "namespace": list(labels), **line})
+                line = {"type": "link", "namespace": list(labels), "from": source, "to": to}
+                writer.write(line | {"relation": relation, "weight": weight})
         for ns, labels in chosen:
             for at, kind, memory_id, detail in sql.events(connection, ns):
-                line = {"at": spelt_moment(at), "kind": kind, "memory": memory_id}
-                said = None if detail is None else json.loads(detail)
-                writer.write({"type": "event", "namespace": list(labels), **line, "detail": said})
+                line = {"type": "event", "namespace": list(labels), "at": spelt_moment(at)}
+                writer.write(line | {"kind": kind, "memory": memory_id, "detail": _detail(detail)})
         return writer.end(len(chosen))
 
     return ledger.read(job)
@@ -117,6 +125,7 @@ class _Writer:
         self._counts: Counter[str] = Counter()
         self.vectors = 0
         self.damaged: list[str] = []
+        self.damaged_history: list[str] = []
 
     def write(self, line: Mapping[str, Any]) -> None:
         data = f"{json.dumps(line, ensure_ascii=False)}\n".encode()
@@ -135,6 +144,7 @@ class _Writer:
             **total,
             vectors=self.vectors,
             damaged=tuple(self.damaged),
+            damaged_history=tuple(self.damaged_history),
             sha256=digest,
         )
 
@@ -144,16 +154,50 @@ def _export_memories(
 ) -> None:
     for row in sql.rows(connection, ns):
         line: dict[str, Any] = {"type": "memory", "namespace": list(labels)}
-        line |= {name: spelt(name, getattr(row, name)) for name in FIELDS}
-        line["versions"] = [spelt_state(state) for state in sql.states(connection, row.docid)]
-        if checksum(row) != row.checksum:
-            line["damaged"] = True
-            writer.damaged.append(row.id)
+        legible = _legible(row)
+        if checks.is_changed(row) or len(legible) < len(FIELDS):
+            line |= {**legible, "id": str(row.id), "versions": [], "damaged": True}
+            writer.damaged.append(line["id"])
+        else:
+            line |= {**legible, "versions": _past(connection, writer, row)}
         blob = None if model is None else sql.vector(connection, row.docid, model)
         if blob is not None:
             line["vector"] = base64.b64encode(blob).decode()
             writer.vectors += 1
         writer.write(line)
+
+
+def _legible(row: Row) -> dict[str, Any]:
+    """Spell the fields of a row, but for those that damage has made unspeakable."""
+    fields: dict[str, Any] = {}
+    for name in FIELDS:
+        with suppress(*_UNSPEAKABLE):
+            fields[name] = spelt(name, value := getattr(row, name))
+            if isinstance(value, bytes) and name != "content_hash":
+                del fields[name]
+    return fields
+
+
+def _past(connection: Connection, writer: _Writer, row: Row) -> list[dict[str, Any]]:
+    """Spell the earlier states of a memory that are whole."""
+    states = sql.states(connection, row.docid)
+    lines: list[dict[str, Any]] = []
+    for state in states:
+        if not checks.is_changed_state(row, *state[:4], state.earlier):
+            with suppress(*_UNSPEAKABLE):  # its end has no checksum
+                lines.append(spelt_state(state))
+    if len(lines) < len(states):
+        writer.damaged_history.append(row.id)
+    return lines
+
+
+def _detail(text: str | None) -> Any:
+    """Read the detail of an event, which has no checksum."""
+    try:
+        return None if text is None else json.loads(text)
+    except ValueError:
+        log.warning("an event is damaged; its detail is left out")
+        return None
 
 
 @contextmanager

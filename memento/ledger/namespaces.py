@@ -1,0 +1,123 @@
+"""The namespaces of a ledger: their numbers, their labels, and what tells that these are right.
+
+A row says by the number whose it is, and the labels say who that is: labels that were changed on
+the disk would hand one's memories to another. Their checksum is in ``meta``, one row for each
+namespace; a namespace from before there were any has none, and cannot be told.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+
+from memento.errors import StoreUnusable
+from memento.ledger.schema import SEQ_BITS
+from memento.ledger.sqlite import Connection
+
+SEAL = "namespace:"
+"""What the name of a checksum in ``meta`` begins with; the number follows."""
+
+MAX_DIGITS = 10
+"""More than any number has that fits above the rest of a row id."""
+
+
+def find(connection: Connection, labels: tuple[str, ...]) -> int | None:
+    """Return the number of a namespace, or None if there is no such."""
+    query = "SELECT ns FROM namespaces WHERE labels = ?"
+    found = connection.execute(query, (_encode(labels),)).fetchone()
+    return None if found is None else int(found[0])
+
+
+def number(connection: Connection, labels: tuple[str, ...]) -> int:
+    """Return the number of a namespace, giving it one if it is new. Inside a transaction."""
+    known = find(connection, labels)
+    if known is not None:
+        return known
+    text = _encode(labels)
+    made = connection.execute("INSERT INTO namespaces (labels) VALUES (?) RETURNING ns", (text,))
+    (ns,) = made.fetchone()
+    _seal(connection, ns, text)
+    return int(ns)
+
+
+def insert(connection: Connection, ns: int, text: str) -> None:
+    """Take over a namespace with its number and its labels as JSON. Inside a transaction."""
+    connection.execute("INSERT INTO namespaces (ns, labels) VALUES (?, ?)", (ns, text))
+    _seal(connection, ns, text)
+
+
+def labels_of(connection: Connection, ns: int) -> tuple[str, ...]:
+    """Return the labels of a namespace.
+
+    Raises:
+        StoreUnusable: If there is no such number, or its labels are damaged.
+    """
+    found = connection.execute("SELECT labels FROM namespaces WHERE ns = ?", (ns,)).fetchone()
+    return _decode(ns, None if found is None else found[0])
+
+
+def every(connection: Connection) -> list[tuple[int, tuple[str, ...]]]:
+    """List every namespace of the store: number and labels.
+
+    Raises:
+        StoreUnusable: If the labels of one are damaged.
+    """
+    found = connection.execute("SELECT ns, labels FROM namespaces ORDER BY ns").fetchall()
+    return [(ns, _decode(ns, text)) for ns, text in found]
+
+
+def wrong(connection: Connection) -> list[str]:
+    """Say which namespaces are not as they were written, or are missing though they hold rows."""
+    seals = dict(
+        connection.execute(
+            "SELECT name, value FROM meta WHERE name >= ?1 AND name < ?1 || '~'", (SEAL,)
+        ).fetchall()
+    )
+    stored = dict(connection.execute("SELECT ns, labels FROM namespaces").fetchall())
+    used = connection.execute(f"SELECT DISTINCT docid >> {SEQ_BITS} FROM memories").fetchall()
+    sealed = {ns for name in seals if (ns := sealed_by(name)) is not None}
+    due = sealed | {ns for (ns,) in used}
+    problems = [f"namespace {ns} is missing" for ns in sorted(due - stored.keys())]
+    return problems + [
+        f"the labels of namespace {ns} were changed"
+        for ns, text in sorted(stored.items())
+        if not are_labels(text)
+        or seals.get(f"{SEAL}{ns}", checksum(ns, text)) != checksum(ns, text)
+    ]
+
+
+def are_labels(text: object) -> bool:
+    """Tell whether something is labels as JSON."""
+    try:
+        labels = json.loads(text) if isinstance(text, str) else None
+    except ValueError:
+        return False
+    return isinstance(labels, list) and all(isinstance(label, str) for label in labels)
+
+
+def sealed_by(name: str) -> int | None:
+    """Return the number of the namespace whose checksum a row of ``meta`` is; None if of none."""
+    ns = name.removeprefix(SEAL)
+    return int(ns) if ns != name and ns.isdecimal() and len(ns) < MAX_DIGITS else None
+
+
+def checksum(ns: int, text: str) -> bytes:
+    """Digest whose a number is, to notice damage on the disk."""
+    return blake2b(repr((ns, text)).encode(), digest_size=8).digest()
+
+
+def _seal(connection: Connection, ns: int, text: str) -> None:
+    named = (f"{SEAL}{ns}", checksum(ns, text))
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", named)
+
+
+def _encode(labels: tuple[str, ...]) -> str:
+    return json.dumps(list(labels), ensure_ascii=False)
+
+
+def _decode(ns: int, text: object) -> tuple[str, ...]:
+    if not are_labels(text):
+        raise StoreUnusable(
+            "ledger.db", f"the labels of namespace {ns} are damaged; run `memento salvage`"
+        )
+    return tuple(json.loads(str(text)))
