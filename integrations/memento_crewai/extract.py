@@ -1,7 +1,8 @@
 """Find what a finished task leaves worth remembering, by rules. Pure.
 
 CrewAI hands over the task and its result as one text. The task is a question, and is not kept:
-it would be found before its own answer. The result is taken apart by ``memento.observe``.
+it would be found before its own answer. The result is taken apart by ``memento.observe``. What a
+user says in a conversation is kept, questions too: people tell in questions.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def extract(content: str) -> list[str]:
         content: What CrewAI hands over after a task or a conversation, or any other text.
 
     Returns:
-        Statements in order, each once, at most ``PIECE`` characters; none that asks something.
+        Statements in order, each once, at most ``PIECE`` characters. What merely asks is left
+        out, but for what the user says in a conversation.
 
     >>> extract("Task: Find a venue\nAgent: Scout\nExpected result: a name\n"
     ...         "Result: The venue is the Old Mill.\n\nIt seats 80.")
@@ -36,8 +38,9 @@ def extract(content: str) -> list[str]:
     if task := _TASK.fullmatch(content.strip()):
         return _once(_answer(task["asked"], task["said"]))
     if talk := _TALK.fullmatch(content.strip()):
-        told = statements(talk["asked"])
-        return _once([*told, *_answer("" if told else talk["asked"], talk["said"])])
+        asked = talk["asked"]
+        answer = _answer("" if statements(asked) else asked, talk["said"])
+        return _once([*statements(asked, questions=True), *answer])
     return _once(statements(content))
 
 

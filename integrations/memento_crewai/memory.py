@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from functools import partial
 from typing import Any, Literal
 
@@ -26,9 +27,11 @@ from crewai.memory.utils import join_scope_paths
 from pydantic import Field
 
 from memento import MemoryManager
-from memento.errors import NotFound
-from memento.types import Draft, Trust
+from memento.errors import NotFound, ReadOnlyStore
+from memento.filters import MAX_K
+from memento.types import Draft, Kind, Trust
 from memento.types import Memory as Stored
+from memento_crewai.asked import LOOK, TELLING, best, kind_of
 from memento_crewai.copies import Token, reviving
 from memento_crewai.extract import extract
 from memento_crewai.records import PRIVATE, Wanted, marked, to_match, to_record, to_scope
@@ -53,7 +56,8 @@ class MementoCrewMemory(Memory):
             manager stays yours to close.
         root_scope: Path under which everything is kept and looked for, such as
             ``/crew/research``; None for the whole namespace.
-        read_only: Recall only: ``remember`` and ``update`` change nothing.
+        read_only: Recall only: ``remember`` and ``update`` change nothing, ``forget``, ``reset``
+            and ``reset_all`` raise ``ReadOnlyStore``.
         strict: Let an error of the store stop the crew. CrewAI by itself goes on without memory
             after any error (its event bus knows); False leaves it at that.
 
@@ -168,6 +172,9 @@ class MementoCrewMemory(Memory):
     ) -> list[MemoryMatch]:
         """Find what bears on a query, best first.
 
+        What merely asks comes last, if it says more than the query: it gets one place in four,
+        and those that are left.
+
         Args:
             query: Any text.
             scope: Path under the root; what lies there and below. None for the root.
@@ -192,16 +199,16 @@ class MementoCrewMemory(Memory):
                 self._place(scope), categories or (), source=source, everyones=include_private
             )
             filters = wanted.arguments()
-            found = self.manager.retrieve(
+            find = partial(
+                self.manager.retrieve,
                 query,
-                limit,
                 fold=not include_private,  # the same words of two sources are two memories
-                wait=SETTLE,
-                record=not self.read_only,
                 **filters,
             )
+            found = find(limit, kinds=TELLING, wait=SETTLE, record=not self.read_only)
             warn(found.missing)
-            matches = [to_match(hit) for hit in found]
+            before = find(min(limit + LOOK, MAX_K), kinds=Kind.QUESTION, record=False)
+            matches = [to_match(hit) for hit in best(found.hits, before.hits, query, limit)]
         self._emit(MemoryQueryCompletedEvent(**facts, results=matches, query_time_ms=_since(began)))
         return matches
 
@@ -232,10 +239,10 @@ class MementoCrewMemory(Memory):
             The record as it is now.
 
         Raises:
-            NotFound: If there is none.
+            NotFound: If there is none under the root.
             InvalidInput: If a value cannot be accepted.
         """
-        stored = active(self.manager, record_id)
+        stored = active(self.manager, record_id, within=to_scope(self.root_scope))
         if stored is None:
             raise NotFound(record_id)
         if self.read_only:
@@ -252,6 +259,43 @@ class MementoCrewMemory(Memory):
         }
         given = {name: value for name, value in wanted.items() if value is not None}
         return to_record(self.manager.update(record_id, **given))
+
+    def forget(
+        self,
+        scope: str | None = None,
+        categories: list[str] | None = None,
+        older_than: datetime | None = None,
+        metadata_filter: dict[str, Any] | None = None,
+        record_ids: list[str] | None = None,
+    ) -> int:
+        """Hide the records that meet every condition given; ``manager.restore`` brings one back.
+
+        Returns:
+            How many.
+
+        Raises:
+            ReadOnlyStore: If this memory is read-only.
+        """
+        self._check_writable()
+        return super().forget(scope, categories, older_than, metadata_filter, record_ids)
+
+    def reset(self, scope: str | None = None) -> None:
+        """Hide all that lies at a scope under the root, and below.
+
+        Raises:
+            ReadOnlyStore: If this memory is read-only.
+        """
+        self._check_writable()
+        super().reset(scope)
+
+    def reset_all(self) -> None:
+        """Hide all that the manager's namespace holds, whatever the root.
+
+        Raises:
+            ReadOnlyStore: If this memory is read-only.
+        """
+        self._check_writable()
+        super().reset_all()
 
     async def aextract_memories(self, content: str) -> list[str]:
         """Take a text apart; see ``extract_memories``."""
@@ -307,7 +351,7 @@ class MementoCrewMemory(Memory):
                 # a moment of its own keeps it apart from what says the same openly
                 occurred_at=self.manager.clock() if private else None,
             )
-            drafts = [draft(content) for content in contents]
+            drafts = [draft(content, kind=kind_of(content)) for content in contents]
             stored = self.manager.add_many(drafts)
             records = [to_record(_completed(self.manager, memory, drafts[0])) for memory in stored]
         self._emit(MemorySaveCompletedEvent(**facts, save_time_ms=_since(began)))
@@ -316,6 +360,10 @@ class MementoCrewMemory(Memory):
     def _place(self, scope: str | None, root_scope: str | None = None) -> str:
         root = self.root_scope if root_scope is None else root_scope
         return join_scope_paths(root, scope)
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnlyStore(self.manager.root, "this memory is read-only: it forgets nothing")
 
     def _emit(self, event: Any) -> None:
         crewai_event_bus.emit(self, event)

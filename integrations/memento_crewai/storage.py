@@ -292,9 +292,9 @@ def warn(missing: Mapping[str, str]) -> None:
         logger.warning("not all of the %s tier could be searched: %s", tier, problem)
 
 
-def active(manager: MemoryManager, memory_id: str) -> Memory | None:
-    """Return one memory, or None if there is none, or none that counts."""
-    return next(iter(manager.list(ids=memory_id)), None)
+def active(manager: MemoryManager, memory_id: str, *, within: str = "") -> Memory | None:
+    """Return one memory, or None if there is none at a scope and below, or none that counts."""
+    return next(iter(manager.list(ids=memory_id, within=within)), None)
 
 
 def install(manager: MemoryManager, *, strict: bool = True) -> None:

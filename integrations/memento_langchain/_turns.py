@@ -17,9 +17,8 @@ from langchain_core.messages import BaseMessage
 from memento import Config, Draft, Hit, Kind, MemoryManager, Retrieval, Source, Tier, Trust
 from memento.errors import InvalidInput
 from memento.observe.admit import short_name
-from memento.observe.questions import merely_asks
+from memento.observe.questions import beyond, merely_asks
 from memento.observe.redact import Redaction
-from memento.text import content, words
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 TELLING = tuple(kind.value for kind in Kind if kind is not Kind.QUESTION)
@@ -167,11 +166,7 @@ def _telling(before: Sequence[Hit], query: str) -> list[Hit]:
 
     Those that only ask again differ from it in little.
     """
-    heard = set(content(words(query)))
-    news = {}
-    for hit in before:
-        spoken = set(content(words(hit.text)))
-        news[hit.id] = hit.score * len(spoken - heard) / max(1, len(spoken))
+    news = {hit.id: hit.score * beyond(hit.text, query) for hit in before}
     return sorted(
         (hit for hit in before if news[hit.id] > 0), key=lambda hit: news[hit.id], reverse=True
     )

@@ -65,6 +65,18 @@ def merely_asks(text: str) -> bool:
     )
 
 
+def beyond(text: str, query: str) -> float:
+    """Tell how much of a text a query does not say itself, as a share of its words, [0, 1].
+
+    >>> beyond("Can you cook for my son Leo?", "Who is my son?")
+    0.5
+    >>> beyond("Who is my son?", "And who is my son?")
+    0.0
+    """
+    spoken = set(content(words(text)))
+    return len(spoken - set(content(words(query)))) / max(1, len(spoken))
+
+
 def _asks_and_tells(question: str) -> bool:
     clauses = [words(clause) for clause in _CLAUSE.split(question)[:-1]]
     return (

@@ -34,8 +34,12 @@ _PREAMBLE = re.compile(
 """A line that only announces what follows."""
 
 
-def statements(text: str) -> list[str]:
+def statements(text: str, *, questions: bool = False) -> list[str]:
     r"""Take a text apart along its own structure; mere questions and courtesies are left out.
+
+    Args:
+        text: Any text.
+        questions: Return what merely asks, too, as far as it says anything.
 
     Returns:
         Statements in order, at most ``PIECE`` characters each.
@@ -48,7 +52,7 @@ def statements(text: str) -> list[str]:
         reader.take(line)
     reader.end()
     pieces = (piece for block in reader.blocks for piece in cut(block))
-    return [piece for piece in pieces if _says_something(piece)]
+    return [piece for piece in pieces if _says_something(piece, questions=questions)]
 
 
 def cut(text: str, limit: int = PIECE) -> list[str]:
@@ -129,10 +133,10 @@ class _Reader:
         self.lead, self.lead_used = "", True
 
 
-def _says_something(piece: str) -> bool:
+def _says_something(piece: str, *, questions: bool) -> bool:
     return (
         _WORD.search(piece) is not None
-        and not merely_asks(piece)
+        and (questions or not merely_asks(piece))
         and not _COURTESY.fullmatch(piece)
     )
 

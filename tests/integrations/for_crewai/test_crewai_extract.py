@@ -39,6 +39,20 @@ def test_a_conversation_gives_both_sides():
     assert extract(text) == ["My dog is called Max.", "Max needs a blue collar, size M."]
 
 
+def test_what_is_told_in_a_question_is_kept():
+    """People tell in questions; a courtesy is none, and the bare answer keeps its question."""
+    asked = "Can you plan a dinner for my son Leo, who is vegetarian?"
+    talk = "Input: {}\nAgent: Aide\nResult: {}"
+    assert extract(talk.format(asked, "")) == [asked]
+    assert extract(talk.format(f"Max is my dog.\n\n{asked}", "")) == ["Max is my dog.", asked]
+    assert extract(talk.format("Thank you!", "")) == []
+    assert extract(talk.format("What is the budget?", "42")) == [
+        "What is the budget?",
+        "What is the budget? 42",
+    ]
+    assert extract(task("", asked)) == []
+
+
 def test_nothing_to_keep():
     """An empty or polite result leaves nothing."""
     for result in ("", "   ", "---", "Done.", "Thanks!"):

@@ -124,6 +124,33 @@ class TestRecords:
         assert (again.categories, again.metadata, again.importance) == (["a", "b"], {"n": 1}, 0.8)
         assert len(memory.list_records()) == 1
 
+    def test_update_stays_under_the_root(self, memory, manager):
+        """Another root's record is none of this memory's, however alike the paths begin."""
+        theirs = MementoCrewMemory(manager, "/crew/salesmen").remember("Bo drinks tea")
+        with pytest.raises(NotFound):
+            memory.update(theirs.id, content="Bo drinks gin")
+        above = MementoCrewMemory(manager).remember("Bo drinks milk")
+        with pytest.raises(NotFound):
+            memory.update(above.id, content="Bo drinks gin")
+        assert {one.text for one in manager.list()} == {"Bo drinks tea", "Bo drinks milk"}
+        ours = memory.remember("Bo eats rice", scope="/bo")
+        assert memory.update(ours.id, content="Bo eats bread").content == "Bo eats bread"
+
+    def test_a_read_only_memory_forgets_nothing(self, memory, manager):
+        """Forget and reset say so; nothing is hidden."""
+        kept = memory.remember("Bo drinks tea")
+        frozen = MementoCrewMemory(manager, "/crew/sales", read_only=True)
+        for change in (
+            lambda: frozen.forget(record_ids=[kept.id]),
+            frozen.forget,
+            frozen.reset,
+            frozen.reset_all,
+            lambda: frozen.scope("/").forget(),
+        ):
+            with pytest.raises(ReadOnlyStore, match="this memory is read-only"):
+                change()
+        assert [one.text for one in manager.list()] == ["Bo drinks tea"]
+
     def test_update(self, memory, manager):
         """Text, scope, labels and weight change; the earlier text stays in the history."""
         record = memory.remember("Bo drinks tea", source="bo", private=True)
