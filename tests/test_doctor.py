@@ -109,6 +109,19 @@ def test_labels_that_were_changed_are_damage(filled, open_memory, tmp_path, chan
     assert left.id == "b"
 
 
+def test_labels_that_the_index_garbles_are_damage(filled, open_memory):
+    """A namespace that is not found by its labels would seem empty."""
+    filled.close()
+    path, old, new = filled.root / "ledger.db", b'["default"]', b'["defauly"]'
+    data = path.read_bytes()
+    copies = [at.start() for at in re.finditer(re.escape(old), data)]
+    assert len(copies) == 2  # the table's, and the index's
+    for at in copies:
+        path.write_bytes(data[:at] + new + data[at + len(old) :])
+        with open_memory() as memory:
+            assert "namespace 1 were changed" in report(memory)["namespaces"].detail
+
+
 def test_labels_that_cannot_be_read_are_a_typed_error(filled):
     """Of an export of all namespaces as well."""
     do(filled, "UPDATE namespaces SET labels = '[' WHERE ns = 1")

@@ -62,7 +62,9 @@ def every(connection: Connection) -> list[tuple[int, tuple[str, ...]]]:
     Raises:
         StoreUnusable: If the labels of one are damaged.
     """
-    found = connection.execute("SELECT ns, labels FROM namespaces ORDER BY ns").fetchall()
+    found = connection.execute(
+        "SELECT ns, labels FROM namespaces NOT INDEXED ORDER BY ns"
+    ).fetchall()
     return [(ns, _decode(ns, text)) for ns, text in found]
 
 
@@ -73,7 +75,7 @@ def wrong(connection: Connection) -> list[str]:
             "SELECT name, value FROM meta WHERE name >= ?1 AND name < ?1 || '~'", (SEAL,)
         ).fetchall()
     )
-    stored = dict(connection.execute("SELECT ns, labels FROM namespaces").fetchall())
+    stored = dict(connection.execute("SELECT ns, labels FROM namespaces NOT INDEXED").fetchall())
     used = connection.execute(f"SELECT DISTINCT docid >> {SEQ_BITS} FROM memories").fetchall()
     sealed = {ns for name in seals if (ns := sealed_by(name)) is not None}
     due = sealed | {ns for (ns,) in used}
@@ -83,6 +85,7 @@ def wrong(connection: Connection) -> list[str]:
         for ns, text in sorted(stored.items())
         if not are_labels(text)
         or seals.get(f"{SEAL}{ns}", checksum(ns, text)) != checksum(ns, text)
+        or find(connection, _decode(ns, text)) != ns  # by the index, which may be what is damaged
     ]
 
 

@@ -198,7 +198,7 @@ def damaged_ledger(folder: Path, *, full: bool, seed: int) -> TrustResult:
 def believing_everything(folder: Path, truth: Truth, seed: int) -> bool:
     """Run the same checks on a memento without checksums; tell whether they fail, both of them."""
     real, rng, wrong = rows.checksum, random.Random(seed), []
-    modules = (checks, ledger_salvage)
+    modules = (rows, ledger_salvage)
     for module in modules:
         module.checksum = lambda row: row.checksum
     try:
