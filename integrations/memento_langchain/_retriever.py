@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
 from typing import Any, Self
 
@@ -14,15 +14,24 @@ from pydantic import ConfigDict, Field, field_validator
 from memento import Hit, MemoryManager
 from memento.errors import InvalidInput
 from memento.filters import MAX_K, filters_of
-from memento.observe.admit import check_flag
+from memento.observe.admit import check_flag, check_seconds, check_share
 from memento_langchain._turns import WAIT, warn
 
-ARGUMENTS: Mapping[str, Any] = {
-    name: one.default
+ARGUMENTS = [
+    name
     for name, one in signature(MemoryManager.retrieve).parameters.items()
     if one.kind is Parameter.KEYWORD_ONLY
+]
+"""What ``filters`` may hold."""
+
+CHECKS: Mapping[str, Callable[[str, object], object]] = {
+    "min_score": check_share,
+    "cutoff": check_share,
+    "wait": check_seconds,
+    "fold": check_flag,
+    "record": check_flag,
 }
-"""What ``filters`` may hold, and what it is otherwise."""
+"""What these are checked by; ``match``, ``tokens`` and its counter only ``retrieve`` checks."""
 
 
 class MementoRetriever(BaseRetriever):
@@ -34,7 +43,8 @@ class MementoRetriever(BaseRetriever):
         filters: Any other arguments of ``MemoryManager.retrieve``, such as ``scope``.
 
     Raises:
-        ValidationError: If an attribute cannot be accepted.
+        ValidationError: If an attribute cannot be accepted; what is wrong with ``match`` or
+            ``tokens`` is told at the first question.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -46,16 +56,12 @@ class MementoRetriever(BaseRetriever):
     @field_validator("filters")
     @classmethod
     def _check_filters(cls, filters: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Say when it is made what ``retrieve`` would say of each question."""
-        from memento.retrieve.search import Request  # noqa: PLC0415 - needs NumPy, used from here on
-
+        """Say when it is made what else each question would."""
         _check_names(filters)
-        given = {**ARGUMENTS, **filters}
-        check_flag("record", given.pop("record"))
-        narrowing = {
-            name: given.pop(name) for name in signature(filters_of).parameters.keys() & given.keys()
-        }
-        Request.checked("", k=None, filters=filters_of(0, **narrowing), **given)
+        narrowing = filters.keys() & signature(filters_of).parameters.keys()
+        filters_of(0, **{name: filters[name] for name in narrowing})
+        for name in filters.keys() & CHECKS.keys():
+            CHECKS[name](name, filters[name])
         return filters
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
@@ -78,7 +84,7 @@ class MementoRetriever(BaseRetriever):
 
 
 def _check_names(filters: Mapping[str, Any]) -> None:
-    if unknown := sorted(filters.keys() - ARGUMENTS.keys()):
+    if unknown := sorted(filters.keys() - set(ARGUMENTS)):
         known = ", ".join(ARGUMENTS)
         raise InvalidInput("filters", f"{', '.join(unknown)} is none of: {known}")
 

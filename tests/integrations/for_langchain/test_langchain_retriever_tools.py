@@ -71,7 +71,6 @@ class TestRetriever:
             ({"scope": 7}, "scope"),
             ({"since": "monday"}, "since: must be"),
             ({"min_score": 2}, "min_score: must be"),
-            ({"match": "fuzzy"}, "match: 'fuzzy'"),
             ({"wait": "long"}, "wait: must be"),
             ({"record": "no"}, "record: must be"),
             ({"include_superseded": 1}, "include_superseded"),
