@@ -159,7 +159,7 @@ def disowned(connection: Connection, ns: int, uri: str) -> list[str]:
         row.id
         for row in from_source(connection, ns, uri)
         if row.status == Status.FORGOTTEN
-        and memories.versions(connection, row.docid)[-1][5] == "disowned"
+        and [state[5] for state in memories.versions(connection, row.docid)][-1:] == ["disowned"]
     ]
 
 

@@ -381,7 +381,7 @@ def test_the_background_thread_finishes_what_was_in_the_way(open_memory):
 
 
 OWNER = """
-    import sys
+    import sys, time
     from memento import MemoryManager
     from memento.testing import HashEmbedder
     with MemoryManager({root!r}, embedder=HashEmbedder(64)) as memory:
@@ -389,7 +389,11 @@ OWNER = """
         memory.add("another", "long", id="b")
         print(memory.flush(wait=True), flush=True)
         sys.stdin.readline()
-        print(memory.flush(wait=True), memory._engine.long_state(), flush=True)
+        settled, ends = memory.flush(wait=True), time.monotonic() + 60
+        while memory._engine.long_state() != "ready" and time.monotonic() < ends:
+            memory._engine.indexer.want_index()  # who erased may hold the folder a moment longer
+            time.sleep(0.05)
+        print(settled, memory._engine.long_state(), flush=True)
 """
 
 

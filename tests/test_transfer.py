@@ -76,12 +76,13 @@ def test_what_was_forgotten_is_restored_without_its_history(
     memory, open_memory, tmp_path, trust, superseded_by, status
 ):
     """An import may lack the history that says what a memory was before; nothing is approved."""
-    memory.add("gone", id="g", source=Source(trust))
+    memory.add("gone", id="g", source=Source(trust, "https://a.example/page"))
     memory.forget("g")
     lines = lines_of(memory)[:-1]
     lines[1] |= {"versions": [], "superseded_by": superseded_by}
     other = open_memory(tmp_path / "other")
     other.import_from(sealed(*lines), trust="user")
+    assert other.restore_source("https://a.example/page") == []
     assert other.restore("g").status == status
     assert other.get("g").text == "gone"
 
