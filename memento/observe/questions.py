@@ -68,8 +68,8 @@ def merely_asks(text: str) -> bool:
 def beyond(text: str, query: str) -> float:
     """Tell how much of a text a query does not say itself, as a share of its words, [0, 1].
 
-    >>> beyond("Can you cook for my son Leo?", "Who is my son?")
-    0.5
+    >>> round(beyond("Can you cook for my son Leo?", "Who is my son?"), 2)
+    0.67
     >>> beyond("Who is my son?", "And who is my son?")
     0.0
     """
