@@ -74,12 +74,11 @@ def look_up(
     reader = Reader(snap, source, mask, config.cap, min(config.arm, config.cap))
     found = _by_words(query, reader)
     rare = [match for match, place in found if place.whole and mask[place.rows].any()]
-    reached = {row for match, place in found if match in rare for row in place.rows.tolist()}
-    few = np.count_nonzero(mask[list(reached)]) < reader.enough
+    keep = not rare or (len(rare) < len(found) and _reached(found, rare, mask) < reader.enough)
     every = [match for match, _ in found]
     match = " OR ".join(rare) or (" AND ".join(every) if len(every) > 1 else "")
     among = f" AND ({match})" if match else ""
-    own = _own(found, reader, among, keep=not rare or bool(few))
+    own = _own(found, reader, among, keep=keep)
     head = _heads(found, reader, among)
     df = [_df(place, snap, whole=not _frequent(place, among)) for _, place in found]
     return [Posting(*fields) for fields in zip(own, head, df, strict=True)]
@@ -176,6 +175,15 @@ def _by_start(term: str, reader: Reader) -> Iterator[_Find]:
             (place,) = reader.read([match])
             if len(place.rows):
                 yield match, place
+
+
+def _reached(found: Sequence[_Find], rare: Sequence[str], mask: Mask) -> int:
+    """Count the wanted rows that hold one of the rare words."""
+    held = np.zeros(len(mask), np.bool_)
+    for match, place in found:
+        if match in rare:
+            held[place.rows] = True
+    return int(np.count_nonzero(held & mask))
 
 
 def _frequent(place: Place, among: str) -> bool:
