@@ -13,7 +13,7 @@ from typing import Any
 from memento import quarantine
 from memento.config import Config
 from memento.errors import InvalidInput, UntrustedSource
-from memento.ledger import fulltext, memories
+from memento.ledger import descent, fulltext, memories
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import NAMES, Row, content_hash
 from memento.ledger.sqlite import Connection
@@ -264,9 +264,7 @@ def restore(
     row = memories.by_id(connection, ns, memory_id)
     if row.status != Status.FORGOTTEN:
         return row
-    earlier = memories.versions(connection, row.docid)
-    hidden = (state[2] for state in reversed(earlier) if state[5] in quarantine.HIDING)
-    status = next(hidden, None) or _likely_status(row, untrusted)
+    status = quarantine.status_before(connection, row) or _likely_status(row, untrusted)
     changes: dict[str, Any] = {"status": status, "updated_at": now}
     memories.revise(connection, row, changes, "restored")
     memories.record(connection, ns, now, "restored", row.docid)
@@ -364,6 +362,8 @@ def _put_over(connection: Connection, row: Row, entry: memories.Entry, now: int)
         memories.overwrite(connection, row, changes)
         memories.record(connection, row.ns, now, "touched", row.docid)
         return
+    if row.source_parents != "[]":
+        descent.leave(connection, row.docid)
     reworded = anew or not changes.keys().isdisjoint(_EMBEDDED)
     moved = "tier" in changes
     memories.keep_version(connection, row, "replaced", now)

@@ -178,14 +178,19 @@ class Engine:
             entries = [at_position(at, check, draft) for at, draft in enumerate(drafts)]
         ring = self.config.short.capacity
         write, untrusted = correct.put if replace else correct.add, self.config.untrusted
+        named = {entry.row.id for entry in entries if entry.chosen_id}
 
-        def job(connection: Connection) -> list[Row]:
+        def job(connection: Connection) -> tuple[list[Row], dict[int, Row]]:
             quarantine.judge(connection, ns, entries, untrusted)
-            return write(connection, ns, entries, now=now, ring=ring, untrusted=untrusted)
+            rows = write(connection, ns, entries, now=now, ring=ring, untrusted=untrusted)
+            again = quarantine.judge_again(
+                connection, ns, rows, named, untrusted, now=now, ring=ring
+            )
+            return rows, {row.docid: row for row in again}
 
-        rows = self.ledger.write(job)
-        self.changed(ns, rows)
-        return rows
+        rows, again = self.ledger.write(job)
+        self.changed(ns, [*rows, *again.values()])
+        return [again.get(row.docid, row) for row in rows]
 
     def changed(self, ns: int, rows: Sequence[Row]) -> None:
         """Tell the tiers that rows changed."""
@@ -306,7 +311,7 @@ class Engine:
         """Take in an export; see ``transfer.read``, and ``transfer.door`` for how far."""
         now, config = self.now(), self.config
         own = trust == Trust.USER
-        door = None if own else Door(trust, config.untrusted, config.secrets, now)
+        door = None if own else Door(trust, config.secrets, now)
         done, sessions = import_from(
             self.ledger,
             source,
@@ -314,6 +319,7 @@ class Engine:
             embedder=self._identity,
             limits=config.limits,
             door=door,
+            untrusted=config.untrusted,
             now=now,
             ring=config.short.capacity,
         )

@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from memento.errors import InvalidInput, UntrustedSource
-from memento.ledger import memories
+from memento.ledger import descent, memories
 from memento.ledger.memories import Entry
-from memento.ledger.rows import Row
+from memento.ledger.rows import Row, strings_in
 from memento.ledger.sqlite import Connection
 from memento.types import Kind, Status, Tier, Trust
 
@@ -31,6 +32,9 @@ APPROVED = (Status.ACTIVE.value, Status.SUPERSEDED.value)
 """Statuses that only what is trusted or was approved can have."""
 HIDING = ("forgotten", "rejected", "disowned")
 """Reasons of a version after which a memory is forgotten."""
+DISTRUSTED, INHERITED = "distrusted", "inherited"
+"""Reasons of a version after which a parent that came later is held against a memory: it waits; or,
+as it was approved before, it is only trusted less."""
 
 
 def judge(
@@ -60,6 +64,66 @@ def judge(
             raise (error if len(entries) == 1 else error.within(f"items[{at}]")) from None
         if row.status == Status.QUARANTINED or row.source_parents != "[]":
             row.seal()
+
+
+def judge_again(
+    connection: Connection,
+    ns: int,
+    rows: Sequence[Row],
+    named: Collection[str],
+    untrusted: Collection[str],
+    *,
+    now: int,
+    ring: int,
+    spared: Collection[str] = (),
+) -> list[Row]:
+    """Judge memories whose parents come only now, and what is derived from them in turn.
+
+    They are trusted as little as if the parents had come first: whom the parents would have put
+    into quarantine waits there, unless somebody approved it; it is a rule no longer, nor pinned,
+    and gives back the places it took. The earlier state stays in the history.
+
+    Args:
+        connection: Inside the transaction that wrote what came.
+        ns: Namespace number.
+        rows: What came, as it is now.
+        named: Ids of those that others may have named before: they were chosen by the caller.
+        untrusted: Classes of trust that are quarantined.
+        now: The present moment, microseconds.
+        ring: Capacity of a session's ring buffer.
+        spared: Ids of memories that stay as they are.
+
+    Returns:
+        The memories that changed, as they are now.
+    """
+    if derived := [row for row in rows if row.source_parents != "[]"]:
+        descent.note(connection, ns, derived)
+    waited = descent.welcome(connection, ns, sorted(named)) if named else {}
+    if not waited:
+        return []
+    names = set().union(*waited.values())
+    news = {row.id: row for row in rows if row.id in names}
+    family = [*memories.by_docids(connection, ns, list(waited)).values()]
+    changed: dict[int, Row] = {}
+    while news:  # trust only falls and quarantine only spreads, so this ends
+        fresh: dict[str, Row] = {}
+        for child in family:
+            heard = [news[name] for name in strings_in(child.source_parents) if name in news]
+            if child.id not in spared and _hear(connection, child, heard, untrusted, now):
+                fresh[child.id] = changed[child.docid] = child
+        family = descent.children(connection, ns, fresh) if fresh else []
+        news = fresh
+    return [*changed.values(), *_places_given_back(connection, [*changed.values()], now, ring)]
+
+
+def status_before(connection: Connection, row: Row) -> str | None:
+    """Return the status a forgotten memory had, or would have by now; None if nothing tells it."""
+    for *_, status, _tier, _until, reason in reversed(memories.versions(connection, row.docid)):
+        if reason == DISTRUSTED:
+            return Status.QUARANTINED.value
+        if reason in HIDING:
+            return str(status)
+    return None
 
 
 def check_standing(trust: str, kind: str, *, pinned: bool, untrusted: Collection[str]) -> None:
@@ -99,7 +163,12 @@ def approve(connection: Connection, ns: int, memory_id: str, *, now: int, ring: 
             raise InvalidInput(
                 "id", f"{memory_id!r} is derived from {parent.id!r}; approve or reject that first"
             )
-    memories.revise(connection, row, {"status": Status.ACTIVE.value, "updated_at": now}, "approved")
+    behind = row.superseded_by is not None  # somebody else has its place by now
+    status = Status.SUPERSEDED if behind else Status.ACTIVE
+    memories.revise(connection, row, {"status": status.value, "updated_at": now}, "approved")
+    if behind:
+        memories.record(connection, ns, now, "approved", row.docid)
+        return row
     memories.enqueue(connection, row, "embed")
     memories.record(connection, ns, now, "approved", row.docid)
     holder = None if row.key is None else memories.slot_holder(connection, row)
@@ -185,6 +254,59 @@ def _inherit(row: Row, parents: Sequence[Row]) -> bool:
     if any(parent.status not in APPROVED for parent in parents):
         row.status = Status.QUARANTINED.value
     return (row.trust, row.status) != before
+
+
+def _hear(
+    connection: Connection,
+    child: Row,
+    heard: Sequence[Row],
+    untrusted: Collection[str],
+    now: int,
+) -> bool:
+    """Hold against a stored memory what its parents are; tell whether anything about it changed."""
+    trust = Trust.least([Trust(child.trust), *(Trust(parent.trust) for parent in heard)]).value
+    waits = any(parent.status not in APPROVED for parent in heard)
+    doubted = waits and not _was_approved(connection, child)
+    changes: dict[str, Any] = {} if trust == child.trust else {"trust": trust}
+    if doubted and child.status in APPROVED:
+        changes["status"] = Status.QUARANTINED.value
+    if trust in untrusted and child.kind == Kind.RULE:
+        changes["kind"] = Kind.FACT.value
+    if trust in untrusted and child.pinned:
+        changes["pinned"] = 0
+    hidden = doubted and child.status == Status.FORGOTTEN
+    if not changes and not (hidden and status_before(connection, child) in APPROVED):
+        return False
+    reason = DISTRUSTED if doubted else INHERITED
+    memories.revise(connection, child, changes | {"updated_at": now}, reason)
+    if "status" in changes:
+        memories.enqueue(connection, child, "drop")
+    memories.record(
+        connection, child.ns, now, reason, child.docid, {"by": [parent.id for parent in heard]}
+    )
+    return True
+
+
+def _was_approved(connection: Connection, row: Row) -> bool:
+    """Tell whether somebody approved what a memory says, and nothing was put in its place since."""
+    for *_, reason in reversed(memories.versions(connection, row.docid)):
+        if reason in ("approved", "replaced"):
+            return bool(reason == "approved")
+    return False
+
+
+def _places_given_back(
+    connection: Connection, rows: Sequence[Row], now: int, ring: int
+) -> list[Row]:
+    """Let those have their place again whose place was taken by what waits now."""
+    waiting = [
+        row for row in rows if row.status == Status.QUARANTINED and row.superseded_by is None
+    ]
+    returned = [old for row in waiting for old in memories.give_back(connection, row, now)]
+    for old in returned:
+        if old.tier == Tier.SHORT:
+            memories.overflow(connection, old.ns, old.session, now=now, ring=ring)
+    return [memories.by_docid(connection, old.docid) for old in returned]
 
 
 def _parents(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memento.errors import ArchiveDamaged, StoreUnusable
-from memento.ledger import checks, fulltext, memories, namespaces, schema
+from memento.ledger import checks, descent, fulltext, memories, namespaces, schema
 from memento.ledger.rows import COLUMNS, Row, set_back
 from memento.ledger.sqlite import Connection, connect, translated
 
@@ -139,6 +139,7 @@ def set_back_to(path: Path, moment: int) -> int:
         for (docid,) in connection.execute(_CHANGED_SINCE, (moment,)).fetchall():
             _set_back_row(connection, memories.by_docid(connection, docid), moment)
         _drop_later_links(connection, moment)
+        descent.note_all(connection)
         connection.execute("DROP INDEX events_by_docid")
         connection.execute("DELETE FROM versions WHERE until > ?", (moment,))
         connection.execute("DELETE FROM events WHERE at > ?", (moment,))

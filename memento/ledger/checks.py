@@ -10,7 +10,7 @@ from memento.ledger.schema import FULLTEXT, SEQ_BITS
 from memento.ledger.sqlite import Connection
 from memento.types import Tier
 
-_DERIVED = {"memories_fts": "rowid", "embeddings": "docid", "backlog": "docid"}
+_DERIVED = {"memories_fts": "rowid", "embeddings": "docid", "backlog": "docid", "awaited": "docid"}
 """Tables made from the memories, and the column that says of which."""
 
 _TIERS = frozenset(tier.value for tier in Tier)

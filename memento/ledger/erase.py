@@ -28,6 +28,7 @@ _OF_ROW = {
     "backlog": ("docid",),
     "links": ("src", "dst"),
     "events": ("docid",),
+    "awaited": ("docid",),
     "memories": ("docid",),
 }
 """Tables that hold something of a memory, and the columns that say of which."""

@@ -286,6 +286,47 @@ def supersede(connection: Connection, old: Row, new: Row, now: int) -> None:
     record(connection, old.ns, now, "superseded", old.docid, {"by": new.id})
 
 
+def give_back(connection: Connection, row: Row, now: int) -> list[Row]:
+    """Let the memories whose place a quarantined row took have it again; it proposes to take it.
+
+    A place that somebody else took meanwhile stays his.
+
+    Returns:
+        The memories that are active again.
+    """
+    query = (
+        f"SELECT {COLUMNS} FROM memories WHERE +ns = ? AND superseded_by = ? AND docid IN"
+        " (SELECT dst FROM links WHERE src = ? AND relation = 'supersedes')"
+        " AND status = 'superseded' ORDER BY docid"
+    )
+    found = connection.execute(query, (row.ns, row.id, row.docid)).fetchall()
+    returned: list[Row] = []
+    for old in [Row(*values) for values in found]:
+        if old.key is not None and slot_holder(connection, old) is not None:
+            continue
+        changes = {"status": Status.ACTIVE.value, "superseded_by": None, "updated_at": now}
+        revise(connection, old, changes | {"valid_until": _held_until(connection, old)}, "returned")
+        connection.execute(
+            "DELETE FROM links WHERE src = ? AND dst = ? AND relation = 'supersedes'",
+            (row.docid, old.docid),
+        )
+        link(connection, row.docid, old.docid, "proposes")
+        enqueue(connection, old, "embed")
+        record(connection, old.ns, now, "returned", old.docid)
+        returned.append(old)
+    return returned
+
+
+def _held_until(connection: Connection, row: Row) -> int | None:
+    """Say until when a superseded memory would hold, had nothing taken its place."""
+    found = connection.execute(
+        "SELECT json_extract(earlier, '$.valid_until') FROM versions"
+        " WHERE docid = ? AND reason = 'superseded' ORDER BY rev DESC LIMIT 1",
+        (row.docid,),
+    ).fetchone()
+    return None if found is None else found[0]
+
+
 def hide(connection: Connection, row: Row, now: int, reason: str) -> Row:
     """Make a row forgotten, for a reason; one that is so already stays as it is."""
     if row.status == Status.FORGOTTEN:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memento.errors import StoreFromTheFuture
-from memento.ledger import checks, fulltext, namespaces, schema
+from memento.ledger import checks, descent, fulltext, namespaces, schema
 from memento.ledger.pages import Pages
 from memento.ledger.rows import COLUMNS, HOLES, NAMES, Row, checksum, earlier_state, is_whole
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
@@ -24,7 +24,7 @@ from memento.text import cues
 from memento.types import Tier
 
 BUSY_SECONDS = 30.0
-RELATIONS = frozenset({"supersedes", "related"})
+RELATIONS = frozenset({"supersedes", "related", "proposes"})
 
 
 @dataclass(slots=True)
@@ -114,6 +114,7 @@ def write(found: Found, target: Path) -> None:
         ):  # fmt: skip
             marks = ", ".join("?" * (table.count(",") + 1))
             connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
+        descent.note_all(connection)
         checks.owe_missing(connection)
         connection.execute("COMMIT")
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x6D656D6F
 """``memo`` in ASCII: tells our file from another program's."""
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Version this code writes; kept in ``PRAGMA user_version``."""
 
 WHOLE_HISTORY = 2
@@ -164,6 +164,23 @@ CREATE INDEX events_redacted ON events (ns) WHERE kind = 'redacted';
 """From here on a memory can be quarantined, which an earlier memento would not understand; and
 what waits there, what came from one source and what was redacted is found without a search."""
 
+FILL_AWAITED = """
+INSERT INTO awaited SELECT DISTINCT child.ns, parent.value, child.docid FROM memories AS child,
+    json_each(iif(json_valid(child.source_parents), child.source_parents, '[]')) AS parent
+    WHERE child.source_parents <> '[]' AND parent.type = 'text' AND NOT EXISTS
+    (SELECT 1 FROM memories WHERE ns = child.ns AND id = parent.value)
+"""
+"""Names every parent that is not there; a row that is damaged names none."""
+
+M005 = f"""
+CREATE TABLE awaited (ns INTEGER NOT NULL, parent TEXT NOT NULL, docid INTEGER NOT NULL,
+    PRIMARY KEY (ns, parent, docid)) WITHOUT ROWID;
+CREATE INDEX awaited_by_docid ON awaited (docid);
+{FILL_AWAITED};
+"""
+"""Who names a parent that is not there is judged again when it comes, see ``descent``. What came
+before this migration is not held against its children: what shows stays in view."""
+
 
 def migrate(connection: Connection, path: Path) -> None:
     """Bring the file to ``SCHEMA_VERSION``; does nothing when it is there already.
@@ -234,6 +251,10 @@ def _migrations() -> Migrations:
     @migrations()
     def m004_quarantine(db: Database) -> None:
         _run(db, M004)
+
+    @migrations()
+    def m005_awaited_parents(db: Database) -> None:
+        _run(db, M005)
 
     return migrations
 

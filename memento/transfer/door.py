@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection
 
 from memento.ledger.rows import Row, content_hash
 from memento.observe import admit
@@ -31,19 +30,14 @@ class Door:
 
     Args:
         trust: How far the file is trusted.
-        untrusted: Classes of trust that are quarantined.
         secrets: What becomes of a secret.
         now: The present moment, microseconds; nothing was created later.
 
     Attributes:
-        untrusted: As given.
         demoted: Memories that came as a rule or pinned and are neither now.
     """
 
-    def __init__(
-        self, trust: Trust, untrusted: Collection[str], secrets: Secrets | str, now: int
-    ) -> None:
-        self.untrusted = untrusted
+    def __init__(self, trust: Trust, secrets: Secrets | str, now: int) -> None:
         self.demoted = 0
         self._trust = trust
         self._secrets = secrets

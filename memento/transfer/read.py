@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -26,6 +26,7 @@ from memento.ledger import memories, namespaces, vectors
 from memento.ledger import transfer as sql
 from memento.ledger.ledger import Ledger
 from memento.ledger.memories import Entry
+from memento.ledger.rows import Row
 from memento.ledger.sqlite import Connection
 from memento.ledger.transfer import State
 from memento.observe import admit
@@ -92,6 +93,7 @@ def import_from(
     embedder: Callable[[], str | None],
     limits: admit.Limits,
     door: Door | None,
+    untrusted: Collection[str],
     now: int,
     ring: int,
 ) -> tuple[Imported, dict[int, set[str | None]]]:
@@ -104,6 +106,7 @@ def import_from(
         embedder: Returns the identity of the embedder in use, or None.
         limits: What a memory may hold.
         door: What each memory has to pass; None to take all as it is.
+        untrusted: Classes of trust that are quarantined.
         now: The present moment, microseconds.
         ring: Capacity of a session's ring buffer.
 
@@ -133,8 +136,9 @@ def import_from(
             }
             model = None if identity is None else _model(connection, head, identity)
             dim = None if model is None else head["embedder"]["dim"]
-            taking = _Import(connection, into_of, model, dim, limits, door, now)
-            taking.read(stream, ring)
+            terms = _Terms(limits, door, untrusted, now, ring)
+            taking = _Import(connection, into_of, model, dim, terms)
+            taking.read(stream)
             return taking
 
         done = ledger.write(job)
@@ -238,6 +242,17 @@ def _lines(stream: IO[bytes]) -> Iterator[bytes]:
         yield data
 
 
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """On what terms an import takes memories in; see ``import_from``."""
+
+    limits: admit.Limits
+    door: Door | None
+    untrusted: Collection[str]
+    now: int
+    ring: int
+
+
 class _Import:
     """One import under way, inside its transaction."""
 
@@ -247,17 +262,14 @@ class _Import:
         into_of: Mapping[tuple[str, ...], int],
         model: int | None,
         dim: int | None,
-        limits: admit.Limits,
-        door: Door | None,
-        now: int,
+        terms: _Terms,
     ) -> None:
         self._connection = connection
         self._into_of = into_of
         self._model = model
         self._dim = dim
-        self._limits = limits
-        self._door = door
-        self._now = now
+        self._terms = terms
+        self._door = terms.door
         self._fresh: dict[int, set[str]] = {ns: set() for ns in into_of.values()}
         self._began_empty = {
             ns for ns in into_of.values() if not memories.latest_rev(connection, ns)
@@ -266,9 +278,10 @@ class _Import:
         self._counts: Counter[str] = Counter()
         self._redacted: Counter[str] = Counter()
         self._damaged: list[str] = []
+        self._quarantined: set[int] = set()
         self.sessions: dict[int, set[str | None]] = {}
 
-    def read(self, stream: IO[bytes], ring: int) -> None:
+    def read(self, stream: IO[bytes]) -> None:
         """Take in every line, then let slots and rings come into order."""
         take = {"memory": self._memory, "link": self._link, "event": self._event}
         for number, data in enumerate(_lines(stream), start=1):
@@ -284,10 +297,11 @@ class _Import:
                     ) from error
         self._put_waiting()
         for ns, ids in self._fresh.items():
-            sql.settle_slots(self._connection, ns, sorted(ids), self._now)
+            sql.settle_slots(self._connection, ns, sorted(ids), self._terms.now)
+        now, ring = self._terms.now, self._terms.ring
         for ns, sessions in self.sessions.items():
             for session in sessions:
-                memories.overflow(self._connection, ns, session, now=self._now, ring=ring)
+                memories.overflow(self._connection, ns, session, now=now, ring=ring)
 
     def result(self) -> Imported:
         """Say what was brought."""
@@ -298,7 +312,7 @@ class _Import:
             events=self._counts["event"],
             vectors=self._counts["vector"],
             damaged=tuple(self._damaged),
-            quarantined=self._counts["quarantined"],
+            quarantined=len(self._quarantined),
             hidden=self._counts["hidden"],
             demoted=0 if self._door is None else self._door.demoted,
             redacted=dict(self._redacted),
@@ -308,7 +322,7 @@ class _Import:
         if line.get("damaged"):
             self._damaged.append(admit.check_id(line["id"]))
             return
-        row, document = read_row(line, self._limits)
+        row, document = read_row(line, self._terms.limits)
         if row.id in self._fresh[ns]:
             raise InvalidInput("id", f"{row.id!r} comes twice")
         if self._door is None:
@@ -328,7 +342,7 @@ class _Import:
             return
         blob = None if self._dim is None else _vector(line.get("vector"), self._dim)
         self._counts["vector"] += blob is not None
-        states = [read_state(state, row, self._limits) for state in line["versions"]]
+        states = [read_state(state, row, self._terms.limits) for state in line["versions"]]
         self._waiting.setdefault(ns, []).append((entry, states, blob))
         self._fresh[ns].add(row.id)
         if len(self._waiting[ns]) >= BATCH:
@@ -338,22 +352,42 @@ class _Import:
         for ns, arrivals in self._waiting.items():
             entries = [entry for entry, _, _ in arrivals]
             if self._door is not None:
-                quarantine.judge(self._connection, ns, entries, self._door.untrusted)
+                quarantine.judge(self._connection, ns, entries, self._terms.untrusted)
             sql.put(self._connection, ns, arrivals, self._model)
             for entry in entries:
                 self._note(ns, entry)
+            self._judge_again(ns, [entry.row for entry in entries])
         self._waiting.clear()
+
+    def _judge_again(self, ns: int, rows: Sequence[Row]) -> None:
+        """Judge those that waited for what has come; of one's own file what is in it stays."""
+        changed = quarantine.judge_again(
+            self._connection,
+            ns,
+            rows,
+            [row.id for row in rows],
+            self._terms.untrusted,
+            now=self._terms.now,
+            ring=self._terms.ring,
+            spared=self._fresh[ns] if self._door is None else (),
+        )
+        for row in changed:
+            if row.status == Status.QUARANTINED and row.id in self._fresh[ns]:
+                self._quarantined.add(row.docid)
+            if row.tier == Tier.SHORT:
+                self.sessions.setdefault(ns, set()).add(row.session)
 
     def _note(self, ns: int, entry: Entry) -> None:
         """Count what became of a memory that was put in."""
         row = entry.row
-        self._counts["quarantined"] += row.status == Status.QUARANTINED
+        if row.status == Status.QUARANTINED:
+            self._quarantined.add(row.docid)
         if row.tier == Tier.SHORT and row.status == Status.ACTIVE:
             self.sessions.setdefault(ns, set()).add(row.session)
         if entry.redacted:
             self._redacted.update(entry.redacted)
             memories.record(
-                self._connection, ns, self._now, "redacted", row.docid, dict(entry.redacted)
+                self._connection, ns, self._terms.now, "redacted", row.docid, dict(entry.redacted)
             )
 
     def _link(self, ns: int, line: Mapping[str, Any]) -> None:
@@ -380,7 +414,7 @@ class _Import:
             if not detail["ids"]:
                 return
         if detail is not None:
-            admit.check_metadata(detail, self._limits)
+            admit.check_metadata(detail, self._terms.limits)
         kind, at = admit.short_name("kind", line["kind"]), read_moment("at", line["at"])
         sql.put_event(self._connection, ns, at, kind, memory_id, detail)
         self._counts["event"] += 1

@@ -74,3 +74,12 @@ def test_upgrading_twice_changes_nothing(old):
         with MemoryManager(old, embedder=None) as memory:
             assert len(memory.list()) == 3
     assert version(old) == schema.SCHEMA_VERSION
+
+
+def test_an_old_store_knows_which_parents_are_not_there(tmp_path):
+    """A memory of schema 4 whose parent comes only now is judged again."""
+    (tmp_path / "ledger.db").write_bytes(gzip.decompress(STORES[3].read_bytes()))
+    with MemoryManager(tmp_path, embedder=None, namespace=("acme", "lina")) as lina:
+        assert lina.get("cello").source.parents == ("notes",)
+        lina.add("A page about Lina", id="notes", source="web")
+        assert lina.get("cello").status is Status.QUARANTINED

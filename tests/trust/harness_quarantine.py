@@ -117,11 +117,16 @@ class Room:
         self.mine.append(name)
 
     def _child_first(self) -> None:
-        """Name a page of the same batch as the parent, before it comes."""
+        """Name a page as the parent before it comes, in the same batch or a later call."""
         name = f"page-{self.dice.randrange(10**9)}"
         child = {"text": self.said(), "source": Source("agent", parents=(name,))}
         page = {"text": self.said(), "id": name, "source": self._source()}
-        self.doubtful += [one.id for one in self.memory.add_many([child, page])]
+        if self.dice.random() < 0.5:
+            self.doubtful += [one.id for one in self.memory.add_many([child, page])]
+        else:
+            key = self.dice.choice((None, self.dice.choice(THINGS)))
+            self.doubtful.append(self.memory.add(**child, key=key).id)
+            self.doubtful.append(self.memory.add(**page).id)
 
     def _file(self) -> None:
         """Import what a stranger wrote: a rule, a pin, a place."""
