@@ -21,7 +21,7 @@ from memento.observe import admit
 from memento.observe.redact import Redaction
 from memento.scopes import parse_scope
 from memento.text import cues
-from memento.types import Kind, Status, Tier
+from memento.types import Kind, Status, Tier, Trust
 
 _ABSENT: Any = object()
 
@@ -41,6 +41,7 @@ class Corrections:
     expires_in: Any = _ABSENT
     add_aliases: Sequence[str] = ()
     remove_aliases: Sequence[str] = ()
+    source: Any = None
 
 
 _BOOKKEEPING = {"updated_at", "version", "content_hash", "cues", "words", "head_words"}
@@ -72,17 +73,22 @@ def update(
         NotFound: If the namespace has no such id.
         InvalidInput: If a value cannot be accepted, or the memory is forgotten.
         SecretFound: If it holds a secret and these are to be refused.
-        UntrustedSource: If it would be a rule or be pinned, and its source is not trusted.
+        UntrustedSource: If it would be a rule or be pinned, and its source is not trusted; or if
+            who changes it is not, and it counts.
     """
     row = memories.by_id(connection, ns, memory_id)
     if row.status == Status.FORGOTTEN:
         raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
+    author = _author(row, corrections.source, config.untrusted)
     clean = Redaction(config.secrets)
     changes = _changes(row, corrections, now, config.limits, clean)
     if not changes:
         return row
+    trust = Trust.least([Trust(row.trust), author]).value
+    if trust != row.trust:
+        changes["trust"] = trust
     kind, pinned = changes.get("kind", row.kind), bool(changes.get("pinned", row.pinned))
-    quarantine.check_standing(row.trust, kind, pinned=pinned, untrusted=config.untrusted)
+    quarantine.check_standing(trust, kind, pinned=pinned, untrusted=config.untrusted)
     reworded = "text" in changes
     retitled = reworded or "aliases" in changes or "tags" in changes
     rescoped = "scope" in changes
@@ -106,6 +112,23 @@ def update(
     if clean.found:
         memories.record(connection, ns, now, "redacted", row.docid, clean.found)
     return row
+
+
+def _author(row: Row, source: object, untrusted: Collection[str]) -> Trust:
+    """Accept who changes a memory.
+
+    Raises:
+        InvalidInput: If it is no class of trust.
+        UntrustedSource: If it is not trusted, and the memory counts.
+    """
+    author = Trust.USER if source is None else admit.member(Trust, "source", source)
+    if author in untrusted and row.status != Status.QUARANTINED:
+        raise UntrustedSource(
+            "source",
+            f"what comes from {author} cannot change {row.id!r}, which counts; add it with"
+            " supersedes, and it takes that place once it is approved",
+        )
+    return author
 
 
 def forget(connection: Connection, ns: int, memory_id: str, *, now: int) -> Row:

@@ -97,7 +97,7 @@ class SecretFound(InvalidInput):
 
 
 class UntrustedSource(InvalidInput):
-    """What an untrusted source says can be no rule, not pinned, and take nobody's place by its id.
+    """What an untrusted source says can be no rule, not pinned, and change nothing that counts.
 
     Nothing was written.
     """

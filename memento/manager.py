@@ -512,6 +512,7 @@ class MemoryManager:
         expires_in: timedelta | float | None = KEEP,
         add_aliases: Sequence[str] = (),
         remove_aliases: Sequence[str] = (),
+        source: Trust | str | None = None,
     ) -> Memory:
         """Change a memory; its earlier version stays in its history.
 
@@ -528,6 +529,8 @@ class MemoryManager:
             expires_in: Time to live from now; None for ever.
             add_aliases: Names to add.
             remove_aliases: Names to take away.
+            source: Who says so, a trust class; None for the user. The memory is trusted no more
+                than that from then on.
 
         Returns:
             The memory as it is now.
@@ -535,6 +538,8 @@ class MemoryManager:
         Raises:
             NotFound: If this namespace has no such id.
             InvalidInput: If a value cannot be accepted, or the memory is forgotten.
+            UntrustedSource: If it would be a rule or be pinned, and its source or ``source`` is
+                not trusted; or if ``source`` is not, and the memory is not in quarantine.
         """
         corrections = correct.Corrections(
             text=text,
@@ -548,6 +553,7 @@ class MemoryManager:
             expires_in=expires_in,
             add_aliases=add_aliases,
             remove_aliases=remove_aliases,
+            source=source,
         )
         now, config = self._engine.now(), self._engine.config
         return self._change(

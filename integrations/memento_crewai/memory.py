@@ -241,13 +241,13 @@ class MementoCrewMemory(Memory):
         Raises:
             NotFound: If there is none under the root.
             InvalidInput: If a value cannot be accepted.
+            UntrustedSource: If the store does not trust agents.
         """
-        stored = active(self.manager, record_id, within=to_scope(self.root_scope))
+        stored, kept = active(self.manager, record_id, within=to_scope(self.root_scope)), None
         if stored is None:
             raise NotFound(record_id)
         if self.read_only:
             return to_record(stored)
-        kept = None
         if metadata is not None:
             kept = marked(metadata, stored.session, private=PRIVATE in stored.metadata)
         wanted = {
@@ -258,7 +258,7 @@ class MementoCrewMemory(Memory):
             "importance": importance,
         }
         given = {name: value for name, value in wanted.items() if value is not None}
-        return to_record(self.manager.update(record_id, **given))
+        return to_record(self.manager.update(record_id, **given, source=Trust.AGENT))
 
     def forget(
         self,
@@ -386,12 +386,14 @@ def _completed(manager: MemoryManager, memory: Stored, draft: Draft) -> Stored:
     """Give a memory that was there already what the new one adds: equal content is kept once."""
     if not memory.reinforced:
         return memory
-    tags = tuple(dict.fromkeys((*memory.tags, *draft.tags)))
-    metadata = {**memory.metadata, **draft.metadata}
-    importance = max(memory.importance, draft.importance or 0.0)
-    if (tags, metadata, importance) == (memory.tags, memory.metadata, memory.importance):
+    both: dict[str, Any] = {
+        "tags": tuple(dict.fromkeys((*memory.tags, *draft.tags))),
+        "metadata": {**memory.metadata, **draft.metadata},
+        "importance": max(memory.importance, draft.importance or 0.0),
+    }
+    if all(getattr(memory, name) == value for name, value in both.items()):
         return memory
-    return manager.update(memory.id, tags=tags, metadata=metadata, importance=importance)
+    return manager.update(memory.id, **both, source=Trust.AGENT)
 
 
 def _since(began: float) -> float:

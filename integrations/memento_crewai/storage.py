@@ -16,7 +16,7 @@ from crewai.memory import unified_memory
 from crewai.memory.storage.factory import set_memory_storage_factory
 from crewai.memory.types import MemoryRecord, ScopeInfo
 
-from memento import Memory, MemoryManager, Tier
+from memento import Memory, MemoryManager, Tier, Trust
 from memento.errors import InvalidInput, MissingExtra, NotFound, StoreClosed, TierUnavailable
 from memento.filters import Filtering
 from memento_crewai.calls import current, noted
@@ -153,6 +153,7 @@ class MementoStorage:
 
         Raises:
             NotFound: If there is none.
+            UntrustedSource: If the store does not trust agents.
         """
         stored = active(self.manager, record.id)
         if stored is None:
@@ -164,6 +165,7 @@ class MementoStorage:
             tags=record.categories,
             metadata=marked(record.metadata, stored.session, private=is_private(stored)),
             importance=record.importance,
+            source=Trust.AGENT,
         )
 
     def get_record(self, record_id: str) -> Record | None:

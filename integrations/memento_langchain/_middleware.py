@@ -14,7 +14,7 @@ import copy
 import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import takewhile
 from typing import Annotated, Any, NotRequired, Self, cast
@@ -40,6 +40,7 @@ from memento_langchain._turns import (
     recall,
     role_of,
     session_of,
+    source_of,
     turn,
 )
 
@@ -47,6 +48,9 @@ REMEMBERED = 10_000
 """Messages held in RAM as kept, so that a long thread is not offered to the ledger each time."""
 MOST_PIECES = 1_000
 """Pieces looked for that an edited message no longer has."""
+EDIT = "edit"
+"""What the edit of a memory that was approved is called, after its id."""
+SHOWN_OR_WAITING = (Status.ACTIVE, Status.QUARANTINED)
 CHECKPOINTER = "__pregel_checkpointer"
 """Where LangGraph tells what it runs of its checkpointer."""
 
@@ -314,25 +318,58 @@ def _keep_edited(view: MemoryManager, draft: Draft) -> None:
         kept = view.get(conflict.memory_id)
     if _said(kept) == _said(draft):
         return
-    if kept.status is Status.ACTIVE:
+    if not _trusted(view, draft.role):
+        _propose(view, draft, kept)
+    elif kept.status is Status.ACTIVE and kept.role == draft.role:
         said = {**kept.metadata, **draft.metadata}
-        view.update(kept.id, text=draft.text, kind=draft.kind, metadata=said)
+        source = source_of(str(draft.role)).kind
+        view.update(kept.id, text=draft.text, kind=draft.kind, metadata=said, source=source)
     else:
         view.add_many([draft], replace=True)
 
 
+def _propose(view: MemoryManager, draft: Draft, first: Memory) -> None:
+    """Have the edit of one who is not trusted wait; what was approved counts until it is, too.
+
+    The edit of what was approved is a memory beside it, and may be approved and edited in turn.
+
+    Args:
+        view: Where it is kept.
+        draft: What the message says now.
+        first: What it was kept as first.
+    """
+    approved, last = None, first
+    while later := view.list(ids=memory_id(last.id, EDIT), status=list(Status)):
+        approved, last = last, later[0]
+    if _said(last) == _said(draft):
+        return
+    name = last.id
+    if last.status is Status.ACTIVE or _trusted(view, last.role):
+        approved, name = last, memory_id(last.id, EDIT)
+    place = () if approved is None or approved.status is not Status.ACTIVE else approved.id
+    view.add_many([replace(draft, id=name, supersedes=place)], replace=True)
+
+
+def _trusted(view: MemoryManager, role: str | None) -> bool:
+    return source_of(str(role)).kind not in view.config.untrusted
+
+
 def _forget_leftover(view: MemoryManager, counts: Sequence[tuple[_Turn, int]]) -> None:
-    """Forget the last pieces of messages that were edited and have fewer now."""
+    """Forget the last pieces of messages that were edited and have fewer now.
+
+    Of one who is not trusted only those that wait: what was approved is not his to take back.
+    """
     following = {
         name: (one, count) for one, count in counts if (name := one.piece_id(count)) is not None
     }
     if not following:
         return
-    for found in view.list(ids=list(following), limit=len(following)):
+    for found in view.list(ids=list(following), status=SHOWN_OR_WAITING, limit=len(following)):
         one, count = following[found.id]
         names = [one.piece_id(at) for at in range(count, count + MOST_PIECES)]
         left = [name for name in names if name is not None]
-        for memory in view.list(ids=left, limit=MOST_PIECES):
+        his = SHOWN_OR_WAITING if _trusted(view, role_of(one.message)) else Status.QUARANTINED
+        for memory in view.list(ids=left, status=his, limit=MOST_PIECES):
             view.update(memory.id, metadata={**memory.metadata, SAID: ""})  # nothing says it now
             view.forget(memory.id)
 

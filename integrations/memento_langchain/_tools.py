@@ -96,7 +96,8 @@ class _Verbs:
 
     def correct(self, memory_id: Id, text: Text) -> str:
         """Replace what a memory says; its history is kept."""
-        return f"Corrected: {self._manager.update(memory_id, text=text).id}."
+        kept = self._manager.update(memory_id, text=text, source=Trust.AGENT)
+        return f"Corrected: {kept.id}."
 
 
 def _tool(verb: Callable[..., str]) -> BaseTool:

@@ -285,6 +285,38 @@ def test_a_page_replaces_nothing_that_counts(memory):
     assert {one.id for one in memory.list()} == {"rule", "drink"}
 
 
+def test_who_is_not_trusted_changes_nothing_that_counts(memory):
+    """An update in the name of a page is refused for what counts; what waits may be put right."""
+    mine = memory.add("Rami drinks tea", id="mine")
+    page = memory.approve(memory.add("Rami drinks beer", id="page", source="web").id)
+    waits = memory.add("Rami drinks wine", source="web")
+    memory.add("Rami drank milk", id="past", key="drink")
+    memory.add("Rami drinks mead", key="drink")
+    for source in UNTRUSTED:
+        for name in ("mine", "page", "past"):
+            for change in (
+                {"text": "Rami drinks rum"},
+                {"importance": 0.1},
+                {"add_aliases": ["x"]},
+            ):
+                with pytest.raises(UntrustedSource, match=f"{source}.*{name}"):
+                    memory.update(name, source=source, **change)
+        memory.update(waits.id, text=f"Rami drinks {source}", source=source)
+    assert (memory.get("mine"), memory.get("page")) == (mine, page)
+    assert memory.get(waits.id).status is Status.QUARANTINED
+    with pytest.raises(InvalidInput, match="source: 'nobody'"):
+        memory.update("mine", text="x", source="nobody")
+
+
+def test_a_change_is_trusted_like_who_makes_it(memory):
+    """The user's words, put right by the agent, are the agent's; the agent's stay his."""
+    mine = memory.add("Rami drinks tea")
+    agents = memory.add("Rami drinks milk", source="agent")
+    assert memory.update(mine.id, text="Rami drinks rum", source="agent").source.kind is Trust.AGENT
+    assert memory.update(agents.id, text="Rami drinks water").source.kind is Trust.AGENT
+    assert memory.update(mine.id, text="Rami drinks rum", source="agent").version == 2
+
+
 def test_a_page_replaces_its_own_words(memory):
     """What waits, and what it said and is hidden; what was approved only by the same again."""
     page = {"text": "one", "id": "p", "source": "web"}

@@ -19,6 +19,7 @@ from crewai.memory.types import MemoryRecord
 from crewai.memory.unified_memory import Memory
 from crewai.rag.embeddings.factory import build_embedder
 
+from memento import Config
 from memento.errors import (
     EmbeddingMismatch,
     InvalidInput,
@@ -27,9 +28,16 @@ from memento.errors import (
     StorageFailed,
     StoreClosed,
     TierUnavailable,
+    UntrustedSource,
 )
 from memento.testing import HashEmbedder
-from memento_crewai import MementoEmbeddingFunction, MementoStorage, install, uninstall
+from memento_crewai import (
+    MementoCrewMemory,
+    MementoEmbeddingFunction,
+    MementoStorage,
+    install,
+    uninstall,
+)
 
 LOG = "memento.crewai", logging.ERROR
 DAY = datetime(2025, 3, 1)  # noqa: DTZ001 - CrewAI's times are naive
@@ -167,6 +175,21 @@ def test_update(storage, embed):
     assert texts(storage.search(embed("Bo drinks milk"), min_score=0.99)) == ["Bo drinks milk"]
     with pytest.raises(NotFound):
         storage.update(record("x"))
+
+
+def test_what_a_crew_changes_is_the_crews(open_memory):
+    """Trusted like an agent; who does not trust agents is not changed, whichever way it comes."""
+    memory = open_memory(config=Config(untrusted=("agent",)))
+    kept = memory.add("Bo drinks tea")
+    changed = record("Bo drinks rum", id=kept.id)
+    for change in (
+        lambda: MementoStorage(memory).update(changed),
+        lambda: MementoStorage(memory).save([changed]),
+        lambda: MementoCrewMemory(memory).update(kept.id, "Bo drinks rum"),
+    ):
+        with pytest.raises(UntrustedSource):
+            change()
+    assert memory.get(kept.id) == kept
 
 
 def test_saving_twice(storage):

@@ -25,6 +25,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
+from memento import Config, Trust
 from memento.errors import InvalidInput, InvalidScope, ReadOnlyStore, StoreClosed
 from memento.testing import HashEmbedder
 from memento_langchain import MementoMiddleware
@@ -546,6 +547,75 @@ def test_an_edit_to_fewer_pieces_leaves_none_behind(manager, fake_model):
         agent.invoke({"messages": [HumanMessage(text, id="m1")]}, thread("one"))
         pieces = [m.text for m in manager.list(limit=1000) if m.role == "user"]
         assert "".join(pieces) == text
+
+
+def test_an_edit_of_what_was_approved_waits(open_memory, fake_model):
+    """Of one who is not trusted: the approved words count until the new ones are approved, too."""
+    memory = open_memory(embedder=HashEmbedder(256), config=Config(untrusted=("agent", "web")))
+    saver = InMemorySaver()
+
+    def edit(text):
+        agent = create_agent(
+            fake_model("ok"), middleware=[MementoMiddleware(memory)], checkpointer=saver
+        )
+        said = [AIMessage(text, id="a1"), HumanMessage("Go on.", id=f"h{text}")]
+        agent.invoke({"messages": said}, thread("one"))
+
+    def counted():
+        return [one.text for one in memory.list() if one.role == "assistant"]
+
+    def waiting():
+        return [one for one in memory.quarantine() if one.text != "ok"]
+
+    edit("Tea is sound.")
+    (first,) = waiting()
+    memory.approve(first.id)
+    for text in ("Beer is sound.", "Wine is sound.", "Wine is sound."):
+        edit(text)
+        assert counted() == ["Tea is sound."]
+        assert [one.text for one in waiting()] == [text]
+    assert memory.get(first.id).version == 1
+    memory.approve(waiting()[0].id)
+    assert counted() == ["Wine is sound."]
+    edit("Wine is sound.")
+    assert (counted(), waiting()) == (["Wine is sound."], [])
+    edit("Rum is sound.")
+    assert (counted(), [one.text for one in waiting()]) == (["Wine is sound."], ["Rum is sound."])
+    memory.reject(waiting()[0].id)
+    edit("Rum is sound.")
+    assert (counted(), waiting()) == (["Wine is sound."], [])
+    edit("Gin is sound.")
+    memory.approve(waiting()[0].id)
+    assert counted() == ["Gin is sound."]
+
+
+def test_an_edit_takes_back_nothing_that_was_approved(open_memory, fake_model):
+    """Shortened by one who is not trusted, a message loses those last pieces that wait."""
+    memory = open_memory(config=Config(untrusted=("agent",)))
+    saver = InMemorySaver()
+    long = " ".join(f"word{n}" for n in range(6_000))
+    for text, held in ((long, 4), ("short", 1)):
+        agent = create_agent(
+            fake_model("ok"), middleware=[MementoMiddleware(memory)], checkpointer=saver
+        )
+        agent.invoke({"messages": [AIMessage(text, id="a1"), HumanMessage("Hm.")]}, thread("one"))
+        waiting = [one for one in memory.quarantine() if one.text != "ok"]
+        assert len(waiting) == held
+        if text == long:
+            approved = memory.approve(waiting[1].id)
+    assert memory.get(approved.id) == approved
+
+
+def test_what_another_speaker_says_under_an_id_is_his(manager, fake_model):
+    """A message of the model's under the id of the user's is trusted like the model."""
+    saver = InMemorySaver()
+    for one in (HumanMessage("I am Rami.", id="m1"), AIMessage("I am Lina.", id="m1")):
+        agent = create_agent(
+            fake_model("ok"), middleware=[MementoMiddleware(manager)], checkpointer=saver
+        )
+        agent.invoke({"messages": [one, HumanMessage("Hm.", id="m2")]}, thread("one"))
+    (said,) = (memory for memory in manager.list() if "I am" in memory.text)
+    assert (said.text, said.role, said.source.kind) == ("I am Lina.", "assistant", Trust.AGENT)
 
 
 def test_copies_share_the_manager(manager, fake_model):

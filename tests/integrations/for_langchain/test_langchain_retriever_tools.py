@@ -17,6 +17,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from pydantic import ValidationError
 
+from memento import Config, Trust
 from memento.errors import InvalidInput, StoreClosed
 from memento.testing import HashEmbedder
 from memento_langchain import MementoRetriever, memory_tools
@@ -162,6 +163,19 @@ class TestTools:
         assert manager.history(record["id"])[0].text == "Ada lives in Oslo"
         tools["forget"].invoke({"memory_id": record["id"]})
         assert "Nothing is remembered" in tools["recall"].invoke({"query": "Where does Ada live?"})
+
+    def test_what_the_model_corrects_is_the_models(self, open_memory, tmp_path):
+        """The user's words are not his any longer; where it is not trusted they stay."""
+        for number, config in enumerate((Config(), Config(untrusted=("agent",)))):
+            memory = open_memory(tmp_path / str(number), config=config)
+            kept = memory.add("Ada lives in Oslo")
+            correct = {tool.name: tool for tool in memory_tools(memory)}["correct"]
+            answer = correct.invoke({"memory_id": kept.id, "text": "Ada lives in Bergen"})
+            if number:
+                assert "what comes from agent cannot change" in answer
+                assert memory.get(kept.id) == kept
+            else:
+                assert memory.get(kept.id).source.kind is Trust.AGENT
 
     def test_search_by_kind_and_day(self, tools, manager, clock):
         """With or without a query, inside the days given."""
