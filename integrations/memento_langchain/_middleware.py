@@ -14,7 +14,6 @@ import copy
 import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import takewhile
 from typing import Annotated, Any, NotRequired, Self, cast
@@ -25,32 +24,23 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
-from memento import Config, Draft, Memory, MemoryManager, Status
-from memento.errors import IdConflict, InvalidInput
+from memento import MemoryManager
+from memento.errors import InvalidInput
 from memento.filters import check_count
 from memento.observe.admit import MAX_INTEGER, check_flag
 from memento.prompt import render
 from memento.scopes import parse_namespace
+from memento_langchain._keeping import Turn, forget_leftover, keep_drafts
 from memento_langchain._turns import (
     MOST,
-    SAID,
     check_manager,
     memory_id,
     pieces,
     recall,
-    role_of,
-    session_of,
-    source_of,
-    turn,
 )
 
 REMEMBERED = 10_000
 """Messages held in RAM as kept, so that a long thread is not offered to the ledger each time."""
-MOST_PIECES = 1_000
-"""Pieces looked for that an edited message no longer has."""
-EDIT = "edit"
-"""What the edit of a memory that was approved is called, after its id."""
-SHOWN_OR_WAITING = (Status.ACTIVE, Status.QUARANTINED)
 CHECKPOINTER = "__pregel_checkpointer"
 """Where LangGraph tells what it runs of its checkpointer."""
 
@@ -208,8 +198,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             for key, one in said.items()
             if self._kept.get(key) != one.digest
         }
-        _keep_drafts(view, [draft for _, drafts in fresh.values() for draft in drafts])
-        _forget_leftover(view, [(one, len(drafts)) for one, drafts in fresh.values()])
+        keep_drafts(view, [draft for _, drafts in fresh.values() for draft in drafts])
+        forget_leftover(view, [(one, len(drafts)) for one, drafts in fresh.values()])
         self._kept.update((key, one.digest) for key, (one, _) in fresh.items())
         while len(self._kept) > REMEMBERED:
             self._kept.popitem(last=False)
@@ -225,51 +215,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         return self._manager.of(*parse_namespace(labels))
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    """What one message of the thread says.
-
-    Attributes:
-        message: The message.
-        thread: The thread, None if there is none.
-        name: What the message is called in the thread, call after call; None if nothing does.
-        text: Its words.
-    """
-
-    message: AnyMessage
-    thread: str | None
-    name: str | None
-    text: str
-
-    @property
-    def key(self) -> str:
-        """What tells it from others: where it stands; without a name or a thread, what it says."""
-        if self.thread is None or self.name is None:
-            return memory_id(self.message.type, self.text)
-        return memory_id(self.thread, self.name)
-
-    @property
-    def digest(self) -> str:
-        """Digest of its words, to tell whether it was edited."""
-        return memory_id(self.text)
-
-    def drafts(self, config: Config) -> list[Draft]:
-        """Make its memories, one a piece."""
-        role = role_of(self.message)
-        session = None if self.thread is None else session_of(self.thread)
-        return [
-            turn(piece, role, session=session, memory_id=self.piece_id(at))
-            for at, piece in enumerate(pieces(self.text, config))
-        ]
-
-    def piece_id(self, at: int) -> str | None:
-        """Name a piece; one that was edited has the same name."""
-        if self.thread is None or self.name is None:
-            return None
-        return memory_id(self.thread, self.name, str(at))
-
-
-def _turns(messages: Iterable[AnyMessage]) -> list[_Turn]:
+def _turns(messages: Iterable[AnyMessage]) -> list[Turn]:
     """Name what the user and the model said.
 
     Only a checkpointer makes ids last. Without one the application sends the talk anew, and a turn
@@ -286,92 +232,8 @@ def _turns(messages: Iterable[AnyMessage]) -> list[_Turn]:
         said = (message.type, text)
         name = message.id if lasting else memory_id(*said, str(before[said]))
         before[said] += 1
-        found.append(_Turn(message, None if thread is None else str(thread), name, text))
+        found.append(Turn(message, None if thread is None else str(thread), name, text))
     return found
-
-
-def _said(memory: Draft | Memory) -> str:
-    return str(memory.metadata.get(SAID, ""))
-
-
-def _keep_drafts(view: MemoryManager, drafts: Sequence[Draft]) -> None:
-    """Keep drafts; where a message was edited since it was kept, correct its memory."""
-    try:
-        known = view.add_many(drafts)
-    except IdConflict:  # at least one says something else than its memory
-        for draft in drafts:
-            _keep_edited(view, draft)
-        return
-    for draft, memory in zip(drafts, known, strict=True):
-        if draft.id is not None and _said(memory) != _said(draft):
-            _keep_edited(view, draft)
-
-
-def _keep_edited(view: MemoryManager, draft: Draft) -> None:
-    """Keep a draft; if its message was edited since it was kept, correct the memory.
-
-    What the thread still says as it did was corrected in the memory itself, and stays so.
-    """
-    try:
-        (kept,) = view.add_many([draft])
-    except IdConflict as conflict:
-        kept = view.get(conflict.memory_id)
-    if _said(kept) == _said(draft):
-        return
-    if not _trusted(view, draft.role):
-        _propose(view, draft, kept)
-    elif kept.status is Status.ACTIVE and kept.role == draft.role:
-        said = {**kept.metadata, **draft.metadata}
-        source = source_of(str(draft.role)).kind
-        view.update(kept.id, text=draft.text, kind=draft.kind, metadata=said, source=source)
-    else:
-        view.add_many([draft], replace=True)
-
-
-def _propose(view: MemoryManager, draft: Draft, first: Memory) -> None:
-    """Have the edit of one who is not trusted wait; what was approved counts until it is, too.
-
-    The edit of what was approved is a memory beside it, and may be approved and edited in turn.
-
-    Args:
-        view: Where it is kept.
-        draft: What the message says now.
-        first: What it was kept as first.
-    """
-    approved, last = None, first
-    while later := view.list(ids=memory_id(last.id, EDIT), status=list(Status)):
-        approved, last = last, later[0]
-    if _said(last) == _said(draft):
-        return
-    name = last.id
-    if last.status is Status.ACTIVE or _trusted(view, last.role):
-        approved, name = last, memory_id(last.id, EDIT)
-    place = () if approved is None or approved.status is not Status.ACTIVE else approved.id
-    view.add_many([replace(draft, id=name, supersedes=place)], replace=True)
-
-
-def _trusted(view: MemoryManager, role: str | None) -> bool:
-    return source_of(str(role)).kind not in view.config.untrusted
-
-
-def _forget_leftover(view: MemoryManager, counts: Sequence[tuple[_Turn, int]]) -> None:
-    """Forget the last pieces of messages that were edited and have fewer now.
-
-    Of one who is not trusted only those that wait: what was approved is not his to take back.
-    """
-    following = {
-        name: (one, count) for one, count in counts if (name := one.piece_id(count)) is not None
-    }
-    if not following:
-        return
-    for found in view.list(ids=list(following), status=SHOWN_OR_WAITING, limit=len(following)):
-        one, count = following[found.id]
-        names = [one.piece_id(at) for at in range(count, count + MOST_PIECES)]
-        left = [name for name in names if name is not None]
-        his = SHOWN_OR_WAITING if _trusted(view, role_of(one.message)) else Status.QUARANTINED
-        for memory in view.list(ids=left, status=his, limit=MOST_PIECES):
-            view.update(memory.id, metadata={**memory.metadata, SAID: ""})  # nothing says it now
-            view.forget(memory.id)
 
 
 def _refused(state: MementoState, last: AnyMessage | None) -> set[str | None]:
