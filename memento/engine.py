@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import IO, TYPE_CHECKING
 
 from memento import correct, doctor, quarantine
@@ -55,6 +57,8 @@ SAMPLED = 64
 """Stored vectors that must find themselves before a Chroma folder is trusted."""
 ACCESSES = 10_000
 """Most retrievals whose log line waits in RAM; older ones give way."""
+STREAM_SECONDS = 0.005
+"""Adds that follow each other faster are a stream, which the background thread gives way to."""
 
 
 class LedgerMarks:
@@ -115,13 +119,14 @@ class Engine:
         self.short = ShortTier(self.ledger, self.config.short)
         self._eraser = Eraser(self.ledger, self.short, self._let_go)
         self.embedding = None if self._spec is None else StoreEmbedder(self.ledger, self._spec)
-        self._novelty = Novelty(self.ledger)
+        self._novelty = Novelty()
         self._lock = threading.Lock()
         self._closing = threading.Lock()
         self._searcher: Searcher | None = None
         self._long: LongTier | None = None
         self._shut = False
         self._queries = 0
+        self._added = -inf
         self._accesses: deque[tuple[int, int, list[str]]] = deque(maxlen=ACCESSES)
         self.indexer = Indexer(
             self.ledger,
@@ -129,8 +134,10 @@ class Engine:
             self.open_long,
             self._index_lost,
             chores=self._finish_erasing,
+            take_up=self._take_up,
+            waiting=lambda: bool(self.ledger.read(fulltext.behind)),
             housekeeping=self._keep_house,
-            busy=lambda: self._queries,
+            busy=self._busy,
             config=self.config.index,
         )
         self._seen = self._tidied = self._swept = -1
@@ -168,7 +175,6 @@ class Engine:
                 now=now,
                 limits=self.config.limits,
                 choice=self.config.tier_choice,
-                novelty=lambda words: self._novelty.share(ns, words),
                 secrets=self.config.secrets,
             )
 
@@ -181,6 +187,7 @@ class Engine:
         named = {entry.row.id for entry in entries if entry.chosen_id}
 
         def job(connection: Connection) -> tuple[list[Row], dict[int, Row]]:
+            self._novelty.weigh(connection, ns, entries)
             quarantine.judge(connection, ns, entries, untrusted)
             rows = write(connection, ns, entries, now=now, ring=ring, untrusted=untrusted)
             again = quarantine.judge_again(
@@ -189,8 +196,13 @@ class Engine:
             return rows, {row.docid: row for row in again}
 
         rows, again = self.ledger.write(job)
+        self._added = monotonic()
         self.changed(ns, [*rows, *again.values()])
         return [again.get(row.docid, row) for row in rows]
+
+    def _busy(self) -> bool:
+        """Tell whether somebody asks, or adds one memory after another."""
+        return self._queries > 0 or monotonic() - self._added < STREAM_SECONDS
 
     def changed(self, ns: int, rows: Sequence[Row]) -> None:
         """Tell the tiers that rows changed."""
@@ -460,6 +472,11 @@ class Engine:
                 lambda c, ns=ns: fulltext.catch_up(c, ns, fulltext.AT_ONCE)  # type: ignore[misc]
             ):
                 pass
+
+    def _take_up(self) -> None:
+        """Let full text take a bite of what came, and with it the backlog."""
+        for ns in self.ledger.read(fulltext.behind):
+            self.ledger.write(lambda c, ns=ns: fulltext.catch_up(c, ns, fulltext.AT_ONCE))  # type: ignore[misc]
 
     def _snapshot_period(self) -> int:
         return int(self.config.short.snapshot_seconds * 1_000_000)

@@ -15,7 +15,8 @@ HOUR = timedelta(hours=1)
 
 
 def backlog(memory):
-    """Return what the indexer owes, by row."""
+    """Return what the indexer owes, by row, once full text knows all that came."""
+    memory.flush()
     return memory._engine.ledger.read(
         lambda c: dict(c.execute("SELECT docid & 0xFFFFFF, op FROM backlog").fetchall())
     )
@@ -23,6 +24,7 @@ def backlog(memory):
 
 def settled(memory):
     """Strike the backlog off, as if everything were indexed."""
+    memory.flush()
     memory._engine.ledger.write(lambda c: c.execute("DELETE FROM backlog"))
 
 
@@ -246,7 +248,7 @@ class TestMove:
         assert [m.text for m in memory.recent()] == ["c", "d"]
 
     def test_an_embedding_still_owed_stays_owed(self, memory):
-        """Moving a memory before it was embedded does not lose its vector."""
+        """Moving a memory before it was embedded, or even indexed, does not lose its vector."""
         kept = memory.add("a", "long")
         memory.move(kept.id, "short")
         memory.move(kept.id, "medium")

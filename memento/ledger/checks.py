@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from memento.ledger import fulltext
 from memento.ledger.rows import COLUMNS, NAMES, Row, earlier_state, is_whole
-from memento.ledger.schema import FULLTEXT, SEQ_BITS
+from memento.ledger.schema import FULLTEXT, SEQ_BITS, SEQ_MASK
 from memento.ledger.sqlite import Connection
 from memento.types import Tier
 
@@ -105,9 +105,10 @@ def stray_rows(connection: Connection) -> dict[str, int]:
 
 
 def unowed_rows(connection: Connection) -> int:
-    """Count active rows that have neither a vector nor a line in the backlog."""
+    """Count active rows that full text knows, without a vector or a line in the backlog."""
     (count,) = connection.execute(
-        "SELECT count(*) FROM memories WHERE status = 'active'"
+        "SELECT count(*) FROM memories JOIN namespaces USING (ns) WHERE status = 'active'"
+        f" AND docid & {SEQ_MASK} <= fts_upto"
         " AND docid NOT IN (SELECT docid FROM embeddings)"
         " AND docid NOT IN (SELECT docid FROM backlog)"
     ).fetchone()

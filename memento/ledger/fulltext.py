@@ -6,6 +6,7 @@ FTS5 stems, folds and stores the postings. The ranking is ours (``retrieve/``), 
 One row more costs FTS5 six pages of the log, a hundred at once hardly more. So a single ``add``
 leaves its row waiting: ``namespaces.fts_upto`` says up to where the index knows a namespace. The
 background thread lets the index catch up; a search looks through what waits by itself (`Tail`).
+A row that waits has no line in the backlog either; it gets one when the index takes it.
 """
 
 from __future__ import annotations
@@ -67,10 +68,22 @@ def is_due(connection: Connection, newest: int, count: int) -> bool:
 
 
 def insert(connection: Connection, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
-    """Index the next rows of a namespace, at least one, ascending; none before them may wait."""
+    """Index the next rows of a namespace, at least one, ascending; none before them may wait.
+
+    From here on they are owed a vector, unless they have one or are hidden.
+    """
     _insert(connection, documents)
-    newest = documents[-1][0] & SEQ_MASK
-    connection.execute("UPDATE namespaces SET fts_upto = ? WHERE ns = ?", (newest, ns))
+    first, newest = documents[0][0], documents[-1][0]
+    connection.execute(_OWE_VECTORS, (first, newest))
+    query = "UPDATE namespaces SET fts_upto = ? WHERE ns = ?"
+    connection.execute(query, (newest & SEQ_MASK, ns))
+
+
+_OWE_VECTORS = (
+    "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories WHERE docid BETWEEN ? AND ?"
+    " AND status IN ('active', 'quarantined') AND docid NOT IN (SELECT docid FROM embeddings)"
+    " ON CONFLICT (docid) DO UPDATE SET op = 'embed' WHERE op = 'index'"
+)
 
 
 def upto(connection: Connection, ns: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,9 @@ class Entry:
         related: Ids it is linked to.
         derived: Columns whose value the caller did not give.
         redacted: Secrets taken out of it, by kind, and how often.
+        telling: The words whose novelty its importance waits for.
+        weigh: Takes the share of them not met before, [0, 1], and settles importance and tier; None
+            if these are given.
     """
 
     row: Row
@@ -57,6 +60,8 @@ class Entry:
     related: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
     redacted: Mapping[str, int] = field(default_factory=dict)
+    telling: Sequence[str] = ()
+    weigh: Callable[[float], None] | None = None
 
 
 def add(
@@ -513,7 +518,7 @@ def _known(
 
 
 def insert(connection: Connection, ns: int, fresh: Sequence[Entry]) -> None:
-    """Insert rows with their backlog line; few of them wait for full text, see ``fulltext``."""
+    """Insert rows; few of them wait for full text and the backlog, see ``fulltext``."""
     if not fresh:
         return
     first = next_rev(connection, ns)
@@ -525,10 +530,6 @@ def insert(connection: Connection, ns: int, fresh: Sequence[Entry]) -> None:
     connection.executemany(_INSERT, [entry.row.values() for entry in fresh])
     if index_now:
         fulltext.insert(connection, ns, [(entry.row.docid, entry.text) for entry in fresh])
-    connection.executemany(
-        "INSERT INTO backlog VALUES (?, ?, 'embed')",
-        [(entry.row.docid, entry.row.rev) for entry in fresh],
-    )
 
 
 def take_place(connection: Connection, ns: int, entry: Entry, row: Row, now: int) -> None:

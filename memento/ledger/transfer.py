@@ -148,7 +148,11 @@ def _put_vector(connection: Connection, row: Row, blob: bytes, model: int) -> No
         (row.docid, model, stamp, blob),
     )
     if row.status == Status.ACTIVE and row.tier != Tier.SHORT:
-        connection.execute("UPDATE backlog SET op = 'index' WHERE docid = ?", (row.docid,))
+        connection.execute(
+            "INSERT INTO backlog VALUES (?, ?, 'index') ON CONFLICT (docid) DO UPDATE"
+            " SET op = 'index'",
+            (row.docid, row.rev),
+        )
     else:
         connection.execute("DELETE FROM backlog WHERE docid = ?", (row.docid,))
 

@@ -1,4 +1,7 @@
-"""Embeddings and the backlog of what the indexer still owes."""
+"""Embeddings and the backlog of what the indexer still owes.
+
+What full text does not know yet has no line in the backlog either; see ``fulltext``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memento.ledger.rows import docid_range
-from memento.ledger.schema import SEQ_BITS
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.ledger.sqlite import Connection
 
 BITE = 1024
@@ -115,19 +118,35 @@ def settle(connection: Connection, lines: Iterable[Owed]) -> None:
 
 
 def backlog_size(connection: Connection) -> dict[str, int]:
-    """Count the backlog by operation."""
-    return dict(connection.execute("SELECT op, count(*) FROM backlog GROUP BY op").fetchall())
+    """Count the backlog by operation, with what has no line yet because full text lacks it too."""
+    query = (
+        "SELECT op, count(*) FROM (SELECT op FROM backlog UNION ALL"
+        f" SELECT 'embed' FROM namespaces JOIN memories ON {_WAITING}) GROUP BY op"
+    )
+    return dict(connection.execute(query).fetchall())
 
 
 def owed_in(connection: Connection, ns: int) -> int:
     """Count the live memories of a namespace that are still to be embedded."""
     low, high = docid_range(ns)
     (count,) = connection.execute(
-        "SELECT count(*) FROM backlog JOIN memories USING (docid)"
-        " WHERE op = 'embed' AND docid BETWEEN ? AND ? AND status = 'active'",
-        (low, high),
+        "SELECT (SELECT count(*) FROM backlog JOIN memories USING (docid)"
+        " WHERE op = 'embed' AND docid BETWEEN ?1 AND ?2 AND status = 'active')"
+        " + (SELECT count(*) FROM namespaces JOIN memories"
+        f" ON {_WAITING} WHERE namespaces.ns = ?3 AND status = 'active')",
+        (low, high, ns),
     ).fetchone()
     return int(count)
+
+
+_WAITING = (
+    f"docid > (namespaces.ns << {SEQ_BITS} | fts_upto)"
+    f" AND docid <= (namespaces.ns << {SEQ_BITS} | {SEQ_MASK})"
+    " AND status IN ('active', 'quarantined')"
+    " AND docid NOT IN (SELECT docid FROM embeddings)"
+    " AND docid NOT IN (SELECT docid FROM backlog WHERE op <> 'index')"
+)
+"""A row of ``memories`` that `fulltext` will owe a vector when the index takes it."""
 
 
 def read(connection: Connection, docids: Sequence[int], model: int) -> dict[int, bytes]:

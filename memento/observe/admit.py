@@ -18,7 +18,7 @@ from memento import text as words_of
 from memento.errors import InvalidInput
 from memento.ledger.memories import Entry
 from memento.ledger.rows import Row, content_hash, to_micros
-from memento.observe.importance import TierChoice, importance
+from memento.observe.importance import TierChoice, importance, telling
 from memento.observe.redact import Redaction, Secrets
 from memento.scopes import parse_scope
 from memento.types import Draft, Kind, Source, Status, Tier, Trust
@@ -99,7 +99,6 @@ def admit(
     now: int,
     limits: Limits,
     choice: TierChoice,
-    novelty: Callable[[Sequence[str]], float],
     secrets: Secrets | str = Secrets.REDACT,
 ) -> Entry:
     """Turn a draft into an entry.
@@ -109,11 +108,11 @@ def admit(
         now: The present moment, microseconds since 1970 UTC.
         limits: What is too large.
         choice: Which tier an importance leads to.
-        novelty: Share of some words not met before, asked only when importance is not given.
         secrets: What becomes of a secret in the draft.
 
     Returns:
-        An entry whose row lacks only its place in the ledger.
+        An entry whose row lacks only its place in the ledger, and its importance and tier where
+        these depend on what the namespace knows, see ``Entry.weigh``.
 
     Raises:
         InvalidInput: If anything about the draft cannot be accepted.
@@ -135,17 +134,14 @@ def admit(
     columns = words_of.columns(text, actor=actor, role=role, key=key, aliases=aliases, tags=tags)
     head, rest = columns.spoken()
     words = head + rest
-    if draft.importance is None:
-        weight = importance(text, words, kind, novelty(words))
-    else:
-        weight = check_share("importance", draft.importance)
+    given = None if draft.importance is None else check_share("importance", draft.importance)
     row = Row(
         docid=0,
         ns=0,
         rev=0,
         id=check_id(draft.id) if draft.id is not None else str(uuid_utils.uuid7()),
         text=text,
-        tier=_tier(draft, weight, choice).value,
+        tier=_tier(draft, given or 0.0, choice).value,
         kind=kind.value,
         status=Status.ACTIVE.value,
         scope=scope,
@@ -154,7 +150,7 @@ def admit(
         role=role,
         key=key,
         aliases=to_json(aliases),
-        importance=weight,
+        importance=given or 0.0,
         tags=to_json(tags),
         metadata=metadata,
         trust=source.kind.value,
@@ -179,7 +175,14 @@ def admit(
         ),
         checksum=b"",
     )
-    row.seal()
+
+    def weigh(novelty: float) -> None:
+        row.importance = importance(text, words, kind, novelty)
+        row.tier = _tier(draft, row.importance, choice).value
+        row.seal()
+
+    if given is not None:
+        row.seal()
     return Entry(
         row=row,
         text=columns,
@@ -188,6 +191,8 @@ def admit(
         related=ids("related", draft.related),
         derived=_derived(draft),
         redacted=clean.found,
+        telling=() if given is not None else telling(words),
+        weigh=None if given is not None else weigh,
     )
 
 

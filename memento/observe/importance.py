@@ -15,9 +15,10 @@ everyday notes as people do.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from memento.text import content
 from memento.types import Kind, Tier
 
 BASE: dict[Kind, float] = {
@@ -37,6 +38,8 @@ BASE: dict[Kind, float] = {
 LENGTH, NOVELTY, SPECIFICS, STRESS = 0.12, 0.14, 0.05, 0.30
 FULL_LENGTH = 40
 """Words at which length adds no more."""
+LOOKED_AT = 3
+"""Words of a text whose novelty counts, the longest ones; looking an unknown one up costs 6 us."""
 
 KEEP = frozenset(
     """critical crucial important essential vital key remember never always must deadline urgent
@@ -72,6 +75,15 @@ class TierChoice:
         if pinned or importance >= self.long_from:
             return Tier.LONG
         return Tier.SHORT if importance < self.short_below else Tier.MEDIUM
+
+
+def telling(words: Sequence[str]) -> list[str]:
+    """Pick the words of a text whose novelty counts.
+
+    >>> telling(["we", "met", "ada", "in", "lisbon", "yesterday"])
+    ['yesterday', 'lisbon', 'ada']
+    """
+    return sorted(sorted(set(content(words))), key=len, reverse=True)[:LOOKED_AT]
 
 
 def importance(text: str, words: Collection[str], kind: Kind, novelty: float) -> float:

@@ -78,8 +78,10 @@ class Indexer:
         open_index: Returns the long tier, open; called from the background thread only.
         index_lost: Tells whether the long tier's index is gone and has to be made again.
         chores: Called before each bite; does what must not wait for the backlog.
+        take_up: Called before each round of work; puts on the backlog what just came.
+        waiting: Tells whether anything came that is not on the backlog yet.
         housekeeping: Called in quiet moments.
-        busy: Tells how many queries are in flight.
+        busy: Tells whether somebody asks or adds right now.
         config: Sizes and pauses.
     """
 
@@ -91,8 +93,10 @@ class Indexer:
         index_lost: Callable[[], bool],
         *,
         chores: Callable[[], None],
+        take_up: Callable[[], None],
+        waiting: Callable[[], bool],
         housekeeping: Callable[[], None],
-        busy: Callable[[], int],
+        busy: Callable[[], bool],
         config: IndexConfig,
     ) -> None:
         self._ledger = ledger
@@ -104,6 +108,8 @@ class Indexer:
         self._refused: set[int] = set()
         self._loading = False
         self._chores = chores
+        self._take_up = take_up
+        self._waiting = waiting
         self._housekeeping = housekeeping
         self._turn = threading.Lock()
         self._pausing = 0
@@ -175,7 +181,9 @@ class Indexer:
     def _owes(self) -> bool:
         ops = self._ops()
         return bool(ops) and (
-            self._wanted or bool(self._ledger.read(lambda c: vectors.owed(c, ops, 1)))
+            self._wanted
+            or bool(self._ledger.read(lambda c: vectors.owed(c, ops, 1)))
+            or self._waiting()
         )
 
     def _ops(self) -> tuple[str, ...]:
@@ -255,6 +263,7 @@ class Indexer:
         worked = False
         if self._embedding is None:
             return False
+        self._take_up()
         if self._ready("embedder"):
             worked = self._embed_bite(self._embedding)
         if self._ready("long") and not self._stopping:
@@ -389,7 +398,7 @@ class Indexer:
         return time.monotonic() >= not_before
 
     def _give_way(self) -> None:
-        """Let queries in flight go first, but not forever."""
+        """Let queries in flight and a stream of adds go first, but not forever."""
         deadline = time.monotonic() + 0.1
         while self._busy() and not self._stopping and time.monotonic() < deadline:
             time.sleep(0.001)

@@ -12,15 +12,14 @@ import logging
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from memento.ledger import erase, memories
 from memento.ledger.files import remove_litter, write_atomically
 from memento.ledger.ledger import Ledger
-from memento.ledger.rows import Row
+from memento.ledger.rows import NAMES, Row
 from memento.ledger.sqlite import Connection
 from memento.tiers.config import ShortConfig
 from memento.types import Status, Tier
@@ -34,6 +33,13 @@ log = logging.getLogger("memento.tiers.short")
 
 
 Key = tuple[int, str | None]
+
+
+class _Spelt(NamedTuple):
+    """A ring as the snapshot has it, and the row ids and revisions it was made from."""
+
+    state: list[tuple[int, int]]
+    text: str
 
 
 class ShortTier:
@@ -51,8 +57,10 @@ class ShortTier:
         self._lock = threading.Lock()
         self._rings: OrderedDict[Key, deque[Row]] = OrderedDict()
         self._seen: dict[int, int] = {}
-        self._saved: bytes | None = None
         self._touched = False
+        self._writing = threading.Lock()  # taken before the other; for what is below
+        self._spelt: dict[Key, _Spelt] = {}
+        self._saved = ""
 
     def recent(self, ns: int, session: str | None, n: int | None, now: int) -> list[Row]:
         """Return the newest live rows of a session's ring, oldest first.
@@ -105,24 +113,40 @@ class ShortTier:
     def snapshot(self) -> None:
         """Write the rings to JSON by atomic replace, unless nothing changed.
 
-        What another process erases meanwhile is taken out again before this returns.
+        Nobody waits for it but another snapshot, and only rings that changed are spelt anew. What
+        another process erases meanwhile is taken out again before this returns.
         """
         if self._ledger.read_only:
             return
-        with self._lock:
+        with self._writing:
             self._touched = False
             erasures = -1
             while erasures != (erasures := self._ledger.read(erase.erasures)):
-                content = _encode(*self._ledger.read(self._collect))
-                if content != self._saved:
+                with self._lock:
+                    revs, rings = self._ledger.read(self._collect)
+                content, digest = self._encode(revs, rings)
+                if digest != self._saved:
                     write_atomically(self._path, content)
-                    self._saved = content
+                    self._saved = digest
 
     def rewrite(self) -> None:
         """Write the snapshot anew, whatever stands there."""
-        with self._lock:
-            self._saved = None
+        with self._writing:
+            self._saved = ""
         self.snapshot()
+
+    def _encode(self, revs: dict[int, int], rings: dict[Key, list[Row]]) -> tuple[bytes, str]:
+        """Spell a snapshot; returns it and the digest of its content."""
+        self._spelt = {key: _spell(key, rows, self._spelt.get(key)) for key, rows in rings.items()}
+        told = _dumps({str(ns): rev for ns, rev in revs.items()})
+        content = (
+            f'{{"revs": {told}, "rings": [{", ".join(x.text for x in self._spelt.values())}]}}'
+        )
+        digest = sha256(content.encode()).hexdigest()
+        return (
+            f'{{"format": {FORMAT}, "sha256": "{digest}", "content": {content}}}\n'.encode(),
+            digest,
+        )
 
     def _collect(self, connection: Connection) -> tuple[dict[int, int], dict[Key, list[Row]]]:
         rings = {key: list(self._follow(connection, key)) for key in list(self._rings)}
@@ -219,17 +243,19 @@ def _current(connection: Connection, ns: int, revs: dict[int, int]) -> bool:
     return memories.latest_rev(connection, ns) == revs[ns]
 
 
-def _encode(revs: dict[int, int], rings: dict[Key, list[Row]]) -> bytes:
-    body = {
-        "revs": {str(ns): rev for ns, rev in revs.items()},
-        "rings": [
-            {"ns": ns, "session": session, "memories": [_plain(row) for row in rows]}
-            for (ns, session), rows in rings.items()
-        ],
-    }
-    content = json.dumps(body, ensure_ascii=False, sort_keys=True)
-    digest = sha256(content.encode()).hexdigest()
-    return f'{{"format": {FORMAT}, "sha256": "{digest}", "content": {content}}}\n'.encode()
+def _spell(key: Key, rows: list[Row], before: _Spelt | None) -> _Spelt:
+    """Spell a ring as JSON, unless it is as it was spelt before."""
+    state = [(row.docid, row.rev) for row in rows]
+    if before is not None and before.state == state:
+        return before
+    ns, session = key
+    ring = {"ns": ns, "session": session, "memories": [_plain(row) for row in rows]}
+    return _Spelt(state, _dumps(ring))
+
+
+def _dumps(value: object) -> str:
+    """Spell JSON the one way whose digest is compared."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _parse(data: bytes) -> tuple[dict[int, int], dict[Key, list[Row]]]:
@@ -242,8 +268,7 @@ def _parse(data: bytes) -> tuple[dict[int, int], dict[Key, list[Row]]]:
     if outer["format"] != FORMAT:
         raise ValueError(f"format {outer['format']!r}")
     content = outer["content"]
-    spelt = json.dumps(content, ensure_ascii=False, sort_keys=True)
-    if sha256(spelt.encode()).hexdigest() != outer["sha256"]:
+    if sha256(_dumps(content).encode()).hexdigest() != outer["sha256"]:
         raise ValueError("digest does not match")
     rings = {
         (int(ring["ns"]), ring["session"]): [_row(item) for item in ring["memories"]]
@@ -256,7 +281,7 @@ def _parse(data: bytes) -> tuple[dict[int, int], dict[Key, list[Row]]]:
 
 
 def _plain(row: Row) -> dict[str, Any]:
-    plain = asdict(row)
+    plain = dict(zip(NAMES, row.values(), strict=True))
     plain["content_hash"] = row.content_hash.hex()
     plain["checksum"] = row.checksum.hex()
     return plain

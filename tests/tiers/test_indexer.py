@@ -11,7 +11,7 @@ import pytest
 
 from memento import Config, MemoryManager
 from memento.errors import EmbedderError, EmbeddingMismatch, StoreError, TierUnavailable
-from memento.ledger import vectors
+from memento.ledger import fulltext, vectors
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.testing import HashEmbedder
 from memento.tiers import indexer as indexer_module
@@ -78,6 +78,8 @@ class Bench:
             lambda: self.index,
             lambda: self.lost,
             chores=lambda: None,
+            take_up=memory._engine._take_up,
+            waiting=lambda: bool(self.ledger.read(fulltext.behind)),
             housekeeping=lambda: self.kept_house.append(1),
             busy=lambda: self.queries,
             config=options["config"],
@@ -153,6 +155,7 @@ def test_forgotten_rows_leave_the_index(bench, memory):
 def test_a_row_changed_meanwhile_is_done_again(bench, memory):
     """A vector of an older text is never kept, however the change falls."""
     kept = memory.add("before", "long")
+    memory.flush()
     (line,) = bench.ledger.read(lambda c: vectors.owed(c, ("embed",), 9))
     model = bench.embedding.model()
     memory.update(kept.id, text="after")
@@ -165,6 +168,22 @@ def test_a_row_changed_meanwhile_is_done_again(bench, memory):
         lambda c: c.execute("SELECT vector FROM embeddings").fetchall()
     )
     assert vector == HashEmbedder(8).embed(["after"])[0].tobytes()
+
+
+def test_a_turn_pushed_out_before_it_was_taken_up_gets_its_vector(bench, memory):
+    """What full text does not know yet is owed a vector, however it moved meanwhile."""
+    moved = memory.add("moved", "short")
+    memory.move(moved.id, "medium")
+    hidden = memory.add("hidden", "long")
+    memory.forget(hidden.id)
+    back = memory.add("back", "long")
+    memory.forget(back.id)
+    memory.restore(back.id)
+    plain = memory.add("plain", "long")
+    assert bench.owed()["embed"] == 3
+    assert bench.indexer.wait(30)
+    assert sorted(key[1] for key in bench.index.rows) == sorted((moved.id, back.id, plain.id))
+    assert bench.owed() == {}
 
 
 def test_a_failing_embedder_is_named_and_asked_again(bench, memory):

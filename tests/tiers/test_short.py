@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 from collections import deque
 from datetime import timedelta
 
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import Config
+from memento.ledger.files import write_atomically
 from memento.tiers import short
 from memento.tiers.config import ShortConfig
 
@@ -280,3 +282,42 @@ class TestSnapshot:
         other.close()
         assert [p.name for p in one.root.glob("short.json*")] == ["short.json"]
         assert texts(open_memory().recent()) == ["mine", "yours"]
+
+
+def test_nobody_waits_while_a_snapshot_is_written(memory, monkeypatch):
+    """A slow disk under the snapshot holds up neither turns that come nor those who read."""
+    memory.add("before", "short")
+    writing, go_on = threading.Event(), threading.Event()
+
+    def slowly(path, content):
+        writing.set()
+        assert go_on.wait(30)
+        write_atomically(path, content)
+
+    monkeypatch.setattr(short, "write_atomically", slowly)
+    snapshot = threading.Thread(target=memory._engine.short.snapshot)
+    snapshot.start()
+    assert writing.wait(30)
+    memory.add("meanwhile", "short")
+    assert texts(memory.recent()) == ["before", "meanwhile"]
+    assert memory._engine.short.stale
+    go_on.set()
+    snapshot.join()
+
+
+def test_only_rings_that_changed_are_spelt_anew(memory, monkeypatch):
+    """A snapshot costs what changed since the one before, and says the same as a whole one."""
+    for n in range(3):
+        memory.add(f"turn {n}", "short", session=f"s{n}")
+    memory._engine.short.snapshot()
+    spelt, plain = [], short._plain
+    monkeypatch.setattr(short, "_plain", lambda row: spelt.append(row.text) or plain(row))
+    memory.add("one more", "short", session="s1")
+    memory._engine.short.snapshot()
+    assert sorted(spelt) == ["one more", "turn 1"]
+    rings = json.loads((memory.root / "short.json").read_text())["content"]["rings"]
+    assert {ring["session"]: [m["text"] for m in ring["memories"]] for ring in rings} == {
+        "s0": ["turn 0"],
+        "s1": ["turn 1", "one more"],
+        "s2": ["turn 2"],
+    }
