@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from hashlib import blake2b
 from operator import attrgetter
 from typing import Any
@@ -183,9 +184,10 @@ def to_micros(moment: datetime) -> int:
     return (moment - EPOCH) // _MICROSECOND
 
 
+@lru_cache(maxsize=256)  # the moments of one memory are mostly one moment
 def from_micros(micros: int) -> datetime:
     """Convert microseconds since 1970 to an aware UTC datetime, exactly."""
-    return EPOCH + timedelta(microseconds=micros)
+    return EPOCH + timedelta(0, 0, micros)
 
 
 def to_memory(row: Row, namespace: tuple[str, ...]) -> Memory:
@@ -196,10 +198,17 @@ def to_memory(row: Row, namespace: tuple[str, ...]) -> Memory:
     """
     try:
         return _memory(row, namespace)
-    except (ValueError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise StoreUnusable(
             "ledger.db", f"memory {row.id!r} is damaged ({error}); run `memento doctor`"
         ) from error
+
+
+# A third of what asking the enumeration costs.
+_TIERS = {tier.value: tier for tier in Tier}
+_KINDS = {kind.value: kind for kind in Kind}
+_STATUSES = {status.value: status for status in Status}
+_TRUSTS = {trust.value: trust for trust in Trust}
 
 
 def _memory(row: Row, namespace: tuple[str, ...]) -> Memory:
@@ -208,9 +217,9 @@ def _memory(row: Row, namespace: tuple[str, ...]) -> Memory:
         seq=row.docid & SEQ_MASK,
         namespace=namespace,
         text=row.text,
-        tier=Tier(row.tier),
-        kind=Kind(row.kind),
-        status=Status(row.status),
+        tier=_TIERS[row.tier],
+        kind=_KINDS[row.kind],
+        status=_STATUSES[row.status],
         scope=row.scope,
         session=row.session,
         actor=row.actor,
@@ -221,7 +230,7 @@ def _memory(row: Row, namespace: tuple[str, ...]) -> Memory:
         tags=_strings(row.tags),
         metadata=_mapping(row.metadata),
         source=Source(
-            Trust(row.trust), row.source_uri, row.source_model, _strings(row.source_parents)
+            _TRUSTS[row.trust], row.source_uri, row.source_model, _strings(row.source_parents)
         ),
         pinned=bool(row.pinned),
         occurred_at=from_micros(row.occurred_at),

@@ -51,7 +51,7 @@ WAVE = frozenset(
     haha nevermind vorläufig danke hallo merci bonjour gracias hola""".split()  # noqa: SIM905 - as above
 )
 HEDGE = frozenset(["somewhat", "slightly", "fairly", "less", "minor"])
-_SPECIFIC = re.compile(r"\d|(?<=[\w,;] )[A-ZÀ-Þ][\w'-]+")
+_SPECIFIC = re.compile(r"\d|[\w,;] [A-ZÀ-Þ][\w'-]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,6 +180,18 @@ def test_instructions_are_a_person_s():
     assert not Cue(spelling.cues("Always answer in French", "assistant")) & Cue.STANDING
 
 
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+def test_words_of_ascii_are_those_of_the_pattern(text):
+    """The table is a faster way to the same words."""
+    assert spelling._words_in(text) == spelling._WORD.findall(text)
+
+
+@pytest.mark.parametrize(("text", "cue"), [("a1234", False), ("1 in 2024.", True), ("2024", True)])
+def test_a_year_is_a_word_of_its_own(text, cue):
+    """Whatever digits come before it."""
+    assert bool(spelling.cues(text, None) & Cue.TIME_WORD) is cue
+
+
 @given(st.lists(st.sampled_from(["who", "mention", "rust", "the", "vim"]), min_size=1))
 def test_content_never_drops_everything(words):
     """Some word is always left to look for."""
