@@ -255,10 +255,10 @@ def columns(
     >>> columns("Uses vim.", actor="Ada", key="user/editor")
     Columns(title='ada user editor', head='uses vim.', rest='')
     """
-    names = [actor or role or "", key or "", *aliases, *tags]
-    title = " ".join(word for name in names for word in words(name))
+    names = [name for name in (actor or role, key, *aliases, *tags) if name]
+    title = " ".join([word for name in names for word in words(name)])
     head, rest = split_head(text)
-    return Columns(title, fold(head), fold(rest))
+    return Columns(title, fold(head), fold(rest) if rest else "")
 
 
 def split_head(text: str) -> tuple[str, str]:

@@ -41,6 +41,7 @@ class Gate:
         self._ledger = ledger
         self._seconds = seconds
         self._wait: _Wait | None = None
+        self._alone = False
         path = ledger.with_name(FILE_NAME)
         try:
             self._queue = os.open(ledger.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -69,7 +70,9 @@ class Gate:
     def leave(self) -> None:
         """Let the next one through."""
         fcntl.flock(self._turn, fcntl.LOCK_UN)
-        fcntl.flock(self._queue, fcntl.LOCK_UN)
+        if not self._alone:  # else it left the queue when it came in
+            fcntl.flock(self._queue, fcntl.LOCK_UN)
+        self._alone = False
 
     def close(self) -> None:
         """Give back the descriptors; the gate cannot be used any more."""
@@ -90,6 +93,7 @@ class Gate:
         except BlockingIOError:
             return False
         fcntl.flock(self._queue, fcntl.LOCK_UN)
+        self._alone = True
         return True
 
     def _enter_queue(self) -> None:
