@@ -317,6 +317,8 @@ def _trim(token: str) -> str:
 
 
 def _is_identifier(token: str) -> bool:
+    if token.isalpha():  # nearly always
+        return False
     if len(token) < 3 or len(token) > 300 or _AMOUNT.fullmatch(token):  # noqa: PLR2004 - documented bounds
         return False
     if _INNER.search(token) and (_CODED.search(token) or _DOTTED.fullmatch(token)):

@@ -93,6 +93,12 @@ def upto(connection: Connection, ns: int) -> int:
     return docid_of(ns, found[0] if found else 0)
 
 
+def edition(connection: Connection) -> int:
+    """Return a number that changes when the index is made anew, by whatever process."""
+    (version,) = connection.execute("PRAGMA schema_version").fetchone()
+    return int(version)
+
+
 def lose_later(connection: Connection) -> None:
     """Note that the newest rows are gone and that their row ids may be given again."""
     connection.execute(f"UPDATE namespaces SET fts_upto = min(fts_upto, ifnull({_NEWEST_SEQ}, 0))")

@@ -18,8 +18,10 @@ from memento.ledger.mounts import refuse_network
 from memento.ledger.reserve import Reserve
 from memento.ledger.sqlite import (
     Connection,
+    Error,
     connect,
     create_private,
+    explain,
     explain_os,
     roll_back,
     translated,
@@ -124,14 +126,17 @@ class Ledger:
         """
         self._check_open()
         reader = self._reader()
-        with reader.turn, translated(self.path):
-            connection = reader.connection
-            connection.execute("BEGIN")
+        connection = reader.connection
+        with reader.turn:
             try:
-                return job(connection)
-            finally:
-                if connection.in_transaction:  # SQLite ends it itself on some I/O errors
-                    connection.execute("COMMIT")
+                connection.execute("BEGIN")
+                try:
+                    return job(connection)
+                finally:
+                    if connection.in_transaction:  # SQLite ends it itself on some I/O errors
+                        connection.execute("COMMIT")
+            except Error as error:
+                raise explain(self.path, error) from error
 
     def find_namespace(self, labels: tuple[str, ...]) -> int | None:
         """Return the number of a namespace, or None if nothing was ever stored in it."""

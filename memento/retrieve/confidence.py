@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from memento.retrieve.config import Sure, Weights
 from memento.retrieve.evidence import Evidence
-from memento.retrieve.roster import Floats
+from memento.retrieve.roster import Floats, Rows
 
 _LEAST = 1e-6  # share whose logarithm is still told apart
 
@@ -39,11 +39,13 @@ class Signs:
     share: Floats
     fit: Floats
 
-    def of(self, at: int) -> dict[str, float]:
-        """Return the signs of one candidate by name."""
+    def of(self, places: Rows) -> list[dict[str, float]]:
+        """Return the signs of some candidates by name."""
         known = {"cover": self.cover, "share": self.share, "fit": self.fit}
-        known |= {} if self.cosine is None else {"cosine": self.cosine}
-        return {name: float(values[at]) for name, values in known.items()}
+        if self.cosine is not None:
+            known["cosine"] = self.cosine
+        values = [column[places].tolist() for column in known.values()]
+        return [dict(zip(known, row, strict=True)) for row in zip(*values, strict=True)]
 
 
 def signs(evidence: Evidence, sums: Floats, weights: Weights) -> Signs:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memento.ledger.predicate import Filters
-from memento.retrieve.roster import KINDS, STATUSES, TIERS, Interned, Mask, Snapshot
+from memento.retrieve.roster import KINDS, NEVER, STATUSES, TIERS, Interned, Mask, Snapshot
 from memento.scopes import contains
 from memento.types import Status
 
@@ -58,6 +60,30 @@ def allow(snap: Snapshot, filters: Filters, docids: NDArray[np.int64] | None = N
         chosen[snap.rows_of(docids)] = True
         mask &= chosen
     return mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Open:
+    """What a query without filters may find, as long as no row changes.
+
+    Attributes:
+        mask: One value for every row.
+        since: From when on, microseconds since 1970 UTC.
+        until: Up to when, exclusive; then something expires or ends.
+    """
+
+    mask: Mask
+    since: int
+    until: int
+
+    @classmethod
+    def of(cls, snap: Snapshot, filters: Filters) -> Self:
+        """Mark the rows that pass filters that ask for nothing in particular."""
+        mask, now = allow(snap, filters), filters.now
+        mask.flags.writeable = False
+        ends = (snap.expires_at, snap.valid_until)
+        until = min(int(end[end > now].min(initial=NEVER)) for end in ends)
+        return cls(mask, now, until)
 
 
 def _holding(snap: Snapshot, filters: Filters) -> Mask:

@@ -24,7 +24,7 @@ from memento.retrieve.names import Called
 from memento.retrieve.passage import passage
 from memento.retrieve.query import Query, match_term, parse
 from memento.retrieve.rank import Candidate, Said
-from memento.retrieve.roster import Floats, Mask, Rows, Snapshot
+from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct
 from memento.retrieve.source import Nearest, Source
 
 Match = Literal["auto", "names", "text"]
@@ -262,7 +262,7 @@ def _gather(look: _Look, called: Sequence[Called]) -> _Gathered:
         for name, rows in found.items()
     }
     more = max(len(found["text"]), len(found["meaning"])) >= config.arm
-    return _Gathered(np.unique(np.concatenate(list(found.values()))), arms, words, named, more)
+    return _Gathered(distinct(np.concatenate(list(found.values()))), arms, words, named, more)
 
 
 def _near(look: _Look, words: lexical.Lexical) -> Rows:
@@ -474,7 +474,6 @@ def _candidates(
     table = np.stack(list(judged.parts.values()))[:, places].T
     kinds = sum(1 << bit for bit, term in enumerate(look.query.terms) if term in look.query.kinds)
     columns = (
-        places,
         rows,
         judged.scores[places],
         judged.sure[places],
@@ -483,11 +482,10 @@ def _candidates(
         look.snap.actor[rows],
         asks,
     )
-    for at, row, score, chance, terms, matched, actor, question in zip(
-        *(column.tolist() for column in columns), strict=True
+    for row, score, chance, terms, matched, actor, question, signs in zip(
+        *(column.tolist() for column in columns), judged.signs.of(places), strict=True
     ):
         added = dict(zip(judged.parts, terms, strict=True), exact=gathered.named.get(row, 0.0))
-        signs = judged.signs.of(at)
         yield Candidate(row, score, chance, added, matched & ~kinds, actor, question, signs)
 
 

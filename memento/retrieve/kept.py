@@ -6,7 +6,9 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from memento.retrieve.roster import Roster
+from memento.ledger.predicate import Filters
+from memento.retrieve.filters import Open
+from memento.retrieve.roster import Mask, Roster
 
 
 @dataclass(slots=True)
@@ -19,6 +21,7 @@ class Held:
         stamp: Newest vector that is known.
         lock: Whoever brings it up to date holds it.
         counted: Memories it was counted with.
+        open: What of it a query without filters may find; None until one asks.
     """
 
     roster: Roster = field(default_factory=Roster)
@@ -26,6 +29,17 @@ class Held:
     stamp: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
     counted: int = 0
+    open: Open | None = None
+
+    def open_at(self, filters: Filters) -> Mask:
+        """Return the rows that a query without filters may find; the lock is held.
+
+        Args:
+            filters: The filters of that query: nothing but the present moment.
+        """
+        if self.open is None or not self.open.since <= filters.now < self.open.until:
+            self.open = Open.of(self.roster.snapshot(), filters)
+        return self.open.mask
 
 
 class Kept:

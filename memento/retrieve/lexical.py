@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from memento.retrieve.config import RetrieveConfig
 from memento.retrieve.query import Query, in_column, match_start, match_term
-from memento.retrieve.roster import LIVE, Floats, Mask, Rows, Snapshot
+from memento.retrieve.roster import LIVE, Floats, Mask, Rows, Snapshot, distinct
 from memento.retrieve.source import Source
 from memento.text import STOP_WORDS, is_unspaced
 
@@ -207,7 +207,7 @@ def _own(found: Sequence[_Find], reader: Reader, among: str, *, keep: bool) -> l
         rows = place.rows
         if _frequent(place, among):
             beside = next(joint).rows
-            rows = np.union1d(rows, beside) if keep else beside
+            rows = distinct(np.concatenate([rows, beside])) if keep else beside
         owned.append(rows)
     return owned
 

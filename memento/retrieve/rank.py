@@ -140,7 +140,10 @@ def total(evidence: Evidence, weights: Weights) -> tuple[Floats, dict[str, Float
         name: values * np.float32(getattr(weights, name))
         for name, values in evidence.signals.items()
     }
-    return np.sum(list(parts.values()), axis=0, dtype=np.float32), parts
+    sums = np.zeros(len(evidence.rows), np.float32)
+    for added in parts.values():
+        sums += added
+    return sums, parts
 
 
 def strength(cosine: Floats | None, cover: Floats) -> Floats:
@@ -201,6 +204,8 @@ def demote_echoes(
         query: Words of the query.
         left: What is left of an echo's score, [0, 1].
     """
+    if not any(one.question for one in ranked):
+        return by_score(ranked)
     asked = set(content(query))
     mended = [
         replace(one, score=one.score * left)
@@ -220,9 +225,13 @@ def newest_first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[
     often names the new thing without it. The scores stay with the places.
     """
     order = list(ranked)
-    for at in range(len(order)):
-        later = range(at + 1, len(order))
-        rivals = [place for place in later if _replaces(order[place], order[at], said)]
+    for at, _ in enumerate(ranked):
+        older = order[at]
+        rivals = [
+            place
+            for place in range(at + 1, len(order))
+            if order[place].row >= older.row and _replaces(order[place], older, said)
+        ]
         if rivals:
             order.insert(at, order.pop(max(rivals, key=lambda place: order[place].row)))
     return [
@@ -251,7 +260,7 @@ def cut(ranked: Sequence[Candidate], min_score: float, cutoff: float) -> list[Ca
 
 
 def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> bool:
-    if newer.row < older.row or newer.actor != older.actor or newer.question or older.question:
+    if newer.actor != older.actor or newer.question or older.question:
         return False
     if older.matched & ~newer.matched:
         return False

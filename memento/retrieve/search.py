@@ -27,7 +27,7 @@ from memento.filters import check_count
 from memento.ledger import fulltext, memories, vectors
 from memento.ledger.ledger import Ledger
 from memento.ledger.predicate import Filters
-from memento.ledger.rows import Row, docid_of, from_micros, strings_in, to_memory
+from memento.ledger.rows import Row, from_micros, strings_in, to_memory
 from memento.ledger.sqlite import Connection
 from memento.observe.admit import check_flag, check_seconds, check_share
 from memento.retrieve import confidence
@@ -36,6 +36,7 @@ from memento.retrieve.find import Found, Match, Ranking, Rerank, find
 from memento.retrieve.kept import Held, Kept
 from memento.retrieve.meaning import best_rows, dots
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot
+from memento.retrieve.stored import LedgerSource, LongSearch, Postings
 from memento.tiers.choose import choose_index
 from memento.tiers.config import LongIndex
 from memento.types import Hit, Retrieval, Tier
@@ -163,6 +164,7 @@ class Searcher:
         self._trouble = trouble
         self._kept = Kept(config.retrieve.kept)
         self._tail = fulltext.Tail()
+        self._postings = Postings()
 
     def search(self, labels: tuple[str, ...], request: Request) -> Retrieval:
         """Find memories of one namespace."""
@@ -173,7 +175,7 @@ class Searcher:
         missing = self._owing(ns) if request.wait and self._embedding is not None else {}
         asked = self._embedded(request.query, missing)
         embedded = time.perf_counter()
-        source = _Source(self._ledger, ns, self._tail)
+        source = self._source(labels, ns)
         try:
             ranking = self._ranked(request, source, asked, self._rerank)
         except RerankerError as error:
@@ -212,14 +214,18 @@ class Searcher:
         missing = self._owing(ns)
         if model is None:
             return Retrieval("", missing=missing)
+        source = self._source(labels, ns)
         try:
-            near = list(self._near(ns, _Embedded(asked, model), k, filters, exact=False))
+            near = list(self._near(source, _Embedded(asked, model), k, filters, exact=False))
         except TierUnavailable:  # Chroma failed under our hands; exact search knows it all
-            near = list(self._near(ns, _Embedded(asked, model), k, filters, exact=True))
+            near = list(self._near(source, _Embedded(asked, model), k, filters, exact=True))
         found = Ranking(tuple(self._by_vector(near, least)))
         hits = self._hits(labels, ns, found, filters)
         sure = max((hit.confidence for hit in hits), default=0.0)
         return Retrieval("", hits, missing, sure, {"total": time.perf_counter() - began})
+
+    def _source(self, labels: tuple[str, ...], ns: int) -> LedgerSource:
+        return LedgerSource(self._ledger, ns, labels, self._tail, self._postings)
 
     def _owing(self, ns: int) -> dict[str, str]:
         """Say, as ``missing`` does, if some of a namespace cannot be found by its meaning yet."""
@@ -251,7 +257,7 @@ class Searcher:
     def _ranked(
         self,
         request: Request,
-        source: _Source,
+        source: LedgerSource,
         asked: _Embedded | None,
         rerank: Rerank | None,
     ) -> Ranking:
@@ -263,7 +269,7 @@ class Searcher:
     def _rank(
         self,
         request: Request,
-        source: _Source,
+        source: LedgerSource,
         asked: _Embedded | None,
         rerank: Rerank | None,
         *,
@@ -295,10 +301,9 @@ class Searcher:
         )
 
     def _near(
-        self, ns: int, asked: _Embedded, k: int, filters: Filters, *, exact: bool
+        self, source: LedgerSource, asked: _Embedded, k: int, filters: Filters, *, exact: bool
     ) -> Iterator[tuple[int, float]]:
         """Yield row ids and cosines in [0, 1], nearest first."""
-        source = _Source(self._ledger, ns, self._tail)
         snap, allowed, nearest = self._follow(source, filters, asked.model, exact=exact)
         if nearest is not None:
             wanted, sought = min(k, int(np.count_nonzero(allowed))), k
@@ -318,8 +323,8 @@ class Searcher:
         yield from zip(docids.tolist(), np.clip(cosines, 0, 1).tolist(), strict=True)
 
     def _follow(
-        self, source: _Source, filters: Filters, model: int | None, *, exact: bool
-    ) -> tuple[Snapshot, Mask, _LongSearch | None]:
+        self, source: LedgerSource, filters: Filters, model: int | None, *, exact: bool
+    ) -> tuple[Snapshot, Mask, LongSearch | None]:
         """Bring the namespace up to date; return it, what may be found, who knows the vectors.
 
         Args:
@@ -334,26 +339,33 @@ class Searcher:
         """
         docids = source.matching(filters) if needs_ledger(filters) else None
         held = self._kept.hold(source.ns)
-        nearest: _LongSearch | None = None
+        nearest: LongSearch | None = None
         with held.lock:
-            held.rev = self._ledger.read(lambda c: self._follow_rows(c, source.ns, held))
+            held.rev, edition = self._ledger.read(lambda c: self._follow_rows(c, source.ns, held))
+            source.state = held.rev, edition
             snap = held.roster.snapshot()
-            allowed = allow(snap, filters, docids)
+            narrow = filters.narrow
+            allowed = allow(snap, filters, docids) if narrow else held.open_at(filters)
             if model is not None:
-                wanted = int(np.count_nonzero(allowed)) if filters.narrow else None
-                nearest = None if exact else self._long_search(source.ns, held, model, wanted)
+                wanted = int(np.count_nonzero(allowed)) if narrow else None
+                nearest = None if exact else self._long_search(source, held, model, wanted)
                 if nearest is None:
                     self._load_vectors(source.ns, held, model)
                     snap = held.roster.snapshot()
         self._kept.make_room(source.ns)
         return snap, allowed, nearest
 
-    def _follow_rows(self, connection: Connection, ns: int, held: Held) -> int:
-        """Take in the rows that came or changed; returns the revision that is now known."""
-        rev = memories.latest_rev(connection, ns)
+    def _follow_rows(self, connection: Connection, ns: int, held: Held) -> tuple[int, int]:
+        """Take in the rows that came or changed.
+
+        Returns:
+            The revision that is now known, and the edition of the full-text index.
+        """
+        rev, edition = memories.latest_rev(connection, ns), fulltext.edition(connection)
         if rev == held.rev:
             self._tail.follow(connection, ns, rev)
-            return rev
+            return rev, edition
+        held.open = None
         rows = _rows_since(connection, ns, held.rev)
         try:
             held.roster.apply(rows)
@@ -363,11 +375,11 @@ class Searcher:
             held.roster.apply(_readable(_rows_since(connection, ns, 0)))
         erased = [row.docid for row in rows if row.status == ERASED]
         self._tail.follow(connection, ns, rev, erased)
-        return rev
+        return rev, edition
 
     def _long_search(
-        self, ns: int, held: Held, model: int, allowed: int | None
-    ) -> _LongSearch | None:
+        self, source: LedgerSource, held: Held, model: int, allowed: int | None
+    ) -> LongSearch | None:
         """Return the long tier's search if it should answer, else None for exact search."""
         config = self._config
         if len(held.roster) < config.choose.exact_below and config.long_index != LongIndex.CHROMA:
@@ -375,7 +387,7 @@ class Searcher:
         long = self._long()
         if long is None or self._embedding is None:
             return None
-        tail = self._ledger.read(lambda c: vectors.unindexed(c, ns, model))
+        tail = self._ledger.read(lambda c: vectors.unindexed(c, source.ns, model))
         choice, _why = choose_index(
             config.long_index,
             live=len(held.roster),
@@ -389,7 +401,15 @@ class Searcher:
         held.roster.drop_vectors()
         held.stamp = 0
         overfetch = 1 if allowed is None else config.choose.overfetch
-        return _LongSearch(self._ledger, ns, model, long, tail, overfetch, self._embedding.dim)
+        return LongSearch(
+            self._ledger,
+            source,
+            model=model,
+            dim=self._embedding.dim,
+            long=long,
+            tail=tail,
+            overfetch=overfetch,
+        )
 
     def _load_vectors(self, ns: int, held: Held, model: int) -> None:
         """Bring the vectors for exact search up to date. Caller holds the lock."""
@@ -436,96 +456,6 @@ class _Embedded:
     model: int
 
 
-class _Source:
-    """The ledger as `find` sees it: one namespace, nothing else."""
-
-    def __init__(self, ledger: Ledger, ns: int, tail: fulltext.Tail) -> None:
-        self._ledger = ledger
-        self._tail = tail
-        self.ns = ns
-
-    def postings(self, matches: Sequence[str], limit: int) -> list[NDArray[np.int64]]:
-        waiting = [self._tail.postings(self.ns, match, limit) for match in matches]
-        found = self._ledger.read(
-            lambda c: [fulltext.postings(c, self.ns, match, limit) for match in matches]
-        )
-        first = docid_of(self.ns, 0)
-        return [first + _together(*both, limit) for both in zip(found, waiting, strict=True)]
-
-    def texts(self, docids: Sequence[int]) -> list[str]:
-        found = self._ledger.read(lambda c: memories.texts(c, self.ns, docids))
-        return [found.get(docid, "") for docid in docids]
-
-    def matching(self, filters: Filters) -> NDArray[np.int64]:
-        found = self._ledger.read(lambda c: memories.matching(c, self.ns, filters))
-        return np.array(found, np.int64)
-
-
-def _together(found: str, waiting: str, limit: int) -> NDArray[np.int64]:
-    if waiting:
-        return np.union1d(_seqs(found), _seqs(waiting))[-limit:]
-    seqs = _seqs(found)
-    seqs.sort()
-    return seqs
-
-
-def _seqs(found: str) -> NDArray[np.int64]:
-    return np.fromstring(found, np.int64, sep=",")
-
-
-class _LongSearch:
-    """The long tier's index and, exactly, what it has not learnt yet, for one query."""
-
-    def __init__(
-        self,
-        ledger: Ledger,
-        ns: int,
-        model: int,
-        long: LongTier,
-        tail: Sequence[tuple[int, bytes]],
-        overfetch: int,
-        dim: int,
-    ) -> None:
-        self._ledger = ledger
-        self._ns = ns
-        self._model = model
-        self._long = long
-        self._tail = tail
-        self._overfetch = overfetch
-        self._none = bytes(4 * dim)
-        self._read: dict[int, bytes] = {}
-        self._labels = ledger.labels(ns)
-
-    def nearest(
-        self, vector: NDArray[np.float32], n: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        found = self._long.search(self._labels, vector, n * self._overfetch)
-        docids = self._ledger.read(
-            lambda c: memories.docids_of(c, self._ns, [memory_id for memory_id, _ in found])
-        )
-        known = [(docids[name], cosine) for name, cosine in found if name in docids]
-        rows = np.array([docid for docid, _ in known], np.int64)
-        cosines = np.array([cosine for _, cosine in known], np.float32)
-        if self._tail:  # what was indexed before and changed since counts as it is now
-            fresh = np.array([docid for docid, _ in self._tail], np.int64)
-            matrix = np.frombuffer(b"".join(blob for _, blob in self._tail), np.float32)
-            kept = ~np.isin(rows, fresh)
-            rows = np.concatenate([rows[kept], fresh])
-            now = dots(matrix.reshape(len(fresh), -1), vector)
-            cosines = np.concatenate([cosines[kept], now])
-        order = np.lexsort((-rows, -cosines))
-        return rows[order], cosines[order]
-
-    def vectors_of(self, docids: NDArray[np.int64]) -> NDArray[np.float32]:
-        asked = docids.tolist()
-        unread = [docid for docid in asked if docid not in self._read]
-        if unread:
-            self._read |= dict.fromkeys(unread, self._none)
-            self._read |= self._ledger.read(lambda c: vectors.read(c, unread, self._model))
-        held = b"".join(self._read[docid] for docid in asked)
-        return np.frombuffer(held, np.float32).reshape(len(asked), -1)
-
-
 def _unit(
     vector: Sequence[float] | NDArray[np.floating[Any]], embedding: StoreEmbedder
 ) -> NDArray[np.float32]:
@@ -549,9 +479,9 @@ def _hit(labels: tuple[str, ...], rows: dict[int, Row], one: Found) -> Hit:
         memory=to_memory(rows[one.docid], labels),
         score=one.score,
         confidence=one.confidence,
-        terms=dict(one.terms),
-        ranks=dict(one.ranks),
+        terms=one.terms,
+        ranks=one.ranks,
         folded=tuple(rows[docid].id for docid in one.folded if docid in rows),
         passage=one.passage,
-        signs=dict(one.signs),
+        signs=one.signs,
     )

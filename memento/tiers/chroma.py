@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import sys
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,13 +86,14 @@ def chroma_version() -> str:
     return version("chromadb")
 
 
-def collection_name(namespace: Sequence[str]) -> str:
+@lru_cache(maxsize=1024)
+def collection_name(namespace: tuple[str, ...]) -> str:
     """Name the collection of a namespace; it shows nothing of the labels.
 
     >>> collection_name(("acme", "rami"))
     'm-27153a8176471d20ca6c957e0d275d84'
     """
-    labels = json.dumps(list(namespace), ensure_ascii=False, separators=(",", ":"))
+    labels = json.dumps(namespace, ensure_ascii=False, separators=(",", ":"))
     return f"m-{hashlib.sha256(labels.encode()).hexdigest()[:32]}"
 
 
@@ -277,7 +279,8 @@ class ChromaFolder:
 
 def _ordered(ids: Sequence[str], distances: Sequence[float]) -> list[tuple[str, float]]:
     nearest_first = sorted(zip(distances, ids, strict=True))
-    return [(row, min(1.0, max(-1.0, 1.0 - distance))) for distance, row in nearest_first]
+    cosines = np.clip(1.0 - np.array([distance for distance, _ in nearest_first]), -1.0, 1.0)
+    return [(row, cosine) for (_, row), cosine in zip(nearest_first, cosines.tolist(), strict=True)]
 
 
 def _among(row: str, near: Sequence[tuple[str, float]]) -> bool:

@@ -109,6 +109,24 @@ def test_a_snapshot_does_not_grow():
     assert roster.snapshot().neighbours(np.array([0]), 1).tolist() == [1]
 
 
+def test_a_snapshot_serves_until_something_changes():
+    """While nothing changed it is the same one, after each change another."""
+    roster = Roster()
+    for change in (
+        lambda: roster.apply([row(1, "s"), row(2, "s")]),
+        lambda: roster.set_vectors(np.array([1]), np.eye(1, 3, dtype=np.float32)),
+        lambda: roster.apply([row(1, "t")]),
+        roster.drop_vectors,
+    ):
+        before = roster.snapshot()
+        change()
+        after = roster.snapshot()
+        assert after is not before
+        assert roster.snapshot() is after
+    roster.drop_vectors()
+    assert roster.snapshot() is after
+
+
 def test_docids_must_ascend():
     """A new docid below an old one is refused, and nothing is taken."""
     roster = Roster()
