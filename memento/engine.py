@@ -127,6 +127,7 @@ class Engine:
         self._shut = False
         self._queries = 0
         self._added = -inf
+        self._fresh: set[int] = set()
         self._accesses: deque[tuple[int, int, list[str]]] = deque(maxlen=ACCESSES)
         self.indexer = Indexer(
             self.ledger,
@@ -197,6 +198,7 @@ class Engine:
 
         rows, again = self.ledger.write(job)
         self._added = monotonic()
+        self._fresh.add(ns)
         self.changed(ns, [*rows, *again.values()])
         return [again.get(row.docid, row) for row in rows]
 
@@ -474,9 +476,17 @@ class Engine:
                 pass
 
     def _take_up(self) -> None:
-        """Let full text take a bite of what came, and with it the backlog."""
-        for ns in self.ledger.read(fulltext.behind):
-            self.ledger.write(lambda c, ns=ns: fulltext.catch_up(c, ns, fulltext.AT_ONCE))  # type: ignore[misc]
+        """Let full text take a bite of what came, and with it the backlog.
+
+        Of all namespaces only those are asked that this process added to, if there are any.
+        """
+        fresh = [self._fresh.pop() for _ in range(len(self._fresh))]
+        for ns in fresh or self.ledger.read(fulltext.behind):
+            more = self.ledger.write(
+                lambda c, ns=ns: fulltext.catch_up(c, ns, fulltext.AT_ONCE)  # type: ignore[misc]
+            )
+            if more:
+                self._fresh.add(ns)
 
     def _snapshot_period(self) -> int:
         return int(self.config.short.snapshot_seconds * 1_000_000)

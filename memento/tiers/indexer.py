@@ -263,6 +263,7 @@ class Indexer:
         worked = False
         if self._embedding is None:
             return False
+        self._give_way()
         self._take_up()
         if self._ready("embedder"):
             worked = self._embed_bite(self._embedding)
