@@ -15,7 +15,7 @@ from memento.config import Config
 from memento.errors import InvalidInput, UntrustedSource
 from memento.ledger import descent, fulltext, memories
 from memento.ledger.predicate import Filters
-from memento.ledger.rows import NAMES, Row, content_hash
+from memento.ledger.rows import NAMES, Row, content_hash, is_sound
 from memento.ledger.sqlite import Connection
 from memento.observe import admit
 from memento.observe.redact import Redaction
@@ -94,10 +94,8 @@ def update(
     rescoped = "scope" in changes
     changes |= {"updated_at": now, "version": row.version + 1}
     memories.keep_version(connection, row, "updated", now)
-    for name, value in changes.items():
-        setattr(row, name, value)
     if retitled:
-        columns = fulltext.columns_of(row)
+        columns = fulltext.columns_of(replace(row, **changes))
         changes |= {"words": columns.words, "head_words": columns.head_words}
         fulltext.replace(connection, row.docid, columns)
     memories.overwrite(connection, row, changes)
@@ -137,7 +135,8 @@ def forget(connection: Connection, ns: int, memory_id: str, *, now: int) -> Row:
     Raises:
         NotFound: If the namespace has no such id.
     """
-    return memories.hide(connection, memories.by_id(connection, ns, memory_id), now, "forgotten")
+    row = memories.by_id(connection, ns, memory_id, damaged=True)
+    return memories.hide(connection, row, now, "forgotten")
 
 
 def forget_many(connection: Connection, ns: int, filters: Filters, *, now: int) -> list[Row]:
@@ -256,7 +255,7 @@ def put(
     for at, entry in last.values():
         if entry.row.id not in taken:
             continue
-        row = memories.by_id(connection, ns, entry.row.id)
+        row = memories.by_id(connection, ns, entry.row.id, damaged=_counts(entry))
         if _counts(entry) or _gives_way(row, untrusted):
             _put_over(connection, row, entry, now)
         elif not _repeats(row, entry):
@@ -374,10 +373,16 @@ def _differences(row: Row, entry: memories.Entry) -> dict[str, Any]:
     }
 
 
+def _everything(entry: memories.Entry) -> dict[str, Any]:
+    """Return all of an entry that can be put in the place of what is damaged."""
+    return {name: getattr(entry.row, name) for name in (*_REPLACED, "id", "reinforced")}
+
+
 def _put_over(connection: Connection, row: Row, entry: memories.Entry, now: int) -> None:
     """Give a row the content of an entry; equal content makes no new version."""
-    new, anew = entry.row, row.status != entry.row.status or not _holds(row, now)
-    changes = _differences(row, entry)
+    damaged = not is_sound(row)
+    new, anew = entry.row, damaged or row.status != entry.row.status or not _holds(row, now)
+    changes = _differences(row, entry) if not damaged else _everything(entry)
     if new.content_hash == row.content_hash and not anew:  # what nobody gave is no difference
         changes = {name: v for name, v in changes.items() if name not in entry.derived}
     changes |= {"expires_at": new.expires_at, "updated_at": now}
@@ -390,8 +395,9 @@ def _put_over(connection: Connection, row: Row, entry: memories.Entry, now: int)
     reworded = anew or not changes.keys().isdisjoint(_EMBEDDED)
     moved = "tier" in changes
     memories.keep_version(connection, row, "replaced", now)
-    changes |= {"version": row.version + 1} | ({"created_at": now} if anew else {})
-    memories.overwrite(connection, row, changes)
+    changes |= {"version": row.version + 1} if isinstance(row.version, int) else {"version": 1}
+    changes |= {"created_at": now} if anew else {}
+    memories.overwrite(connection, row, changes, anew=damaged)
     fulltext.replace(connection, row.docid, entry.text)
     if reworded:
         memories.enqueue(connection, row, "embed")
@@ -399,7 +405,7 @@ def _put_over(connection: Connection, row: Row, entry: memories.Entry, now: int)
         memories.enqueue(connection, row, "drop" if row.tier == Tier.SHORT else "index")
     memories.take_place(connection, row.ns, entry, row, now)
     for memory_id in entry.related:
-        other = memories.by_id(connection, row.ns, memory_id)
+        other = memories.by_id(connection, row.ns, memory_id, damaged=True)
         memories.link(connection, row.docid, other.docid, "related")
     memories.record(connection, row.ns, now, "replaced", row.docid)
     if entry.redacted:

@@ -16,7 +16,7 @@ from memento.erase import Erasure, choose
 from memento.errors import InvalidInput, NotFound
 from memento.filters import MAX_IDS, Filtering, check_count, filtering, filters_of, several
 from memento.ledger import memories
-from memento.ledger.rows import Row, to_memory
+from memento.ledger.rows import Row, sound, to_memory
 from memento.ledger.sqlite import Connection
 from memento.observe.admit import (
     MAX_URI,
@@ -492,6 +492,7 @@ class MemoryManager:
 
         Raises:
             NotFound: If this namespace has no such id.
+            StoreUnusable: If it was damaged on the disk.
         """
         memory_id = check_id(id)
         ns = self._known_namespace(memory_id)
@@ -737,9 +738,10 @@ class MemoryManager:
                 for memory in self._of_source(address)
                 if memory.status is not Status.FORGOTTEN
             ]
-        return self._change_rows(
+        rows = self._change_rows(
             lambda c, ns: quarantine.disown(c, ns, address, now=now), makes_room=True
         )
+        return [self._memory(row) for row in rows]
 
     def restore_source(self, uri: str) -> Memories:
         """Undo ``forget_source``: each memory gets the status back that it had.
@@ -755,7 +757,7 @@ class MemoryManager:
             hidden = quarantine.disowned(connection, ns, address)
             return [self._restore(connection, ns, one) for one in hidden]
 
-        return self._change_rows(job)
+        return [self._memory(row) for row in self._change_rows(job)]
 
     def move(self, id: str, tier: Tier | str) -> Memory:  # noqa: A002 - the field's own name
         """Put a memory into another tier.
@@ -849,7 +851,7 @@ class MemoryManager:
                 offset=offset,
             )
         )
-        return [self._memory(row) for row in rows]
+        return self._read(rows)
 
     def counts(self, by: str = "scope", **filters: Unpack[Filtering]) -> dict[str, int]:
         """Count memories without reading them.
@@ -891,8 +893,7 @@ class MemoryManager:
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
             return []
-        rows = self._engine.short.recent(ns, name, n, self._engine.now())
-        return [self._memory(row) for row in rows]
+        return self._read(self._engine.short.recent(ns, name, n, self._engine.now()))
 
     def history(self, id: str) -> Versions:  # noqa: A002 - the field's own name
         """Return every state of a memory, oldest first; the last is the present one.
@@ -1076,6 +1077,14 @@ class MemoryManager:
     def _memory(self, row: Row) -> Memory:
         return to_memory(row, self._namespace)
 
+    def _read(self, rows: Iterable[Row]) -> Memories:
+        """Turn rows as they were read into memories.
+
+        Raises:
+            StoreUnusable: If one is damaged.
+        """
+        return [to_memory(sound(row), self._namespace) for row in rows]
+
     def _restore(self, connection: Connection, ns: int, memory_id: str) -> Row:
         config, now = self._engine.config, self._engine.now()
         ring, untrusted = config.short.capacity, config.untrusted
@@ -1091,7 +1100,7 @@ class MemoryManager:
         if ns is None:
             return []
         rows = self._engine.ledger.read(lambda c: quarantine.from_source(c, ns, address))
-        return [self._memory(row) for row in rows]
+        return self._read(rows)
 
     def _known_namespace(self, memory_id: str) -> int:
         ns = self._engine.ledger.find_namespace(self._namespace)
@@ -1106,12 +1115,12 @@ class MemoryManager:
         return self._memory(row)
 
     def _change_many(self, job: Any, *, makes_room: bool = False) -> Ids:
-        return [memory.id for memory in self._change_rows(job, makes_room=makes_room)]
+        return [row.id for row in self._change_rows(job, makes_room=makes_room)]
 
-    def _change_rows(self, job: Any, *, makes_room: bool = False) -> Memories:
+    def _change_rows(self, job: Any, *, makes_room: bool = False) -> Sequence[Row]:
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
-            return []
-        rows: list[Row] = self._engine.ledger.write(lambda c: job(c, ns), makes_room=makes_room)
+            return ()
+        rows: Sequence[Row] = self._engine.ledger.write(lambda c: job(c, ns), makes_room=makes_room)
         self._engine.changed(ns, rows)
-        return [self._memory(row) for row in rows]
+        return rows

@@ -24,7 +24,7 @@ from typing import Any
 from memento.errors import InvalidInput, UntrustedSource
 from memento.ledger import descent, memories
 from memento.ledger.memories import Entry
-from memento.ledger.rows import Row, strings_in
+from memento.ledger.rows import Row, is_sound, sound, strings_in
 from memento.ledger.sqlite import Connection
 from memento.types import Kind, Status, Tier, Trust
 
@@ -109,7 +109,11 @@ def judge_again(
         fresh: dict[str, Row] = {}
         for child in family:
             heard = [news[name] for name in strings_in(child.source_parents) if name in news]
-            if child.id not in spared and _hear(connection, child, heard, untrusted, now):
+            if (
+                child.id not in spared
+                and is_sound(child)
+                and _hear(connection, child, heard, untrusted, now)
+            ):
                 fresh[child.id] = changed[child.docid] = child
         family = descent.children(connection, ns, fresh) if fresh else []
         news = fresh
@@ -312,16 +316,20 @@ def _places_given_back(
 def _parents(
     connection: Connection, ns: int, batch: Mapping[str, Sequence[Row]], row: Row
 ) -> list[Row]:
-    """Read the parents of a row that this namespace or the same batch holds."""
+    """Read the parents of a row that this namespace or the same batch holds.
+
+    Raises:
+        StoreUnusable: If one is damaged: nothing tells how far it is trusted.
+    """
     named = json.loads(row.source_parents)
     docids = memories.docids_of(connection, ns, named)
-    stored = [*memories.by_docids(connection, ns, [*docids.values()]).values()]
+    stored = [sound(one) for one in memories.by_docids(connection, ns, [*docids.values()]).values()]
     return stored + [parent for name in named for parent in batch.get(name, ())]
 
 
 def _children(derivations: Iterator[tuple[str, str]]) -> Mapping[str, list[str]]:
     children: dict[str, list[str]] = {}
     for child, parents in derivations:
-        for parent in json.loads(parents):
+        for parent in strings_in(parents):
             children.setdefault(parent, []).append(child)
     return children

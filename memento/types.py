@@ -273,7 +273,8 @@ class Retrieval(Sequence[Hit]):
     Attributes:
         query: The query as given.
         hits: The hits, best first.
-        missing: Names of the tiers that could not be asked, or ``reranker``, with the reason.
+        missing: Names of the tiers that could not be asked, or ``reranker``, with the reason;
+            ``ledger`` if memories were left out that are damaged on the disk.
         confidence: Estimated chance that the answer is among the hits, [0, 1]; 0 if none.
         took: Seconds spent by stage: ``embed`` the query, ``rank``, ``read`` the rows, ``total``.
     """

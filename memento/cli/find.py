@@ -29,7 +29,7 @@ from memento.cli.options import (
 )
 from memento.cli.output import print_json, print_memories, warn
 from memento.cli.store import open_store
-from memento.types import Status
+from memento.types import Status, Tier
 
 INDEX_SECONDS = 2.0
 """Longest time ``retrieve`` lets what was added before be indexed; full text finds it anyway."""
@@ -112,7 +112,7 @@ def retrieve(
             wait=INDEX_SECONDS,
         )
     for part, why in found.missing.items():
-        warn(f"{part} tier not asked: {why}")
+        warn(f"{part} tier not asked: {why}" if part in tuple(Tier) else f"{part}: {why}")
     if as_json:
         typer.echo(show.to_json(show.retrieval_data(found)))
     elif explain:

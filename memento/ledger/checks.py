@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memento.ledger import fulltext
-from memento.ledger.rows import COLUMNS, NAMES, Row, earlier_state, is_whole
-from memento.ledger.schema import FULLTEXT, SEQ_BITS, SEQ_MASK
+from memento.ledger.rows import COLUMNS, NAMES, Row, is_changed_state, is_sound
+from memento.ledger.schema import FULLTEXT, SEQ_MASK
 from memento.ledger.sqlite import Connection
-from memento.types import Tier
 
 _DERIVED = {"memories_fts": "rowid", "embeddings": "docid", "backlog": "docid", "awaited": "docid"}
 """Tables made from the memories, and the column that says of which."""
 
-_TIERS = frozenset(tier.value for tier in Tier)
-"""The checksum does not cover the tier, see ``rows``."""
 _OF_MEMORIES = ", ".join(f"memories.{name}" for name in NAMES)
 _ID = NAMES.index("id")
 
@@ -33,16 +30,8 @@ def quick_check(connection: Connection) -> list[str]:
 
 
 def changed_rows(connection: Connection) -> list[str]:
-    """Return the ids of memories whose content no longer matches their checksum, or whose owner.
-
-    The row id says whose a memory is, as its namespace number does: one of the two was changed.
-    """
-    return [row.id for row in rows(connection) if is_changed(row)]
-
-
-def is_changed(row: Row) -> bool:
-    """Tell whether a memory, or whose it is, is not as it was written."""
-    return not is_whole(row) or row.tier not in _TIERS or row.docid >> SEQ_BITS != row.ns
+    """Return the ids of memories that are not as they were written, or not whose they were."""
+    return [row.id for row in rows(connection) if not is_sound(row)]
 
 
 def changed_versions(connection: Connection) -> list[str]:
@@ -60,23 +49,6 @@ def changed_versions(connection: Connection) -> list[str]:
         if is_changed_state(Row(*values), version, text, status, tier, earlier)
     }
     return list(wrong)
-
-
-def is_changed_state(  # noqa: D417 - see ``rows.earlier_state``
-    row: Row, version: int, text: str, status: str, tier: str, earlier: str | None
-) -> bool:
-    """Tell whether one of the ``versions`` of a row is not as it was written.
-
-    Args:
-        row: The row as it is now.
-        earlier: None for a state that was not kept whole, of which nothing can be told.
-    """
-    if tier not in _TIERS:
-        return True
-    if earlier is None:
-        return False
-    past = earlier_state(row, version, text, status, tier, earlier)
-    return past is None or (past.checksum != b"" and not is_whole(past))
 
 
 def unindexed_rows(connection: Connection) -> int:

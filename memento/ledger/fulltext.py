@@ -15,7 +15,7 @@ import threading
 import weakref
 from collections.abc import Iterable, Sequence
 
-from memento.ledger.rows import COLUMNS, Row, docid_of, docid_range, strings_in
+from memento.ledger.rows import COLUMNS, Row, docid_of, docid_range, string_in, strings_in
 from memento.ledger.schema import FULLTEXT, SEQ_BITS, SEQ_MASK
 from memento.ledger.sqlite import Connection, DatabaseError, open_in_memory
 from memento.text import Columns, columns
@@ -33,10 +33,10 @@ MERGED_PAGES = 64
 def columns_of(row: Row) -> Columns:
     """Compose what is indexed of a memory; of one that is damaged, what can be read."""
     return columns(
-        row.text,
-        actor=row.actor,
-        role=row.role,
-        key=row.key,
+        string_in(row.text) or "",
+        actor=string_in(row.actor),
+        role=string_in(row.role),
+        key=string_in(row.key),
         aliases=strings_in(row.aliases),
         tags=strings_in(row.tags),
     )

@@ -16,8 +16,20 @@ from typing import Any
 from memento.errors import IdConflict, InvalidInput, NotFound
 from memento.ledger import fulltext
 from memento.ledger.predicate import Filters, predicate
-from memento.ledger.rows import COLUMNS, HOLES, Row, docid_of, docid_range, earlier_of
-from memento.ledger.schema import SEQ_MASK
+from memento.ledger.rows import (
+    COLUMNS,
+    HOLES,
+    Row,
+    docid_of,
+    docid_range,
+    earlier_of,
+    is_changed_state,
+    is_sound,
+    is_whole,
+    sound,
+    string_in,
+)
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.ledger.sqlite import Connection
 from memento.text import Columns
 from memento.types import Status, Tier
@@ -87,23 +99,32 @@ def add(
     answers = [row for run in _runs(entries) for row in _add_run(connection, ns, run, now)]
     for entry, row in zip(entries, answers, strict=True):
         for memory_id in entry.related:
-            link(connection, row.docid, by_id(connection, ns, memory_id).docid, "related")
+            other = by_id(connection, ns, memory_id, damaged=True)
+            link(connection, row.docid, other.docid, "related")
         if entry.redacted and row is entry.row:
             record(connection, ns, now, "redacted", row.docid, entry.redacted)
     _overflow(connection, ns, {row.session for row in answers if _short(row)}, now, ring)
     return _as_they_are(connection, ns, answers, before) if len(entries) > 1 else answers
 
 
-def by_id(connection: Connection, ns: int, memory_id: str) -> Row:
+def by_id(connection: Connection, ns: int, memory_id: str, *, damaged: bool = False) -> Row:
     """Read one memory.
+
+    Args:
+        connection: To the ledger.
+        ns: Namespace number.
+        memory_id: Which one.
+        damaged: Whether one that is damaged will do: to hide it, or to take its place.
 
     Raises:
         NotFound: If the namespace has no such id.
+        StoreUnusable: If it is damaged and that will not do, or it is perhaps another's.
     """
     found = connection.execute(f"{_SELECT} WHERE ns = ? AND id = ?", (ns, memory_id)).fetchone()
     if found is None:
         raise NotFound(memory_id)
-    return Row(*found)
+    row = Row(*found)
+    return row if damaged and row.docid >> SEQ_BITS == ns else sound(row, memory_id)
 
 
 def by_docid(connection: Connection, docid: int) -> Row:
@@ -127,20 +148,26 @@ def texts(connection: Connection, ns: int, docids: Sequence[int]) -> dict[int, s
     for part in _chunks(docids):
         marks = ", ".join("?" * len(part))
         query = f"SELECT docid, text FROM memories WHERE docid IN ({marks}) AND +ns = ?"
-        found.update(connection.execute(query, (*part, ns)).fetchall())
+        rows = connection.execute(query, (*part, ns))
+        found.update((docid, string_in(text) or "") for docid, text in rows)
     return found
 
 
-def reword_as_of(connection: Connection, rows: Iterable[Row], moment: int) -> None:
-    """Give rows the text they had at a moment, microseconds."""
+def reword_as_of(connection: Connection, rows: Iterable[Row], moment: int) -> set[int]:
+    """Give rows the text they had at a moment, microseconds; returns those where it is damaged."""
+    garbled: set[int] = set()
     for row in rows:
         if row.version > 1:
             earlier = connection.execute(
-                "SELECT text FROM versions WHERE docid = ? AND until > ? ORDER BY rev LIMIT 1",
+                "SELECT version, text, status, tier, earlier FROM versions"
+                " WHERE docid = ? AND until > ? ORDER BY rev LIMIT 1",
                 (row.docid, moment),
             ).fetchone()
             if earlier is not None:
-                (row.text,) = earlier
+                if is_changed_state(row, *earlier):
+                    garbled.add(row.docid)
+                row.text = earlier[1]
+    return garbled
 
 
 def docids_of(connection: Connection, ns: int, ids: Sequence[str]) -> dict[str, int]:
@@ -244,12 +271,20 @@ def revise(connection: Connection, row: Row, changes: Mapping[str, Any], reason:
     return overwrite(connection, row, changes)
 
 
-def overwrite(connection: Connection, row: Row, changes: Mapping[str, Any]) -> Row:
-    """Change columns of a row under a new revision, without keeping the earlier state."""
+def overwrite(
+    connection: Connection, row: Row, changes: Mapping[str, Any], *, anew: bool = False
+) -> Row:
+    """Change columns of a row under a new revision, without keeping the earlier state.
+
+    A row that was damaged stays so, as a seal would say that the damage is what was written;
+    unless the changes are all there is to it (``anew``).
+    """
+    whole = anew or is_whole(row)
     for name, value in changes.items():
         setattr(row, name, value)
     row.rev = next_rev(connection, row.ns)
-    row.seal()
+    if whole:
+        row.seal()
     names = [*changes, "rev", "checksum"]
     marks = ", ".join(f"{name} = ?" for name in names)
     values = [getattr(row, name) for name in names]
@@ -276,9 +311,10 @@ def supersede(connection: Connection, old: Row, new: Row, now: int) -> None:
     """Hide ``old`` behind ``new``: it stops holding when the new one starts."""
     if old.docid == new.docid:
         raise InvalidInput("supersedes", "a memory cannot supersede itself")
-    ends = max(old.valid_from, new.valid_from)
-    if old.valid_until is not None:
-        ends = min(ends, old.valid_until)
+    ends = new.valid_from
+    if is_whole(old):
+        ends = max(old.valid_from, ends)
+        ends = ends if old.valid_until is None else min(ends, old.valid_until)
     changes = {
         "status": Status.SUPERSEDED.value,
         "superseded_by": new.id,
@@ -462,6 +498,7 @@ def _add_run(connection: Connection, ns: int, run: Sequence[Entry], now: int) ->
         elif found.content_hash != entry.row.content_hash:
             raise IdConflict(entry.row.id)
         elif entry.chosen_id:
+            sound(found, entry.row.id)
             continue  # a retry: all was done the first time
         else:
             repeated.append(found)
@@ -512,7 +549,7 @@ def _known(
         found = connection.execute(query, (ns, *part, now, now)).fetchall()
         if found:  # rarely: asking for one column costs half of what asking for all does
             rows = by_docids(connection, ns, [docid for (docid,) in found])
-            in_order = [rows[docid] for (docid,) in found]
+            in_order = [rows[docid] for (docid,) in found if is_sound(rows[docid])]
             known |= {(row.content_hash, row.status): row for row in in_order}
     return known
 
@@ -536,14 +573,15 @@ def take_place(connection: Connection, ns: int, entry: Entry, row: Row, now: int
     """Let a memory take its slot and the place of those it supersedes, if it counts."""
     if row.status == Status.QUARANTINED:
         for memory_id in entry.supersedes:
-            link(connection, row.docid, by_id(connection, ns, memory_id).docid, "proposes")
+            old = by_id(connection, ns, memory_id, damaged=True)
+            link(connection, row.docid, old.docid, "proposes")
         return
     if row.key is not None:
         holder = slot_holder(connection, row)
         if holder is not None:
             supersede(connection, holder, row, now)
     for memory_id in entry.supersedes:
-        old = by_id(connection, ns, memory_id)
+        old = by_id(connection, ns, memory_id, damaged=True)
         if old.status == Status.ACTIVE:
             supersede(connection, old, row, now)
 

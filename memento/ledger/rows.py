@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -13,6 +14,9 @@ from typing import Any
 from memento.errors import StoreUnusable
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
+
+SHOWN = 5
+"""Most ids named in one message."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -99,9 +103,14 @@ EARLIER = tuple(name for name in NAMES if name not in _ELSEWHERE)
 def earlier_of(row: Row) -> str:
     """Spell as JSON what ``versions`` has no column for."""
     state = {name: getattr(row, name) for name in EARLIER}
-    state["content_hash"] = row.content_hash.hex()
-    state["checksum"] = row.checksum.hex()
-    return json.dumps(state, ensure_ascii=False)
+    state["content_hash"] = _hex(row.content_hash)
+    state["checksum"] = _hex(row.checksum)
+    return json.dumps(state, ensure_ascii=False, default=repr)
+
+
+def _hex(digest: object) -> str:
+    """Spell a digest; one that damage made of something else fits nothing."""
+    return digest.hex() if isinstance(digest, bytes) and digest else "00"
 
 
 def set_back(row: Row, earlier: str) -> None:
@@ -157,6 +166,53 @@ def amended(  # noqa: D417 - see ``earlier_state``
 def is_whole(row: Row | None) -> bool:
     """Tell whether a row, or an earlier state of one, is as it was written."""
     return row is not None and checksum(row) == row.checksum
+
+
+def is_sound(row: Row) -> bool:
+    """Tell whether a memory, and whose it is, is as it was written.
+
+    The row id says whose a memory is, as its namespace number does.
+    """
+    return is_whole(row) and row.tier in _TIERS and row.docid >> SEQ_BITS == row.ns
+
+
+def sound(row: Row, memory_id: str | None = None) -> Row:
+    """Return a row that is as it was written.
+
+    Args:
+        row: As it was read.
+        memory_id: What it was asked for by; None for the id it has.
+
+    Raises:
+        StoreUnusable: If it was damaged.
+    """
+    if not is_sound(row):
+        raise StoreUnusable("ledger.db", damaged([memory_id or row.id]))
+    return row
+
+
+def damaged(ids: Sequence[str]) -> str:
+    """Say that memories are damaged, and what to do."""
+    named = ", ".join(f"{one!r:.60}" for one in ids[:SHOWN]) + (" ..." if len(ids) > SHOWN else "")
+    several = "memories" if len(ids) > 1 else "memory"
+    return f"{several} {named}: damaged on the disk, not as written; run `memento doctor`"
+
+
+def is_changed_state(  # noqa: D417 - see ``earlier_state``
+    row: Row, version: int, text: str, status: str, tier: str, earlier: str | None
+) -> bool:
+    """Tell whether one of the ``versions`` of a row is not as it was written.
+
+    Args:
+        row: The row as it is now.
+        earlier: None for a state that was not kept whole, of which nothing can be told.
+    """
+    if tier not in _TIERS:
+        return True
+    if earlier is None:
+        return False
+    past = earlier_state(row, version, text, status, tier, earlier)
+    return past is None or (past.checksum != b"" and not is_whole(past))
 
 
 def checksum(row: Row) -> bytes:
@@ -243,6 +299,11 @@ def _memory(row: Row, namespace: tuple[str, ...]) -> Memory:
         reinforced=row.reinforced,
         version=row.version,
     )
+
+
+def string_in(value: object) -> str | None:
+    """Read a string; None if damage made something else of it, which the checksum tells."""
+    return value if isinstance(value, str) else None
 
 
 def strings_in(text: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, get_args
 
@@ -27,7 +27,14 @@ from memento.filters import check_count
 from memento.ledger import fulltext, memories, vectors
 from memento.ledger.ledger import Ledger
 from memento.ledger.predicate import Filters
-from memento.ledger.rows import Row, from_micros, strings_in, to_memory
+from memento.ledger.rows import (
+    Row,
+    damaged,
+    from_micros,
+    is_sound,
+    strings_in,
+    to_memory,
+)
 from memento.ledger.sqlite import Connection
 from memento.observe.admit import check_flag, check_seconds, check_share
 from memento.retrieve import confidence
@@ -47,6 +54,8 @@ if TYPE_CHECKING:
 
 _WIDER = 4
 """Times as many are asked of an index when too few of the nearest pass the filters."""
+LEDGER = "ledger"
+"""Named in ``missing`` if memories that were found are damaged."""
 CHARS_PER_TOKEN = 4
 """Characters an English token takes on average; used when no counter is given."""
 
@@ -182,7 +191,7 @@ class Searcher:
             missing["reranker"] = str(error)
             ranking = self._ranked(request, source, asked, None)
         ranked = time.perf_counter()
-        hits = self._hits(labels, ns, ranking, request.filters)
+        hits = self._hits(labels, ns, ranking, request.filters, missing)
         ended = time.perf_counter()
         took = {
             "embed": embedded - began,
@@ -220,7 +229,7 @@ class Searcher:
         except TierUnavailable:  # Chroma failed under our hands; exact search knows it all
             near = list(self._near(source, _Embedded(asked, model), k, filters, exact=True))
         found = Ranking(tuple(self._by_vector(near, least)))
-        hits = self._hits(labels, ns, found, filters)
+        hits = self._hits(labels, ns, found, filters, missing)
         sure = max((hit.confidence for hit in hits), default=0.0)
         return Retrieval("", hits, missing, sure, {"total": time.perf_counter() - began})
 
@@ -426,26 +435,52 @@ class Searcher:
         held.stamp = self._ledger.read(job)
 
     def _hits(
-        self, labels: tuple[str, ...], ns: int, ranking: Ranking, filters: Filters
+        self,
+        labels: tuple[str, ...],
+        ns: int,
+        ranking: Ranking,
+        filters: Filters,
+        missing: dict[str, str],
     ) -> tuple[Hit, ...]:
-        """Read the rows of what was found. A row changed meanwhile is shown as it is now."""
+        """Read the rows of what was found. A row changed meanwhile is shown as it is now.
+
+        One that is not what was written is left out, which ``missing`` then says; what was folded
+        into it stands in its place.
+        """
         folded = [docid for one in ranking.found for docid in one.folded]
 
-        def job(connection: Connection) -> dict[int, Row]:
+        def job(connection: Connection) -> tuple[dict[int, Row], set[int]]:
             rows = memories.by_docids(
                 connection, ns, [*(one.docid for one in ranking.found), *folded]
             )
+            garbled = {docid for docid, row in rows.items() if not is_sound(row)}
             if filters.as_of is not None:
-                memories.reword_as_of(connection, rows.values(), filters.as_of)
-            return rows
+                sound = [row for docid, row in rows.items() if docid not in garbled]
+                garbled |= memories.reword_as_of(connection, sound, filters.as_of)
+            return rows, garbled
 
-        rows = self._ledger.read(job)
-        wanted = filters.statuses
-        return tuple(
-            _hit(labels, rows, one)
-            for one in ranking.found
-            if one.docid in rows and rows[one.docid].status in wanted
-        )
+        rows, garbled = self._ledger.read(job)
+        if garbled:
+            missing[LEDGER] = damaged([str(rows[docid].id) for docid in sorted(garbled)])
+            log.warning("left out of an answer: %s", missing[LEDGER])
+        shown = {
+            docid: row
+            for docid, row in rows.items()
+            if docid not in garbled and row.status in filters.statuses
+        }
+        return tuple(_hit(labels, shown, one) for one in _standing(ranking.found, shown))
+
+
+def _standing(found: Sequence[Found], shown: Mapping[int, Row]) -> Iterator[Found]:
+    """Yield what was found and can be shown; where it cannot, the first of those folded into it."""
+    for one in found:
+        known = [docid for docid in (one.docid, *one.folded) if docid in shown]
+        if known:
+            yield (
+                one
+                if known[0] == one.docid
+                else replace(one, docid=known[0], folded=tuple(known[1:]), passage=None)
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -474,7 +509,7 @@ def _unit(
     return asked / np.float32(length)
 
 
-def _hit(labels: tuple[str, ...], rows: dict[int, Row], one: Found) -> Hit:
+def _hit(labels: tuple[str, ...], rows: Mapping[int, Row], one: Found) -> Hit:
     return Hit(
         memory=to_memory(rows[one.docid], labels),
         score=one.score,

@@ -15,11 +15,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, cast
 
-from memento.ledger import checks, namespaces, vectors
+from memento.ledger import namespaces, vectors
 from memento.ledger import transfer as sql
 from memento.ledger.files import new_file
 from memento.ledger.ledger import Ledger
-from memento.ledger.rows import Row
+from memento.ledger.rows import Row, is_changed_state, is_sound
 from memento.ledger.sqlite import Connection
 from memento.transfer.fields import FIELDS, FORMAT, spelt, spelt_moment, spelt_state
 
@@ -155,7 +155,7 @@ def _export_memories(
     for row in sql.rows(connection, ns):
         line: dict[str, Any] = {"type": "memory", "namespace": list(labels)}
         legible = _legible(row)
-        if checks.is_changed(row) or len(legible) < len(FIELDS):
+        if not is_sound(row) or len(legible) < len(FIELDS):
             line |= {**legible, "id": str(row.id), "versions": [], "damaged": True}
             writer.damaged.append(line["id"])
         else:
@@ -183,7 +183,7 @@ def _past(connection: Connection, writer: _Writer, row: Row) -> list[dict[str, A
     states = sql.states(connection, row.docid)
     lines: list[dict[str, Any]] = []
     for state in states:
-        if not checks.is_changed_state(row, *state[:4], state.earlier):
+        if not is_changed_state(row, *state[:4], state.earlier):
             with suppress(*_UNSPEAKABLE):  # its end has no checksum
                 lines.append(spelt_state(state))
     if len(lines) < len(states):

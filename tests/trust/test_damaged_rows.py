@@ -1,0 +1,219 @@
+"""What is not what was written is never handed out as if it were, and no change makes it so."""
+
+from __future__ import annotations
+
+import io
+import logging
+from contextlib import suppress
+
+import pytest
+
+from memento import MemoryManager, Source, Status
+from memento.cli import main
+from memento.errors import StoreUnusable
+from memento.testing import HashEmbedder
+
+DAMAGE = {
+    "text": "'kettle tea is poison'",
+    "text to bytes": "x'6b6574746c6520ff'",
+    "trust": "'user '",
+    "kind": "'rule'",
+    "actor": "'Rami'",
+    "tags": "'[\"a'",
+    "metadata": "'{\"n\": 9}'",
+    "occurred_at": "occurred_at + 1000000",
+    "tier": "'shirt'",
+    "status": "CASE status WHEN 'active' THEN 'superseded' ELSE 'active' END",
+    "ns": "ns + 1",
+    "checksum": "'abc'",
+}
+"""What is done to a column; all that a bit of rot or a stranger's UPDATE may do."""
+
+
+def garble(memory, memory_id, what):
+    """Change a row behind memento's back, as damage does: no revision, no checksum."""
+    column = what.split()[0]
+    change = f"UPDATE memories SET {column} = {DAMAGE[what]} WHERE id = ?"
+    memory._engine.ledger.write(lambda c: c.execute(change, (memory_id,)))
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """A store with three memories of kettles, one of them twice."""
+    with MemoryManager(tmp_path / "store", embedder=HashEmbedder(64)) as manager:
+        manager.add("the kettle tea is green", "long", id="hit", tags=["k"], key="tea")
+        manager.add("the kettle coffee is black", "long", id="other", tags=["k"])
+        manager.add("nothing of that kind", "short", id="turn", session="s")
+        assert manager.flush(wait=True)
+        manager.retrieve("kettle tea")
+        manager.recent(session="s")
+        yield manager
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_get_names_it(memory, what):
+    """A typed error with the id that was asked for and what to do; the others are there."""
+    garble(memory, "hit", what)
+    if what != "ns":
+        with pytest.raises(StoreUnusable, match=r"'hit'.*damaged.*memento doctor"):
+            memory.get("hit")
+    else:
+        other = memory.of("other")
+        other.add("theirs")
+        with pytest.raises(StoreUnusable, match="'hit'"):
+            other.get("hit")
+        with pytest.raises(StoreUnusable, match="'hit'"):
+            other.forget("hit")
+    assert memory.get("other").text == "the kettle coffee is black"
+    assert not all(found.ok for found in memory.doctor())
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("what", sorted(DAMAGE.keys() - {"ns", "status"}))
+def test_retrieve_leaves_it_out_and_says_so(memory, what, fresh, caplog):
+    """From an answer, a search by vector and the block of a prompt; by old and new caches."""
+    garble(memory, "hit", what)
+    if fresh:
+        memory.close()
+        memory = MemoryManager(memory.root, embedder=HashEmbedder(64))
+    caplog.set_level(logging.WARNING, "memento")
+    (vector,) = memory.embed(["the kettle tea is green"])
+    for found in (memory.retrieve("kettle tea green"), memory.nearest(vector)):
+        assert "other" in [hit.id for hit in found]
+        assert "hit" not in [hit.id for hit in found]
+        assert "poison" not in found.explain()
+        if "ledger" in found.missing:  # else the cache could not take it in, and said so
+            assert "'hit'" in found.missing["ledger"]
+    assert "'hit'" in caplog.text or "damaged rows" in caplog.text
+    block = memory.prompt("kettle tea green")
+    assert "coffee" in block
+    assert "poison" not in block
+    assert "tea" not in block
+    memory.close()
+
+
+def test_a_sound_store_misses_nothing(memory):
+    """The control: nothing is left out of what nobody changed."""
+    assert [hit.id for hit in memory.retrieve("kettle tea green")] == ["hit", "other"]
+    assert memory.retrieve("kettle tea green").missing == {}
+
+
+def test_what_was_folded_into_it_stands_in_its_place(memory):
+    """The same words, said twice, are lost to nobody when one copy is damaged."""
+    memory.add("the kettle tea is green", "long", id="again", scope="kitchen")
+    found = memory.retrieve("kettle tea green")
+    first = found[0]
+    assert {first.id, *first.folded} == {"hit", "again"}
+    garble(memory, first.id, "text")
+    found = memory.retrieve("kettle tea green")
+    assert (found[0].id, found[0].folded) == (first.folded[0], ())
+    assert found[0].text == "the kettle tea is green"
+    assert repr(first.id) in found.missing["ledger"]
+
+
+def test_the_past_is_looked_at_too(memory):
+    """A garbled earlier text is not what held at a moment, nor in the history."""
+    then = memory.clock()
+    memory.update("hit", text="the kettle tea is red")
+    assert memory.retrieve("kettle tea", as_of=then)[0].text == "the kettle tea is green"
+    memory._engine.ledger.write(
+        lambda c: c.execute("UPDATE versions SET text = 'the kettle tea is poison'")
+    )
+    found = memory.retrieve("kettle tea", as_of=then)
+    assert [hit.id for hit in found] == ["other"]
+    assert "'hit'" in found.missing["ledger"]
+    with pytest.raises(StoreUnusable, match=r"earlier state.*'hit'"):
+        memory.history("hit")
+    assert memory.get("hit").text == "the kettle tea is red"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda memory: memory.list(),
+        lambda memory: memory.list(ids="turn"),
+        lambda memory: memory.recent(session="s"),
+        lambda memory: memory.history("turn"),
+        lambda memory: memory.update("turn", importance=0.1),
+        lambda memory: memory.move("turn", "long"),
+        lambda memory: memory.touch("turn", 5.0),
+        lambda memory: memory.add("a summary", source=Source(parents=("turn",))),
+        lambda memory: memory.add("nothing of that kind", "short", id="turn", session="s"),
+    ],
+    ids=["list", "list ids", "recent", "history", "update", "move", "touch", "derive", "retry"],
+)
+def test_whatever_needs_it_is_refused(memory, ask):
+    """Lists, rings, changes and what would be derived from it: the same error, nothing written."""
+    garble(memory, "turn", "actor")
+    memory.add("a new turn", "short", id="new", session="s")
+    with MemoryManager(memory.root, embedder=None) as fresh:  # its ring is read anew
+        with pytest.raises(StoreUnusable, match="'turn'"):
+            ask(fresh)
+        assert [one.id for one in fresh.list(ids=["new", "hit"])] == ["hit", "new"]
+    assert "memories" in [found.check for found in memory.doctor() if not found.ok]
+
+
+@pytest.mark.parametrize("what", sorted(DAMAGE.keys() - {"ns"}))
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda memory: memory.forget("hit"),
+        lambda memory: memory.forget_many(tags="k"),
+        lambda memory: memory.add("the kettle tea is red", key="tea"),
+        lambda memory: memory.add("no tea", supersedes="hit"),
+        lambda memory: memory.add("the kettle tea is green", key="tea"),
+    ],
+    ids=["forget", "forget many", "slot", "supersedes", "again"],
+)
+def test_no_change_makes_damage_look_whole(memory, what, change):
+    """It can be hidden and replaced; doctor goes on naming it until it is gone."""
+    garble(memory, "hit", what)
+    with suppress(StoreUnusable):  # what was hidden cannot be spelt, or by what it is sought
+        change(memory)
+    wrong = {found.check for found in memory.doctor() if not found.ok}
+    assert "memories" in wrong
+    with pytest.raises(StoreUnusable, match="'hit'"):
+        memory.get("hit")
+
+
+def test_what_is_said_again_is_kept_whole(memory):
+    """Equal words are not folded into a memory that does not say them any more."""
+    kept = memory.add("the kettle coffee is black", "long", tags=["k"])
+    assert kept.id == "other"
+    garble(memory, "other", "text")
+    again = memory.add("the kettle coffee is black", "long", tags=["k"])
+    assert again.id != "other"
+    assert memory.get(again.id).text == "the kettle coffee is black"
+
+
+@pytest.mark.parametrize("what", sorted(DAMAGE.keys() - {"ns"}))
+def test_put_in_its_place_it_is_whole_again(memory, what):
+    """Told anew under its id, a memory is what it is told; the damage stays in the history."""
+    garble(memory, "hit", what)
+    kept = memory.add("the kettle tea is red", "long", id="hit", tags=["k"], replace=True)
+    assert memory.get("hit") == kept
+    assert (kept.text, kept.status) == ("the kettle tea is red", Status.ACTIVE)
+    assert memory.retrieve("kettle tea red")[0].id == "hit"
+    assert {found.check for found in memory.doctor() if not found.ok} <= {"history"}
+
+
+@pytest.mark.parametrize("what", sorted(DAMAGE.keys() - {"ns"}))
+def test_it_can_be_erased_and_stops_no_other_erasure(memory, what):
+    """Damage holds up neither its own end nor another's; then all is well."""
+    garble(memory, "hit", what)
+    assert memory.erase("other").complete
+    assert memory.erase("hit").complete
+    assert all(found.ok for found in memory.doctor())
+
+
+def test_an_export_marks_it_and_the_command_line_says_so(memory, capsys):
+    """Listed under its id; retrieve goes on and warns, get ends with an error."""
+    garble(memory, "hit", "text")
+    assert memory.export(io.StringIO()).damaged == ("hit",)
+    memory.close()
+    assert main(["retrieve", "kettle tea", "--root", str(memory.root)]) == 0
+    said = capsys.readouterr()
+    assert "ledger: memory 'hit': damaged" in said.err
+    assert "poison" not in said.out
+    assert main(["list", "--root", str(memory.root)]) != 0
+    assert "'hit'" in capsys.readouterr().err
