@@ -212,7 +212,7 @@ def _key(key: object) -> str:
 def _options(key: object, value: object) -> tuple[Scalar, ...]:
     options = tuple(value) if isinstance(value, list | tuple | set | frozenset) else (value,)
     if len(options) > MAX_CHOICES:
-        raise InvalidInput("where", f"{key!r} has more than {MAX_CHOICES} values")
+        raise InvalidInput("where", f"{shown(key)} has more than {MAX_CHOICES} values")
     return tuple(_scalar(key, option) for option in options)
 
 
@@ -220,7 +220,7 @@ def _scalar(key: object, value: object) -> Scalar:
     if isinstance(value, str):
         return storable("where", value)
     if isinstance(value, int) and abs(value) > MAX_INTEGER:
-        raise InvalidInput("where", f"{key!r} cannot be compared with an integer this large")
+        raise InvalidInput("where", f"{shown(key)} cannot be compared with an integer this large")
     if value is None or isinstance(value, int | float):
         return value
-    raise InvalidInput("where", f"{key!r} must be compared with scalars, not {shown(value)}")
+    raise InvalidInput("where", f"{shown(key)} must be compared with scalars, not {shown(value)}")

@@ -27,6 +27,7 @@ from memento.observe.admit import (
     member,
     optional_name,
     short_name,
+    shown,
 )
 from memento.observe.redact import Redaction
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
@@ -819,7 +820,7 @@ class MemoryManager:
         check_count("offset", offset, least=0, most=1 << 40)
         check_flag("newest_first", newest_first)
         if order not in ("arrival", "occurred"):
-            raise InvalidInput("order", f"{order!r} is not one of: arrival, occurred")
+            raise InvalidInput("order", f"{shown(order)} is not one of: arrival, occurred")
         filters = filters_of(
             self._engine.now(),
             scope=scope,
@@ -870,7 +871,7 @@ class MemoryManager:
         """
         if not isinstance(by, str) or by not in memories.TALLIED:
             known = ", ".join(sorted(memories.TALLIED))
-            raise InvalidInput("by", f"{by!r} is not one of: {known}")
+            raise InvalidInput("by", f"{shown(by)} is not one of: {known}")
         asked = filtering(self._engine.now(), filters)
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:

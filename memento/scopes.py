@@ -29,13 +29,13 @@ def parse_namespace(labels: str | Sequence[str]) -> tuple[str, ...]:
     ('acme',)
     """
     if not isinstance(labels, Sequence):
-        raise InvalidScope("namespace", f"{labels!r} is not a label or a list of labels")
+        raise InvalidScope("namespace", f"{labels!r:.60} is not a label or a list of labels")
     parts = (labels,) if isinstance(labels, str) else tuple(labels)
     if not parts:
         raise InvalidScope("namespace", "needs at least one label")
     for label in parts:
         if not isinstance(label, str) or not label.strip():
-            raise InvalidScope("namespace", f"label {label!r} is not a non-empty string")
+            raise InvalidScope("namespace", f"label {label!r:.60} is not a non-empty string")
         _check("namespace", label)
     return parts
 
@@ -57,14 +57,14 @@ def parse_scope(path: str, field: str = "scope") -> str:
     'project/alpha'
     """
     if not isinstance(path, str):
-        raise InvalidScope(field, f"{path!r} is not a string")
+        raise InvalidScope(field, f"{path!r:.60} is not a string")
     trimmed = path.strip("/")
     if not trimmed:
         return ""
     _check(field, trimmed)
     for segment in trimmed.split("/"):
         if not segment.strip() or segment in {".", ".."}:
-            raise InvalidScope(field, f"{path!r} has an empty or relative segment")
+            raise InvalidScope(field, f"{path!r:.60} has an empty or relative segment")
     return trimmed
 
 
@@ -93,4 +93,4 @@ def _check(field: str, value: str) -> None:
     if len(value) > MAX_LABEL:
         raise InvalidScope(field, f"longer than {MAX_LABEL} characters")
     if not value.isprintable():
-        raise InvalidScope(field, f"{value!r} has characters that cannot be printed")
+        raise InvalidScope(field, f"{value!r:.60} has characters that cannot be printed")

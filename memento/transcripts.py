@@ -165,7 +165,7 @@ def _known_format(value: Format | str) -> Format:
         return Format(value)
     except ValueError as error:
         known = ", ".join(Format)
-        raise InvalidInput("format", f"{value!r} is none of {known}") from error
+        raise InvalidInput("format", f"{value!r:.60} is none of {known}") from error
 
 
 def _known_trust(value: Trust | str) -> Trust:
@@ -173,7 +173,7 @@ def _known_trust(value: Trust | str) -> Trust:
         return Trust(value)
     except ValueError as error:
         known = ", ".join(Trust)
-        raise InvalidInput("trust", f"{value!r} is none of {known}") from error
+        raise InvalidInput("trust", f"{value!r:.60} is none of {known}") from error
 
 
 def _trusted(draft: Draft, given: Trust) -> Draft:

@@ -134,5 +134,5 @@ def _moment(field: str, text: str | None) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise InvalidInput(field, f"{text!r} is not a day or time in ISO 8601") from error
+        raise InvalidInput(field, f"{text!r:.60} is not a day or time in ISO 8601") from error
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

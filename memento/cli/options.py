@@ -27,7 +27,7 @@ def seconds_of(text: str) -> float:
     try:
         return float(text) if unit is None else float(text[:-1]) * unit
     except ValueError:
-        raise ValueError(f"{text!r} is no length of time such as 90, 15m, 12h or 7d") from None
+        raise ValueError(f"{text!r:.60} is no length of time such as 90, 15m, 12h or 7d") from None
 
 
 def moment_of(text: str) -> datetime:
@@ -42,7 +42,9 @@ def moment_of(text: str) -> datetime:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no moment such as 2025-05-01 or 2025-05-01T14:30") from None
+        raise ValueError(
+            f"{text!r:.60} is no moment such as 2025-05-01 or 2025-05-01T14:30"
+        ) from None
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at
 
 
@@ -60,7 +62,7 @@ def count_of(text: str) -> int | None:
     try:
         return int(text)
     except ValueError:
-        raise InvalidInput("k", f"{text!r} is neither a whole number nor auto") from None
+        raise InvalidInput("k", f"{text!r:.60} is neither a whole number nor auto") from None
 
 
 def option(*names: str, help: str, **more: Any) -> Any:  # noqa: A002 - typer's own word

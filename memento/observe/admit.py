@@ -275,7 +275,7 @@ def _plain(value: Any, depth: int) -> Any:
         raise InvalidInput("metadata", f"is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
         if wrong := [key for key in value if not isinstance(key, str)]:
-            raise InvalidInput("metadata", f"keys must be strings, not {wrong[0]!r}")
+            raise InvalidInput("metadata", f"keys must be strings, not {shown(wrong[0])}")
         return {storable("metadata", k): _plain(item, depth + 1) for k, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item, depth + 1) for item in value]

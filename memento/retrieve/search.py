@@ -36,7 +36,7 @@ from memento.ledger.rows import (
     to_memory,
 )
 from memento.ledger.sqlite import Connection
-from memento.observe.admit import check_flag, check_seconds, check_share
+from memento.observe.admit import check_flag, check_seconds, check_share, shown
 from memento.retrieve import confidence
 from memento.retrieve.filters import allow, needs_ledger
 from memento.retrieve.find import Found, Match, Ranking, Rerank, find
@@ -120,7 +120,7 @@ def _check_match(match: str) -> Match:
     for known in get_args(Match):
         if match == known:
             return known  # type: ignore[no-any-return]  # one of the literals
-    raise InvalidInput("match", f"{match!r} is not one of: {', '.join(get_args(Match))}")
+    raise InvalidInput("match", f"{shown(match)} is not one of: {', '.join(get_args(Match))}")
 
 
 log = logging.getLogger("memento.retrieve.search")
