@@ -52,6 +52,7 @@ class LateInteraction:
         self._most = kept
         self._kept: OrderedDict[str, NDArray[np.float16]] = OrderedDict()
         self._lock = threading.Lock()
+        self._reading = threading.Lock()  # a tokenizer keeps its settings between calls
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Score texts; see ``memento.protocols.Reranker``.
@@ -84,9 +85,10 @@ class LateInteraction:
     def _tokens(self, texts: Sequence[str]) -> list[NDArray[np.float16]]:
         """Return the (tokens, dim) unit vectors of each text; what the model cannot see is cut."""
         try:
-            found = self._model.encode(
-                list(texts), output_value="token_embeddings", show_progress_bar=False
-            )
+            with self._reading:
+                found = self._model.encode(
+                    list(texts), output_value="token_embeddings", show_progress_bar=False
+                )
         except (RuntimeError, ValueError, IndexError) as error:  # torch raises these
             raise RerankerError(f"late interaction failed: {error}") from error
         return [_unit(one.float().cpu().numpy()[_EDGE:-_EDGE]) for one in found]
@@ -112,6 +114,7 @@ class CrossEncoderReranker:
         if batch_size < 1:
             raise InvalidInput("batch_size", f"must be >= 1, not {batch_size}")
         self._model = _cross_encoder(str(model), device)
+        self._reading = threading.Lock()  # see above
         self._batch_size = batch_size
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -122,9 +125,10 @@ class CrossEncoderReranker:
         """
         pairs = [(query, text) for text in texts]
         try:
-            scores = self._model.predict(
-                pairs, batch_size=self._batch_size, show_progress_bar=False
-            )
+            with self._reading:
+                scores = self._model.predict(
+                    pairs, batch_size=self._batch_size, show_progress_bar=False
+                )
         except (RuntimeError, ValueError, IndexError) as error:  # torch raises these
             raise RerankerError(f"the cross-encoder failed: {error}") from error
         return np.asarray(scores, np.float32)

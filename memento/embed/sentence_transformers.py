@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,7 @@ class SentenceTransformerEmbedder:
         if max_windows < 2:  # noqa: PLR2004 - first and last
             raise InvalidInput("max_windows", f"must be >= 2, not {max_windows}")
         self._model = load_model(str(model), device)
+        self._lock = threading.Lock()  # a tokenizer keeps its padding between calls
         self._prompt = prompt
         self._query_prompt = prompt if query_prompt is None else query_prompt
         self._batch_size = batch_size
@@ -102,8 +104,9 @@ class SentenceTransformerEmbedder:
         wanted = require_texts(texts)
         if not wanted:
             return np.empty((0, self.dim), np.float32)
-        pieces = [self._pieces(text) for text in wanted]
-        vectors = self._encode([prompt + piece for group in pieces for piece in group])
+        with self._lock:
+            pieces = [self._pieces(text) for text in wanted]
+            vectors = self._encode([prompt + piece for group in pieces for piece in group])
         ends = np.cumsum([len(group) for group in pieces])[:-1]
         return np.stack([combine(group) for group in np.split(vectors, ends)])
 
