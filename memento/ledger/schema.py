@@ -177,9 +177,12 @@ CREATE TABLE awaited (ns INTEGER NOT NULL, parent TEXT NOT NULL, docid INTEGER N
     PRIMARY KEY (ns, parent, docid)) WITHOUT ROWID;
 CREATE INDEX awaited_by_docid ON awaited (docid);
 {FILL_AWAITED};
+DROP INDEX embeddings_by_stamp;
+CREATE INDEX embeddings_by_stamp ON embeddings (docid >> {SEQ_BITS}, stamp);
 """
 """Who names a parent that is not there is judged again when it comes, see ``descent``. What came
-before this migration is not held against its children: what shows stays in view."""
+before this migration is not held against its children: what shows stays in view. A namespace that was
+not asked for long finds its new vectors without going through everyone's."""
 
 
 def migrate(connection: Connection, path: Path) -> None:

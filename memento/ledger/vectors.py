@@ -177,9 +177,9 @@ def since(
         )
     else:
         found = connection.execute(
-            "SELECT docid, vector FROM embeddings WHERE stamp > ? AND +docid BETWEEN ? AND ?"
+            f"SELECT docid, vector FROM embeddings WHERE docid >> {SEQ_BITS} = ? AND stamp > ?"
             " AND model = ? ORDER BY docid",
-            (stamp, low, high, model),
+            (ns, stamp, model),
         )
     while bite := found.fetchmany(BITE):
         yield bite

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memento.ledger import memories
+from memento.ledger import memories, vectors
 from memento.ledger.ledger import Ledger
 
 
@@ -78,3 +78,15 @@ def test_many_row_ids_are_looked_up_one_by_one(memory, plans):
     ledger = memory._engine.ledger
     steps = plans(lambda: ledger.read(lambda c: memories.texts(c, 1, docids)))
     assert any("INTEGER PRIMARY KEY (rowid=?)" in step for step in steps)
+
+
+def test_new_vectors_are_found_without_those_of_others(memory, plans):
+    """By namespace and stamp, not through what everyone stored since."""
+    ledger = memory._engine.ledger
+
+    def ask():
+        ledger.read(lambda c: list(vectors.since(c, 1, 1, 5)))
+
+    (search, *rest) = plans(ask)
+    assert search == "SEARCH embeddings USING INDEX embeddings_by_stamp (<expr>=? AND stamp>?)"
+    assert not any("SCAN" in step for step in rest)
