@@ -181,7 +181,7 @@ DROP INDEX embeddings_by_stamp;
 CREATE INDEX embeddings_by_stamp ON embeddings (docid >> {SEQ_BITS}, stamp);
 """
 """Who names a parent that is not there is judged again when it comes, see ``descent``. What came
-before this migration is not held against its children: what shows stays in view. A namespace that was
+before this migration is not held against its children: what shows stays in view. And a namespace
 not asked for long finds its new vectors without going through everyone's."""
 
 
