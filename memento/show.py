@@ -215,6 +215,28 @@ def memories(found: Iterable[Memory]) -> Group:
     return Group(_header(), *(_entry("", memory) for memory in found))
 
 
+def memory(found: Memory) -> Table:
+    """Lay out one memory: every field that says something, its text last."""
+    table = _table("", "", header=False)
+    said = _data(found)
+    text = said.pop("text")
+    for name, value in said.items():
+        if spelt := _spelt(value):
+            table.add_row(name, Text(plain(spelt)))
+    table.add_row("text", Text(plain(text)))
+    return table
+
+
+def _spelt(value: Any) -> str:
+    """Spell a field for people; empty if it says nothing."""
+    if isinstance(value, Mapping):
+        parts = {str(name): _spelt(item) for name, item in value.items()}
+        return "; ".join(f"{name}: {part}" for name, part in parts.items() if part)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return "" if value is None or value is False else str(value)
+
+
 def versions(found: Iterable[Version]) -> Table:
     """Lay out the states of one memory."""
     table = _table("", "status", "tier", "until (UTC)", "by", "text")

@@ -1,4 +1,4 @@
-"""Commands that read memories: ranked, newest first, listed, or through time."""
+"""Commands that read memories: ranked, for a prompt, one, newest first, listed, through time."""
 
 from __future__ import annotations
 
@@ -121,6 +121,75 @@ def retrieve(
         show.console().print(show.hits(found))
     else:
         typer.echo("nothing found")
+
+
+@app.command(
+    epilog=examples(
+        'memento prompt "what may Rami eat?"',
+        'memento prompt "plans for the release" --tokens 800 --scope project/x',
+    )
+)
+def prompt(
+    query: Annotated[list[str], typer.Argument(help="What is looked for, in plain words.")],
+    *,
+    k: Annotated[
+        str,
+        option("-k", "--count", metavar="N", help="Most memories; auto: what the question wants."),
+    ] = "auto",
+    tokens: Annotated[int | None, option("--tokens", help="Most tokens of the block.")] = None,
+    ids: Annotated[bool, option("--ids", help="Name the id of each memory.")] = False,
+    tier: Tiers = None,
+    kind: Kinds = None,
+    scope: Scopes = None,
+    session: Sessions = None,
+    tag: Tags = None,
+    since: Since = None,
+    until: Until = None,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Print what is remembered about QUERY as a block for any prompt; nothing if that is nothing.
+
+    No stored text can break out of the block.
+    """
+    with open_store(root, namespace, embedder) as memory:
+        block = memory.prompt(
+            " ".join(query),
+            count_of(k),
+            tokens=tokens,
+            ids=ids,
+            tiers=tier or None,
+            kinds=kind or None,
+            scope=scope or None,
+            session=session or None,
+            tags=tag or None,
+            since=since,
+            until=until,
+            wait=INDEX_SECONDS,
+        )
+    if block:
+        typer.echo(block)
+
+
+@app.command(epilog=examples("memento get 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10 --json"))
+def get(
+    id: Annotated[str, typer.Argument(help="Id of the memory.")],  # noqa: A002 - the field's own name
+    *,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Show one memory with all that is known of it, whatever its status."""
+    from memento import show  # noqa: PLC0415 - rich is slow to load
+
+    with open_store(root, namespace, embedder) as memory:
+        found = memory.get(id)
+    if as_json:
+        print_json(found)
+    else:
+        show.console().print(show.memory(found))
 
 
 @app.command(epilog=examples("memento recent", "memento recent -n 5 --session standup"))
