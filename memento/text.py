@@ -279,6 +279,7 @@ _QUOTED = re.compile(
 )
 _EDGE = ".,;:!?\"'()[]{}<>\u201c\u201d\u2018\u2019«»`*"
 _ALNUM = re.compile(r"[^\W_]")
+_IN_WORD = re.compile(r"\w")
 _INNER = re.compile(r"[^\W_][_/.:@#\\+=&-]+[^\W_]")
 _AMOUNT = re.compile(
     r"[\d.,:/-]+(st|nd|rd|th|s|am|pm|k|m|b|x|h|min|km|kg|cm|mm|gb|mb|kb|px|%)?", re.IGNORECASE
@@ -339,6 +340,22 @@ def _words_in(folded: str) -> list[str]:
     if folded.isascii():
         return folded.encode().translate(_APART).decode().split()
     return _WORD.findall(folded)
+
+
+def holds(text: str, phrase: str) -> bool:
+    """Tell whether a phrase stands in a text, with no letter or digit right before or after it.
+
+    >>> holds("see ticket4711.", "ticket4711"), holds("see ticket47110", "ticket4711")
+    (True, False)
+    """
+    at = text.find(phrase)
+    while at >= 0:
+        end = at + len(phrase)
+        around = text[max(0, at - 1) : at] + text[end : end + 1]
+        if not _IN_WORD.search(around):
+            return True
+        at = text.find(phrase, at + 1)
+    return False
 
 
 def _plain(text: str) -> str:

@@ -90,9 +90,11 @@ def answering(snap: Snapshot, rows: Rows, lexical: Lexical, meaning: Meaning | N
     The turn before it is a question: the value is the cosine of that question to the query, or
     the share of the query's words in it when there are no vectors.
     """
+    value = np.zeros(len(rows), np.float32)
+    if not len(snap.sessions):  # nothing comes before anything
+        return value
     before = snap.neighbours(rows, -1)
     asks = (before >= 0) & ((snap.cues[before] & np.uint32(Cue.QUESTION)) != 0)
-    value = np.zeros(len(rows), np.float32)
     asked = before[asks]
     if len(asked):
         alike = lexical.cover[asked] if meaning is None else meaning.of(asked).own
@@ -199,11 +201,13 @@ def share_of_best(values: Floats) -> Floats:
 
 def spread(values: Floats, known: Mask) -> Floats:
     """Stretch known values over [0, 1]; an unknown one gets the mean, for it may be anything."""
-    if not known.any():
+    told = values[known]
+    if not len(told):
         return np.zeros_like(values)
-    low, high = np.min(values[known]), np.max(values[known])
+    low, high = told.min(), told.max()
     if high <= low:
         return np.ones_like(values)
     stretched: Floats = (values - low) / (high - low)
-    stretched[~known] = stretched[known].mean()
+    if len(told) < len(values):
+        stretched[~known] = stretched[known].mean()
     return stretched

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -314,10 +313,10 @@ def _exact(look: _Look) -> dict[int, float]:
         reader = lexical.Reader(look.snap, look.source, look.mask, _MAX_EXACT, _MAX_EXACT)
         (place,) = reader.read([match])
         rows = place.rows[look.mask[place.rows]][-_MAX_EXACT:]
-        written = re.compile(rf"(?<!\w){re.escape(spelling.squeeze(phrase))}(?!\w)")
+        written = spelling.squeeze(phrase)
         known = look.texts.read(rows.tolist())
         for row in rows.tolist():
-            if written.search(spelling.squeeze(known[row])):
+            if spelling.holds(spelling.squeeze(known[row]), written):
                 held[row] = held.get(row, 0) + 1
     return {row: rank.BY_NAME * hits / len(look.query.exact) for row, hits in held.items()}
 
@@ -398,14 +397,14 @@ def _collect(
         ranks there.
     """
     answer = rank.Answer(look.query.words, look.config.echo, fold=fold)
-    ranks: dict[str, dict[int, int]] = {}
+    ranks: dict[str, Mapping[int, int]] = {}
     known, least = np.zeros(0, np.intp), 1.0
     while True:
         gathered = _gather(look, called)
         if only_named or (called and _asks_no_more(look.query, called)):
             by_name = np.sort(_in_order(gathered.named, rank.BY_NAME, 1.0))
             gathered = replace(gathered, rows=by_name, more=False)
-        ranks = {name: {**at, **ranks.get(name, {})} for name, at in gathered.arms.items()}
+        ranks = {name: {**at, **ranks[name]} if ranks else at for name, at in gathered.arms.items()}
         judged = _judge(look, gathered, known, least)
         for places, bar in judged.stages():
             best = list(_candidates(places, look, gathered, judged))

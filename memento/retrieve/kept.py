@@ -61,7 +61,9 @@ class Kept:
     def hold(self, ns: int) -> Held:
         """Return a namespace, empty if it is not kept; it is the one asked last now."""
         with self._lock:
-            held = self._held.setdefault(ns, Held())
+            held = self._held.get(ns)
+            if held is None:
+                held = self._held[ns] = Held()
             self._held.move_to_end(ns)
             return held
 

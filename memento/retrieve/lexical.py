@@ -258,7 +258,7 @@ def bm25(
         mass[rows] = mass[rows] + np.float32(weight)
         matched[posting.own] |= np.uint32(1 << bit)
         tf[rows] = 0
-        if term in query.topic:
+        if len(sessions) and term in query.topic:
             _add_sessions(sessions, posting, weight, snap, config)
     return Lexical(score, mass / np.float32(total or 1.0), matched, sessions)
 

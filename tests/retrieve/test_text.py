@@ -196,3 +196,10 @@ def test_a_year_is_a_word_of_its_own(text, cue):
 def test_content_never_drops_everything(words):
     """Some word is always left to look for."""
     assert spelling.content(words)
+
+
+@given(st.text(alphabet="ab_1 .-é", max_size=12), st.text(alphabet="ab_1 .-é", max_size=3))
+def test_a_phrase_is_held_as_a_pattern_would_find_it(text, phrase):
+    """Letter for letter, and not as a part of a longer word."""
+    pattern = re.compile(rf"(?<!\w){re.escape(phrase)}(?!\w)")
+    assert spelling.holds(text, phrase) is bool(pattern.search(text))
