@@ -172,30 +172,33 @@ class Approximate:
         ]
 
     def _read(self, rows: Rows, links: Sequence[NDArray[np.int32]]) -> tuple[Floats, Floats, Mask]:
-        """Return own and smoothed cosines, and who has a vector, from the vectors."""
+        """Return own and smoothed cosines, and who has a vector, from the vectors.
+
+        To the last bit as `Exact` does, from the lengths that the roster would keep.
+        """
         every = rows
         if links:
             every = distinct(np.concatenate([rows, *links]))
             every = every[every >= 0]
         table = self._index.vectors_of(self._snap.docid[every])
-        own = table[np.searchsorted(every, rows)] if links else table
-        cosines = smooth = _even(dots(own, self._query))
-        if links:
-            smooth = self._smoothed(own, every, table, links)
-        return cosines, smooth, np.any(own != 0, axis=1)
-
-    def _smoothed(
-        self, own: Floats, every: Rows, table: Floats, links: Sequence[NDArray[np.int32]]
-    ) -> Floats:
-        """Return the cosines of vectors, each mixed with those of its neighbours."""
-        table = np.vstack([table, np.zeros((1, len(self._query)), np.float32)])
-        mix = own.copy()
+        cosines = _even(dots(table, self._query))
+        known: Mask = np.any(table != 0, axis=1)
+        if not links:
+            return cosines, cosines, known
+        at = np.searchsorted(every, rows)
+        mixed, mix = cosines[at], table[at]
         for link in links:
-            at = np.where(link >= 0, np.searchsorted(every, link), len(every))
-            mix += self._share * table[at]
-        length: Floats = np.linalg.norm(mix, axis=1).astype(np.float32)
+            alone = link < 0
+            near = np.searchsorted(every, link)  # of nobody it is the first, and counts nothing
+            mixed += self._share * np.where(alone, np.float32(0), cosines[near])
+            beside = table[near]
+            beside[alone] = 0
+            beside *= self._share
+            mix += beside
+        length: Floats = np.sqrt(np.einsum("ij,ij->i", mix, mix), dtype=np.float32)
         length[length == 0] = 1
-        return _even(dots(mix, self._query) / length)
+        smooth = _even(mixed / length)
+        return cosines[at], smooth, known[at]
 
 
 def _places(rows: Rows, known: Rows) -> tuple[Rows, Mask]:
