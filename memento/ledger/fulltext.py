@@ -82,7 +82,7 @@ def insert(connection: Connection, ns: int, documents: Sequence[tuple[int, Colum
 _OWE_VECTORS = (
     "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories WHERE docid BETWEEN ? AND ?"
     " AND status IN ('active', 'quarantined') AND docid NOT IN (SELECT docid FROM embeddings)"
-    " ON CONFLICT (docid) DO UPDATE SET op = 'embed' WHERE op = 'index'"
+    " AND docid NOT IN (SELECT docid FROM backlog)"
 )
 
 

@@ -424,12 +424,16 @@ def linked(connection: Connection, docid: int) -> list[tuple[int, str]]:
 
 
 def enqueue(connection: Connection, row: Row, op: str) -> None:
-    """Tell the indexer about a row. An embedding still owed to a live row stays owed."""
+    """Tell the indexer about a row. A live row that has no vector is owed that first."""
     connection.execute(
-        "INSERT INTO backlog VALUES (?1, ?2, ?3) ON CONFLICT (docid) DO UPDATE SET rev = ?2,"
-        " op = CASE WHEN op = 'embed' AND ?4 THEN op ELSE ?3 END",
+        f"INSERT INTO backlog VALUES (?1, ?2, iif(?4 AND {_NO_VECTOR}, 'embed', ?3))"
+        " ON CONFLICT (docid) DO UPDATE SET rev = ?2,"
+        " op = CASE WHEN op = 'embed' AND ?4 THEN op ELSE excluded.op END",
         (row.docid, row.rev, op, row.status == Status.ACTIVE),
     )
+
+
+_NO_VECTOR = "NOT EXISTS (SELECT 1 FROM embeddings WHERE docid = ?1)"
 
 
 def record(
@@ -609,8 +613,8 @@ def _overflow(
             "UPDATE memories SET tier = 'medium', rev = ?, updated_at = ? WHERE docid = ?", moves
         )
         connection.executemany(
-            "INSERT INTO backlog VALUES (?, ?, 'index') ON CONFLICT (docid) DO UPDATE"
-            " SET rev = excluded.rev, op = 'index' WHERE op <> 'embed'",
+            f"INSERT INTO backlog VALUES (?1, ?2, iif({_NO_VECTOR}, 'embed', 'index'))"
+            " ON CONFLICT (docid) DO UPDATE SET rev = ?2, op = excluded.op WHERE op <> 'embed'",
             [(docid, rev) for rev, _, docid in moves],
         )
 

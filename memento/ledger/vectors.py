@@ -144,7 +144,7 @@ _WAITING = (
     f" AND docid <= (namespaces.ns << {SEQ_BITS} | {SEQ_MASK})"
     " AND status IN ('active', 'quarantined')"
     " AND docid NOT IN (SELECT docid FROM embeddings)"
-    " AND docid NOT IN (SELECT docid FROM backlog WHERE op <> 'index')"
+    " AND docid NOT IN (SELECT docid FROM backlog)"
 )
 """A row of ``memories`` that `fulltext` will owe a vector when the index takes it."""
 

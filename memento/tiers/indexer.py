@@ -182,8 +182,8 @@ class Indexer:
         ops = self._ops()
         return bool(ops) and (
             self._wanted
+            or self._waiting()  # asked first: what is taken up meanwhile is on the backlog then
             or bool(self._ledger.read(lambda c: vectors.owed(c, ops, 1)))
-            or self._waiting()
         )
 
     def _ops(self) -> tuple[str, ...]:

@@ -186,6 +186,37 @@ def test_a_turn_pushed_out_before_it_was_taken_up_gets_its_vector(bench, memory)
     assert bench.owed() == {}
 
 
+@pytest.mark.parametrize("target", ["short", "long"])
+def test_a_memory_moved_before_it_was_taken_up_gets_its_vector(bench, memory, target):
+    """A vector is owed once and first, to whatever tier a memory without one is moved."""
+    kept = memory.add("moved at once", "medium")
+    memory.move(kept.id, target)
+    assert bench.owed() == {"embed": 1}
+    assert bench.indexer.wait(30)
+    assert bench.ledger.read(vectors.embedders) == {"fake (8)": 1}
+    assert bench.owed() == {}
+
+
+def test_a_turn_that_leaves_the_ring_before_it_was_taken_up_is_owed_once(open_memory):
+    """What the backlog says of it is what is to be done first."""
+    memory = open_memory(config=Config(short=ShortConfig(capacity=1)))
+    memory.add("first", "short")
+    memory.add("second", "short")
+    assert memory.stats().backlog == {"embed": 2}
+
+
+def test_what_is_taken_up_while_one_asks_is_still_owed(bench, memory):
+    """A row on its way from full text's queue to the backlog is never in neither."""
+    memory.add("on its way", "long")
+
+    def waiting():
+        memory._engine._take_up()
+        return bool(bench.ledger.read(fulltext.behind))
+
+    bench.indexer._waiting = waiting
+    assert bench.indexer._owes()
+
+
 def test_a_failing_embedder_is_named_and_asked_again(bench, memory):
     """The reason is told, nothing is lost, and later it goes on by itself."""
     bench.embedding.failure = EmbedderError("out of order")
