@@ -36,6 +36,7 @@ def examine(
         "memories": lambda: _contents(ledger),
         "namespaces": lambda: _owners(ledger),
         "history": lambda: _history(ledger),
+        "links and events": lambda: _marks(ledger),
         "full text": lambda: _fulltext(ledger, repair=repair),
         "derived rows": lambda: _strays(ledger, repair=repair),
     }
@@ -104,6 +105,14 @@ def _history(ledger: Ledger) -> Finding:
     if changed:
         return Finding("history", ok=False, detail=f"earlier states of {_named(changed)}")
     return Finding("history", ok=True, detail="every earlier state matches its checksum")
+
+
+def _marks(ledger: Ledger) -> Finding:
+    links, events = ledger.read(checks.changed_links), ledger.read(checks.changed_events)
+    if links or events:
+        changed = f"{links} links and {events} events changed outside memento; {SALVAGE}"
+        return Finding("links and events", ok=False, detail=changed)
+    return Finding("links and events", ok=True, detail="each matches its checksum")
 
 
 def _named(ids: list[str]) -> str:

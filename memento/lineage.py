@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memento.errors import StoreUnusable
-from memento.ledger import memories, transfer, vectors
+from memento.ledger import memories, vectors
 from memento.ledger.ledger import Ledger
 from memento.ledger.rows import damaged, from_micros, is_changed_state
 from memento.ledger.sqlite import Connection
@@ -74,8 +74,8 @@ def history(ledger: Ledger, ns: int, memory_id: str) -> list[Version]:
 
     def job(connection: Connection) -> list[Version]:
         row = memories.by_id(connection, ns, memory_id)
-        states = transfer.states(connection, row.docid)
-        if any(is_changed_state(row, *state[:4], state.earlier) for state in states):
+        states = memories.states(connection, row.docid)
+        if any(is_changed_state(row, state) for state in states):
             raise StoreUnusable("ledger.db", f"an earlier state of {damaged([memory_id])}")
         earlier = [_version(memory_id, *state[:6]) for state in states]
         present = (row.version, row.text, row.status, row.tier, None, "present")

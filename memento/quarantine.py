@@ -122,11 +122,11 @@ def judge_again(
 
 def status_before(connection: Connection, row: Row) -> str | None:
     """Return the status a forgotten memory had, or would have by now; None if nothing tells it."""
-    for *_, status, _tier, _until, reason in reversed(memories.versions(connection, row.docid)):
-        if reason == DISTRUSTED:
+    for state in reversed(memories.versions(connection, row)):
+        if state.reason == DISTRUSTED:
             return Status.QUARANTINED.value
-        if reason in HIDING:
-            return str(status)
+        if state.reason in HIDING:
+            return state.status
     return None
 
 
@@ -232,7 +232,7 @@ def disowned(connection: Connection, ns: int, uri: str) -> list[str]:
         row.id
         for row in from_source(connection, ns, uri)
         if row.status == Status.FORGOTTEN
-        and [state[5] for state in memories.versions(connection, row.docid)][-1:] == ["disowned"]
+        and [state.reason for state in memories.versions(connection, row)][-1:] == ["disowned"]
     ]
 
 
@@ -293,9 +293,9 @@ def _hear(
 
 def _was_approved(connection: Connection, row: Row) -> bool:
     """Tell whether somebody approved what a memory says, and nothing was put in its place since."""
-    for *_, reason in reversed(memories.versions(connection, row.docid)):
-        if reason in ("approved", "replaced"):
-            return bool(reason == "approved")
+    for state in reversed(memories.versions(connection, row)):
+        if state.reason in ("approved", "replaced"):
+            return state.reason == "approved"
     return False
 
 

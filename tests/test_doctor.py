@@ -45,6 +45,7 @@ def test_a_healthy_store_is_well(filled):
         "memories",
         "namespaces",
         "history",
+        "links and events",
         "full text",
         "derived rows",
     ]

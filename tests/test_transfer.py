@@ -469,9 +469,12 @@ def test_a_damaged_earlier_state_is_left_out_and_named(memory, open_memory, tmp_
 
 
 def test_a_damaged_detail_of_an_event_does_not_stop_an_export(full, tmp_path, caplog):
-    """Events have no checksum; what cannot be read is left out, and the log says so."""
+    """The event is left out; of one without a checksum what cannot be read; the log says so."""
     full._engine.ledger.write(lambda c: c.execute("UPDATE events SET detail = '{'"))
     assert full.export(tmp_path / "d.jsonl").damaged == ()
+    assert "damaged events are left out" in caplog.text
+    full._engine.ledger.write(lambda c: c.execute("UPDATE events SET seal = NULL"))
+    assert full.export(tmp_path / "e.jsonl").events > 0
     assert "an event is damaged" in caplog.text
 
 

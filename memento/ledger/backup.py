@@ -91,6 +91,10 @@ def inspect(path: Path) -> Contents:
             if version >= schema.WHOLE_HISTORY:
                 past = checks.changed_versions(connection)
                 problems += [f"an earlier state of memory {id_!r} was changed" for id_ in past]
+            if version >= schema.SEALED and checks.changed_links(connection):
+                problems.append("links were changed")
+            if version >= schema.SEALED and checks.changed_events(connection):
+                problems.append("events were changed")
             if not fulltext.intact(connection):
                 problems.append("its full text is damaged")
         except StoreUnusable as error:

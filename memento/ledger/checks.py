@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memento.ledger import fulltext
-from memento.ledger.rows import COLUMNS, NAMES, Row, is_changed_state, is_sound
+from memento.ledger.rows import (
+    COLUMNS,
+    NAMES,
+    Row,
+    State,
+    is_changed_event,
+    is_changed_link,
+    is_changed_state,
+    is_sound,
+)
 from memento.ledger.schema import FULLTEXT, SEQ_MASK
 from memento.ledger.sqlite import Connection
 
 _DERIVED = {"memories_fts": "rowid", "embeddings": "docid", "backlog": "docid", "awaited": "docid"}
 """Tables made from the memories, and the column that says of which."""
 
+_OF_VERSIONS = ", ".join(f"v.{name}" for name in State._fields)
+_STATE = len(State._fields)
 _OF_MEMORIES = ", ".join(f"memories.{name}" for name in NAMES)
 _ID = NAMES.index("id")
 
@@ -40,15 +51,27 @@ def changed_versions(connection: Connection) -> list[str]:
     States from before schema 2, and those written before they had a checksum, cannot be told.
     """
     query = (
-        f"SELECT v.version, v.text, v.status, v.tier, v.earlier, {_OF_MEMORIES} FROM versions AS v"
+        f"SELECT {_OF_VERSIONS}, {_OF_MEMORIES} FROM versions AS v"
         " JOIN memories USING (docid) WHERE v.earlier IS NOT NULL ORDER BY docid"
     )
     wrong = {
-        values[_ID]: None
-        for version, text, status, tier, earlier, *values in connection.execute(query)
-        if is_changed_state(Row(*values), version, text, status, tier, earlier)
+        found[_STATE + _ID]: None
+        for found in connection.execute(query)
+        if is_changed_state(Row(*found[_STATE:]), State(*found[:_STATE]))
     }
     return list(wrong)
+
+
+def changed_links(connection: Connection) -> int:
+    """Count the links that are not as they were written."""
+    found = connection.execute("SELECT src, dst, relation, weight, seal FROM links")
+    return sum(is_changed_link(*link) for link in found)
+
+
+def changed_events(connection: Connection) -> int:
+    """Count the events that are not as they were written."""
+    found = connection.execute("SELECT ns, at, kind, docid, detail, seal FROM events")
+    return sum(is_changed_event(*event) for event in found)
 
 
 def unindexed_rows(connection: Connection) -> int:

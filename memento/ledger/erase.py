@@ -14,7 +14,7 @@ from typing import Any
 
 from memento.errors import NotFound
 from memento.ledger import fulltext, memories
-from memento.ledger.rows import amended, docid_range
+from memento.ledger.rows import STATE, State, amended, docid_range, is_changed_event, seal_of
 from memento.ledger.sqlite import Connection
 
 PARTS = ("ledger", "files", "chroma", "log")
@@ -135,7 +135,7 @@ def _forget_ids(connection: Connection, ns: int, ids: frozenset[str]) -> None:
         memories.overwrite(connection, row, _without_ids(vars_of(row), ids))
     low, high = docid_range(ns)
     states = (
-        "SELECT docid, rev, version, text, status, tier, earlier FROM versions"
+        f"SELECT docid, rev, {STATE} FROM versions"
         " WHERE docid BETWEEN ? AND ? AND earlier IS NOT NULL"
     )
     for docid, rev, *state in connection.execute(states, (low, high)).fetchall():
@@ -143,7 +143,7 @@ def _forget_ids(connection: Connection, ns: int, ids: frozenset[str]) -> None:
             row = memories.by_docid(connection, docid)
             connection.execute(
                 "UPDATE versions SET earlier = ? WHERE docid = ? AND rev = ?",
-                (amended(row, *state, changes=changes), docid, rev),
+                (amended(row, State(*state), changes), docid, rev),
             )
 
 
@@ -167,16 +167,20 @@ def _without_ids(state: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
 def _forget_in_events(connection: Connection, ns: int, ids: frozenset[str]) -> int:
     """Take the ids out of the details of events; returns how many were about nothing else."""
     gone = 0
-    details = "SELECT event, detail FROM events WHERE ns = ? AND detail IS NOT NULL"
-    for event, detail in connection.execute(details, (ns,)).fetchall():
+    details = "SELECT event, at, kind, docid, detail, seal FROM events WHERE ns = ?"
+    named = connection.execute(f"{details} AND detail IS NOT NULL", (ns,)).fetchall()
+    for event, at, kind, docid, detail, seal in named:
         said = json.loads(detail)
         kept = _pruned(said, ids)
         if not any(kept.values()):
             connection.execute("DELETE FROM events WHERE event = ?", (event,))
             gone += 1
         elif kept != said:
+            left = json.dumps(kept)
+            whole = seal is not None and not is_changed_event(ns, at, kind, docid, detail, seal)
+            new = seal_of(ns, at, kind, docid, left) if whole else seal
             connection.execute(
-                "UPDATE events SET detail = ? WHERE event = ?", (json.dumps(kept), event)
+                "UPDATE events SET detail = ?, seal = ? WHERE event = ?", (left, new, event)
             )
     return gone
 

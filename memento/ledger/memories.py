@@ -13,20 +13,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memento.errors import IdConflict, InvalidInput, NotFound
+from memento.errors import IdConflict, InvalidInput, NotFound, StoreUnusable
 from memento.ledger import fulltext
 from memento.ledger.predicate import Filters, predicate
 from memento.ledger.rows import (
     COLUMNS,
     HOLES,
+    STATE,
     Row,
+    State,
+    damaged,
     docid_of,
     docid_range,
-    earlier_of,
+    is_changed_link,
     is_changed_state,
     is_sound,
     is_whole,
+    seal_of,
     sound,
+    state_of,
     string_in,
 )
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
@@ -42,10 +47,7 @@ CHUNK = 500
 
 _INSERT = f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})"
 _SELECT = f"SELECT {COLUMNS} FROM memories"
-_KEEP = (
-    "INSERT INTO versions (docid, rev, version, text, status, tier, until, reason, earlier)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_KEEP = f"INSERT INTO versions (docid, rev, {STATE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 @dataclass(slots=True)
@@ -159,14 +161,14 @@ def reword_as_of(connection: Connection, rows: Iterable[Row], moment: int) -> se
     for row in rows:
         if row.version > 1:
             earlier = connection.execute(
-                "SELECT version, text, status, tier, earlier FROM versions"
-                " WHERE docid = ? AND until > ? ORDER BY rev LIMIT 1",
+                f"SELECT {STATE} FROM versions WHERE docid = ? AND until > ? ORDER BY rev LIMIT 1",
                 (row.docid, moment),
             ).fetchone()
             if earlier is not None:
-                if is_changed_state(row, *earlier):
+                state = State(*earlier)
+                if is_changed_state(row, state):
                     garbled.add(row.docid)
-                row.text = earlier[1]
+                row.text = state.text
     return garbled
 
 
@@ -294,17 +296,18 @@ def overwrite(
 
 def keep_version(connection: Connection, row: Row, reason: str, until: int) -> None:
     """Write down the present state of a row before it changes."""
-    state = (row.version, row.text, row.status, row.tier, until, reason, earlier_of(row))
-    connection.execute(_KEEP, (row.docid, row.rev, *state))
+    connection.execute(_KEEP, (row.docid, row.rev, *state_of(row, until, reason)))
 
 
-def versions(connection: Connection, docid: int) -> list[tuple[Any, ...]]:
-    """Return earlier states, oldest first: (version, text, status, tier, until, reason)."""
-    return connection.execute(
-        "SELECT version, text, status, tier, until, reason FROM versions"
-        " WHERE docid = ? ORDER BY rev",
-        (docid,),
-    ).fetchall()
+def states(connection: Connection, docid: int) -> list[State]:
+    """Read the earlier states of a memory, oldest first, as the file has them."""
+    query = f"SELECT {STATE} FROM versions WHERE docid = ? ORDER BY rev"
+    return [State(*found) for found in connection.execute(query, (docid,))]
+
+
+def versions(connection: Connection, row: Row) -> list[State]:
+    """Read the earlier states of a memory, oldest first; those that are damaged are left out."""
+    return [one for one in states(connection, row.docid) if not is_changed_state(row, one)]
 
 
 def supersede(connection: Connection, old: Row, new: Row, now: int) -> None:
@@ -392,12 +395,20 @@ def derivations(connection: Connection, ns: int) -> Iterator[tuple[str, str]]:
 
 
 def proposed(connection: Connection, docid: int) -> list[Row]:
-    """Return the memories whose place a quarantined one will take when it is approved."""
-    query = (
-        f"SELECT {COLUMNS} FROM memories WHERE docid IN"
-        " (SELECT dst FROM links WHERE src = ? AND relation = 'proposes') ORDER BY docid"
-    )
-    return [Row(*found) for found in connection.execute(query, (docid,))]
+    """Return the memories whose place a quarantined one will take when it is approved.
+
+    Raises:
+        StoreUnusable: If the ledger garbles which.
+    """
+    links = connection.execute(
+        "SELECT src, dst, relation, weight, seal FROM links WHERE src = ? AND relation = 'proposes'"
+        " ORDER BY dst",
+        (docid,),
+    ).fetchall()
+    if any(is_changed_link(*found) for found in links):
+        raise StoreUnusable("ledger.db", f"a link of {damaged([by_docid(connection, docid).id])}")
+    replaced = by_docids(connection, docid >> SEQ_BITS, [dst for _, dst, *_ in links])
+    return [row for _, row in sorted(replaced.items())]
 
 
 def slot_holder(connection: Connection, row: Row) -> Row | None:
@@ -411,7 +422,16 @@ def slot_holder(connection: Connection, row: Row) -> Row | None:
 
 def link(connection: Connection, src: int, dst: int, relation: str) -> None:
     """Link two memories; linking them again changes nothing."""
-    connection.execute("INSERT OR IGNORE INTO links VALUES (?, ?, ?, 1.0)", (src, dst, relation))
+    put_link(connection, src, dst, relation, 1.0)
+
+
+def put_link(connection: Connection, src: int, dst: int, relation: str, weight: float) -> bool:
+    """Link two memories unless they are linked so; tells whether a link was made."""
+    made = connection.execute(
+        "INSERT OR IGNORE INTO links (src, dst, relation, weight, seal) VALUES (?, ?, ?, ?, ?)",
+        (src, dst, relation, weight, seal_of(src, dst, relation, weight)),
+    )
+    return made.rowcount > 0
 
 
 def linked(connection: Connection, docid: int) -> list[tuple[int, str]]:
@@ -445,9 +465,10 @@ def record(
     detail: Mapping[str, Any] | None = None,
 ) -> None:
     """Append one event."""
+    event = (ns, at, kind, docid, json.dumps(detail) if detail else None)
     connection.execute(
-        "INSERT INTO events (ns, at, kind, docid, detail) VALUES (?, ?, ?, ?, ?)",
-        (ns, at, kind, docid, json.dumps(detail) if detail else None),
+        "INSERT INTO events (ns, at, kind, docid, detail, seal) VALUES (?, ?, ?, ?, ?, ?)",
+        (*event, seal_of(*event)),
     )
 
 

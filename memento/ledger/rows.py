@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from memento.errors import StoreUnusable
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
@@ -100,12 +100,47 @@ EARLIER = tuple(name for name in NAMES if name not in _ELSEWHERE)
 """What ``versions.earlier`` holds: all that has no column there and may change or be derived."""
 
 
-def earlier_of(row: Row) -> str:
-    """Spell as JSON what ``versions`` has no column for."""
-    state = {name: getattr(row, name) for name in EARLIER}
-    state["content_hash"] = _hex(row.content_hash)
-    state["checksum"] = _hex(row.checksum)
-    return json.dumps(state, ensure_ascii=False, default=repr)
+class State(NamedTuple):
+    """An earlier state of a memory, as ``versions`` has it.
+
+    Attributes:
+        version: Number of that state.
+        text: Its text.
+        status: Its status.
+        tier: Its tier.
+        until: When it was replaced, microseconds.
+        reason: What replaced it.
+        earlier: The rest of it as JSON, see ``earlier_of``; None if it was not kept.
+    """
+
+    version: int
+    text: str
+    status: str
+    tier: str
+    until: int
+    reason: str
+    earlier: str | None
+
+
+STATE = ", ".join(State._fields)
+_SUMS = ("content_hash", "checksum", "ended")
+"""What ``earlier_of`` adds to the columns: digests in hexadecimal, the last of how it ended."""
+
+
+def state_of(row: Row, until: int, reason: str) -> State:
+    """Return a row as ``versions`` keeps it.
+
+    Args:
+        row: The row as it was.
+        until: When it was replaced, microseconds.
+        reason: What replaced it.
+    """
+    earlier = {name: getattr(row, name) for name in EARLIER}
+    earlier["content_hash"] = _hex(row.content_hash)
+    earlier["checksum"] = _hex(row.checksum)
+    earlier["ended"] = _ended(earlier["checksum"], until, reason)
+    spelt = json.dumps(earlier, ensure_ascii=False, default=repr)
+    return State(row.version, row.text, row.status, row.tier, until, reason, spelt)
 
 
 def _hex(digest: object) -> str:
@@ -113,54 +148,55 @@ def _hex(digest: object) -> str:
     return digest.hex() if isinstance(digest, bytes) and digest else "00"
 
 
+def _ended(checksum: str, until: object, reason: object) -> str:
+    """Digest when and why a state ended."""
+    return seal_of(checksum, until, reason).hex()
+
+
 def set_back(row: Row, earlier: str) -> None:
-    """Give a row the values that ``earlier_of`` spelt."""
+    """Give a row the values that ``state_of`` spelt."""
     state = json.loads(earlier)
-    row.content_hash = bytes.fromhex(state.pop("content_hash"))
-    row.checksum = bytes.fromhex(state.pop("checksum", ""))
-    for name, value in state.items():
-        setattr(row, name, value)
+    row.content_hash = bytes.fromhex(state["content_hash"])
+    row.checksum = bytes.fromhex(state.get("checksum", ""))
+    for name in state.keys() - set(_SUMS):
+        setattr(row, name, state[name])
 
 
-def earlier_state(  # noqa: D417 - the rest are the columns of ``versions``
-    row: Row, version: int, text: str, status: str, tier: str, earlier: str
-) -> Row | None:
-    """Return a row as one of its ``versions`` has it; None if that is damaged beyond reading.
+def earlier_state(row: Row, state: State) -> Row | None:
+    """Return a row as it was in an earlier state; None if that is damaged beyond reading.
 
     Args:
         row: The row as it is now.
+        state: One of its ``versions``.
     """
-    past = replace(row, version=version, text=text, status=status, tier=tier)
+    past = replace(row, **{name: getattr(state, name) for name in _IN_BOTH})
     try:
-        set_back(past, earlier)
+        set_back(past, state.earlier or "")
     except (ValueError, TypeError, AttributeError, KeyError):
         return None
     return past
 
 
-def amended(  # noqa: D417 - see ``earlier_state``
-    row: Row,
-    version: int,
-    text: str,
-    status: str,
-    tier: str,
-    earlier: str,
-    *,
-    changes: dict[str, Any],
-) -> str:
+_IN_BOTH = ("version", "text", "status", "tier")
+
+
+def amended(row: Row, state: State, changes: dict[str, Any]) -> str:
     """Spell an earlier state as it is after changes; whole if it was whole.
 
     Args:
         row: The row as it is now.
+        state: One of its ``versions``, kept whole.
         changes: Columns to new values.
     """
-    past = earlier_state(row, version, text, status, tier, earlier)
-    state: dict[str, Any] = json.loads(earlier) | changes
-    if past is not None and is_whole(past):
+    past, sound = earlier_state(row, state), not is_changed_state(row, state)
+    earlier: dict[str, Any] = json.loads(state.earlier or "{}") | changes
+    if past is not None and sound and is_whole(past):
         for name, value in changes.items():
             setattr(past, name, value)
-        state["checksum"] = checksum(past).hex()
-    return json.dumps(state, ensure_ascii=False)
+        earlier["checksum"] = checksum(past).hex()
+        if "ended" in earlier:
+            earlier["ended"] = _ended(earlier["checksum"], state.until, state.reason)
+    return json.dumps(earlier, ensure_ascii=False)
 
 
 def is_whole(row: Row | None) -> bool:
@@ -198,21 +234,42 @@ def damaged(ids: Sequence[str]) -> str:
     return f"{several} {named}: damaged on the disk, not as written; run `memento doctor`"
 
 
-def is_changed_state(  # noqa: D417 - see ``earlier_state``
-    row: Row, version: int, text: str, status: str, tier: str, earlier: str | None
-) -> bool:
-    """Tell whether one of the ``versions`` of a row is not as it was written.
+def is_changed_state(row: Row, state: State) -> bool:
+    """Tell whether an earlier state of a row, or how it ended, is not as it was written.
+
+    Of one that was not kept whole, or before there were checksums of it, nothing can be told.
 
     Args:
         row: The row as it is now.
-        earlier: None for a state that was not kept whole, of which nothing can be told.
+        state: One of its ``versions``.
     """
-    if tier not in _TIERS:
+    if state.tier not in _TIERS:
         return True
-    if earlier is None:
+    if state.earlier is None:
         return False
-    past = earlier_state(row, version, text, status, tier, earlier)
-    return past is None or (past.checksum != b"" and not is_whole(past))
+    past = earlier_state(row, state)
+    if past is None or past.checksum == b"":
+        return past is None
+    ended = json.loads(state.earlier).get("ended")
+    right = _ended(past.checksum.hex(), state.until, state.reason)
+    return not is_whole(past) or ended not in (None, right)
+
+
+def seal_of(*parts: object) -> bytes:
+    """Digest what is no memory, such as a link or an event, to notice damage on the disk."""
+    return blake2b(repr(parts).encode(errors="surrogatepass"), digest_size=8).digest()
+
+
+def is_changed_link(src: int, dst: int, relation: str, weight: float, seal: bytes | None) -> bool:
+    """Tell whether a link is not as it was written; not of one from before there were seals."""
+    return seal not in (None, seal_of(src, dst, relation, weight))
+
+
+def is_changed_event(
+    ns: int, at: int, kind: str, docid: int | None, detail: str | None, seal: bytes | None
+) -> bool:
+    """Tell whether an event is not as it was written; see ``is_changed_link``."""
+    return seal not in (None, seal_of(ns, at, kind, docid, detail))
 
 
 def checksum(row: Row) -> bytes:

@@ -1,7 +1,7 @@
 """What is whole in a damaged ledger, found page by page, and a new ledger made of it.
 
-A memory is whole if its checksum says so; nothing else is taken over as right. What has no
-checksum (links, events) is taken over only where it speaks of memories that are.
+A memory is whole if its checksum says so; nothing else is taken over as right. Links and events are
+taken over where they are whole, too, and speak of memories that are.
 """
 
 from __future__ import annotations
@@ -17,7 +17,20 @@ from typing import Any
 from memento.errors import StoreFromTheFuture
 from memento.ledger import checks, descent, fulltext, namespaces, schema
 from memento.ledger.pages import Pages
-from memento.ledger.rows import COLUMNS, HOLES, NAMES, Row, checksum, earlier_state, is_whole
+from memento.ledger.rows import (
+    COLUMNS,
+    HOLES,
+    NAMES,
+    STATE,
+    Row,
+    State,
+    checksum,
+    earlier_state,
+    is_changed_event,
+    is_changed_link,
+    is_changed_state,
+    is_whole,
+)
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.ledger.sqlite import Connection, connect, translated
 from memento.text import cues
@@ -106,10 +119,9 @@ def write(found: Found, target: Path) -> None:
         connection.execute("BEGIN IMMEDIATE")
         _write_memories(connection, found)
         for table, rows in (
-            ("versions (docid, rev, version, text, status, tier, until, reason, earlier)",
-             found.versions),
-            ("links (src, dst, relation, weight)", found.links),
-            ("events (ns, at, kind, docid, detail)", found.events),
+            (f"versions (docid, rev, {STATE})", found.versions),
+            ("links (src, dst, relation, weight, seal)", found.links),
+            ("events (ns, at, kind, docid, detail, seal)", found.events),
             ("erased (docid, ns, rev)", list(found.erased.values())),
         ):  # fmt: skip
             marks = ", ".join("?" * (table.count(",") + 1))
@@ -132,14 +144,35 @@ def _write_memories(connection: Connection, found: Found) -> None:
 def _take_row(found: Found, rowid: int, values: tuple[Any, ...]) -> None:
     """Keep what a page of a table holds, if it is of use."""
     match values:
-        case (None, int(ns), int(at), str(kind), (int() | None) as docid, (str() | None) as detail):
-            found.events.append((ns, at, kind, docid, detail))
+        case (None, int(), int(), str(), int() | None, str() | None) | (
+            None,
+            int(),
+            int(),
+            str(),
+            int() | None,
+            str() | None,
+            bytes() | None,
+        ):
+            _take_event(found, *values[1:])
         case (None, str(labels)) | (None, str(labels), int()) if namespaces.are_labels(labels):
             found.namespaces[rowid] = labels
         case (None, int(ns), int(rev)) if rowid >> SEQ_BITS == ns:
             found.erased[rowid] = (rowid, ns, rev)
         case (None, int(ns), *_) if len(values) == len(NAMES) and rowid >> SEQ_BITS == ns:
             _take_memory(found, Row(rowid, *values[1:]))
+
+
+def _take_event(
+    found: Found,
+    ns: int,
+    at: int,
+    kind: str,
+    docid: int | None,
+    detail: str | None,
+    seal: bytes | None = None,
+) -> None:
+    if not is_changed_event(ns, at, kind, docid, detail, seal):
+        found.events.append((ns, at, kind, docid, detail, seal))
 
 
 def _take_memory(found: Found, row: Row) -> None:
@@ -171,8 +204,17 @@ def _take_indexed(found: Found, versions: list[tuple[Any, ...]], values: tuple[A
             found.latest[docid] = max(rev, found.latest.get(docid, 0))
         case (str(name), bytes(seal)) if (owner := namespaces.sealed_by(name)) is not None:
             found.seals[owner] = seal
-        case (int(src), str(relation), int(dst), float(weight)) if relation in RELATIONS:
-            found.links.append((src, dst, relation, weight))
+        case (int(src), str(relation), int(dst), float(weight)) | (
+            int(src),
+            str(relation),
+            int(dst),
+            float(weight),
+            None,
+        ) if relation in RELATIONS:
+            found.links.append((src, dst, relation, weight, None))
+        case (int(src), str(relation), int(dst), float(weight), bytes(seal)):
+            if not is_changed_link(src, dst, relation, weight, seal):
+                found.links.append((src, dst, relation, weight, seal))
         case (int(), int(), int(), str(), str(), str(), int(), str(), str()):
             versions.append(values)
 
@@ -197,5 +239,5 @@ def _is_whole(found: Found, version: tuple[Any, ...]) -> bool:
     row = found.memories.get(version[0])
     if row is None:
         return False
-    _, _, number, text, status, tier, _, _, earlier = version
-    return tier in tuple(Tier) and is_whole(earlier_state(row, number, text, status, tier, earlier))
+    state = State(*version[2:])
+    return not is_changed_state(row, state) and is_whole(earlier_state(row, state))

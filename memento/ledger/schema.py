@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x6D656D6F
 """``memo`` in ASCII: tells our file from another program's."""
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Version this code writes; kept in ``PRAGMA user_version``."""
+
+SEALED = 6
+"""First version whose links and events have a seal, see ``M006``."""
 
 WHOLE_HISTORY = 2
 """First version that keeps earlier states whole, see ``M002``."""
@@ -184,6 +187,13 @@ CREATE INDEX embeddings_by_stamp ON embeddings (docid >> {SEQ_BITS}, stamp);
 before this migration is not held against its children: what shows stays in view. And a namespace
 not asked for long finds its new vectors without going through everyone's."""
 
+M006 = """
+ALTER TABLE links ADD COLUMN seal BLOB;
+ALTER TABLE events ADD COLUMN seal BLOB;
+"""
+"""Digests to notice damage, see ``rows.seal_of``; null for what is older. From here on an earlier
+state has one of how it ended (``ended``), which an earlier memento would take for a column."""
+
 
 def migrate(connection: Connection, path: Path) -> None:
     """Bring the file to ``SCHEMA_VERSION``; does nothing when it is there already.
@@ -258,6 +268,10 @@ def _migrations() -> Migrations:
     @migrations()
     def m005_awaited_parents(db: Database) -> None:
         _run(db, M005)
+
+    @migrations()
+    def m006_seals(db: Database) -> None:
+        _run(db, M006)
 
     return migrations
 

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from memento.errors import IdConflict
 from memento.ledger import memories
 from memento.ledger.memories import Entry
-from memento.ledger.rows import COLUMNS, Row, docid_range
+from memento.ledger.rows import (
+    COLUMNS,
+    STATE,
+    Row,
+    State,
+    docid_range,
+    is_changed_event,
+    is_changed_link,
+)
 from memento.ledger.sqlite import Connection
 from memento.types import Status, Tier
 
-
-class State(NamedTuple):
-    """An earlier state of a memory, as ``versions`` has it.
-
-    Attributes:
-        version: Number of that state.
-        text: Its text.
-        status: Its status.
-        tier: Its tier.
-        until: When it was replaced, microseconds.
-        reason: What replaced it.
-        earlier: The rest of it as JSON, see ``rows.earlier_of``; None if it was not kept.
-    """
-
-    version: int
-    text: str
-    status: str
-    tier: str
-    until: int
-    reason: str
-    earlier: str | None
+log = logging.getLogger("memento.ledger.transfer")
 
 
 def rows(connection: Connection, ns: int) -> Iterator[Row]:
@@ -41,15 +30,6 @@ def rows(connection: Connection, ns: int) -> Iterator[Row]:
     query = f"SELECT {COLUMNS} FROM memories WHERE docid BETWEEN ? AND ? ORDER BY docid"
     for values in connection.execute(query, (low, high)):
         yield Row(*values)
-
-
-def states(connection: Connection, docid: int) -> list[State]:
-    """Read the earlier states of a memory, oldest first."""
-    query = (
-        "SELECT version, text, status, tier, until, reason, earlier FROM versions"
-        " WHERE docid = ? ORDER BY rev"
-    )
-    return [State(*found) for found in connection.execute(query, (docid,))]
 
 
 def vector(connection: Connection, docid: int, model: int) -> bytes | None:
@@ -63,23 +43,44 @@ def vector(connection: Connection, docid: int, model: int) -> bytes | None:
 
 
 def links(connection: Connection, ns: int) -> Iterator[tuple[str, str, str, float]]:
-    """Read the links of a namespace: from, to, relation, weight."""
-    low, high = docid_range(ns)
-    yield from connection.execute(
-        "SELECT a.id, b.id, relation, weight FROM links JOIN memories AS a ON a.docid = src"
-        " JOIN memories AS b ON b.docid = dst WHERE src BETWEEN ? AND ?"
-        " ORDER BY src, relation, dst",
-        (low, high),
+    """Read the links of a namespace: from, to, relation, weight; damaged ones are left out."""
+    found = connection.execute(
+        "SELECT src, dst, relation, weight, seal, a.id, b.id FROM links"
+        " JOIN memories AS a ON a.docid = src JOIN memories AS b ON b.docid = dst"
+        " WHERE src BETWEEN ? AND ? ORDER BY src, relation, dst",
+        docid_range(ns),
     )
+    garbled = 0
+    for *link, source, to in found:
+        if is_changed_link(*link):
+            garbled += 1
+        else:
+            yield source, to, link[2], link[3]
+    _warn(garbled, "links")
 
 
 def events(connection: Connection, ns: int) -> Iterator[tuple[int, str, str | None, str | None]]:
-    """Read the events of a namespace in order: moment, kind, id of the memory, detail as JSON."""
-    yield from connection.execute(
-        "SELECT at, events.kind, memories.id, detail FROM events LEFT JOIN memories USING (docid)"
-        " WHERE events.ns = ? ORDER BY event",
+    """Read the events of a namespace in order: moment, kind, id of the memory, detail as JSON.
+
+    Damaged ones are left out.
+    """
+    found = connection.execute(
+        "SELECT events.ns, at, events.kind, events.docid, detail, seal, memories.id FROM events"
+        " LEFT JOIN memories USING (docid) WHERE events.ns = ? ORDER BY event",
         (ns,),
     )
+    garbled = 0
+    for *event, memory_id in found:
+        if is_changed_event(*event):
+            garbled += 1
+        else:
+            yield event[1], event[2], memory_id, event[4]
+    _warn(garbled, "events")
+
+
+def _warn(garbled: int, what: str) -> None:
+    if garbled:
+        log.warning("%d damaged %s are left out; run `memento doctor`", garbled, what)
 
 
 def known(connection: Connection, ns: int, row: Row) -> bool:
@@ -129,8 +130,7 @@ def put(
         row = entry.row
         for rev, state in enumerate(earlier, start=-len(earlier)):  # before any change made here
             connection.execute(
-                "INSERT INTO versions (docid, rev, version, text, status, tier, until, reason,"
-                " earlier) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                f"INSERT INTO versions (docid, rev, {STATE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (row.docid, rev, *state),
             )
         if blob is not None and model is not None:
@@ -164,11 +164,7 @@ def put_link(
     docids = memories.docids_of(connection, ns, ends)
     if set(ends) - docids.keys():
         return False
-    made = connection.execute(
-        "INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?)",
-        (docids[ends[0]], docids[ends[1]], relation, weight),
-    )
-    return made.rowcount > 0
+    return memories.put_link(connection, docids[ends[0]], docids[ends[1]], relation, weight)
 
 
 def put_event(

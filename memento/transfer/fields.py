@@ -10,8 +10,7 @@ from typing import Any, NoReturn
 
 from memento.errors import InvalidInput
 from memento.ledger import fulltext
-from memento.ledger.rows import Row, earlier_of, from_micros
-from memento.ledger.transfer import State
+from memento.ledger.rows import Row, State, from_micros, state_of
 from memento.observe import admit
 from memento.scopes import parse_scope
 from memento.text import Columns, cues
@@ -35,7 +34,7 @@ def spelt_state(state: State) -> dict[str, Any]:
         line["earlier"] = {
             name: value if name == "content_hash" else spelt(name, value)
             for name, value in json.loads(state.earlier).items()
-            if name not in MADE_HERE
+            if name not in MADE_HERE and name != "ended"
         }
     return line
 
@@ -71,18 +70,13 @@ def read_state(line: Mapping[str, Any], present: Row, limits: admit.Limits) -> S
     columns = {
         name: _read(name, line[name], limits) for name in ("version", "text", "status", "tier")
     }
-    earlier = line["earlier"]
-    if earlier is not None:
-        values = {name: _read(name, value, limits) for name, value in earlier.items()}
-        past = replace(present, **columns, **values)
-        measure(past)
-        earlier = earlier_of(past)
-    return State(
-        **columns,
-        until=read_moment("until", line["until"]),
-        reason=admit.short_name("reason", line["reason"]),
-        earlier=earlier,
-    )
+    until, reason = read_moment("until", line["until"]), admit.short_name("reason", line["reason"])
+    if line["earlier"] is None:
+        return State(**columns, until=until, reason=reason, earlier=None)
+    values = {name: _read(name, value, limits) for name, value in line["earlier"].items()}
+    past = replace(present, **columns, **values)
+    measure(past)
+    return state_of(past, until, reason)
 
 
 def measure(row: Row) -> Columns:

@@ -26,9 +26,8 @@ from memento.ledger import memories, namespaces, vectors
 from memento.ledger import transfer as sql
 from memento.ledger.ledger import Ledger
 from memento.ledger.memories import Entry
-from memento.ledger.rows import Row
+from memento.ledger.rows import Row, State
 from memento.ledger.sqlite import Connection
-from memento.ledger.transfer import State
 from memento.observe import admit
 from memento.scopes import parse_namespace
 from memento.transfer.door import TAKEN, Door

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, cast
 
-from memento.ledger import namespaces, vectors
+from memento.ledger import memories, namespaces, vectors
 from memento.ledger import transfer as sql
 from memento.ledger.files import new_file
 from memento.ledger.ledger import Ledger
@@ -180,10 +180,10 @@ def _legible(row: Row) -> dict[str, Any]:
 
 def _past(connection: Connection, writer: _Writer, row: Row) -> list[dict[str, Any]]:
     """Spell the earlier states of a memory that are whole."""
-    states = sql.states(connection, row.docid)
+    states = memories.states(connection, row.docid)
     lines: list[dict[str, Any]] = []
     for state in states:
-        if not is_changed_state(row, *state[:4], state.earlier):
+        if not is_changed_state(row, state):
             with suppress(*_UNSPEAKABLE):  # its end has no checksum
                 lines.append(spelt_state(state))
     if len(lines) < len(states):
