@@ -79,7 +79,7 @@ class Config:
         ):
             if not _is_number(value) or not least <= value < float("inf"):
                 raise InvalidInput(name, f"must be at least {least} and finite, not {value!r}")
-        for name in ("arm", "terms", "cap", "few", "many", "passage", "kept", "rerank"):
+        for name in ("arm", "terms", "cap", "few", "many", "passage", "kept_mb", "rerank"):
             value = getattr(self.retrieve, name)
             if not (name == "passage" and value is None) and (type(value) is not int or value < 1):
                 raise InvalidInput(f"retrieve.{name}", f"must be an integer >= 1, not {value!r}")

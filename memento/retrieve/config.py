@@ -105,9 +105,10 @@ class RetrieveConfig:
             The default model gives questions and facts of our English set that do not belong
             together 0.07 on average, one in twenty more than 0.22; answers in quite other words
             begin at 0.12.
-        kept: Memories of which the read path keeps outlines and vectors in RAM between questions,
-            of all namespaces together, >= 1; 90 bytes each, and 1.5 KB more where it searches
-            exactly. Namespaces asked least recently go first, and are read again when asked.
+        kept_mb: Megabytes of outlines and vectors that the read path keeps in RAM between
+            questions, of all namespaces together, >= 1. A memory takes 90 to 180 bytes, and 1.5 to
+            3 KB more where it is searched exactly. Namespaces asked least recently go first, and
+            are read again when asked, 10 us a memory.
         rerank: Candidates that a reranker judges, if there is one, >= 1.
         echo: What is left of the score of a memory that only repeats the question, [0, 1].
         sure: What the confidence is read from.
@@ -127,6 +128,6 @@ class RetrieveConfig:
     passage: int | None = 240
     noise: float = 0.2
     echo: float = 0.25
-    kept: int = 200_000
+    kept_mb: int = 256
     rerank: int = 30
     sure: Sure = field(default_factory=Sure)

@@ -1,4 +1,4 @@
-"""What stays in RAM of the namespaces that were asked: of those asked last, so many memories."""
+"""What stays in RAM of the namespaces that were asked: of those asked last, so many bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Held:
         rev: Newest revision that is known.
         stamp: Newest vector that is known.
         lock: Whoever brings it up to date holds it.
-        counted: Memories it was counted with.
+        counted: Bytes it was counted with.
         open: What of it a query without filters may find; None until one asks.
     """
 
@@ -46,14 +46,14 @@ class Kept:
     """The namespaces that are kept, each made anew when it was let go of. Safe from any thread.
 
     Args:
-        most: Memories of all of them together. The one asked last is kept however large it is.
+        most: Bytes of all of them together. The one asked last is kept however large it is.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = threading.Lock()
         self._held: OrderedDict[int, Held] = OrderedDict()
-        self._memories = 0
+        self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._held)
@@ -76,8 +76,9 @@ class Kept:
             held = self._held.get(ns)
             if held is None:  # let go of meanwhile
                 return
-            self._memories += len(held.roster) - held.counted
-            held.counted = len(held.roster)
-            while self._memories > self._most and len(self._held) > 1:
+            size = held.roster.nbytes
+            self._bytes += size - held.counted
+            held.counted = size
+            while self._bytes > self._most and len(self._held) > 1:
                 _, least = self._held.popitem(last=False)
-                self._memories -= least.counted
+                self._bytes -= least.counted

@@ -108,6 +108,9 @@ _TYPES: dict[str, type[np.generic]] = {
     "smooth_norm": np.float32,
 }
 
+_FIRST_ROOM = 64
+"""Rows a namespace has room for at first; the room doubles as it grows."""
+
 
 class Interned:
     """Small integers for strings, in the order first seen.
@@ -234,6 +237,13 @@ class Roster:
 
     def __len__(self) -> int:
         return self._n
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its columns and vectors, with the room they have to grow."""
+        with self._lock:
+            vectors = 0 if self._vectors is None else self._vectors.nbytes
+            return vectors + sum(column.nbytes for column in self._columns.values())
 
     def snapshot(self) -> Snapshot:
         """Return the namespace as it stands; the same one until something changes."""
@@ -398,7 +408,7 @@ class Roster:
         room = len(self._columns["docid"])
         if size <= room:
             return
-        room = max(size, 2 * room, 1024)
+        room = max(size, 2 * room, _FIRST_ROOM)
         for name, column in self._columns.items():
             self._columns[name] = _grown(column, room)
         if self._vectors is not None:

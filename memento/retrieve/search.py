@@ -171,7 +171,7 @@ class Searcher:
         self._rerank = None if reranker is None else partial(rerank_checked, reranker)
         self._long = long
         self._trouble = trouble
-        self._kept = Kept(config.retrieve.kept)
+        self._kept = Kept(config.retrieve.kept_mb * 1_000_000)
         self._tail = fulltext.Tail()
         self._postings = Postings()
 
