@@ -14,13 +14,24 @@ from typing import Any
 
 from memento.errors import NotFound
 from memento.ledger import fulltext, memories
-from memento.ledger.rows import STATE, State, amended, docid_range, is_changed_event, seal_of
+from memento.ledger.rows import (
+    STATE,
+    State,
+    amended,
+    docid_range,
+    is_changed_event,
+    mapping_in,
+    seal_of,
+    strings_in,
+)
 from memento.ledger.sqlite import Connection
 
 PARTS = ("ledger", "files", "chroma", "log")
 """What is done to the files after rows were erased, in this order."""
 
 _MINE = "IN (SELECT value FROM json_each(?))"
+_PARENTS = "json_each(iif(json_valid(source_parents), source_parents, '[]'))"
+"""The parents of a row; one that is damaged has none."""
 _OF_ROW = {
     "memories_fts": ("rowid",),
     "versions": ("docid",),
@@ -80,7 +91,7 @@ def derived(connection: Connection, ns: int, roots: dict[int, str]) -> dict[int,
     while fresh:
         rows = connection.execute(
             "SELECT docid, id FROM memories WHERE ns = ? AND source_parents <> '[]' AND EXISTS ("
-            f"SELECT 1 FROM json_each(source_parents) AS parent WHERE parent.value {_MINE})"
+            f"SELECT 1 FROM {_PARENTS} AS parent WHERE parent.value {_MINE})"
             " ORDER BY docid",
             (ns, json.dumps(list(fresh))),
         ).fetchall()
@@ -127,8 +138,9 @@ def _forget_ids(connection: Connection, ns: int, ids: frozenset[str]) -> None:
     """Take the ids out of the other rows that name them, and out of their earlier states."""
     naming = (
         f"SELECT docid FROM memories WHERE ns = ?1 AND (superseded_by {_MINE.replace('?', '?2')}"
-        " OR (source_parents <> '[]' AND EXISTS (SELECT 1 FROM json_each(source_parents) AS parent"
-        f" WHERE parent.value {_MINE.replace('?', '?2')})))"
+        f" OR (source_parents <> '[]' AND EXISTS (SELECT 1 FROM {_PARENTS} AS parent"
+        f" WHERE parent.value {_MINE.replace('?', '?2')}))"
+        " OR (source_parents <> '[]' AND NOT json_valid(source_parents)))"
     )
     for (docid,) in connection.execute(naming, (ns, json.dumps(list(ids)))).fetchall():
         row = memories.by_docid(connection, docid)
@@ -139,7 +151,11 @@ def _forget_ids(connection: Connection, ns: int, ids: frozenset[str]) -> None:
         " WHERE docid BETWEEN ? AND ? AND earlier IS NOT NULL"
     )
     for docid, rev, *state in connection.execute(states, (low, high)).fetchall():
-        if changes := _without_ids(json.loads(state[-1]), ids):
+        earlier = mapping_in(state[-1])
+        if not earlier and _holds(state[-1], ids):
+            query = "DELETE FROM versions WHERE docid = ? AND rev = ?"
+            connection.execute(query, (docid, rev))  # damaged: nothing less takes them out
+        elif changes := _without_ids(earlier, ids):
             row = memories.by_docid(connection, docid)
             connection.execute(
                 "UPDATE versions SET earlier = ? WHERE docid = ? AND rev = ?",
@@ -157,8 +173,9 @@ def _without_ids(state: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if state.get("superseded_by") in ids:
         changes["superseded_by"] = None
-    parents = json.loads(state.get("source_parents") or "[]")
-    if not ids.isdisjoint(parents):
+    spelt = state.get("source_parents")
+    parents = strings_in(spelt or "[]")
+    if not ids.isdisjoint(parents) or (not parents and _holds(spelt, ids)):
         kept = [parent for parent in parents if parent not in ids]
         changes["source_parents"] = json.dumps(kept, ensure_ascii=False)
     return changes
@@ -170,7 +187,9 @@ def _forget_in_events(connection: Connection, ns: int, ids: frozenset[str]) -> i
     details = "SELECT event, at, kind, docid, detail, seal FROM events WHERE ns = ?"
     named = connection.execute(f"{details} AND detail IS NOT NULL", (ns,)).fetchall()
     for event, at, kind, docid, detail, seal in named:
-        said = json.loads(detail)
+        said = mapping_in(detail)
+        if not said and not _holds(detail, ids):
+            continue
         kept = _pruned(said, ids)
         if not any(kept.values()):
             connection.execute("DELETE FROM events WHERE event = ?", (event,))
@@ -192,6 +211,11 @@ def _pruned(said: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
         for key, value in said.items()
     }
     return {key: value for key, value in pruned.items() if not _names(value, ids)}
+
+
+def _holds(damaged: object, ids: frozenset[str]) -> bool:
+    """Tell whether something that cannot be read any more holds one of the ids."""
+    return any(one in str(damaged) for one in ids)
 
 
 def _names(value: object, ids: frozenset[str]) -> bool:

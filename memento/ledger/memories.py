@@ -29,6 +29,7 @@ from memento.ledger.rows import (
     is_changed_state,
     is_sound,
     is_whole,
+    mapping_in,
     seal_of,
     sound,
     state_of,
@@ -477,7 +478,8 @@ def redactions(connection: Connection, ns: int) -> Counter[str]:
     query = "SELECT detail FROM events WHERE ns = ? AND kind = 'redacted'"
     total: Counter[str] = Counter()
     for (detail,) in connection.execute(query, (ns,)):
-        total.update(json.loads(detail))
+        said = mapping_in(detail)
+        total.update({kind: count for kind, count in said.items() if isinstance(count, int)})
     return total
 
 

@@ -374,6 +374,15 @@ def strings_in(text: str) -> tuple[str, ...]:
     return tuple(x for x in found if isinstance(x, str)) if isinstance(found, list) else ()
 
 
+def mapping_in(text: object) -> dict[str, Any]:
+    """Read a JSON object; empty if it is damaged."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else None
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def _moment(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
 

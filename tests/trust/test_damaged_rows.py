@@ -21,6 +21,10 @@ DAMAGE = {
     "actor": "'Rami'",
     "tags": "'[\"a'",
     "metadata": "'{\"n\": 9}'",
+    "source_parents": "'[\"a'",
+    "source_parents of no list": "'5'",
+    "aliases": "x'ff'",
+    "valid_from": "'x'",
     "occurred_at": "occurred_at + 1000000",
     "tier": "'shirt'",
     "status": "CASE status WHEN 'active' THEN 'superseded' ELSE 'active' END",
@@ -204,6 +208,29 @@ def test_it_can_be_erased_and_stops_no_other_erasure(memory, what):
     assert memory.erase("other").complete
     assert memory.erase("hit").complete
     assert all(found.ok for found in memory.doctor())
+
+
+@pytest.mark.parametrize("what", ["{", "{'seal'", '["other"', '"other"', "5"])
+def test_garbled_histories_and_events_stop_no_erasure(memory, what):
+    """What cannot be read any more goes if it holds the id, and stays if it does not."""
+    memory.add(f"password={'tr0ub4dor&3'}", id="redacted")
+    memory.update("hit", text="the kettle tea is red")
+    memory._engine.ledger.write(
+        lambda c: [
+            c.execute("UPDATE versions SET earlier = ?", (what,)),
+            c.execute("UPDATE events SET detail = ? WHERE kind = 'updated'", (what,)),
+            c.execute("UPDATE events SET detail = ? WHERE kind = 'redacted'", (what,)),
+        ]
+    )
+    assert memory.stats().redacted == {}
+    assert memory.erase("other").complete
+    left = memory._engine.ledger.read(
+        lambda c: [
+            *c.execute("SELECT earlier FROM versions").fetchall(),
+            *c.execute("SELECT detail FROM events WHERE kind = 'updated'").fetchall(),
+        ]
+    )
+    assert left == ([] if "other" in what else [(what,)] * 2)
 
 
 def test_an_export_marks_it_and_the_command_line_says_so(memory, capsys):
