@@ -138,7 +138,8 @@ class Engine:
             take_up=self._take_up,
             waiting=lambda: bool(self.ledger.read(fulltext.behind)),
             housekeeping=self._keep_house,
-            busy=self._busy,
+            busy=lambda: self._queries > 0,
+            streaming=lambda: monotonic() - self._added < STREAM_SECONDS,
             config=self.config.index,
         )
         self._seen = self._tidied = self._swept = -1
@@ -201,10 +202,6 @@ class Engine:
         self._fresh.add(ns)
         self.changed(ns, [*rows, *again.values()])
         return [again.get(row.docid, row) for row in rows]
-
-    def _busy(self) -> bool:
-        """Tell whether somebody asks, or adds one memory after another."""
-        return self._queries > 0 or monotonic() - self._added < STREAM_SECONDS
 
     def changed(self, ns: int, rows: Sequence[Row]) -> None:
         """Tell the tiers that rows changed."""

@@ -126,6 +126,12 @@ def backlog_size(connection: Connection) -> dict[str, int]:
     return dict(connection.execute(query).fetchall())
 
 
+def is_behind(connection: Connection, most: int) -> bool:
+    """Tell whether the backlog has more than so many lines."""
+    query = "SELECT count(*) FROM (SELECT 1 FROM backlog LIMIT ?)"
+    return bool(connection.execute(query, (most + 1,)).fetchone()[0] > most)
+
+
 def owed_in(connection: Connection, ns: int) -> int:
     """Count the live memories of a namespace that are still to be embedded."""
     low, high = docid_range(ns)

@@ -29,6 +29,8 @@ class IndexConfig:
         bite_texts: Texts embedded between two looks at waiting queries, >= 1.
         bite_chars: Characters embedded between two such looks, >= 1; about 4 a token.
         index_rows: Rows handed to the long tier at once, 1 to 64.
+        behind_rows: Rows owed from which it gives way to queries only, no longer to a stream of
+            adds, >= 0.
         start_seconds: Pause between news and work, so that a burst comes together and a
             short-lived process ends before the model is loaded, >= 0.
         poll_seconds: How often it looks for what other processes wrote, > 0.
@@ -39,6 +41,7 @@ class IndexConfig:
     bite_texts: int = 16
     bite_chars: int = 8_192
     index_rows: int = 64
+    behind_rows: int = 512
     start_seconds: float = 0.05
     poll_seconds: float = 0.5
     retry_seconds: float = 1.0

@@ -81,7 +81,8 @@ class Indexer:
         take_up: Called before each round of work; puts on the backlog what just came.
         waiting: Tells whether anything came that is not on the backlog yet.
         housekeeping: Called in quiet moments.
-        busy: Tells whether somebody asks or adds right now.
+        busy: Tells whether somebody asks right now.
+        streaming: Tells whether one add follows the other right now.
         config: Sizes and pauses.
     """
 
@@ -97,6 +98,7 @@ class Indexer:
         waiting: Callable[[], bool],
         housekeeping: Callable[[], None],
         busy: Callable[[], bool],
+        streaming: Callable[[], bool],
         config: IndexConfig,
     ) -> None:
         self._ledger = ledger
@@ -114,6 +116,8 @@ class Indexer:
         self._turn = threading.Lock()
         self._pausing = 0
         self._busy = busy
+        self._streaming = streaming
+        self._behind = False
         self._config = config
         self._lock = threading.Lock()
         self._wake = threading.Event()
@@ -263,6 +267,7 @@ class Indexer:
         worked = False
         if self._embedding is None:
             return False
+        self._behind = self._ledger.read(lambda c: vectors.is_behind(c, self._config.behind_rows))
         self._give_way()
         self._take_up()
         if self._ready("embedder"):
@@ -399,9 +404,13 @@ class Indexer:
         return time.monotonic() >= not_before
 
     def _give_way(self) -> None:
-        """Let queries in flight and a stream of adds go first, but not forever."""
+        """Let queries in flight go first, and while little is owed a stream of adds; not forever."""
         deadline = time.monotonic() + 0.1
-        while self._busy() and not self._stopping and time.monotonic() < deadline:
+        while (
+            (self._busy() or (self._streaming() and not self._behind))
+            and not self._stopping
+            and time.monotonic() < deadline
+        ):
             time.sleep(0.001)
 
     def _tell_waiting(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -71,6 +72,7 @@ class Bench:
         self.memory, self.ledger = memory, memory._engine.ledger
         self.index, self.embedding = Index(), Embedding(self.ledger)
         self.kept_house, self.queries, self.lost = threading.Event(), 0, False
+        self.stream = False
         options = {"config": FAST, "embedding": self.embedding} | options
         self.indexer = Indexer(
             self.ledger,
@@ -81,7 +83,8 @@ class Bench:
             take_up=memory._engine._take_up,
             waiting=lambda: bool(self.ledger.read(fulltext.behind)),
             housekeeping=self.kept_house.set,
-            busy=lambda: self.queries,
+            busy=lambda: bool(self.queries),
+            streaming=lambda: self.stream,
             config=options["config"],
         )
 
@@ -367,6 +370,24 @@ def test_queries_go_first_but_not_for_ever(bench, memory):
     bench.queries = 1
     memory.add("a", "long")
     assert bench.indexer.wait(30)
+
+
+@pytest.mark.parametrize(
+    ("asked", "stream", "behind", "waits"),
+    [(1, False, 0, True), (1, True, 0, True), (0, True, 9, True), (0, True, 0, False)],
+    ids=["a query", "a query, much owed", "a stream, little owed", "a stream, much owed"],
+)
+def test_what_goes_first(bench, memory, asked, stream, behind, waits):
+    """Queries always, a stream of adds while not much is owed."""
+    memory.add("a", "long")
+    memory.flush()
+    bench.stream = stream
+    bench.indexer._config = replace(FAST, behind_rows=behind)
+    looks = []
+    bench.indexer._busy = lambda: looks.append(1) or bool(asked)
+    bench.indexer._round()
+    steps = 3  # taking up, embedding, indexing
+    assert (len(looks) > steps) is waits
 
 
 def test_a_closed_ledger_ends_the_thread(bench, memory):
