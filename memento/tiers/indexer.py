@@ -404,7 +404,7 @@ class Indexer:
         return time.monotonic() >= not_before
 
     def _give_way(self) -> None:
-        """Let queries in flight go first, and while little is owed a stream of adds; not forever."""
+        """Let queries go first, and while little is owed a stream of adds; but not forever."""
         deadline = time.monotonic() + 0.1
         while (
             (self._busy() or (self._streaming() and not self._behind))
