@@ -116,7 +116,7 @@ def _marks(ledger: Ledger) -> Finding:
 
 
 def _named(ids: list[str]) -> str:
-    shown = ", ".join(ids[:SHOWN]) + (" ..." if len(ids) > SHOWN else "")
+    shown = ", ".join(map(str, ids[:SHOWN])) + (" ..." if len(ids) > SHOWN else "")
     return f"{len(ids)} changed outside memento: {shown}"
 
 

@@ -716,13 +716,15 @@ def latest_rev(connection: Connection, ns: int) -> int:
     """Return the newest revision of a namespace; 0 if nothing is in it."""
     low, high = docid_range(ns)
     newest, changed, erased = connection.execute(_LATEST, (low, high, ns, ns)).fetchone()
-    return max((newest or low) & SEQ_MASK, changed or 0, erased or 0)
+    return max((newest or low) & SEQ_MASK, int(changed or 0), int(erased or 0))
 
 
+# What damage made too large for a revision, or text, would lead new rows into another namespace.
 _LATEST = (
     "SELECT (SELECT max(docid) FROM memories WHERE docid BETWEEN ? AND ?),"
-    " (SELECT max(rev) FROM memories WHERE ns = ? AND rev <> (docid & 1099511627775)),"
-    " (SELECT max(rev) FROM erased WHERE ns = ?)"
+    " (SELECT max(rev) FROM memories WHERE ns = ? AND rev <> (docid & 1099511627775)"
+    " AND rev <= 1099511627775),"
+    " (SELECT max(rev) FROM erased WHERE ns = ? AND rev <= 1099511627775)"
 )
 
 

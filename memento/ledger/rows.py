@@ -209,7 +209,8 @@ def is_sound(row: Row) -> bool:
 
     The row id says whose a memory is, as its namespace number does.
     """
-    return is_whole(row) and row.tier in _TIERS and row.docid >> SEQ_BITS == row.ns
+    placed = row.docid >> SEQ_BITS == row.ns and isinstance(row.rev, int) and row.rev <= SEQ_MASK
+    return placed and row.tier in _TIERS and is_whole(row)
 
 
 def sound(row: Row, memory_id: str | None = None) -> Row:

@@ -72,6 +72,29 @@ def test_get_names_it(memory, what):
     assert not all(found.ok for found in memory.doctor())
 
 
+@pytest.mark.parametrize("rev", ["1 << 50", "'x'", "x'ff'", "2.5"])
+def test_a_garbled_revision_leads_no_other_memory_astray(memory, rev):
+    """What is added next lies where it belongs; with a new revision all of it is as it was."""
+    change = f"UPDATE memories SET rev = {rev} WHERE id = 'hit'"
+    memory._engine.ledger.write(lambda c: c.execute(change))
+    with pytest.raises(StoreUnusable, match=r"'hit'.*damaged.*memento doctor"):
+        memory.get("hit")
+    assert not all(found.ok for found in memory.doctor())
+    added = memory.add("the kettle broth is clear")
+    assert memory.get(added.id) == added
+    assert memory.of("other").list() == []
+    assert memory.forget("hit").status == Status.FORGOTTEN
+    assert all(found.ok for found in memory.doctor())
+
+
+def test_doctor_names_an_id_that_is_none(memory):
+    """Whatever damage made of it."""
+    change = "UPDATE memories SET id = x'ff' WHERE id = 'hit'"
+    memory._engine.ledger.write(lambda c: c.execute(change))
+    (found,) = (one for one in memory.doctor() if one.check == "memories")
+    assert "1 changed outside memento" in found.detail
+
+
 @pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize("what", sorted(DAMAGE.keys() - {"ns", "status"}))
 def test_retrieve_leaves_it_out_and_says_so(memory, what, fresh, caplog):
