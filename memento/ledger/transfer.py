@@ -55,7 +55,7 @@ def links(connection: Connection, ns: int) -> Iterator[tuple[str, str, str, floa
         if is_changed_link(*link):
             garbled += 1
         else:
-            yield source, to, link[2], link[3]
+            yield str(source), str(to), link[2], link[3]
     _warn(garbled, "links")
 
 
@@ -74,7 +74,7 @@ def events(connection: Connection, ns: int) -> Iterator[tuple[int, str, str | No
         if is_changed_event(*event):
             garbled += 1
         else:
-            yield event[1], event[2], memory_id, event[4]
+            yield event[1], event[2], None if memory_id is None else str(memory_id), event[4]
     _warn(garbled, "events")
 
 

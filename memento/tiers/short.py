@@ -185,7 +185,7 @@ class ShortTier:
             ring = self._rings.get((ns, session))
             if ring is not None and ring.maxlen:
                 _place(ring, [row for row in changed if row.session == session])
-        if rewritten := [row for row in changed if row.version > 1]:
+        if rewritten := [row for row in changed if row.version != 1]:  # or damaged
             self._leave(ns, rewritten)
 
     def _drop(self, ns: int, gone: set[int]) -> None:

@@ -184,7 +184,7 @@ def _past(connection: Connection, writer: _Writer, row: Row) -> list[dict[str, A
     lines: list[dict[str, Any]] = []
     for state in states:
         if not is_changed_state(row, state):
-            with suppress(*_UNSPEAKABLE):  # its end has no checksum
+            with suppress(*_UNSPEAKABLE):  # older ones lack the checksum of their end
                 lines.append(spelt_state(state))
     if len(lines) < len(states):
         writer.damaged_history.append(row.id)
@@ -192,7 +192,7 @@ def _past(connection: Connection, writer: _Writer, row: Row) -> list[dict[str, A
 
 
 def _detail(text: str | None) -> Any:
-    """Read the detail of an event, which has no checksum."""
+    """Read the detail of an event; an older one has no checksum."""
     try:
         return None if text is None else json.loads(text)
     except ValueError:

@@ -87,12 +87,24 @@ def test_a_garbled_revision_leads_no_other_memory_astray(memory, rev):
     assert all(found.ok for found in memory.doctor())
 
 
-def test_doctor_names_an_id_that_is_none(memory):
-    """Whatever damage made of it."""
+def test_a_turn_whose_version_is_garbled_can_be_hidden(memory):
+    """The ring lets go of it and shows the rest."""
+    kept = memory.add("said later", "short", session="s")
+    change = "UPDATE memories SET version = 'x' WHERE id = 'turn'"
+    memory._engine.ledger.write(lambda c: c.execute(change))
+    memory.forget("turn")
+    assert [one.id for one in memory.recent(session="s")] == [kept.id]
+
+
+def test_an_id_that_is_none_is_named_and_stops_no_export(memory):
+    """Whatever damage made of it, and though links and events speak of it."""
+    memory.add("beside it", related="hit")
+    memory.forget("hit")
     change = "UPDATE memories SET id = x'ff' WHERE id = 'hit'"
     memory._engine.ledger.write(lambda c: c.execute(change))
     (found,) = (one for one in memory.doctor() if one.check == "memories")
     assert "1 changed outside memento" in found.detail
+    assert memory.export(io.StringIO()).damaged == (str(b"\xff"),)
 
 
 @pytest.mark.parametrize("fresh", [False, True])
