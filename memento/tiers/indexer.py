@@ -184,10 +184,15 @@ class Indexer:
 
     def _owes(self) -> bool:
         ops = self._ops()
+
+        def on_backlog() -> bool:
+            return bool(self._ledger.read(lambda c: vectors.owed(c, ops, 1)))
+
         return bool(ops) and (
             self._wanted
-            or self._waiting()  # asked first: what is taken up meanwhile is on the backlog then
-            or bool(self._ledger.read(lambda c: vectors.owed(c, ops, 1)))
+            or on_backlog()
+            or self._waiting()
+            or on_backlog()  # what was taken up since it was asked first
         )
 
     def _ops(self) -> tuple[str, ...]:
