@@ -49,10 +49,6 @@ they do not see each other; in an almost empty graph some are then never found. 
 LOOK_BATCH = 64
 """Vectors per query of a health check."""
 
-OPEN_COLLECTIONS = 64
-"""Namespaces whose graph Chroma keeps in RAM, those used last: 500 of three memories each took
-1.5 GB. One that was let go of is read again when it is written to or asked."""
-
 EF_SEARCH = 200
 """Neighbours Chroma looks at for one search. Retrieval asks for its 200 nearest; with Chroma's
 default of 100 it misses one in sixteen of the nearest 100."""
@@ -336,23 +332,11 @@ def _connect(path: str) -> Any:
     chromadb = sys.modules["chromadb"]
     refuse_if_shared(Path(path))
     try:
-        return _client(chromadb, path)
+        return chromadb.PersistentClient(path, settings=_settings(chromadb))
     except BaseException:
         # Chroma files a system before it starts it, and would hand out the stillborn next time.
         _systems().pop(path, None)
         raise
-
-
-def _client(chromadb: Any, path: str) -> Any:
-    """Make what ``PersistentClient`` makes, but with few collections open at a time.
-
-    Chroma would keep as many open as the process may have files, at one to three megabytes each.
-    """
-    system = chromadb.config.System(_settings(chromadb, path))
-    server = system.instance(chromadb.api.ServerAPI)
-    server.hnsw_cache_size = min(server.hnsw_cache_size, OPEN_COLLECTIONS)
-    system.start()
-    return chromadb.api.client.Client.from_system(system)
 
 
 def refuse_if_shared(folder: Path) -> None:
@@ -387,12 +371,10 @@ def _systems() -> dict[str, Any]:
     return systems
 
 
-def _settings(chromadb: Any, path: str) -> Any:
+def _settings(chromadb: Any) -> Any:
     """Build settings that no environment variable or ``.env`` file of the host can bend."""
     return chromadb.config.Settings(
         _env_file=None,
-        is_persistent=True,
-        persist_directory=path,
         anonymized_telemetry=False,
         chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
         chroma_otel_collection_endpoint="",

@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 from long_support import DIM, NS, Feeder, refusal, unit_vectors
 
-from memento import Config
 from memento.errors import InvalidInput
-from memento.testing import HashEmbedder
 from memento.tiers import chroma
 from memento.tiers.chroma import ChromaFault, collection_name
 from memento.tiers.config import LongConfig
@@ -352,22 +350,3 @@ def test_a_vector_that_does_not_find_itself_is_damage(feeder, tier):
     assert tier.state is LongState.DAMAGED
     tier.open()
     assert feeder.resets[1:] == ["3 of 3 stored vectors do not find themselves"]
-
-
-def test_few_namespaces_are_open_at_a_time(open_memory, monkeypatch):
-    """However many are written to; those Chroma let go of are written to and found as before."""
-    monkeypatch.setattr(chroma, "OPEN_COLLECTIONS", 2)
-    memory = open_memory(embedder=HashEmbedder(16), config=Config(long_index="chroma"))
-    names = [f"user{n}" for n in range(8)]
-    for round_ in range(2):
-        for name in names:
-            texts = [f"{name} keeps parrot {round_} {n} of many" for n in range(20)]
-            memory.of(name).add_many({"text": text, "tier": "long"} for text in texts)
-        assert memory.flush(wait=True, timeout=60)
-    assert memory._engine._long._chroma._client._server.hnsw_cache_size == 2
-    for name in names:
-        for round_, n in ((0, 3), (1, 19)):
-            asked = f"{name} keeps parrot {round_} {n} of many"
-            found = memory.of(name).retrieve(asked, k=1)
-            assert found[0].text == asked
-            assert not found.missing
