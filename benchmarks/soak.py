@@ -17,8 +17,9 @@ bytes of the roster, as many again while it has room to grow; 4 bytes a dimensio
 in a namespace of up to 15,000; and what Chroma keeps, 4 bytes a dimension, some 300 for the links
 of its graph, and the rest, up to 1 KB, for the names of rows and room to grow. A namespace that was
 written to since the store was opened costs one to three megabytes more, Chroma's price of an open
-collection; so everyone says something before it is measured. Pages of the ledger that the system
-keeps mapped are counted apart: they are a cache, which it takes back when it needs the room.
+collection, of which 128 stay open; so everyone says something before it is measured. Pages of the
+ledger that the system keeps mapped are counted apart: they are a cache, which it takes back when it
+needs the room.
 What is bounded fills up meanwhile: 256 rings of 50 turns, some 2 KB each, and 50,000 known words.
 A run of 15,000 is too short to tell that apart and measures 4 KB a memory; 50 users who only add
 cost 1.7 KB.

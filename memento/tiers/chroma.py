@@ -119,6 +119,11 @@ class ChromaFolder:
             self._client = _connect(self._path)
         _open[self._path] = self._client
 
+    @property
+    def opened(self) -> int:
+        """Collections used since the folder was opened, >= 0."""
+        return len(self._collections)
+
     def close(self) -> None:
         """Let go of the folder and stop Chroma's threads."""
         self._collections.clear()

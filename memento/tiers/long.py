@@ -59,6 +59,11 @@ if TYPE_CHECKING:
 LongSample = tuple[tuple[str, ...], str, "NDArray[np.float32]"]
 """Namespace, id and vector of a row that the long tier should hold."""
 
+OPEN_COLLECTIONS = 128
+"""Namespaces written to or asked after which the folder is opened again: each keeps one to three
+megabytes of Chroma's in RAM. Chroma's own bound, ``hnsw_cache_size``, lets go of graphs that were
+never written out, and then does not find them."""
+
 logger = logging.getLogger("memento.tiers")
 
 
@@ -128,6 +133,7 @@ class LongTier:
         self._reason = "Chroma is not loaded yet"
         self._chroma: ChromaFolder | None = None
         self._running = 0
+        self._refreshing = False
         self._served = 0
         self._cancel = threading.Event()
 
@@ -225,6 +231,7 @@ class LongTier:
             with self._asking() as chroma:
                 chroma.upsert(name, ids[part], rows[part], metadatas[part])
         make_private(self._folder)  # the first rows of a namespace make a folder, for all to read
+        self._refresh()
 
     def remove(self, namespace: tuple[str, ...], ids: Sequence[str]) -> None:
         """Take rows out of the index; ids that are not there are fine.
@@ -424,6 +431,31 @@ class LongTier:
         self._served = 0
         make_private(self._folder)
 
+    def _refresh(self) -> None:
+        """Open the folder again once too many graphs are in RAM; it is as sound as before.
+
+        Chroma lets go of none by itself. Whoever searches meanwhile waits the tenth of a second.
+        """
+        chroma = self._chroma
+        if chroma is None or chroma.opened <= OPEN_COLLECTIONS:
+            return
+        with self._gate:
+            if self._chroma is not chroma or self._state is not LongState.READY:
+                return
+            self._refreshing = True
+            try:
+                if self._drain():  # else a search hangs: another time
+                    self._chroma = None
+                    chroma.close()
+                    self._chroma = ChromaFolder(self._folder)
+            except ChromaFault as fault:
+                self._set(LongState.COLD, f"it could not be opened again: {fault}")
+                self._lock.release()
+            finally:
+                with self._idle:
+                    self._refreshing = False
+                    self._idle.notify_all()
+
     def _attached(self) -> ChromaFolder:
         if self._chroma is None:
             raise self._unavailable()
@@ -482,6 +514,7 @@ class LongTier:
         if os.getpid() != self._pid:  # before the lock: a fork may have copied it locked
             raise self._unavailable()
         with self._idle:
+            self._idle.wait_for(lambda: not self._refreshing, self._config.drain_seconds)
             if self._state is not LongState.READY or self._chroma is None:
                 raise TierUnavailable("long", self._reason)
             self._running += 1

@@ -6,6 +6,8 @@ import os
 import stat
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ import pytest
 from long_support import DIM, NS, Feeder, refusal, unit_vectors
 
 from memento.errors import InvalidInput
-from memento.tiers import chroma
+from memento.tiers import chroma, long
 from memento.tiers.chroma import ChromaFault, collection_name
 from memento.tiers.config import LongConfig
 from memento.tiers.long import LongState
@@ -350,3 +352,59 @@ def test_a_vector_that_does_not_find_itself_is_damage(feeder, tier):
     assert tier.state is LongState.DAMAGED
     tier.open()
     assert feeder.resets[1:] == ["3 of 3 stored vectors do not find themselves"]
+
+
+def test_few_graphs_stay_in_memory(tier, feeder, monkeypatch):
+    """However many namespaces are written to; all that was written is found, nothing is reset."""
+    monkeypatch.setattr(long, "OPEN_COLLECTIONS", 2)
+    resets, most = list(feeder.resets), 0
+    spaces = [("user", str(n)) for n in range(7)]
+    for half in (slice(0, 20), slice(20, 40)):
+        for space in spaces:
+            tier.upsert(space, feeder.ids[half], feeder.vectors[half], [{}] * 20)
+            most = max(most, tier._attached().opened)
+    assert most <= 2
+    assert feeder.resets == resets
+    assert tier.state is LongState.READY
+    for space in spaces:
+        assert tier.count(space) == 40
+        for at in (3, 33):
+            assert tier.search(space, feeder.vectors[at], 1)[0][0] == feeder.ids[at]
+
+
+def test_a_search_waits_while_the_folder_is_opened_again(tier, feeder, monkeypatch):
+    """It takes a moment, and is no reason to go through all vectors."""
+    monkeypatch.setattr(long, "OPEN_COLLECTIONS", 0)
+    opening, go_on = threading.Event(), threading.Event()
+
+    def slowly(folder):
+        opening.set()
+        assert go_on.wait(30)
+        return chroma.ChromaFolder(folder)
+
+    monkeypatch.setattr(long, "ChromaFolder", slowly)
+    with ThreadPoolExecutor(2) as pool:
+        fed = pool.submit(tier.upsert, ("other",), ["a"], feeder.vectors[:1], [{}])
+        assert opening.wait(30)
+        assert tier.state is LongState.READY
+        found = pool.submit(tier.search, NS, feeder.vectors[7], 1)
+        assert not found.done()
+        go_on.set()
+        assert found.result(30)[0][0] == feeder.ids[7]
+        fed.result(30)
+
+
+def test_a_folder_that_cannot_be_opened_again_is_opened_by_the_next_open(tier, feeder, monkeypatch):
+    """The tier says so, lets others own the folder, and loses nothing."""
+    monkeypatch.setattr(long, "OPEN_COLLECTIONS", 0)
+
+    def fail(_folder):
+        raise ChromaFault("no room", damage=False)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(long, "ChromaFolder", fail)
+        tier.upsert(("other",), ["a"], feeder.vectors[:1], [{}])
+    assert "could not be opened again: no room" in refusal(tier.search, NS, feeder.vectors[7], 1)
+    tier.open()
+    assert tier.search(NS, feeder.vectors[7], 1)[0][0] == feeder.ids[7]
+    assert tier.search(("other",), feeder.vectors[0], 1)[0][0] == "a"
