@@ -26,6 +26,7 @@ from memento.errors import (
     TargetExists,
 )
 from memento.ledger import checks, sqlite
+from memento.salvage import salvage
 from memento.testing import HashEmbedder, ManualClock
 from memento.tiers.config import ShortConfig
 
@@ -359,6 +360,23 @@ def test_a_turn_pushed_out_of_the_ring_later_is_in_the_ring_again(open_memory, t
         restore(tmp_path / "b.db", tmp_path / str(n), at=moment)
         copy = open_memory(tmp_path / str(n), config=config)
         assert [found.text for found in copy.recent(session="s")] == ring
+
+
+def test_what_is_set_back_to_an_imported_state_can_be_salvaged(open_memory, tmp_path, clock):
+    """A state that another store kept is no sign of damage in this one."""
+    there = open_memory(tmp_path / "there")
+    kept = there.add("first")
+    clock.advance(timedelta(seconds=10))
+    moment = clock()
+    clock.advance(timedelta(seconds=10))
+    there.update(kept.id, text="second")
+    there.export(tmp_path / "export.jsonl")
+    here = open_memory(tmp_path / "here")
+    here.import_from(tmp_path / "export.jsonl", trust="user")
+    here.backup(tmp_path / "backup")
+    restore(tmp_path / "backup", tmp_path / "back", at=moment)
+    assert salvage(tmp_path / "back").kept == 1
+    assert [one.text for one in open_memory(tmp_path / "back").list()] == ["first"]
 
 
 def test_vectors_are_kept_where_the_text_is_the_same(open_memory, tmp_path, clock):

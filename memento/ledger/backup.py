@@ -193,6 +193,7 @@ def _set_back_row(connection: Connection, row: Row, moment: int) -> None:
     ).fetchone()
     if kept is not None:
         row.rev, row.version, row.text, row.status, row.tier, until, earlier = kept
+        row.rev = max(row.rev, row.docid & schema.SEQ_MASK)  # imported states came before
         set_back(row, earlier)
     _undo_overflow(connection, row, moment, until)
     _undo_reinforcements(connection, row, moment, until)
