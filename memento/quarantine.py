@@ -24,7 +24,7 @@ from typing import Any
 from memento.errors import InvalidInput, UntrustedSource
 from memento.ledger import descent, memories
 from memento.ledger.memories import Entry
-from memento.ledger.rows import Row, is_sound, sound, strings_in
+from memento.ledger.rows import Row, is_changed_state, is_sound, sound, strings_in
 from memento.ledger.sqlite import Connection
 from memento.types import Kind, Status, Tier, Trust
 
@@ -121,8 +121,13 @@ def judge_again(
 
 
 def status_before(connection: Connection, row: Row) -> str | None:
-    """Return the status a forgotten memory had, or would have by now; None if nothing tells it."""
-    for state in reversed(memories.versions(connection, row)):
+    """Return the status a forgotten memory had, or would have by now; None if nothing tells it.
+
+    Where damage garbled what came last, nothing older answers for it.
+    """
+    for state in reversed(memories.states(connection, row.docid)):
+        if is_changed_state(row, state):
+            return None
         if state.reason == DISTRUSTED:
             return Status.QUARANTINED.value
         if state.reason in HIDING:
@@ -293,7 +298,9 @@ def _hear(
 
 def _was_approved(connection: Connection, row: Row) -> bool:
     """Tell whether somebody approved what a memory says, and nothing was put in its place since."""
-    for state in reversed(memories.versions(connection, row)):
+    for state in reversed(memories.states(connection, row.docid)):
+        if is_changed_state(row, state):
+            return False
         if state.reason in ("approved", "replaced"):
             return state.reason == "approved"
     return False

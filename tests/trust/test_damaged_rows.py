@@ -96,6 +96,20 @@ def test_a_turn_whose_version_is_garbled_can_be_hidden(memory):
     assert [one.id for one in memory.recent(session="s")] == [kept.id]
 
 
+def test_an_older_state_does_not_answer_for_a_garbled_one(memory):
+    """What was superseded when it was forgotten does not come back as active."""
+    memory.forget("other")
+    memory.restore("other")
+    memory.add("the kettle coffee is white", supersedes="other")
+    memory.forget("other")
+    change = (
+        "UPDATE versions SET text = 'x' WHERE docid = (SELECT docid FROM memories WHERE"
+        " id = 'other') AND reason = 'forgotten' AND status = 'superseded'"
+    )
+    memory._engine.ledger.write(lambda c: c.execute(change))
+    assert memory.restore("other").status == Status.SUPERSEDED
+
+
 def test_an_id_that_is_none_is_named_and_stops_no_export(memory):
     """Whatever damage made of it, and though links and events speak of it."""
     memory.add("beside it", related="hit")
