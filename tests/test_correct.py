@@ -8,6 +8,7 @@ import pytest
 
 from memento import Config
 from memento.errors import InvalidInput, NotFound
+from memento.ledger import vectors
 from memento.testing import HashEmbedder
 from memento.tiers.config import ShortConfig
 
@@ -23,9 +24,18 @@ def backlog(memory):
 
 
 def settled(memory):
-    """Strike the backlog off, as if everything were indexed."""
+    """Do as if everything were embedded and indexed."""
     memory.flush()
-    memory._engine.ledger.write(lambda c: c.execute("DELETE FROM backlog"))
+
+    def job(connection):
+        model = vectors.embedder_id(connection, "any", 1)
+        connection.execute(
+            "INSERT OR REPLACE INTO embeddings SELECT docid, ?, 1, zeroblob(4) FROM memories",
+            (model,),
+        )
+        connection.execute("DELETE FROM backlog")
+
+    memory._engine.ledger.write(job)
 
 
 class TestUpdate:

@@ -204,7 +204,7 @@ def spread(values: Floats, known: Mask) -> Floats:
     told = values[known]
     if not len(told):
         return np.zeros_like(values)
-    low, high = told.min(), told.max()
+    low, high = np.min(told), np.max(told)
     if high <= low:
         return np.ones_like(values)
     stretched: Floats = (values - low) / (high - low)

@@ -82,7 +82,7 @@ class Open:
         mask, now = allow(snap, filters), filters.now
         mask.flags.writeable = False
         ends = (snap.expires_at, snap.valid_until)
-        until = min(int(end[end > now].min(initial=NEVER)) for end in ends)
+        until = min(int(np.min(end[end > now], initial=NEVER)) for end in ends)
         return cls(mask, now, until)
 
 
