@@ -292,7 +292,7 @@ def _indexed(connection: Connection) -> dict[str, set[str]]:
 def _collection(labels: str) -> str:
     import json  # noqa: PLC0415
 
-    return collection_name(json.loads(labels))
+    return collection_name(tuple(json.loads(labels)))
 
 
 def _chroma_disagreements(folder: Path, expected: dict[str, set[str]]) -> dict[str, int]:
