@@ -3,6 +3,7 @@
 import doctest
 import os
 import shlex
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ from sybil import Example, Sybil
 from sybil.document import PythonDocStringDocument
 from sybil.parsers.doctest import DocTestParser
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
+from sybil.sybil import SybilCollection
 
 from memento import MemoryManager
 from memento.cli import main
+from tests.stories.readme_models import models
 
 HERE = Path(__file__).parent
 
@@ -35,6 +38,8 @@ def enter_folder(namespace: dict[str, Any]) -> None:
     Path("chat.jsonl").write_text(
         '{"role": "user", "name": "Ada", "content": "The launch is on 3 May."}\n', encoding="utf-8"
     )
+    Path("examples").mkdir()
+    shutil.copy(HERE / "examples" / "transcript.jsonl", "examples")
     Path("notes.md").write_text("# Server\n\nThe server is called Erna.\n", encoding="utf-8")
 
 
@@ -47,13 +52,28 @@ def leave_folder(namespace: dict[str, Any]) -> None:
     namespace["_folder"].cleanup()
 
 
+PARSERS = [
+    PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS),
+    CodeBlockParser(language="bash", evaluator=run_commands),
+    SkipParser(),
+]
+
+
+def enter_readme(namespace: dict[str, Any]) -> None:
+    """Give the README the language models that it calls yours."""
+    enter_folder(namespace)
+    namespace |= models()
+
+
+readme = Sybil(
+    parsers=PARSERS,
+    patterns=["README.md"],
+    setup=enter_readme,
+    teardown=leave_folder,
+)
 documents = Sybil(
-    parsers=[
-        PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS),
-        CodeBlockParser(language="bash", evaluator=run_commands),
-        SkipParser(),
-    ],
-    patterns=["README.md", "docs/**/*.md"],
+    parsers=PARSERS,
+    patterns=["docs/**/*.md"],
     setup=enter_folder,
     teardown=leave_folder,
 )
@@ -62,4 +82,4 @@ docstrings = Sybil(
     patterns=["memento/**/*.py"],
     document_types={".py": PythonDocStringDocument},
 )
-pytest_collect_file = (documents + docstrings).pytest()
+pytest_collect_file = SybilCollection([readme, documents, docstrings]).pytest()

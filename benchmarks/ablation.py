@@ -22,7 +22,7 @@ from dialogues import load
 from fit_weights import NAMES, Question, fit, questions, rows
 from metrics import RESAMPLES
 
-from memento.retrieve.config import Weights
+from memento.config.retrieve import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -115,11 +115,11 @@ def sections(groups: Mapping[str, Sequence[Question]]) -> dict[str, tuple[list[s
     """Put all tables together: title to headers and lines."""
     columns = [f"{file} {measure}" for file in groups for measure in MEASURES]
     return {
-        "Taken away, the other weights as shipped": (
+        "Removed, the other weights as shipped": (
             ["without", *columns],
             ablated(groups, anew=False),
         ),
-        "Taken away, the other weights fitted anew": (
+        "Removed, the other weights fitted again": (
             ["without", *columns],
             ablated(groups, anew=True),
         ),
@@ -134,14 +134,14 @@ def sections(groups: Mapping[str, Sequence[Question]]) -> dict[str, tuple[list[s
 INTRODUCTION = """# What each piece of evidence is worth
 
 Written by `python benchmarks/ablation.py FILE FILE --page docs/explanation/ablation.md` on the
-development halves of LoCoMo (turns, 760 questions) and BEAM 100K (messages, 179 questions). Points
-of per cent; square brackets are 95 % intervals of a paired bootstrap over questions, and what is
-bold does not hold zero. What the names mean stands at `Weights` in the
-[configuration](../reference/configuration.md).
+development halves of LoCoMo (turns, 760 questions) and BEAM 100K (messages, 179 questions). Figures
+are percentage points; square brackets are 95 % intervals of a paired bootstrap over questions; an
+interval in bold does not contain zero. The [configuration](../reference/configuration.md) explains
+the names, at `Weights`.
 
-The candidates stay those that all ways of looking proposed: this is what a signal is worth for
-their order. What it is worth to have vectors at all, `python benchmarks/quality.py FILE
---no-embedder` says."""
+The candidates are always those of all ways of looking, so the figures show the worth of a signal
+for their order. `python benchmarks/quality.py FILE --no-embedder` shows the worth of having
+vectors at all."""
 
 
 def markdown(found: Mapping[str, tuple[list[str], Table]]) -> str:

@@ -27,8 +27,8 @@ from metrics import interval
 from stores import opened
 
 from memento import Config
-from memento.retrieve.config import RetrieveConfig
-from memento.retrieve.query import wants_several
+from memento.config.retrieve import RetrieveConfig
+from memento.retrieve.question import wants_several
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

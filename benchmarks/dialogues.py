@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from memento import transcripts
+from memento import ingest
 from memento.types import Draft, Kind, Source, Trust
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _query(
 
 
 def _locomo(path: Path, samples: list[dict[str, Any]]) -> Iterator[Conversation]:
-    talks = groupby(transcripts.read(path), key=lambda draft: str(draft.session).rpartition("/")[0])
+    talks = groupby(ingest.read(path), key=lambda draft: str(draft.session).rpartition("/")[0])
     for sample, (label, turns) in zip(samples, talks, strict=True):
         drafts = tuple(turns)
         sessions = _sessions_of(drafts)

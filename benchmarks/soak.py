@@ -53,7 +53,7 @@ from memento.tiers.chroma import ChromaFolder, collection_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memento.ledger.sqlite import Connection
+    from memento.ledger.lite.sqlite import Connection
 
 HOURS = 24
 PARTS = 10

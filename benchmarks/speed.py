@@ -41,7 +41,7 @@ from common import (
 from corpus import Corpus
 
 from memento import MemoryManager
-from memento.ledger.sqlite import sqlite3
+from memento.ledger.lite.sqlite import sqlite3
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -6,7 +6,7 @@ Prints:
 
     long   This is a critical fact to remember
     chosen by importance: long
-    What may Rami not eat? Rami is allergic to nuts, never offer him any
+    What may Rami not eat? Rami is allergic to nuts, never offer any
     Where does Rami work? Rami works in Lisbon now
 """
 
@@ -22,11 +22,11 @@ with TemporaryDirectory() as root, MemoryManager(root=root) as memory:
     best = memory.retrieve("important fact", k=3)[0]
     print(f"{best.tier:<6} {best.text}")
 
-    # Without a tier, importance decides: this one has words that ask to be kept.
-    allergy = memory.add("Rami is allergic to nuts, never offer him any")
+    # Without a tier, importance decides: "never" asks to be kept.
+    allergy = memory.add("Rami is allergic to nuts, never offer any")
     print("chosen by importance:", allergy.tier)
 
-    # A key is a slot. A new value takes the place of the old one, which stays in the history.
+    # A key is a slot. A new value supersedes the old one, which stays in the history.
     memory.add("Rami works in Beirut", key="rami/city")
     memory.add("Rami works in Lisbon now", key="rami/city")
 

@@ -1,4 +1,4 @@
-"""Who may see what: one store, several users, and no call that crosses over.
+"""One store, several users: no call sees the memories of another user.
 
 Shows ``of`` for another namespace, and ``scope`` for where a memory applies within one.
 

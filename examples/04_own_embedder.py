@@ -1,7 +1,7 @@
 """Your own embedder: an object with a name, a dimension and ``embed``.
 
 Shows the contract, and that a store does not mix the vectors of two embedders: with another one
-search goes on by words until ``reindex``.
+search uses words alone until ``reindex``.
 
 Prints:
 
@@ -20,7 +20,7 @@ from memento import MemoryManager, Retrieval
 
 
 class LetterEmbedder:
-    """Counts letters: enough to see where an embedder goes, and no more."""
+    """Counts letters: just enough to show the interface."""
 
     def __init__(self, alphabet: str) -> None:
         self.name = f"letters-{alphabet}"  # the identity: vectors of two names never mix
@@ -28,7 +28,7 @@ class LetterEmbedder:
         self._alphabet = alphabet
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row a text, of unit length."""
+        """Return one row per text, of unit length."""
         counts = [[1 + text.lower().count(letter) for letter in self._alphabet] for text in texts]
         rows = np.array(counts, np.float32)
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)

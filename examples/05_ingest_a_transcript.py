@@ -1,6 +1,6 @@
 """A chat log becomes memories, and reading it twice adds nothing.
 
-Shows ``memento.transcripts.read``, which also stands behind ``memento ingest FILE``: OpenAI
+Shows ``memento.ingest.read``, which ``memento ingest FILE`` also uses: OpenAI
 messages, ShareGPT, LoCoMo, Markdown and plain text. The transcript is ``transcript.jsonl``.
 
 Prints:
@@ -14,19 +14,19 @@ Prints:
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memento import MemoryManager, transcripts
+from memento import MemoryManager, ingest
 
 TRANSCRIPT = Path(__file__).with_name("transcript.jsonl")
 
 with TemporaryDirectory() as root, MemoryManager(root) as memory:
     for time in ("first", "second"):
-        turns = memory.add_many(transcripts.read(TRANSCRIPT))
+        turns = memory.add_many(ingest.read(TRANSCRIPT))
         print(f"{time} time: {len(turns)} turns, {memory.stats().memories} stored")
     memory.flush(wait=True)
 
     hit = memory.retrieve("When does the flight to Porto leave?", k=1)[0]
     print(f"{hit.memory.role}, {hit.memory.occurred_at:%Y-%m-%d}: {hit.text}")
 
-    # What an agent pastes into its prompt: escaped records that no stored text can break out of.
+    # An agent pastes this into its prompt: escaped records that no stored text can break out of.
     block = memory.prompt("When does the flight to Porto leave?", k=3)
     print("prompt block has the answer:", "6:50" in block)

@@ -1,8 +1,8 @@
-"""A crew that remembers: what one agent learnt, another knows, and so does tomorrow's crew.
+"""A crew that remembers: one agent learns a fact, another one and tomorrow's crew know it.
 
-Shows ``MementoCrewMemory`` as ``Crew(memory=...)``: two agents whose tasks share nothing but
-memory, then a second crew over the store as a new process would open it. The LLM here is a
-table, so that it runs offline; memento itself asks no LLM. Needs ``agent-memento[crewai]``.
+Shows ``MementoCrewMemory`` as ``Crew(memory=...)``: two agents whose tasks share only memory,
+then a second crew over the same store, as a new process would open it. The LLM here is a table,
+so that the example runs offline; memento itself calls no LLM. Needs ``pip install ".[crewai]"``.
 
 Prints:
 
@@ -36,7 +36,7 @@ prompts: list[str] = []
 
 
 class Table(BaseLLM):
-    """Put the real one in its place, such as ``LLM(model="openai/...")`` or ``"ollama/..."``."""
+    """Use a real one instead, such as ``LLM(model="openai/...")`` or ``"ollama/..."``."""
 
     def call(self, messages: Any, *_args: Any, **_kwargs: Any) -> str:
         """Write the prompt down and answer."""
@@ -53,10 +53,10 @@ class Table(BaseLLM):
 
 
 def run(root: str, *roles: str) -> None:
-    """Run a crew of one agent a role over the store, and say what each was told from memory."""
+    """Run a crew with one agent per role, and print what memory told each agent."""
     llm = Table(model="table")
     agents = [Agent(role=role, goal="help", backstory="An old hand.", llm=llm) for role in roles]
-    tasks = [  # context=[]: results are not handed on, only remembered
+    tasks = [  # context=[]: results are not passed on, only remembered
         Task(description=JOBS[agent.role], expected_output="text", agent=agent, context=[])
         for agent in agents
     ]
@@ -68,7 +68,7 @@ def run(root: str, *roles: str) -> None:
         print(f"{role:<6} was told {', '.join(told) or 'nothing'}")
 
 
-with TemporaryDirectory() as folder:  # yours is one that stays, such as "agent_memory"
+with TemporaryDirectory() as folder:  # in your program a folder that stays, such as "agent_memory"
     run(folder, "Scout", "Writer")
     run(folder, "Lawyer")  # the next day
     print("calls of the LLM:", len(prompts))

@@ -1,8 +1,8 @@
-"""An agent that remembers: what one conversation taught it, the next one knows.
+"""An agent that remembers: it learns a fact in one conversation and uses it in the next.
 
-Shows ``MementoMiddleware`` in ``create_agent``: two threads that share nothing but memory, the
-second in a store opened anew, as tomorrow's process would. The model here is a table, so that it
-runs offline; memento itself asks no LLM. Needs ``agent-memento[langchain]``.
+Shows ``MementoMiddleware`` in ``create_agent``: two threads that share only memory, the second
+with the store opened again, as tomorrow's process would. The model here is a table, so that the
+example runs offline; memento itself calls no LLM. Needs ``pip install ".[langchain]"``.
 
 Prints:
 
@@ -27,7 +27,7 @@ from memento_langchain import MementoMiddleware
 
 
 class Table(GenericFakeChatModel):
-    """Put the real one in its place, such as ``init_chat_model("openai:...")``."""
+    """Use a real one instead, such as ``init_chat_model("openai:...")``."""
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> Any:
         block = "\n".join(str(m.text) for m in messages if m.type == "system")
@@ -49,9 +49,9 @@ def say(root: str, thread: str, text: str, answer: str) -> None:
         turn = {"messages": [{"role": "user", "content": text}]}
         result = agent.invoke(turn, {"configurable": {"thread_id": thread}})
         print("model:", result["messages"][-1].text)
-        manager.flush(wait=True)  # a program that ends at once lets search by meaning catch up
+        manager.flush(wait=True)  # before the end, wait until the turn is embedded
 
 
-with TemporaryDirectory() as folder:  # yours is one that stays, such as "agent_memory"
+with TemporaryDirectory() as folder:  # in your program a folder that stays, such as "agent_memory"
     say(folder, "monday", "I am allergic to nuts, and I live in Oslo.", "Noted.")
     say(folder, "friday", "What should the caterer know about my allergy?", "No nuts for you.")

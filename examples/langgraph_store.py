@@ -1,9 +1,9 @@
 """A store for LangGraph that is still there tomorrow.
 
-Shows ``MementoStore`` as ``create_agent(store=...)``: a tool puts a note into it, and after the
-store was closed and opened again another agent's tool searches it. Then what a store does by
-itself: filters, namespaces, time to live. The model here is a table, so that it runs offline.
-Needs ``agent-memento[langchain]``.
+Shows ``MementoStore`` as ``create_agent(store=...)``: a tool puts a note into it; then the store
+is closed and opened again, and another agent's tool searches it. After that the store alone:
+filters, namespaces, time to live. The model here is a table, so that the example runs offline.
+Needs ``pip install ".[langchain]"``.
 
 Prints:
 
@@ -29,7 +29,7 @@ ADA = ("users", "ada")
 
 
 class Table(GenericFakeChatModel):
-    """Put the real one in its place, such as ``init_chat_model("openai:...")``."""
+    """Use a real one instead, such as ``init_chat_model("openai:...")``."""
 
     def bind_tools(self, *_args: Any, **_kwargs: Any) -> "Table":
         """Take the tools; the calls are written below."""
@@ -57,7 +57,7 @@ def run(store: MementoStore, used: BaseTool, **args: str) -> None:
     print("the tool says:", result["messages"][-2].text)
 
 
-with TemporaryDirectory() as folder:  # yours is one that stays, such as "agent_memory"
+with TemporaryDirectory() as folder:  # in your program a folder that stays, such as "agent_memory"
     with MemoryManager(folder) as manager:
         run(MementoStore(manager), keep, note="Ada rides a red Brompton")
     with MemoryManager(folder) as manager:

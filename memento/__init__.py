@@ -1,20 +1,40 @@
 """Tiered memory for AI agents: offline, durable, and it finds the right one.
 
-manager, aio     the object people use, sync and async
-observe          write path: a draft is checked and weighed
-ledger           the truth: one SQLite file, all SQL
-tiers            short (ring buffer), long (Chroma), the indexer that feeds it
-retrieve         read path: query, gather, weigh, rank, budget
-correct, doctor  deliberate changes; damage found and mended
-lineage          history and state, reading only
-embed            local and remote embedders
-transcripts      files into drafts
-types, errors    the values and errors that cross the door
+The rooms, from the ground up; ``tests/test_arrows.py`` holds the direction of their imports:
+
+errors       every error, as one tree
+forks        a fork of the process waits for work that its child could not finish
+language     pure text: words, stems, dates, questions, statements
+layout       names of the files and folders of a store
+clock        the present moment, and times as microseconds
+types        the values that callers see: memories, drafts, hits and their vocabulary
+protocols    the interfaces of replaceable parts: embedder, reranker, clock
+scopes       namespaces (who may see a memory) and scope paths (where it applies)
+check        accept or refuse one value: the same rule at every entry
+status       one table: the meaning of each status to every part
+ledger       the truth: one SQLite file, all SQL
+embed        local and remote embedders, rerankers
+admit        a draft becomes an accepted entry: checked, redacted, weighed
+ingest       files become drafts: documents and conversations
+filters      the filters of a call, checked and read
+config       all settings
+testing      fakes for your tests: embedder, clock
+tiers        short (ring buffer), long (Chroma), and the indexer that feeds it
+retrieve     read path: question, candidates, evidence, order, budget
+policy       memories as a block of a prompt
+lifecycle    every change of a memory and of its status, quarantine included
+upkeep       backup, erase, salvage, doctor, export, import, history
+background   the chores of the background thread in quiet moments
+engine       one open store: its parts; open, close, fork
+manager      the object people use: each verb calls the rooms below
+aio          the same verbs, awaited
+cli          the command ``memento``
 """
 
 from typing import TYPE_CHECKING, Any
 
 from memento.config import Config
+from memento.filters import Filtering, check_filters
 from memento.manager import MemoryManager
 from memento.types import (
     Draft,
@@ -22,6 +42,7 @@ from memento.types import (
     Hit,
     Kind,
     Memory,
+    Related,
     Retrieval,
     Source,
     Status,
@@ -39,17 +60,20 @@ __all__ = [
     "AsyncMemoryManager",
     "Config",
     "Draft",
+    "Filtering",
     "Finding",
     "Hit",
     "Kind",
     "Memory",
     "MemoryManager",
+    "Related",
     "Retrieval",
     "Source",
     "Status",
     "Tier",
     "Trust",
     "Version",
+    "check_filters",
 ]
 
 

@@ -1,11 +1,11 @@
 """The same manager for asyncio: every method runs in a worker thread.
 
-There is no second implementation: each method is its namesake of ``MemoryManager``, with the same
-parameters and the same answer to await. Nothing here belongs to an event loop, so one object may
-serve several loops, one after the other or at once.
+There is no second implementation: each method calls the method of ``MemoryManager`` with the same
+name and parameters, and you await its result. Nothing here belongs to an event loop, so one object
+may serve several loops, one after the other or at the same time.
 
-A cancelled call is not undone. A write that had begun ends in its thread and is on the disk; one
-that had not begun never happens. Either way nothing stays locked.
+A cancelled call is not undone. A write that has begun is finished by its thread and is on the disk;
+a write that has not begun never happens. In both cases nothing stays locked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import functools
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Never, ParamSpec, Self, TypeVar
 
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
@@ -31,7 +31,7 @@ R = TypeVar("R")
 def _threaded(
     method: Callable[Concatenate[MemoryManager, P], R],
 ) -> Callable[Concatenate[AsyncMemoryManager, P], Coroutine[Any, Any, R]]:
-    """Make the method that runs ``method`` in a worker thread."""
+    """Return a coroutine method that runs ``method`` in a worker thread."""
 
     @functools.wraps(method)
     async def run(self: AsyncMemoryManager, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -39,24 +39,24 @@ def _threaded(
 
     run.__qualname__ = f"AsyncMemoryManager.{method.__name__}"
     run.__module__ = __name__
-    run.__doc__ = f"As ``MemoryManager.{method.__name__}``, to be awaited."
+    run.__doc__ = f"Like ``MemoryManager.{method.__name__}``, as a coroutine."
     return run
 
 
 class AsyncMemoryManager:
-    """As ``MemoryManager``, with methods to be awaited.
+    """Like ``MemoryManager``, with methods that you await.
 
-    Making one opens the store, which takes some milliseconds: do it before the event loop is busy,
-    or in ``asyncio.to_thread``.
+    The constructor opens the store, which takes some milliseconds: call it before the event loop is
+    busy, or in ``asyncio.to_thread``.
 
     >>> import asyncio, tempfile
     >>> async def talk(root):
     ...     async with AsyncMemoryManager(root, embedder=None) as memory:
-    ...         await memory.add("Rami drinks his tea without sugar", "long")
+    ...         await memory.add("Rami drinks tea without sugar", "long")
     ...         return (await memory.retrieve("How does Rami drink tea?"))[0].text
     >>> with tempfile.TemporaryDirectory() as root:
     ...     asyncio.run(talk(root))
-    'Rami drinks his tea without sugar'
+    'Rami drinks tea without sugar'
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class AsyncMemoryManager:
 
     @property
     def namespace(self) -> tuple[str, ...]:
-        """Labels of the namespace this manager sees."""
+        """Labels of the namespace that this manager reads and writes."""
         return self._memory.namespace
 
     @property
@@ -105,11 +105,11 @@ class AsyncMemoryManager:
 
     @property
     def clock(self) -> Clock:
-        """Tells the time this manager goes by."""
+        """The clock that this manager uses."""
         return self._memory.clock
 
     def of(self, *labels: str) -> AsyncMemoryManager:
-        """As ``MemoryManager.of``; it does no work, so there is nothing to await."""
+        """Like ``MemoryManager.of``; it does no I/O, so it is not a coroutine."""
         view = object.__new__(type(self))
         view._memory = self._memory.of(*labels)
         return view
@@ -138,6 +138,7 @@ class AsyncMemoryManager:
     counts = _threaded(MemoryManager.counts)
     recent = _threaded(MemoryManager.recent)
     history = _threaded(MemoryManager.history)
+    related = _threaded(MemoryManager.related)
     stats = _threaded(MemoryManager.stats)
     backup = _threaded(MemoryManager.backup)
     export = _threaded(MemoryManager.export)
@@ -157,6 +158,18 @@ class AsyncMemoryManager:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+    def __copy__(self) -> Self:
+        """Like ``MemoryManager.__copy__``: a view of the same store."""
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__)
+        return view
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.__copy__()
+
+    def __reduce__(self) -> Never:
+        self._memory.__reduce__()
 
     def __repr__(self) -> str:
         return f"<Async{repr(self._memory)[1:]}"

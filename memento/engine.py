@@ -1,26 +1,33 @@
-"""What the views of one store share: ledger, tiers, embedder and the background thread."""
+"""The parts of one open store; opening, closing and forking it.
+
+The views of a store share one ``Engine``: ledger, tiers, embedder and the background thread.
+"""
 
 from __future__ import annotations
 
 import atexit
 import logging
 import os
+import sys
 import threading
 import weakref
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
+from importlib import import_module
 from math import inf
 from pathlib import Path
 from time import monotonic
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
-from memento import correct, doctor, quarantine
+from memento import layout
+from memento.admit.draft import admit, at_position
+from memento.admit.novelty import Novelty
+from memento.background import Background
+from memento.clock import to_micros
 from memento.config import Config
-from memento.embedding import StoreEmbedder
-from memento.erase import Eraser, Erasure
+from memento.embed import check as check_embedder
 from memento.errors import (
     EmbedderError,
     InvalidInput,
@@ -29,72 +36,78 @@ from memento.errors import (
     StoreError,
     TierUnavailable,
 )
-from memento.ledger import erase, fulltext, memories, vectors
+from memento.forks import whole
+from memento.ledger import erase, namespaces, vectors
+from memento.ledger.checks import Sees, everyone
+from memento.ledger.contract import Ledger, Session
 from memento.ledger.erase import Chosen
-from memento.ledger.ledger import Ledger
 from memento.ledger.memories import Entry
-from memento.ledger.rows import Row, to_micros
+from memento.ledger.opening import open_ledger
+from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_BITS
-from memento.ledger.sqlite import Connection
-from memento.observe.admit import admit, at_position
-from memento.observe.novelty import Novelty
+from memento.lifecycle import change, quarantine
 from memento.protocols import Reranker
+from memento.tiers.embedder import StoreEmbedder
 from memento.tiers.indexer import Indexer
 from memento.tiers.short import ShortTier
-from memento.transfer.door import Door
-from memento.transfer.read import Imported, import_from
 from memento.types import Draft, Finding, Tier, Trust
+from memento.upkeep import doctor
+from memento.upkeep.erase import Eraser, Erasure
+from memento.upkeep.import_ import Imported, import_from
+from memento.upkeep.import_door import Door
+from memento.upkeep.import_take import Sessions
 
 if TYPE_CHECKING:
     from memento.protocols import Clock, Embedder
-    from memento.retrieve.search import Searcher
+    from memento.retrieve.searcher import Searcher
     from memento.tiers.long import LongSample, LongTier
 
 log = logging.getLogger("memento.engine")
 
-CHROMA_FOLDER = "chroma"
 SAMPLED = 64
-"""Stored vectors that must find themselves before a Chroma folder is trusted."""
-ACCESSES = 10_000
-"""Most retrievals whose log line waits in RAM; older ones give way."""
+"""Number of stored vectors that must find themselves before a Chroma folder is trusted."""
+BITE = 256
+"""Most memories that one transaction changes in a call that changes many: about 20 ms, during which
+an ``add`` waits."""
 STREAM_SECONDS = 0.005
-"""Adds that follow each other faster are a stream, which the background thread gives way to."""
+"""Adds that follow each other faster are a stream, to which the background thread gives way."""
+_READ_PATH = "memento.retrieve.searcher"
+
+
+A = TypeVar("A")
+Change: TypeAlias = Callable[[Session, int, Sequence[A]], Sequence[Row]]
+"""A writer job: takes the connection, the number of a namespace, and the memories to change."""
 
 
 class LedgerMarks:
-    """Keeps in the ledger by which marks its Chroma folder is known; see ``tiers.stamp``."""
+    """Stores the marks of the Chroma folder in the ledger; see ``tiers.stamp``."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
     def read(self) -> list[str]:
-        """Return the marks last written."""
+        """Return the marks written last."""
         return self._ledger.read(vectors.marks)
 
     def write(self, marks: Sequence[str]) -> None:
-        """Keep these marks."""
+        """Store these marks."""
         self._ledger.write(lambda c: vectors.set_marks(c, marks))
 
 
-def system_clock() -> datetime:
-    """Return the present moment, UTC."""
-    return datetime.now(UTC)
-
-
 class Engine:
-    """One open store. Safe from any thread, and usable again in a forked child.
+    """One open store. Thread-safe, and usable in a forked child.
 
     Args:
         root: Folder of the store.
         config: Settings.
-        embedder: What ``memento.embed.resolve`` accepts; None for full text alone.
+        embedder: Any setting that ``memento.embed.resolve`` accepts; None for full text only.
         clock: Tells the time.
-        reranker: Orders the best candidates anew, or None.
+        reranker: Reorders the best candidates, or None.
     """
 
     def __init__(
         self,
-        root: Path,
+        root: str | Path,
         config: Config,
         embedder: str | Embedder | None,
         clock: Clock,
@@ -102,20 +115,25 @@ class Engine:
     ) -> None:
         if reranker is not None and not isinstance(reranker, Reranker):
             raise InvalidInput("reranker", f"has no method score: {type(reranker).__name__}")
+        check_embedder(embedder)
+        if not isinstance(config, Config):
+            raise InvalidInput("config", f"must be a Config, not {type(config).__name__}")
+        if not callable(clock):
+            raise InvalidInput("clock", f"must be callable, not {type(clock).__name__}")
         self.config = config
         self.clock = clock
-        self.ledger = Ledger(root, allow_network=config.allow_network)
+        self.ledger = open_ledger(root, allow_network=config.allow_network)
         self._spec = embedder
         self._reranker = reranker
         self._start()
         self.short.load()
-        self._eraser.finish()  # what a process that died, or was in the way of, left to do
+        self._eraser.finish()  # work left by a process that died, or that another one prevented
         _open_engines.add(self)
         if self.embedding is not None and self.ledger.read(vectors.backlog_size):
             self.indexer.start()  # an earlier process ended before its memories were embedded
 
     def _start(self) -> None:
-        """Make everything that does not survive a fork."""
+        """Create everything that does not survive a fork."""
         self.short = ShortTier(self.ledger, self.config.short)
         self._eraser = Eraser(self.ledger, self.short, self._let_go)
         self.embedding = None if self._spec is None else StoreEmbedder(self.ledger, self._spec)
@@ -125,53 +143,52 @@ class Engine:
         self._searcher: Searcher | None = None
         self._long: LongTier | None = None
         self._shut = False
-        self._queries = 0
         self._added = -inf
-        self._fresh: set[int] = set()
-        self._accesses: deque[tuple[int, int, list[str]]] = deque(maxlen=ACCESSES)
+        self.background = background = Background(
+            self.ledger, self.short, self._eraser, self.now, self.config
+        )
+        self._fresh = background.fresh
         self.indexer = Indexer(
             self.ledger,
             self.embedding,
             self.open_long,
             self._index_lost,
-            chores=self._finish_erasing,
-            take_up=self._take_up,
-            waiting=lambda: bool(self.ledger.read(fulltext.behind)),
-            housekeeping=self._keep_house,
-            busy=lambda: self._queries > 0,
+            chores=background.finish_erasing,
+            take_up=background.take_up,
+            waiting=background.waiting,
+            housekeeping=background.keep_house,
+            busy=background.busy,
             streaming=lambda: monotonic() - self._added < STREAM_SECONDS,
             config=self.config.index,
         )
-        self._seen = self._tidied = self._swept = -1
-        self._snapshot_due = self.now() + self._snapshot_period()
 
     def now(self) -> int:
         """Return the present moment, microseconds since 1970 UTC.
 
         Raises:
-            InvalidInput: If the clock tells a time without time zone.
+            InvalidInput: If the clock returns a time without a time zone.
         """
         moment = self.clock()
-        if moment.tzinfo is None:
-            raise InvalidInput("clock", "must return a time with a time zone")
+        if not isinstance(moment, datetime) or moment.tzinfo is None:
+            raise InvalidInput("clock", "must return a datetime with a time zone")
         return to_micros(moment)
 
     def add(
         self, labels: tuple[str, ...], drafts: Sequence[Draft], *, replace: bool = False
     ) -> list[Row]:
-        """Accept drafts and write them in one durable transaction.
+        """Validate drafts and write them in one durable transaction.
 
         Args:
             labels: The namespace.
-            drafts: What to write.
-            replace: Put each in the place of the memory that has its id.
+            drafts: The memories to write.
+            replace: Let each replace the memory that has its id.
         """
         now = self.now()
-        ns = self.ledger.namespace(labels)
+        known = self.ledger.find_namespace(labels)
 
         def check(draft: Draft) -> Entry:
             if replace and draft.id is None:
-                raise InvalidInput("id", "is needed to replace: say which memory")
+                raise InvalidInput("id", "is needed with replace=True")
             return admit(
                 draft,
                 now=now,
@@ -185,23 +202,61 @@ class Engine:
         else:
             entries = [at_position(at, check, draft) for at, draft in enumerate(drafts)]
         ring = self.config.short.capacity
-        write, untrusted = correct.put if replace else correct.add, self.config.untrusted
+        write, untrusted = change.put if replace else change.add, self.config.untrusted
         named = {entry.row.id for entry in entries if entry.chosen_id}
 
-        def job(connection: Connection) -> tuple[list[Row], dict[int, Row]]:
-            self._novelty.weigh(connection, ns, entries)
+        def job(connection: Session) -> tuple[int, list[Row], dict[int, Row]]:
+            ns = self._new_namespace(connection, labels) if known is None else known
             quarantine.judge(connection, ns, entries, untrusted)
+            self._novelty.weigh(connection, ns, entries)
             rows = write(connection, ns, entries, now=now, ring=ring, untrusted=untrusted)
             again = quarantine.judge_again(
                 connection, ns, rows, named, untrusted, now=now, ring=ring
             )
-            return rows, {row.docid: row for row in again}
+            return ns, rows, {row.docid: row for row in again}
 
-        rows, again = self.ledger.write(job)
+        ns, rows, again = self.ledger.write(job)
         self._added = monotonic()
         self._fresh.add(ns)
         self.changed(ns, [*rows, *again.values()])
         return [again.get(row.docid, row) for row in rows]
+
+    def _new_namespace(self, connection: Session, labels: tuple[str, ...]) -> int:
+        """Give a namespace a number, inside the transaction that first writes to it.
+
+        If that transaction is rolled back, the next namespace gets the same number, and must not be
+        confused with this one.
+        """
+        ns = namespaces.number(connection, labels)
+        self._novelty.forget(ns)
+        return ns
+
+    def in_bites(
+        self, ns: int, things: Sequence[A], job: Change[A], *, makes_room: bool = False
+    ) -> list[Row]:
+        """Change many memories, ``BITE`` per transaction, so that other writers never wait long.
+
+        If it is interrupted, the earlier ones are changed and the others are as they were.
+
+        Args:
+            ns: Namespace number.
+            things: The memories, by row id or id, as the job takes them.
+            job: Changes some of them; returns their rows.
+            makes_room: See ``Ledger.write``.
+        """
+        rows: list[Row] = []
+        try:
+            for start in range(
+                0, len(things) or 1, BITE
+            ):  # with nothing to change, a read-only store raises its error even so
+                part = things[start : start + BITE]
+                rows += self.ledger.write(
+                    lambda c, part=part: job(c, ns, part),  # type: ignore[misc]
+                    makes_room=makes_room,
+                )
+        finally:
+            self.changed(ns, rows)
+        return rows
 
     def changed(self, ns: int, rows: Sequence[Row]) -> None:
         """Tell the tiers that rows changed."""
@@ -212,9 +267,12 @@ class Engine:
 
     @property
     def searcher(self) -> Searcher:
-        """The read path, made on first use: it needs NumPy."""
+        """The read path, created on first use, because it needs NumPy."""
         if self._searcher is None:
-            from memento.retrieve.search import Searcher  # noqa: PLC0415 - keeps import light
+            if _READ_PATH not in sys.modules:  # else there is nothing that a fork could cut in two
+                with whole():
+                    import_module(_READ_PATH)
+            from memento.retrieve.searcher import Searcher  # noqa: PLC0415 - keeps import light
 
             with self._lock:
                 if self._searcher is None:
@@ -224,22 +282,22 @@ class Engine:
                         self.embedding,
                         self._reranker,
                         self.long_tier,
-                        lambda: self.indexer.trouble,
+                        lambda ns: self.indexer.trouble_for(ns.__eq__),
                     )
         return self._searcher
 
     def long_tier(self) -> LongTier | None:
-        """Return the long tier for a search, asking the indexer to open it if it is not."""
+        """Return the long tier for a search; if it is not open, ask the indexer to open it."""
         if self._long is None or self._long.state in {"cold", "damaged"}:
             self.indexer.want_index()
         return self._long
 
     def long_state(self) -> str:
-        """Say whether the long tier's index can be asked."""
+        """Return the state of the long tier's index."""
         return "cold" if self._long is None else str(self._long.state)
 
     def open_long(self) -> LongTier:
-        """Return the long tier, open; only the background thread calls this.
+        """Open the long tier and return it; only the background thread calls this.
 
         Raises:
             TierUnavailable: If it cannot be opened.
@@ -248,11 +306,12 @@ class Engine:
         assert self.embedding is not None  # noqa: S101 - the indexer has no index without one
         long = self._long
         if long is None:
-            from memento.tiers.long import LongTier  # noqa: PLC0415 - needs NumPy
+            with whole():
+                from memento.tiers.long import LongTier  # noqa: PLC0415 - needs NumPy
 
             model = self.embedding.model()
             long = LongTier(
-                self.ledger.root / CHROMA_FOLDER,
+                self.ledger.root / layout.CHROMA,
                 identity=self.embedding.identity,
                 dim=self.embedding.dim,
                 samples=self._samples,
@@ -261,27 +320,27 @@ class Engine:
                 config=self.config.long,
             )
             with self._lock:
-                if self._shut:  # closed while this was on its way: nobody would close it
+                if self._shut:  # closed during this call, so nothing else would close it
                     raise TierUnavailable("long", "this memory is closed")
                 self._long = long
         long.open()
         return long
 
     def reindex(self) -> int:
-        """Make the embedder in use the store's, owe every vector anew; returns how many.
+        """Make the embedder in use that of the store and queue all memories; returns how many.
 
         Raises:
             InvalidInput: If there is no embedder.
         """
         if self.embedding is None:
-            raise InvalidInput("embedder", "is None: this store has nothing to index with")
+            raise InvalidInput("embedder", "is None: this store cannot embed memories")
         owed = self.embedding.adopt()
         self._let_go()
         self.indexer.retry()
         return owed
 
     def _let_go(self) -> None:
-        """Close the long tier; the next to need it opens it anew."""
+        """Close the long tier; the next use opens it again."""
         with self._lock:
             self._searcher = None
             long, self._long = self._long, None
@@ -301,17 +360,11 @@ class Engine:
         ns, now = self.ledger.find_namespace(labels), self.now()
         if dry_run or ns is None:
             return self._eraser.plan(ns, what, now)
-        self._log_accesses()
+        self.background.log_accesses()
         with self.indexer.paused():
             done = self._eraser.erase(ns, what, derived=derived, now=now)
         self.indexer.start()
         return replace(done, pending=self._eraser.wait(timeout)) if done.pending else done
-
-    def _finish_erasing(self) -> None:
-        version = self.ledger.data_version()
-        if version != self._swept or self._eraser.pending:
-            self._eraser.finish()
-            self._swept = version
 
     def import_from(
         self,
@@ -319,35 +372,38 @@ class Engine:
         into: tuple[str, ...] | None,
         trust: Trust,
     ) -> Imported:
-        """Take in an export; see ``transfer.read``, and ``transfer.door`` for how far."""
+        """Import an export; see ``upkeep.import_``, and ``upkeep.import_door`` for the limits."""
         now, config = self.now(), self.config
         own = trust == Trust.USER
         door = None if own else Door(trust, config.secrets, now)
-        done, sessions = import_from(
-            self.ledger,
-            source,
-            into=into,
-            embedder=self._identity,
-            limits=config.limits,
-            door=door,
-            untrusted=config.untrusted,
-            now=now,
-            ring=config.short.capacity,
-        )
-        for ns, names in sessions.items():
-            self.short.touch(ns, names)
-        self.indexer.start()
-        return done
+        sessions: Sessions = {}
+        try:
+            return import_from(
+                self.ledger,
+                source,
+                into=into,
+                embedder=self._identity,
+                limits=config.limits,
+                door=door,
+                untrusted=config.untrusted,
+                now=now,
+                ring=config.short.capacity,
+                sessions=sessions,
+            )
+        finally:  # also after an interruption: some of it may be written
+            for ns, names in sessions.items():
+                self.short.touch(ns, names)
+            self.indexer.start()
 
     def _identity(self) -> str | None:
-        """Name the embedder in use; one that cannot be made is none that the vectors come from."""
+        """Name the embedder in use, None without one; ``""`` if it cannot be loaded."""
         try:
             return None if self.embedding is None else self.embedding.identity
         except (EmbedderError, InvalidInput, MissingExtra):
             return ""
 
     def settle(self, labels: tuple[str, ...], timeout: float) -> None:
-        """Wait until all that a namespace holds can be found by meaning, or time runs out.
+        """Wait until every memory of a namespace can be found by meaning, or time runs out.
 
         Args:
             labels: The namespace.
@@ -355,35 +411,47 @@ class Engine:
         """
         ns = self.ledger.find_namespace(labels)
         if ns is None or self.ledger.read_only or self.embedding is None:
-            return  # nothing comes, however long one waits
+            return  # waiting would not help
         self.indexer.wait(timeout, lambda: self.ledger.read(lambda c: vectors.owed_in(c, ns)) > 0)
 
-    def query_begins(self) -> None:
-        """Note that a query is in flight; the indexer gives way."""
-        with self._lock:
-            self._queries += 1
-
-    def query_ends(self) -> None:
-        """Note that a query is done."""
-        with self._lock:
-            self._queries -= 1
-
     def accessed(self, labels: tuple[str, ...], ids: list[str]) -> None:
-        """Note what was retrieved; the background thread writes it to the log."""
+        """Note which memories were retrieved; the background thread writes it to the event log."""
         ns = self.ledger.find_namespace(labels)
         if ns is not None and not self.ledger.read_only:
-            with self._lock:
-                self._accesses.append((ns, self.now(), ids))
+            self.background.note_access(ns, ids)
             self.indexer.start()
 
-    def examine(self, *, repair: bool) -> list[Finding]:
-        """Look for damage; see ``doctor.examine``."""
+    def sees(self, labels: tuple[str, ...]) -> Sees:
+        """Return a test whether a namespace number is that of the namespace with these labels.
+
+        The number is read when the test is called: a store whose files are gone has none.
+        """
+        return lambda number: number == self.ledger.find_namespace(labels)
+
+    def examine(
+        self, labels: tuple[str, ...], *, repair: bool, all_namespaces: bool
+    ) -> list[Finding]:
+        """Look for damage; see ``doctor.examine``.
+
+        Args:
+            labels: The caller's namespace.
+            repair: Whether to repair derived data.
+            all_namespaces: Whether to name also damaged memories of other namespaces.
+        """
+        sees = everyone if all_namespaces else self.sees(labels)
         found = doctor.examine(
             self.ledger,
+            sees=sees,
             repair=repair,
             embedding=self.embedding is not None,
-            trouble=self.indexer.trouble,
+            trouble=self.indexer.trouble_for(sees),
         )
+        if any(finding.check == "store" for finding in found):
+            return found
+        found += self._examine_embedder()
+        if others := self.indexer.refused_unseen(sees):
+            detail = f"{others} texts of other namespaces refused"
+            found.append(Finding("embedder", ok=False, detail=detail))
         found += self._examine_index(repair=repair)
         if owed := self.ledger.read(erase.owed):
             why = [self._eraser.pending.get(part, "not tried yet") for part in owed]
@@ -392,8 +460,18 @@ class Engine:
             self.indexer.retry()
         return found
 
+    def _examine_embedder(self) -> list[Finding]:
+        """Check whether the stored vectors are from the embedder in use."""
+        if self.embedding is None or "embedder" in self.indexer.trouble:
+            return []  # no embedder, or already reported
+        try:
+            self.embedding.known_model()
+        except (EmbedderError, InvalidInput, MissingExtra) as error:
+            return [Finding("embedder", ok=False, detail=str(error))]
+        return []
+
     def _examine_index(self, *, repair: bool) -> list[Finding]:
-        """Ask the long tier's index for what it holds, if it is open; damage is mended later."""
+        """Check the contents of the long tier's index if it is open; damage is repaired later."""
         if self._long is None or self._long.state in {"cold", "elsewhere", "closed"}:
             return []
         try:
@@ -406,22 +484,30 @@ class Engine:
         if not repair:
             return [Finding("index", ok=False, detail=detail)]
         self.indexer.want_index()
-        return [Finding("index", ok=True, detail=f"{detail}; is made anew", repaired=True)]
+        return [Finding("index", ok=True, detail=f"{detail}; it is rebuilt", repaired=True)]
 
-    def flush(self, *, wait: bool, timeout: float | None) -> bool:
-        """Write the snapshot, the log and what full text lacks; optionally wait for the indexes.
+    def flush(self, labels: tuple[str, ...], *, wait: bool, timeout: float | None) -> bool:
+        """Write the snapshot, the log and missing full text; optionally wait for the indexes.
+
+        Args:
+            labels: The caller's namespace.
+            wait: Whether to wait.
+            timeout: Seconds to wait at most, or None.
 
         Returns:
-            Whether nothing is owed any more that this process can settle.
+            Whether no work is left that this process can do. Texts of other namespaces that the
+            embedder refused do not make it False.
         """
-        self._log_accesses()
+        self.background.log_accesses()
         self.short.snapshot()
         if not self.ledger.read_only:
-            self._index_words()
-        return self.indexer.wait(timeout) if wait else True
+            self.background.index_words()
+        if not wait:
+            return True
+        return self.indexer.wait(timeout, sees=self.sees(labels))
 
     def close(self) -> None:
-        """Finish the bite in hand, write the snapshot, close everything. Idempotent."""
+        """Finish the current batch, write the snapshot, close everything. Idempotent."""
         with self._closing:
             if self.ledger.closed:
                 return
@@ -431,76 +517,13 @@ class Engine:
             try:
                 if long is not None:
                     long.close()
-                self._log_accesses()
+                self.background.log_accesses()
                 self.short.snapshot()
-            except StoreError as error:  # the memories are on the disk; these are made again
+            except StoreError as error:  # the memories are on the disk; the rest is rebuilt
                 log.warning("closed without log and snapshot: %s", error)
             finally:
                 self.ledger.close()
                 _open_engines.discard(self)
-
-    def _keep_house(self) -> None:
-        """Do what is due in a quiet moment."""
-        self._log_accesses()
-        now = self.now()
-        if self.short.stale and now >= self._snapshot_due:
-            self._snapshot_due = now + self._snapshot_period()
-            self.short.snapshot()
-        version = self.ledger.data_version()
-        quiet, self._seen = version == self._seen, version
-        if quiet and version != self._tidied and not self.ledger.read_only:
-            self._tidy()
-            self._tidied = self.ledger.data_version()
-
-    def _tidy(self) -> None:
-        """Do to the file what would slow down an ``add``: full text, its segments, the log.
-
-        And keep room for a full disk, if it had to be given back and there is some again.
-        """
-        self._index_words()
-        while not self._queries and self.ledger.write(fulltext.merge):
-            pass
-        if self.ledger.wal_bytes() > self.config.index.checkpoint_bytes:
-            self.ledger.checkpoint()
-        self.ledger.keep_reserve()
-
-    def _index_words(self) -> None:
-        """Let full text catch up, a little at a time."""
-        for ns in self.ledger.read(fulltext.behind):
-            while not self._queries and self.ledger.write(
-                lambda c, ns=ns: fulltext.catch_up(c, ns, fulltext.AT_ONCE)  # type: ignore[misc]
-            ):
-                pass
-
-    def _take_up(self) -> None:
-        """Let full text take a bite of what came, and with it the backlog.
-
-        Of all namespaces only those are asked that this process added to, if there are any.
-        """
-        fresh = [self._fresh.pop() for _ in range(len(self._fresh))]
-        for ns in fresh or self.ledger.read(fulltext.behind):
-            more = self.ledger.write(
-                lambda c, ns=ns: fulltext.catch_up(c, ns, fulltext.AT_ONCE)  # type: ignore[misc]
-            )
-            if more:
-                self._fresh.add(ns)
-
-    def _snapshot_period(self) -> int:
-        return int(self.config.short.snapshot_seconds * 1_000_000)
-
-    def _log_accesses(self) -> None:
-        with self._lock:
-            waiting = list(self._accesses)
-            self._accesses.clear()
-        if not waiting:
-            return
-
-        def job(connection: Connection) -> None:
-            for ns, at, ids in waiting:
-                if there := erase.still_there(connection, ns, ids):
-                    memories.record(connection, ns, at, "retrieved", None, {"ids": there})
-
-        self.ledger.write(job)
 
     def _samples(self) -> list[LongSample]:
         import numpy as np  # noqa: PLC0415 - must not load with memento
@@ -514,8 +537,8 @@ class Engine:
         ]
 
     def _index_lost(self) -> bool:
-        """Tell whether the Chroma folder is gone though the ledger has rows for it."""
-        if (self.ledger.root / CHROMA_FOLDER).exists() or self.ledger.read_only:
+        """Tell whether the Chroma folder is missing although the ledger has rows for it."""
+        if (self.ledger.root / layout.CHROMA).exists() or self.ledger.read_only:
             return False
         return self.ledger.read(vectors.any_indexed)
 
@@ -523,7 +546,7 @@ class Engine:
         self.ledger.write(lambda c: vectors.owe_index(c, model))
 
     def reopen_after_fork(self) -> None:
-        """Start afresh in a forked child; the parent's threads and locks are not here."""
+        """Start again in a forked child, which has none of the parent's threads and locks."""
         self._start()
 
 
@@ -533,7 +556,7 @@ _open_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 @atexit.register
 def _close_all() -> None:
     for engine in list(_open_engines):
-        with suppress(MementoError):  # the interpreter is going; the ledger has it all
+        with suppress(MementoError):  # the interpreter is ending; the ledger has all memories
             engine.close()
 
 

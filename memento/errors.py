@@ -1,31 +1,32 @@
-"""Every error memento raises, so that a caller can catch one family.
+"""Every error that memento raises, in one tree, so that a caller can catch a whole family.
 
     MementoError
     ├── InvalidInput            a value that cannot be accepted (also a ValueError)
     │   ├── InvalidScope        a scope path or namespace label that is not well formed
-    │   ├── SecretFound         it holds a secret, and is a key or secrets are to be refused
-    │   └── UntrustedSource     its source may make no rule, pin nothing and replace nothing
+    │   ├── SecretFound         it holds a secret, and is a key or the settings refuse secrets
+    │   └── UntrustedSource     its source may not make rules, pin memories or replace active ones
     ├── NotFound                no such memory in this namespace (also a LookupError)
-    ├── IdConflict              the id belongs to a memory with another content
+    ├── IdConflict              the id belongs to a memory with other content
     ├── StoreError              the ledger cannot do what was asked
     │   ├── StoreClosed         the manager was closed
     │   ├── StoreFromTheFuture  written by a newer version of memento
-    │   ├── StoreUnusable       the root is no folder, is another program's, or is damaged
+    │   ├── StoreUnusable       the root is not a folder, is another program's, or is damaged
+    │   ├── StoreGone           its files were removed, moved or replaced while it was open
     │   ├── StoreBusy           another process kept the write lock past the time limit
     │   ├── ReadOnlyStore       the root cannot be written
-    │   ├── TargetExists        something is there already; nothing is overwritten unasked
-    │   ├── ArchiveDamaged      a backup or export that is cut off, changed or none at all
+    │   ├── TargetExists        the target exists already; it was not overwritten
+    │   ├── ArchiveDamaged      a file that is cut off, changed, or not a backup or export
     │   ├── ArchiveFromTheFuture  an export in a newer format
     │   ├── MomentUnknown       the store as it was at that moment cannot be rebuilt
     │   ├── StorageFull         the disk is full, or a quota or file size limit is reached
     │   └── StorageFailed       the disk reported an error
-    ├── TierUnavailable         a tier could not be asked; nothing is lost
+    ├── TierUnavailable         a tier could not be searched; nothing is lost
     ├── EmbedderError           the embedder failed or broke its contract
     │   └── EmbeddingMismatch   the stored vectors come from another embedder
     ├── RerankerError           the reranker failed or broke its contract
     └── MissingExtra            an optional dependency is not installed
 
-Each carries its facts as attributes and says in its message what to do next.
+Each error carries its facts as attributes, and its message says what to do next.
 """
 
 from collections.abc import Mapping
@@ -48,11 +49,11 @@ def _revive(kind: type[MementoError], args: tuple[Any, ...], facts: dict[str, An
 
 
 class InvalidInput(MementoError, ValueError):
-    """A value at the door that cannot be accepted; nothing was written.
+    """An argument that cannot be accepted; nothing was written.
 
     Attributes:
         field: Name of the parameter at fault.
-        problem: What is wrong with it.
+        problem: Description of the fault, and of the values that are accepted.
     """
 
     def __init__(self, field: str, problem: str) -> None:
@@ -61,7 +62,7 @@ class InvalidInput(MementoError, ValueError):
         self.problem = problem
 
     def within(self, place: str) -> Self:
-        """Return the same complaint about one item of several, such as ``items[3].text``."""
+        """Return the same error for one item of several, such as ``items[3].text``."""
         return type(self)(f"{place}.{self.field}", self.problem)
 
 
@@ -73,10 +74,10 @@ _LEAVE_OUT = "take them out, or let memento do so with Config(secrets='redact')"
 
 
 class SecretFound(InvalidInput):
-    """A value holds a secret, and it is a key or the settings say to refuse; nothing was written.
+    """The value holds a secret, and is a key or the settings refuse secrets; nothing was written.
 
     Attributes:
-        kinds: What was found, by kind, and how often; never the secret.
+        kinds: Kind of secret to how often it was found; never the secret itself.
     """
 
     def __init__(
@@ -90,14 +91,14 @@ class SecretFound(InvalidInput):
         self.kinds: dict[str, int] = {} if isinstance(found, str) else dict(found)
 
     def within(self, place: str) -> Self:
-        """Return the same complaint about one item of several."""
+        """Return the same error for one item of several."""
         moved = super().within(place)
         moved.kinds = self.kinds
         return moved
 
 
 class UntrustedSource(InvalidInput):
-    """What an untrusted source says can be no rule, not pinned, and change nothing that counts.
+    """An untrusted source tried to make a rule, pin a memory or change an active memory.
 
     Nothing was written.
     """
@@ -106,7 +107,7 @@ class UntrustedSource(InvalidInput):
 class NotFound(MementoError, LookupError):
     """No memory with this id in this namespace.
 
-    An id of another namespace gives the same error: it does not tell whether the id exists.
+    An id of another namespace gives the same error, so it does not reveal whether the id exists.
     """
 
     def __init__(self, memory_id: str) -> None:
@@ -115,11 +116,11 @@ class NotFound(MementoError, LookupError):
 
 
 class IdConflict(MementoError):
-    """The id given to ``add`` already belongs to a memory with another content."""
+    """The id given to ``add`` already belongs to a memory with other content."""
 
     def __init__(self, memory_id: str) -> None:
         super().__init__(
-            f"id {memory_id!r} is taken by a memory with another content; "
+            f"id {memory_id!r} is taken by a memory with other content; "
             "use update() to change it, or another id"
         )
         self.memory_id = memory_id
@@ -155,7 +156,7 @@ class StoreFromTheFuture(StoreError):
     def __init__(self, path: Path | str, found: int, known: int) -> None:
         super().__init__(
             path,
-            f"written with schema {found}, this memento knows up to {known}; upgrade agent-memento",
+            f"written with schema {found}, this memento reads up to {known}; upgrade agent-memento",
         )
         self.found = found
         self.known = known
@@ -163,6 +164,29 @@ class StoreFromTheFuture(StoreError):
 
 class StoreUnusable(StoreError):
     """The root is not a folder, holds another program's file, or is damaged."""
+
+
+class StoreGone(StoreError):
+    """The store's files were removed, moved away or replaced while it was open.
+
+    The call that raises this was not acknowledged. Its change may be in the file that was open, but
+    it is not in the store at this path. Memories acknowledged earlier are in that file, wherever it
+    is now.
+
+    Attributes:
+        root: Folder of the store.
+        happened: The file, and whether it was removed, moved or replaced.
+    """
+
+    def __init__(self, root: Path | str, happened: str) -> None:
+        super().__init__(
+            root,
+            f"{happened} while the store was open; this call was not acknowledged. Put the files"
+            " back, or close this memory, restore a backup if something is missing, and open a new"
+            " MemoryManager",
+        )
+        self.root = Path(root)
+        self.happened = happened
 
 
 class StoreBusy(StoreError):
@@ -174,11 +198,11 @@ class ReadOnlyStore(StoreError):
 
 
 class TargetExists(StoreError):
-    """Something is there already; nothing was overwritten."""
+    """The target exists already; nothing was overwritten."""
 
 
 class ArchiveDamaged(StoreError):
-    """A backup or an export that is cut off, changed or something else; nothing was taken."""
+    """A file that is cut off, changed, or not a backup or export; nothing was taken from it."""
 
 
 class ArchiveFromTheFuture(StoreError):
@@ -199,12 +223,12 @@ class ArchiveFromTheFuture(StoreError):
 
 
 class MomentUnknown(StoreError):
-    """The store as it was at a moment cannot be rebuilt from what is there.
+    """The state of the store at that moment cannot be rebuilt from the backup.
 
     Attributes:
-        moment: What was asked for.
-        earliest: The earliest moment that can be rebuilt, or None for any.
-        latest: The latest one, or None for any.
+        moment: The moment asked for.
+        earliest: Earliest moment that can be rebuilt, or None for any.
+        latest: Latest moment that can be rebuilt, or None for any.
     """
 
     def __init__(
@@ -232,7 +256,7 @@ class StorageFailed(StoreError):
 
 
 class TierUnavailable(MementoError):
-    """A tier could not be asked. Its memories are safe in the ledger.
+    """A tier could not be searched. Its memories are safe in the ledger.
 
     Attributes:
         tier: Name of the tier.
@@ -262,7 +286,7 @@ class EmbeddingMismatch(EmbedderError):
     def __init__(self, stored: str, given: str) -> None:
         super().__init__(
             f"stored vectors come from {stored}, the embedder in use is {given}; "
-            "run reindex() or `memento reindex`; until then search is by text alone"
+            "run reindex() or `memento reindex`; until then search uses words only"
         )
         self.stored = stored
         self.given = given

@@ -1,4 +1,4 @@
-"""Read what a caller asked to see into the ledger's filters. Pure."""
+"""Validate the filter arguments of a call and turn them into the ledger's filters. Pure."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypedDict, TypeVar
 
-from memento.errors import InvalidInput
-from memento.ledger.predicate import Filters, Scalar
-from memento.observe.admit import (
+from memento.check import (
+    MAX_IDS,
     MAX_INTEGER,
     MAX_ITEMS,
     check_flag,
@@ -20,21 +19,20 @@ from memento.observe.admit import (
     shown,
     storable,
 )
+from memento.errors import InvalidInput
+from memento.ledger.predicate import Filters, Scalar
 from memento.scopes import parse_scope
+from memento.status import having
 from memento.types import Kind, Status, Tier
 
 E = TypeVar("E", bound=StrEnum)
 
-MAX_K = 10_000
-"""Most hits one call may ask for."""
-MAX_IDS = 100_000
-"""Most ids one call may choose among."""
 MAX_CHOICES = 400
-"""Most values to choose from in one condition; SQLite takes 1,000 terms in all."""
+"""Most alternative values in one condition; SQLite takes 1,000 terms in all."""
 
 
 class Filtering(TypedDict, total=False):
-    """The filters that ``retrieve``, ``list`` and their kin share; each may be left out.
+    """Filters of ``retrieve``, ``list`` and similar methods; each may be left out.
 
     Attributes:
         tiers: One tier or several.
@@ -42,10 +40,10 @@ class Filtering(TypedDict, total=False):
         scope: One path or several; memories that apply there: at it, below it, above it.
         within: One path or several; memories at it or below it. ``""`` is everywhere.
         session: One session or several.
-        tags: Memories that carry all of these.
-        any_tags: Memories that carry one of these at least.
-        where: Metadata keys with the value each must have, or a list to choose from; None is a
-            null or no such key.
+        tags: Memories that have all of these tags.
+        any_tags: Memories that have at least one of these tags.
+        where: Metadata keys with the value each must have, or a list of accepted values; None
+            matches null or a missing key.
         ids: Only these memories, at most 100,000.
         pinned: Only pinned ones (True), or only others (False).
         since: Earliest ``occurred_at``, inclusive.
@@ -67,18 +65,18 @@ class Filtering(TypedDict, total=False):
 
 
 def filtering(now: int, given: Filtering) -> Filters:
-    """Validate filters that come as keywords.
+    """Validate filters that are given as keyword arguments.
 
     Args:
         now: The present moment, microseconds.
-        given: What the caller passed; a name that is no filter is refused, not passed over.
+        given: Filters as the caller passed them; an unknown name is an error.
 
     Raises:
         InvalidInput: If a name is not known, or a value is not of its kind.
     """
     if unknown := sorted(given.keys() - Filtering.__annotations__.keys()):
         known = ", ".join(Filtering.__annotations__)
-        raise InvalidInput("filters", f"{', '.join(unknown)} is none of: {known}")
+        raise InvalidInput("filters", f"unknown: {', '.join(unknown)}; known: {known}")
     return filters_of(now, **given)
 
 
@@ -109,26 +107,26 @@ def filters_of(
         tiers: One tier or several; None for all.
         kinds: One kind or several.
         statuses: One status or several; None for active ones.
-        scope: One path or several; also what lies above it.
-        within: One path or several; what lies there and below.
+        scope: One path or several; memories at it, below it or above it.
+        within: One path or several; memories at it or below it.
         session: One session or several.
-        tags: One tag or several; all must be on the memory.
-        any_tags: One tag or several; one must be on the memory.
-        where: Metadata key to the scalar it must equal, or a list of scalars to choose from.
+        tags: One tag or several; the memory must have all of them.
+        any_tags: One tag or several; the memory must have at least one of them.
+        where: Metadata key to the scalar it must equal, or a list of accepted scalars.
         ids: One id or several.
         pinned: Only pinned ones (True) or only others (False).
         since: Earliest time of occurrence, inclusive.
         until: Latest time of occurrence, exclusive.
-        as_of: Show what held at this moment.
-        include_superseded: Also those whose place a newer one took.
-        include_quarantined: Also those from untrusted sources that nobody approved yet.
+        as_of: Only memories that were valid at this moment.
+        include_superseded: Include memories that a newer one replaced.
+        include_quarantined: Include memories from untrusted sources that are not approved yet.
 
     Raises:
         InvalidInput: If a value is not of its kind.
     """
-    wanted = members(Status, "status", statuses) or (Status.ACTIVE.value,)
+    wanted = members(Status, "status", statuses) or having("found")
     if check_flag("include_superseded", include_superseded) or as_of is not None:
-        wanted = tuple(dict.fromkeys((*wanted, Status.SUPERSEDED.value)))
+        wanted = tuple(dict.fromkeys((*wanted, *having("ended"))))
     if check_flag("include_quarantined", include_quarantined):
         wanted = tuple(dict.fromkeys((*wanted, Status.QUARANTINED.value)))
     return Filters(
@@ -150,6 +148,19 @@ def filters_of(
     )
 
 
+def check_filters(given: Mapping[str, Any]) -> None:
+    """Check the filters among the arguments of ``retrieve`` or ``list``; ignore the others.
+
+    Args:
+        given: Name of an argument to its value.
+
+    Raises:
+        InvalidInput: If the value of a filter is not of its kind.
+    """
+    known = filters_of.__kwdefaults__ or {}
+    filters_of(0, **{name: value for name, value in given.items() if name in known})
+
+
 def members(kind: type[E], field: str, values: str | Sequence[str] | None) -> tuple[str, ...]:
     """Accept one member of an enumeration or several, by value."""
     return tuple(member(kind, field, value).value for value in several(field, values))
@@ -158,7 +169,7 @@ def members(kind: type[E], field: str, values: str | Sequence[str] | None) -> tu
 def several(
     field: str, values: str | Iterable[str] | None, *, most: int = MAX_CHOICES
 ) -> tuple[str, ...]:
-    """Accept one string, several, or None for no condition."""
+    """Accept one string, several strings, or None for no condition."""
     if values is None:
         return ()
     if isinstance(values, str):
@@ -169,22 +180,13 @@ def several(
     if len(chosen) > most:
         raise InvalidInput(field, f"has more than {most} items")
     if not chosen:
-        raise InvalidInput(field, "is an empty list, which nothing can match; use None for all")
+        raise InvalidInput(field, "is an empty list, which matches nothing; use None for all")
     return chosen
-
-
-def check_count(field: str, value: object, *, least: int = 1, most: int = MAX_K) -> int:
-    """Accept a whole number from ``least`` to ``most``."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInput(field, f"must be a whole number, not {shown(value)}")
-    if not least <= value <= most:
-        raise InvalidInput(field, f"must be from {least} to {most:,}, not {shown(value)}")
-    return value
 
 
 def _below(paths: str | Sequence[str] | None) -> tuple[str, ...]:
     within = tuple(parse_scope(path, "within") for path in several("within", paths))
-    return () if "" in within else within  # everything is below the root
+    return () if "" in within else within  # every scope is below the root
 
 
 def _names(
@@ -220,7 +222,7 @@ def _scalar(key: object, value: object) -> Scalar:
     if isinstance(value, str):
         return storable("where", value)
     if isinstance(value, int) and abs(value) > MAX_INTEGER:
-        raise InvalidInput("where", f"{shown(key)} cannot be compared with an integer this large")
+        raise InvalidInput("where", f"{shown(key)}: the integer is too large to compare with")
     if value is None or isinstance(value, int | float):
         return value
     raise InvalidInput("where", f"{shown(key)} must be compared with scalars, not {shown(value)}")

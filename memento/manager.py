@@ -1,43 +1,48 @@
-"""The one object people use. Each method opens one door; the rules are behind them."""
+"""``MemoryManager``, the object that applications use.
+
+Each method checks its arguments and calls the module that holds the rules.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self, Unpack
+from typing import IO, TYPE_CHECKING, Any, Never, Self, TypeAlias, TypeVar, Unpack
 
-from memento import correct, lineage, prompt, quarantine
-from memento.backup import Backup, back_up
-from memento.config import Config
-from memento.engine import Engine, system_clock
-from memento.erase import Erasure, choose
-from memento.errors import InvalidInput, NotFound
-from memento.filters import MAX_IDS, Filtering, check_count, filtering, filters_of, several
-from memento.ledger import memories
-from memento.ledger.rows import Row, sound, to_memory
-from memento.ledger.sqlite import Connection
-from memento.observe.admit import (
+from memento.admit.draft import drafts_of
+from memento.admit.redact import Redaction
+from memento.check import (
+    MAX_IDS,
     MAX_URI,
+    check_count,
     check_flag,
     check_id,
     check_seconds,
-    drafts_of,
+    expiry,
     member,
     optional_name,
     short_name,
     shown,
 )
-from memento.observe.redact import Redaction
+from memento.clock import system_clock
+from memento.config import Config
+from memento.engine import Change, Engine
+from memento.errors import InvalidInput, NotFound
+from memento.filters import Filtering, filtering, filters_of, several
+from memento.ledger import memories
+from memento.ledger.contract import Session
+from memento.ledger.rows import Row, sound, to_memory
+from memento.lifecycle import change, quarantine
+from memento.policy import prompt
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
-from memento.transfer.read import Imported
-from memento.transfer.write import Exported, export
 from memento.types import (
     Draft,
     Finding,
     Kind,
     Memory,
+    Related,
     Retrieval,
     Source,
     Status,
@@ -45,47 +50,66 @@ from memento.types import (
     Trust,
     Version,
 )
+from memento.upkeep import lineage
+from memento.upkeep.backup import Backup, back_up
+from memento.upkeep.erase import Erasure, choose
+from memento.upkeep.export import Exported, export
+from memento.upkeep.import_ import Imported
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memento.lineage import Stats
     from memento.protocols import Clock, Embedder, Reranker, TokenCounter
+    from memento.upkeep.lineage import Stats
 
-KEEP = correct.KEEP
+KEEP = change.KEEP
 
 Memories = list[Memory]
 Versions = list[Version]
+Relations = list[Related]
 Findings = list[Finding]
 Ids = list[str]
-"""Spelt here, since inside the class ``list`` is a method."""
+Rows = list[Row]
+"""Named here, because inside the class ``list`` is a method."""
+
+A = TypeVar("A")
+Find: TypeAlias = Callable[[Session, int], Sequence[A]]
+"""A reading job: takes the connection and the number of a namespace; returns things to change."""
 
 
 class MemoryManager:
     """Remembers, finds and corrects what an agent should know.
 
-    One folder on disk holds everything; it may be opened by several processes. Every method
-    may be called from any thread. Use it as a context manager, or call ``close``.
+    One folder on disk holds everything; several processes may open it. Every method may be called
+    from any thread. Use it as a context manager, or call ``close``.
 
     Args:
-        root: Folder of the store; made if absent.
-        namespace: Who may see these memories: one label or several. A manager sees its own
-            namespace only; ``of`` gives another.
+        root: Folder of the store; created if missing.
+        namespace: Who may see these memories: one label or several. A manager sees only its own
+            namespace; ``of`` returns a view of another.
         config: Settings; ``Config.from_env()`` reads them from the environment.
         embedder: ``"default"`` for the model that comes with memento,
             ``"sentence-transformers:NAME"``, ``"openai:MODEL"``, an object with ``name``,
-            ``dim`` and ``embed``, or None to search by text alone.
-        clock: Returns the present moment with a time zone; None for the system's.
-        reranker: Reads question and memory together and orders the best candidates anew, such as
+            ``dim`` and ``embed``, or None to search by words only.
+        clock: Returns the present moment with a time zone; None for the system clock.
+        reranker: Reads query and memory together and reorders the best candidates, such as
             ``memento.embed.rerankers.LateInteraction``; an object with ``score``, or None.
 
     Raises:
-        InvalidInput: If embedder or reranker is none.
+        InvalidInput: If the embedder is not one of these or needs a key that is not set, or if the
+            reranker does not implement its protocol.
+        MissingExtra: If the embedder needs a package that is not installed.
         InvalidScope: If a namespace label is not well formed.
-        StoreUnusable: If the root is no folder, or holds something else than a store.
+        StoreUnusable: If the root is not a folder, or does not hold a store.
         StoreFromTheFuture: If a newer memento wrote the store.
-        ReadOnlyStore: If there is no store and none can be made.
+        ReadOnlyStore: If there is no store and none can be created.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+    ...     kept = memory.add("Rami is allergic to nuts", "long")
+    ...     memory.retrieve("what is Rami allergic to?")[0].text
+    'Rami is allergic to nuts'
     """
 
     def __init__(
@@ -99,9 +123,9 @@ class MemoryManager:
         reranker: Reranker | None = None,
     ) -> None:
         self._namespace = parse_namespace(namespace)
-        self._engine = Engine(
-            Path(root), config or Config(), embedder, clock or system_clock, reranker
-        )
+        config = Config() if config is None else config
+        clock = system_clock if clock is None else clock
+        self._engine = Engine(root, config, embedder, clock, reranker)
 
     @property
     def root(self) -> Path:
@@ -110,7 +134,7 @@ class MemoryManager:
 
     @property
     def namespace(self) -> tuple[str, ...]:
-        """Labels of the namespace this manager sees."""
+        """Labels of the namespace that this manager reads and writes."""
         return self._namespace
 
     @property
@@ -120,7 +144,7 @@ class MemoryManager:
 
     @property
     def read_only(self) -> bool:
-        """Whether the store cannot be written; reading works all the same."""
+        """Whether the store cannot be written; reading still works."""
         return self._engine.ledger.read_only
 
     @property
@@ -130,13 +154,13 @@ class MemoryManager:
 
     @property
     def clock(self) -> Clock:
-        """Tells the time this manager goes by."""
+        """The clock that this manager uses."""
         return self._engine.clock
 
     def of(self, *labels: str) -> MemoryManager:
         """Return a view of another namespace of the same store.
 
-        The views share everything; closing one closes all.
+        The views share the store and its resources; closing one closes all.
 
         Args:
             labels: One label or several, such as ``of("acme", "rami")``.
@@ -171,52 +195,68 @@ class MemoryManager:
         id: str | None = None,  # noqa: A002 - the field's own name, as in Memory.id
         replace: bool = False,
     ) -> Memory:
-        """Remember something. When this returns, it is on the disk.
+        """Remember a text. When this returns, the memory is on the disk.
 
-        Equal content in the same namespace, scope, slot, session and by the same actor is kept
-        once: adding it again returns the one that is there and counts a reinforcement. Turns
-        said at different moments (``occurred_at``) are different memories.
+        Equal content in the same namespace, scope, slot and session, by the same actor and role, is
+        stored once. Adding it again returns the existing memory, counts a reinforcement
+        (``Memory.reinforced`` > 0 shows a repeat) and merges the arguments into it: the higher
+        tier, the larger importance, the longer life and a pin win; tags, aliases and metadata are
+        joined, up to 64 of each. The earlier state stays in the history (``merged``), up to 64 such
+        states. A repeat from a less trusted source only counts; see ``memento.ledger.merge``.
+        Texts from different moments (``occurred_at``) are stored separately. So is each turn of a
+        session, in the short tier or of kind ``episode``, that has no ``occurred_at``: a
+        conversation keeps its equal turns.
 
         Args:
-            text: What to remember; not empty, at most ``Config.limits.text_chars`` characters.
-            tier: ``short``, ``medium`` or ``long``; None chooses by importance.
-            kind: What it is, see ``Kind``.
-            importance: [0, 1]; None has it scored, see ``memento.observe.importance``.
+            text: Text to remember; not empty, at most ``Config.limits.text_chars`` characters.
+            tier: ``short``, ``medium`` or ``long``; None to choose by importance.
+            kind: Kind of statement, see ``Kind``.
+            importance: [0, 1]; None to have it scored, see ``memento.admit.importance``.
             key: The slot it fills, such as ``user/editor``. Another value for the same slot
-                supersedes the one before; that stays in its history.
-            aliases: Other names it is to be found by.
+                supersedes the present value, which stays in the history. A value from an earlier
+                moment (``occurred_at``) than the present one enters that history at its place.
+            aliases: Other names to find it by.
             scope: Where it applies, a path such as ``project/alpha``; ``""`` is everywhere.
             session: Conversation it belongs to.
             actor: Who said it.
-            role: Chat role of who said it: ``user``, ``assistant``, ``tool`` ...
-            source: Where it comes from; a trust class or a ``Source``; None for the user. What
-                comes from a tool, the web or an import is quarantined until ``approve``.
+            role: Chat role of the speaker: ``user``, ``assistant``, ``tool`` ...
+            source: Where it comes from: a trust class or a ``Source``; None for the user. A memory
+                from a tool, the web or an import is quarantined until ``approve``.
             tags: Labels to filter by.
             metadata: A JSON object of your own.
             occurred_at: When it happened or was said, with a time zone; None for now.
-            valid_until: When it stops holding, with a time zone.
-            expires_in: Seconds, or a timedelta, after which it is not found any more.
+            valid_until: When it stops being true, with a time zone.
+            expires_in: Seconds, or a timedelta, after which it is no longer found.
             pinned: Never fades; goes to the long tier if no tier is given.
-            supersedes: Ids of memories whose place it takes.
+            supersedes: Ids of memories that it replaces.
             related: Ids of memories to link it to.
-            id: Your own id, 1 to 128 characters; makes a retry harmless. What is quarantined or
-                was rejected keeps no id from what counts: that takes its place.
-            replace: If ``id`` is taken, put this in the place of what is there, whatever its
-                status: the earlier state stays in the history, and what was forgotten, superseded
-                or expired begins anew. Putting the same again makes no new version. What is
-                quarantined replaces only what is from an untrusted source too and not approved.
+            id: Your own id, 1 to 128 characters. It makes a retry harmless: a retry is not counted
+                as a repeat, and merges only arguments that the first call did not have. A trusted
+                memory may reuse the id of a quarantined or rejected one and replaces it.
+            replace: If ``id`` is taken, replace the memory that has it, whatever its status. The
+                earlier state stays in the history, and a forgotten, superseded or expired memory
+                becomes active again. Replacing with equal content makes no new version. A memory
+                that would be quarantined replaces only one that is from an untrusted source as well
+                and not approved.
 
         Returns:
-            The memory as stored.
+            The memory as stored, after merging.
 
         Raises:
             InvalidInput: If a value cannot be accepted; nothing was written.
-            IdConflict: If ``id`` is taken by another content, and not to be replaced.
+            IdConflict: If ``id`` is taken by a memory with other content and ``replace`` is False.
             SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
-            UntrustedSource: If it would be a rule, be pinned or replace what counts, and ``source``
-                is not trusted.
+            UntrustedSource: If it would be a rule, be pinned or replace an active memory, and
+                ``source`` is not trusted.
             NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
-            StoreError: If it could not be written; see its children.
+            StoreError: If it could not be written; see its subclasses.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     vim = memory.add("Rami uses Vim", kind="preference", key="rami/editor")
+        ...     helix = memory.add("Rami uses Helix", kind="preference", key="rami/editor")
+        ...     memory.get(vim.id).status.value, memory.get(helix.id).status.value
+        ('superseded', 'active')
         """
         draft = Draft(
             text=text,
@@ -246,19 +286,23 @@ class MemoryManager:
     def add_many(
         self, items: Iterable[str | Mapping[str, Any] | Draft], *, replace: bool = False
     ) -> list[Memory]:
-        """Remember several things in one transaction: all of them, or none.
+        """Remember several texts in one transaction: all of them, or none.
+
+        Other writers wait during it, about 0.1 s for a thousand: split a large number into several
+        calls.
 
         Args:
             items: Texts, mappings with the arguments of ``add``, or drafts.
-            replace: As for ``add``; each needs an ``id``, and of several with one id the last
-                counts.
+            replace: As for ``add``; each item needs an ``id``, and if several have the same id, the
+                last one wins.
 
         Returns:
             The memories as stored, in order.
 
         Raises:
-            InvalidInput: If one of them cannot be accepted; it names its position.
-            IdConflict: If an ``id`` is taken by another content, and not to be replaced.
+            InvalidInput: If an item cannot be accepted; the message names its position.
+            IdConflict: If an ``id`` is taken by a memory with other content and ``replace`` is
+                False.
             SecretFound: As for ``add``.
             UntrustedSource: As for ``add``.
             StoreError: If they could not be written.
@@ -298,55 +342,69 @@ class MemoryManager:
         wait: float = 0.0,
         record: bool = True,
     ) -> Retrieval:
-        """Find the memories that bear on a query, best first.
+        """Find the memories that are relevant to a query, best first.
 
-        Any text is a valid query, in any language; nothing in it is read as syntax.
+        Any text is a valid query, in any language; no character in it is read as syntax.
 
         Args:
-            query: What is looked for, in plain words.
-            k: Most hits to return, 1 to 10,000; None for as many as the question wants: more
-                for a list, a count, a comparison, an order or a summary; see ``RetrieveConfig``.
-                Asking for more never changes the hits that come first, nor their order; more may
-                be folded into one.
+            query: The query, in plain words.
+            k: Most hits to return, 1 to 10,000; None for as many as the query wants: more for a
+                list, a count, a comparison, an order or a summary; see ``RetrieveConfig``. A larger
+                ``k`` only appends hits; the earlier ones and their order stay the same (but may
+                list more ids in ``folded``).
             match: ``"auto"`` prefers memories whose key or alias the query names; ``"names"``
-                returns only those; ``"text"`` takes no notice of names.
-            tiers: Look in these tiers only.
-            kinds: Return these kinds only.
+                returns only those; ``"text"`` ignores names.
+            tiers: Only memories of these tiers.
+            kinds: Only memories of these kinds.
             scope: One path or several; memories that apply there: at it, below it, above it.
             within: One path or several; memories at it or below it.
             session: One session or several.
-            tags: Memories that carry all of these.
-            any_tags: Memories that carry one of these at least.
-            where: Metadata keys with the value each must have, or a list to choose from; None is
-                a null or no such key.
+            tags: Memories that have all of these tags.
+            any_tags: Memories that have at least one of these tags.
+            where: Metadata keys with the value each must have, or a list of accepted values; None
+                matches null or a missing key.
             ids: Only these memories, at most 100,000.
             since: Earliest ``occurred_at``, inclusive.
             until: Latest ``occurred_at``, exclusive.
-            as_of: Answer with what held at this moment.
+            as_of: Only memories that were valid at this moment.
             min_score: Drop hits below this score, [0, 1].
             cutoff: Drop hits below this share of the best hit's score, [0, 1].
-            tokens: Return only as many hits, in order, as fit this many tokens. For a question
-                that wants several memories a long one counts with its ``passage`` alone.
-            count_tokens: How to count them; None for one token in four characters.
-            include_superseded: Also return memories whose place a newer one took.
-            include_quarantined: Also return what untrusted sources say and nobody approved yet.
-            fold: Let one hit stand for all that say the same words; False returns each.
-            wait: Seconds to wait, at most, until what was added before can be found by its meaning
-                too, which takes a moment; up to a day. What time does not suffice for is found by
-                its words, and named in ``missing``. 0 neither waits nor says so.
-            record: Note in the log what was retrieved.
+            tokens: Return only as many hits, in order, as fit into this many tokens. If the query
+                wants several memories, only the ``passage`` of a long one is counted.
+            count_tokens: Counts the tokens of a text; None for one token per four characters.
+            include_superseded: Also return memories that a newer one replaced.
+            include_quarantined: Also return memories from untrusted sources that are not approved
+                yet.
+            fold: Let one hit stand for all memories with the same words; False returns each.
+            wait: Seconds to wait, at most, until memories added before can also be found by their
+                meaning, which takes a moment; up to a day. Memories not embedded in time are
+                matched by words only and reported in ``missing``. With 0, it does not wait, and
+                reports them only while they are most of the memories.
+            record: Record in the event log which memories were retrieved.
 
         Returns:
-            Hits, best first; ``missing`` names what could not be asked.
+            Hits, best first; ``missing`` names the parts that could not be used.
 
         Raises:
-            InvalidInput: If an argument other than the text cannot be accepted.
+            InvalidInput: If an argument other than the query text cannot be accepted.
             StoreError: If the ledger cannot be read.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     first = memory.add("The berth of Kittiwake is number 14", "long", scope="boat")
+        ...     second = memory.add("Theo moved to berth 3", "long", tags=["people"])
+        ...     [hit.text for hit in memory.retrieve("which berth?", k=5)]
+        ...     [hit.text for hit in memory.retrieve("which berth?", within="boat")]
+        ...     [hit.text for hit in memory.retrieve("which berth?", tags="people", min_score=0.1)]
+        ['Theo moved to berth 3', 'The berth of Kittiwake is number 14']
+        ['The berth of Kittiwake is number 14']
+        ['Theo moved to berth 3']
         """
-        from memento.retrieve.search import Request  # noqa: PLC0415 - needs NumPy, used from here on
+        engine = self._engine
+        _ = engine.searcher  # the first time it loads what the next line imports, safe from forks
+        from memento.retrieve.searcher import Request  # noqa: PLC0415 - needs NumPy
 
         check_flag("record", record)
-        engine = self._engine
         now = engine.now()
         request = Request.checked(
             query,
@@ -378,11 +436,11 @@ class MemoryManager:
         )
         if request.wait:
             engine.settle(self._namespace, request.wait)
-        engine.query_begins()
+        engine.background.query_begins()
         try:
             found = engine.searcher.search(self._namespace, request)
         finally:
-            engine.query_ends()
+            engine.background.query_ends()
         if record and found.hits:
             engine.accessed(self._namespace, [hit.id for hit in found.hits])
         return found
@@ -397,25 +455,26 @@ class MemoryManager:
         record: bool = True,
         **filters: Unpack[Filtering],
     ) -> Retrieval:
-        """Find memories by a vector of yours, nearest first: no words, no weighing, no folding.
+        """Find memories by your own vector, nearest first: no words, no ranking, no folding.
 
-        ``retrieve`` finds more, and is what to use where there is a text to look for.
+        ``retrieve`` finds more; use it whenever there is a text to look for.
 
         Args:
-            vector: (dim,) of the store's own embedder, see ``embed``; of any length but 0.
+            vector: (dim,) vector of the store's own embedder, see ``embed``; its length must not
+                be 0.
             k: Most hits to return, 1 to 10,000.
             min_score: Drop hits below this cosine, [0, 1].
-            wait: Seconds to wait, at most, until what was added before is embedded; up to a day.
-            record: Note in the log what was retrieved.
+            wait: Seconds to wait, at most, until memories added before are embedded; up to a day.
+            record: Record in the event log which memories were retrieved.
             filters: See ``memento.filters.Filtering``.
 
         Returns:
-            Hits whose ``score`` is the cosine, [0, 1]; ``missing`` says so if memories are still
-            to be embedded and could not be asked.
+            Hits whose ``score`` is the cosine, [0, 1]; ``missing`` reports memories that are not
+            embedded yet and could not be searched.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
-            EmbeddingMismatch: If the vector, or what is stored, comes from another embedder.
+            EmbeddingMismatch: If the vector or the stored vectors come from another embedder.
             TierUnavailable: If this manager has no embedder.
             StoreError: If the ledger cannot be read.
         """
@@ -424,19 +483,19 @@ class MemoryManager:
         asked = filtering(engine.now(), filters)
         if check_seconds("wait", wait):
             engine.settle(self._namespace, wait)
-        engine.query_begins()
+        engine.background.query_begins()
         try:
             found = engine.searcher.nearest(
                 self._namespace, vector, k=k, min_score=min_score, filters=asked
             )
         finally:
-            engine.query_ends()
+            engine.background.query_ends()
         if record and found.hits:
             engine.accessed(self._namespace, [hit.id for hit in found.hits])
         return found
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts with the embedder of this manager, as its memories are.
+        """Embed texts with the embedder of this manager, in the same way as its memories.
 
         Args:
             texts: Any number of texts, none empty.
@@ -450,7 +509,7 @@ class MemoryManager:
         """
         embedding = self._engine.embedding
         if embedding is None:
-            raise InvalidInput("embedder", "is None: this memory has nothing to embed with")
+            raise InvalidInput("embedder", "is None: this memory cannot embed texts")
         return embedding.embed(texts)
 
     def prompt(
@@ -463,18 +522,18 @@ class MemoryManager:
         ids: bool = False,
         **filters: Any,
     ) -> str:
-        """Return what is remembered about a query as a block to paste into any prompt.
+        """Return the memories that are relevant to a query as a block of text for any prompt.
 
         Each memory is one escaped record between tags that no stored text can close or forge,
-        under a line that says it is data; see ``memento.prompt``.
+        under a line that says that it is data; see ``memento.policy.prompt``.
 
         Args:
-            query: What is looked for, in plain words.
-            k: Most memories to show, 1 to 10,000; None for as many as the question wants.
-            tokens: Most tokens of the whole block, >= 1; None for no limit. For a question that
-                wants several memories only the passage of a long one is shown.
-            count_tokens: How to count them; None for one token in four characters.
-            ids: Whether each record names its id.
+            query: The query, in plain words.
+            k: Most memories to show, 1 to 10,000; None for as many as the query wants.
+            tokens: Most tokens of the whole block, >= 1; None for no limit. If the query wants
+                several memories, only the passage of a long one is shown.
+            count_tokens: Counts the tokens of a text; None for one token per four characters.
+            ids: Whether each record holds its id.
             filters: Any other argument of ``retrieve``, such as ``scope`` or ``kinds``.
 
         Returns:
@@ -484,6 +543,8 @@ class MemoryManager:
             InvalidInput: If an argument other than the query cannot be accepted.
             StoreError: If the ledger cannot be read.
         """
+        if unknown := filters.keys() - _RETRIEVES:
+            raise TypeError(f"prompt() got an unexpected keyword argument {min(unknown)!r}")
         found = self.retrieve(query, k, tokens=tokens, count_tokens=count_tokens, **filters)
         nonce = prompt.new_nonce()
         return prompt.render(found, nonce=nonce, tokens=tokens, count_tokens=count_tokens, ids=ids)
@@ -493,7 +554,7 @@ class MemoryManager:
 
         Raises:
             NotFound: If this namespace has no such id.
-            StoreUnusable: If it was damaged on the disk.
+            StoreUnusable: If the memory was damaged on the disk.
         """
         memory_id = check_id(id)
         ns = self._known_namespace(memory_id)
@@ -519,20 +580,20 @@ class MemoryManager:
         """Change a memory; its earlier version stays in its history.
 
         Args:
-            id: Which one.
+            id: Id of the memory.
             text: New text.
             kind: New kind.
             importance: New importance, [0, 1].
             scope: New scope.
-            tags: New tags, in place of all there are.
-            metadata: New metadata, in place of all there is.
+            tags: New tags, which replace all present ones.
+            metadata: New metadata, which replaces the present object.
             pinned: Whether it never fades.
-            valid_until: When it stops holding; None for never.
+            valid_until: When it stops being true; None for never.
             expires_in: Time to live from now; None for ever.
             add_aliases: Names to add.
-            remove_aliases: Names to take away.
-            source: Who says so, a trust class; None for the user. The memory is trusted no more
-                than that from then on.
+            remove_aliases: Names to remove.
+            source: Origin of the change, a trust class; None for the user. From then on the memory
+                is trusted no more than that.
 
         Returns:
             The memory as it is now.
@@ -540,10 +601,10 @@ class MemoryManager:
         Raises:
             NotFound: If this namespace has no such id.
             InvalidInput: If a value cannot be accepted, or the memory is forgotten.
-            UntrustedSource: If it would be a rule or be pinned, and its source or ``source`` is
-                not trusted; or if ``source`` is not, and the memory is not in quarantine.
+            UntrustedSource: If it would be a rule or be pinned, and its own source or ``source`` is
+                not trusted; or if ``source`` is not trusted and the memory is not quarantined.
         """
-        corrections = correct.Corrections(
+        corrections = change.Corrections(
             text=text,
             kind=kind,
             importance=importance,
@@ -558,8 +619,10 @@ class MemoryManager:
             source=source,
         )
         now, config = self._engine.now(), self._engine.config
+        untrusted = config.untrusted
+        asked = change.accept(corrections, now=now, config=config)
         return self._change(
-            id, lambda c, ns: correct.update(c, ns, id, corrections, now=now, config=config)
+            id, lambda c, ns: change.update(c, ns, id, asked, now=now, untrusted=untrusted)
         )
 
     def forget(self, id: str) -> Memory:  # noqa: A002 - the field's own name
@@ -569,27 +632,33 @@ class MemoryManager:
             NotFound: If this namespace has no such id.
         """
         now = self._engine.now()
-        return self._change(id, lambda c, ns: correct.forget(c, ns, id, now=now), makes_room=True)
+        return self._change(id, lambda c, ns: change.forget(c, ns, id, now=now), makes_room=True)
 
     def forget_many(self, **filters: Unpack[Filtering]) -> Ids:
-        """Hide every memory that fits the filters, in one transaction: all of them, or none.
+        """Hide every memory that matches the filters.
+
+        Each transaction hides a few hundred, so that other writers never wait for long. If the call
+        is interrupted, some are hidden and some not; the same call again hides the rest. Memories
+        added during the call are not included.
 
         Args:
-            filters: See ``memento.filters.Filtering``; one at least, so that nothing is lost by
-                leaving it out. ``within=""`` is everything.
+            filters: See ``memento.filters.Filtering``; at least one, so that nothing is lost by
+                a forgotten argument. ``within=""`` is everything.
 
         Returns:
-            Ids of what was forgotten, in order of arrival; ``restore`` brings each back.
+            Ids of the hidden memories, in order of arrival; ``restore`` brings each back.
 
         Raises:
-            InvalidInput: If a filter cannot be accepted, or none is given.
+            InvalidInput: If a filter cannot be accepted, or no filter is given.
         """
         if all(value is None for value in filters.values()):
-            raise InvalidInput("filters", 'are none; for everything say within=""')
+            raise InvalidInput("filters", 'none given; pass one, or within="" for all memories')
         now = self._engine.now()
         asked = filtering(now, filters)
         return self._change_many(
-            lambda c, ns: correct.forget_many(c, ns, asked, now=now), makes_room=True
+            lambda c, ns: change.to_forget(c, ns, asked),
+            lambda c, ns, some: change.forget_those(c, ns, some, asked, now=now),
+            makes_room=True,
         )
 
     def erase(
@@ -605,25 +674,25 @@ class MemoryManager:
     ) -> Erasure:
         """Remove memories of this namespace for good, from every file of the store.
 
-        Text, versions, words, vectors, links, events and every copy in the store's folder go;
-        nothing brings them back. See ``forget`` for what can be undone. Memories of any status are
-        meant. The Chroma folder is removed and made again in the background.
+        Text, versions, words, vectors, links, events and every copy in the store's folder are
+        removed; nothing brings them back. ``forget`` can be undone. Memories of every status are
+        included. The Chroma folder is removed and rebuilt in the background.
 
         Args:
             ids: One id or several.
-            source: In place of ids: all whose ``source.uri`` is this, or is what is left of it
-                without its secrets.
-            session: In place of ids: all of this session.
-            everything: In place of ids: all of this namespace.
-            derived: Erase what names one of them among its ``source.parents``, too, and what was
-                derived from that in turn: it may say the same.
-            dry_run: Only say what would be erased.
-            timeout: Longest wait for other processes that have the store open to do their part,
-                seconds, >= 0.
+            source: Instead of ids: all memories whose ``source.uri`` is this address, or this
+                address without its secrets.
+            session: Instead of ids: all memories of this session.
+            everything: Instead of ids: all memories of this namespace.
+            derived: Also erase memories that name one of them among their ``source.parents``, and
+                those derived from these in turn: they may say the same.
+            dry_run: Only report what would be erased.
+            timeout: Longest wait, in seconds, for other processes that have the store open to do
+                their part, >= 0.
 
         Returns:
-            The receipt. Where it names something ``pending``, that is done by the process that is
-            in the way, or by the next one that opens the store.
+            The receipt. A part in ``pending`` is finished by the process that has the store open,
+            or by the next one that opens it.
 
         Raises:
             InvalidInput: If not exactly one of the first four is given.
@@ -640,51 +709,65 @@ class MemoryManager:
         )
 
     def sweep(self) -> Ids:
-        """Forget what has expired. It is not found any more; this takes it out of the indexes too.
+        """Forget expired memories, which are already hidden, and remove them from the indexes.
 
         Returns:
-            Ids of what was forgotten, in order of arrival.
+            Ids of the forgotten memories, in order of arrival.
         """
         now = self._engine.now()
-        return self._change_many(lambda c, ns: correct.sweep(c, ns, now=now), makes_room=True)
+        return self._change_many(
+            lambda c, ns: memories.expired(c, ns, now),
+            lambda c, ns, some: change.sweep(c, ns, some, now=now),
+            makes_room=True,
+        )
 
     def touch(self, ids: str | Sequence[str], expires_in: timedelta | float | None) -> Ids:
-        """Set anew when memories expire, in one transaction; no version, no change of time.
+        """Set a new expiry for memories, without a new version or a new time of change.
+
+        Like ``forget_many``, it changes a few hundred per transaction.
 
         Args:
             ids: One id or several, at most 100,000.
             expires_in: Time to live from now; None for ever.
 
         Returns:
-            Ids of what was touched: what is hidden, or expired already, stays so.
+            Ids of the changed memories; hidden or already expired ones are not changed.
 
         Raises:
             NotFound: If this namespace lacks one of the ids; nothing was changed.
-            InvalidInput: If it is no time to live.
+            InvalidInput: If ``expires_in`` is not a time to live.
         """
         now = self._engine.now()
         named = [check_id(one, "ids") for one in several("ids", ids, most=MAX_IDS)]
         if self._engine.ledger.find_namespace(self._namespace) is None:
             raise NotFound(named[0])
-        return self._change_many(lambda c, ns: correct.touch(c, ns, named, expires_in, now=now))
+        ends = expiry(expires_in, now)
+        return self._change_many(
+            lambda c, ns: change.touchable(c, ns, named, now=now),
+            lambda c, ns, some: change.touch(c, ns, some, ends, now=now),
+        )
 
     def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Bring a forgotten memory back; if its slot was filled meanwhile, as superseded.
+        """Bring a forgotten memory back; as superseded if its slot has been filled since.
+
+        An active or quarantined memory stays as it is.
 
         Raises:
             NotFound: If this namespace has no such id.
+            InvalidInput: If it is superseded and was not forgotten. To make it valid again, add its
+                text again.
         """
         return self._change(id, lambda c, ns: self._restore(c, ns, id))
 
     def quarantine(
         self, *, newest_first: bool = False, limit: int = 100, offset: int = 0
     ) -> Memories:
-        """List what untrusted sources say and nobody has approved or rejected yet.
+        """List the quarantined memories: from untrusted sources, not yet approved or rejected.
 
         Args:
-            newest_first: Turn the order of arrival round.
+            newest_first: Reverse the order of arrival.
             limit: Most memories to return, 1 to 1,000,000.
-            offset: How many to pass over first, >= 0.
+            offset: Number of memories to skip first, >= 0.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -694,14 +777,14 @@ class MemoryManager:
         )
 
     def approve(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Let a quarantined memory be found; it takes the place of what it supersedes.
+        """Make a quarantined memory active; it then replaces the memories that it supersedes.
 
-        Where it comes from stays known: it can be no rule and cannot be pinned. Leave this verb to
-        people; an agent that may approve is as open as one without quarantine.
+        Its source stays known: it cannot become a rule and cannot be pinned. Only people should
+        call this; an agent that may approve is as open as one without quarantine.
 
         Raises:
             NotFound: If this namespace has no such id.
-            InvalidInput: If it was rejected or forgotten, or is derived from one that waits itself.
+            InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
         """
         now, ring = self._engine.now(), self._engine.config.short.capacity
         return self._change(id, lambda c, ns: quarantine.approve(c, ns, id, now=now, ring=ring))
@@ -719,17 +802,19 @@ class MemoryManager:
         )
 
     def forget_source(self, uri: str, *, dry_run: bool = False) -> Memories:
-        """Hide everything from a source, and what was derived from it; see ``restore_source``.
+        """Hide all memories from a source and those derived from them; see ``restore_source``.
+
+        Like ``forget_many``, it changes a few hundred per transaction.
 
         Args:
             uri: The address, as in ``Source.uri``.
-            dry_run: Change nothing; only say what would be hidden.
+            dry_run: Change nothing; only report what would be hidden.
 
         Returns:
-            The memories that are hidden by this call, or would be, in order of arrival.
+            The memories that this call hides, or would hide, in order of arrival.
 
         Raises:
-            InvalidInput: If ``uri`` is no address.
+            InvalidInput: If ``uri`` is not an address.
         """
         check_flag("dry_run", dry_run)
         address, now = self._address(uri), self._engine.now()
@@ -739,26 +824,29 @@ class MemoryManager:
                 for memory in self._of_source(address)
                 if memory.status is not Status.FORGOTTEN
             ]
-        rows = self._change_rows(
-            lambda c, ns: quarantine.disown(c, ns, address, now=now), makes_room=True
-        )
-        return [self._memory(row) for row in rows]
+        hidden: Rows = []
+        while rows := self._change_rows(  # derived memories may be added in the meantime
+            lambda c, ns: quarantine.to_disown(c, ns, address),
+            lambda c, ns, some: quarantine.disown(c, ns, some, now=now),
+            makes_room=True,
+        ):
+            hidden += rows
+        return [self._memory(row) for row in sorted(hidden, key=lambda row: row.docid)]
 
     def restore_source(self, uri: str) -> Memories:
-        """Undo ``forget_source``: each memory gets the status back that it had.
+        """Undo ``forget_source``: each memory gets its earlier status back.
 
-        What was forgotten or rejected by itself stays so.
+        A memory that was forgotten or rejected by a separate call stays so.
 
         Raises:
-            InvalidInput: If ``uri`` is no address.
+            InvalidInput: If ``uri`` is not an address.
         """
         address = self._address(uri)
-
-        def job(connection: Connection, ns: int) -> list[Row]:
-            hidden = quarantine.disowned(connection, ns, address)
-            return [self._restore(connection, ns, one) for one in hidden]
-
-        return [self._memory(row) for row in self._change_rows(job)]
+        rows = self._change_rows(
+            lambda c, ns: quarantine.disowned(c, ns, address),
+            lambda c, ns, some: [self._restore(c, ns, one) for one in some],
+        )
+        return [self._memory(row) for row in rows]
 
     def move(self, id: str, tier: Tier | str) -> Memory:  # noqa: A002 - the field's own name
         """Put a memory into another tier.
@@ -768,7 +856,7 @@ class MemoryManager:
             InvalidInput: If there is no such tier.
         """
         now, ring = self._engine.now(), self._engine.config.short.capacity
-        return self._change(id, lambda c, ns: correct.move(c, ns, id, tier, now=now, ring=ring))
+        return self._change(id, lambda c, ns: change.move(c, ns, id, tier, now=now, ring=ring))
 
     def list(
         self,
@@ -796,22 +884,23 @@ class MemoryManager:
         Args:
             scope: One path or several, as for ``retrieve``.
             within: One path or several; memories at it or below it.
-            kinds: These kinds only.
-            tiers: These tiers only.
+            kinds: Only memories of these kinds.
+            tiers: Only memories of these tiers.
             pinned: Only pinned ones (True), or only others (False).
-            status: ``active`` (the default), ``superseded``, ``forgotten``, or several.
+            status: ``active`` (the default), ``superseded``, ``forgotten``, ``quarantined``, or
+                several of these.
             session: One session or several.
-            tags: Memories that carry all of these.
-            any_tags: Memories that carry one of these at least.
-            where: Metadata keys with the value each must have, or a list to choose from; None is
-                a null or no such key.
+            tags: Memories that have all of these tags.
+            any_tags: Memories that have at least one of these tags.
+            where: Metadata keys with the value each must have, or a list of accepted values; None
+                matches null or a missing key.
             ids: Only these memories, at most 100,000.
             since: Earliest ``occurred_at``, inclusive.
             until: Latest ``occurred_at``, exclusive.
             order: ``arrival``, or ``occurred`` for the order of ``occurred_at``.
-            newest_first: Turn the order round.
+            newest_first: Reverse the order.
             limit: Most memories to return, 1 to 1,000,000.
-            offset: How many to pass over first, >= 0.
+            offset: Number of memories to skip first, >= 0.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -859,12 +948,12 @@ class MemoryManager:
 
         Args:
             by: ``scope``, ``tag``, ``kind``, ``tier``, ``session`` or ``actor``; memories without
-                one are not counted.
+                a value are not counted.
             filters: See ``memento.filters.Filtering``.
 
         Returns:
-            Scope, tag and so on to the number of active memories with it, in order of name. The
-            sum over scopes is the number of memories.
+            Each scope, tag and so on to its number of active memories, sorted by name. The sum over
+            scopes is the number of memories.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -882,7 +971,7 @@ class MemoryManager:
         """Return the newest memories of a session's ring buffer, oldest first.
 
         Args:
-            n: Most memories to return; None for all the ring holds.
+            n: Most memories to return; None for all in the ring.
             session: The session; None for memories without one.
 
         Raises:
@@ -905,34 +994,69 @@ class MemoryManager:
         memory_id = check_id(id)
         return lineage.history(self._engine.ledger, self._known_namespace(memory_id), memory_id)
 
+    def related(
+        self,
+        id: str,  # noqa: A002 - the field's own name
+        *,
+        status: str | Sequence[str] | None = None,
+    ) -> Relations:
+        """Return the memories that are linked to one, in order of arrival.
+
+        A link is followed in both directions, whichever of the two was added later.
+
+        Args:
+            id: Id of the memory; it may have any status.
+            status: Statuses of the memories to return; None for ``active`` and ``superseded``.
+
+        Returns:
+            The linked memories of this namespace that have not expired, each with its relation.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            NotFound: If this namespace has no such id.
+            StoreUnusable: If a link or a linked memory is damaged.
+        """
+        memory_id = check_id(id)
+        chosen = (Status.ACTIVE, Status.SUPERSEDED) if status is None else status
+        filters = filters_of(self._engine.now(), statuses=chosen)
+        ns = self._known_namespace(memory_id)
+        found = lineage.related(self._engine.ledger, ns, memory_id, filters)
+        ends = self._read(row for row, _, _ in found)
+        return [
+            Related(end, relation, outgoing)
+            for end, (_, relation, outgoing) in zip(ends, found, strict=True)
+        ]
+
     def stats(self) -> Stats:
-        """Count what this namespace holds, and what the store still owes its indexes."""
+        """Count the memories of this namespace and the backlog, and report present problems."""
         engine = self._engine
         return lineage.stats(
             engine.ledger,
             engine.ledger.find_namespace(self._namespace),
             now=engine.now(),
-            trouble=engine.indexer.trouble,
+            trouble=engine.indexer.trouble_for(engine.sees(self._namespace)),
             long=engine.long_state(),
         )
 
     def backup(self, file: str | Path, *, overwrite: bool = False) -> Backup:
-        """Write the whole store, every namespace of it, into one file; others may go on writing.
+        """Write the whole store, with every namespace, into one file; others may go on writing.
 
-        The file is private, on the disk and looked at when this returns; ``memento.backup.restore``
-        makes a store of it again.
+        When this returns, the file is private, on the disk and checked;
+        ``memento.upkeep.backup.restore`` makes a store of it again.
 
         Args:
             file: Name of the backup, outside the store's folder.
-            overwrite: Take the place of a file that is there.
+            overwrite: Replace an existing file.
 
         Raises:
             InvalidInput: If the file would be in the store's own folder.
-            TargetExists: If there is such a file already.
-            StoreError: If it cannot be written, or the store is damaged.
+            TargetExists: If the file exists already.
+            StoreError: If it cannot be written, or the store is damaged. Damaged memories of this
+                namespace are named; those of others are only counted.
         """
         engine = self._engine
-        return back_up(engine.ledger, file, now=engine.now(), overwrite=overwrite)
+        sees = engine.sees(self._namespace)
+        return back_up(engine.ledger, file, sees=sees, now=engine.now(), overwrite=overwrite)
 
     def export(
         self,
@@ -944,18 +1068,18 @@ class MemoryManager:
     ) -> Exported:
         """Write this namespace as JSON Lines, as of one moment; others may go on writing.
 
-        Everything ``import_from`` needs to rebuild it elsewhere is in it: every field of every
-        memory of every status, earlier states, links and events.
+        It holds everything that ``import_from`` needs to rebuild the namespace elsewhere: every
+        field of every memory of every status, earlier states, links and events.
 
         Args:
             target: Name of a file, which becomes private, or an open stream of text or bytes.
-            vectors: Write the vectors of the embedder in use, too, so that they need not be made
-                again; some 2 kB a memory.
+            vectors: Also write the vectors of the embedder in use, so that they need not be
+                computed again; about 2 kB per memory.
             all_namespaces: Write every namespace of the store.
-            overwrite: Take the place of a file that is there.
+            overwrite: Replace an existing file.
 
         Raises:
-            TargetExists: If there is such a file already.
+            TargetExists: If the file exists already.
             StoreError: If it cannot be written, or the store cannot be read.
         """
         everything = check_flag("all_namespaces", all_namespaces)
@@ -975,58 +1099,74 @@ class MemoryManager:
         all_namespaces: bool = False,
         trust: Trust | str = Trust.IMPORT,
     ) -> Imported:
-        """Take in what ``export`` wrote, in one transaction: all of it, or nothing.
+        """Import a file that ``export`` wrote; if any part is refused, nothing is imported.
 
-        Memories keep their ids, times and order. One that is here already stays as it is, so that
-        importing twice adds nothing. Where two active memories fill one slot, the one that holds
-        from later on supersedes the other.
+        The whole file is checked before anything is written. Then a few hundred memories are
+        written per transaction, so that other writers never wait for long; readers see those that
+        are written. If the call is interrupted, these are complete, and the same call again imports
+        the rest.
 
-        A file is somebody else's unless you say otherwise: what its memories say now passes the
-        same door as ``add``. None is trusted more than the file, and what is not trusted waits in
-        ``quarantine``; secrets are taken out; none is a rule or pinned; their past, their events
-        and their vectors stay behind, and so do those that are superseded or forgotten. With
-        ``trust="user"`` the file is your own backup: everything is taken as it says, and the store
-        is what it was.
+        Memories keep their ids, times and order. A memory that is here already stays as it is, so
+        importing twice adds nothing. If two active memories fill one slot, the one that is valid
+        from a later moment supersedes the other.
+
+        A file is treated as foreign unless you say otherwise. The present state of its memories is
+        validated as by ``add``. No memory is trusted more than the file, and untrusted ones are
+        quarantined. Secrets are removed; no memory is a rule or pinned. Their earlier states,
+        events and vectors are left out, and so are superseded and forgotten memories. With
+        ``trust="user"`` the file is your own backup: everything is imported unchanged, and the
+        store is as it was.
 
         Args:
             source: Name of a file, or an open stream of text or bytes.
-            all_namespaces: Put each memory into the namespace it comes from; otherwise the export
-                of one namespace, whichever, is put into this one.
-            trust: How far the file is trusted at most; ``"user"`` for your own.
+            all_namespaces: Put each memory into the namespace it comes from; otherwise an export of
+                one namespace, whatever its name, is put into this one.
+            trust: Highest trust class for memories of the file; ``"user"`` for your own file.
 
         Raises:
-            ArchiveDamaged: If it is cut off, changed, or no export.
-            ArchiveFromTheFuture: If it is in a newer format.
+            ArchiveDamaged: If the file is cut off, changed, or not an export.
+            ArchiveFromTheFuture: If the file is in a newer format.
             InvalidInput: If it holds several namespaces and ``all_namespaces`` is not given, or a
-                value that cannot be accepted; names the line.
+                value that cannot be accepted; the message names the line.
             IdConflict: If an id belongs to another memory here.
-            SecretFound: If it is not your own, holds a secret, and these are to be refused.
-            StoreError: If it could not be written.
+            SecretFound: If the file is not your own, holds a secret, and the settings refuse them.
+            StoreError: If it could not be written; memories written before that stay.
         """
         everything = check_flag("all_namespaces", all_namespaces)
         believed = member(Trust, "trust", trust)
         return self._engine.import_from(source, None if everything else self._namespace, believed)
 
-    def doctor(self, *, repair: bool = True) -> Findings:
+    def doctor(self, *, repair: bool = True, all_namespaces: bool = False) -> Findings:
         """Look for damage in the whole store.
 
+        Its counts are for the whole store. Damaged memories of this namespace are named; those of
+        others are only counted.
+
         Args:
-            repair: Mend what is derived from the memories; they themselves are never changed.
+            repair: Repair data derived from the memories; the memories are never changed.
+            all_namespaces: Name damaged memories of every namespace: for the administrator of the
+                store, not for a user who shares it.
 
         Returns:
-            One finding for each thing looked at; all is well when every one is ``ok``.
+            One finding per check; the store is healthy if every one is ``ok``.
         """
-        return self._engine.examine(repair=repair)
+        return self._engine.examine(
+            self._namespace,
+            repair=check_flag("repair", repair),
+            all_namespaces=check_flag("all_namespaces", all_namespaces),
+        )
 
     def reindex(self, *, wait: bool = False, timeout: float | None = None) -> int:
-        """Embed everything anew with the embedder in use, after it was changed.
+        """Embed all memories again with the embedder in use, after the embedder was changed.
+
+        This affects the whole store, with every namespace.
 
         Args:
-            wait: Return when it is done.
+            wait: Return only when it is done.
             timeout: Seconds to wait at most, up to a day; None for as long as it takes.
 
         Returns:
-            How many memories are to be embedded.
+            Number of memories to embed, in all namespaces.
 
         Raises:
             InvalidInput: If this manager has no embedder.
@@ -1042,19 +1182,19 @@ class MemoryManager:
         The memories themselves need no flush: they are on the disk when ``add`` returns.
 
         Args:
-            wait: Wait until every memory is embedded and the long tier knows it.
+            wait: Wait until every memory of the store is embedded and in the long tier.
             timeout: Seconds to wait at most, up to a day; None for as long as it takes.
 
         Returns:
-            False if something is still owed: time ran out, or an index cannot be reached
-            (``stats().trouble`` says why).
+            False if work is left: time ran out, or an index does not work (``stats().trouble`` says
+            why). Texts of other namespaces that the embedder refused are ignored.
 
         Raises:
-            InvalidInput: If the timeout is no time.
+            InvalidInput: If the timeout is not a number of seconds.
             StoreError: If the store cannot be read.
         """
         limit = None if timeout is None else check_seconds("timeout", timeout)
-        return self._engine.flush(wait=check_flag("wait", wait), timeout=limit)
+        return self._engine.flush(self._namespace, wait=check_flag("wait", wait), timeout=limit)
 
     def close(self) -> None:
         """Write the snapshot and close the store, for all its views. Idempotent."""
@@ -1075,24 +1215,38 @@ class MemoryManager:
         state = "closed" if self.closed else "open"
         return f"<MemoryManager {str(self.root)!r} {'/'.join(self._namespace)} {state}>"
 
+    def __copy__(self) -> Self:
+        """Return a view of the same store and namespace; the store is not copied."""
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__)
+        return view
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.__copy__()
+
+    def __reduce__(self) -> Never:
+        raise InvalidInput(
+            "memory", "is open and cannot be pickled; open it by its root where it is needed"
+        )
+
     def _memory(self, row: Row) -> Memory:
         return to_memory(row, self._namespace)
 
     def _read(self, rows: Iterable[Row]) -> Memories:
-        """Turn rows as they were read into memories.
+        """Convert rows into memories.
 
         Raises:
-            StoreUnusable: If one is damaged.
+            StoreUnusable: If a row is damaged.
         """
         return [to_memory(sound(row), self._namespace) for row in rows]
 
-    def _restore(self, connection: Connection, ns: int, memory_id: str) -> Row:
+    def _restore(self, connection: Session, ns: int, memory_id: str) -> Row:
         config, now = self._engine.config, self._engine.now()
         ring, untrusted = config.short.capacity, config.untrusted
-        return correct.restore(connection, ns, memory_id, now=now, ring=ring, untrusted=untrusted)
+        return change.restore(connection, ns, memory_id, now=now, ring=ring, untrusted=untrusted)
 
     def _address(self, uri: str) -> str:
-        """Spell an address as it is kept."""
+        """Return an address in the form in which it is stored."""
         checked = short_name("uri", uri, most=MAX_URI)
         return Redaction(self._engine.config.secrets).text("uri", checked)
 
@@ -1115,13 +1269,20 @@ class MemoryManager:
         self._engine.changed(ns, [row])
         return self._memory(row)
 
-    def _change_many(self, job: Any, *, makes_room: bool = False) -> Ids:
-        return [row.id for row in self._change_rows(job, makes_room=makes_room)]
+    def _change_many(self, find: Find[A], job: Change[A], *, makes_room: bool = False) -> Ids:
+        return [row.id for row in self._change_rows(find, job, makes_room=makes_room)]
 
-    def _change_rows(self, job: Any, *, makes_room: bool = False) -> Sequence[Row]:
-        ns = self._engine.ledger.find_namespace(self._namespace)
+    def _change_rows(
+        self, find: Find[A], job: Change[A], *, makes_room: bool = False
+    ) -> Sequence[Row]:
+        """Find the things to change, then change them in several transactions."""
+        engine = self._engine
+        ns = engine.ledger.find_namespace(self._namespace)
         if ns is None:
             return ()
-        rows: Sequence[Row] = self._engine.ledger.write(lambda c: job(c, ns), makes_room=makes_room)
-        self._engine.changed(ns, rows)
-        return rows
+        found = engine.ledger.read(lambda c: find(c, ns))
+        return engine.in_bites(ns, found, job, makes_room=makes_room)
+
+
+_RETRIEVES = frozenset(MemoryManager.retrieve.__kwdefaults__ or ())
+"""Names of the arguments that ``retrieve`` takes by keyword, and ``prompt`` hands on."""

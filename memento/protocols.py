@@ -1,4 +1,4 @@
-"""Every seam of memento on one page: what a replaceable part has to offer."""
+"""Protocols of the parts of memento that you can replace: embedder, reranker, clock, tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Embedder(Protocol):
     """Turns texts into vectors. Must be safe to call from several threads.
 
     Attributes:
-        name: Identity of the model and of its weights. Vectors of two names never mix.
+        name: Identity of the model and its weights. Vectors of different names are never compared.
         dim: Length of its vectors.
     """
 
@@ -28,7 +28,7 @@ class Embedder(Protocol):
 
         Args:
             texts: Any number of texts of any length, none empty. A text longer than the
-                model sees is embedded in windows, not cut.
+                model's window is embedded in several windows, not cut.
 
         Returns:
             (len(texts), dim) float32, each row of unit length.
@@ -38,19 +38,19 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class QueryEmbedder(Embedder, Protocol):
-    """An embedder that embeds questions otherwise than memories, as E5 and BGE want it.
+    """An embedder that embeds queries differently from memories, as E5 and BGE require.
 
-    Without this method questions are embedded as memories are.
+    Without this method, queries are embedded like memories.
     """
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed questions; arguments and result as of ``embed``."""
+        """Embed queries; same arguments and result as ``embed``."""
         ...
 
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Judges how well texts answer a question: better than retrieval does, and slower.
+    """Scores how well texts answer a query, more accurately and more slowly than retrieval.
 
     Must be safe to call from several threads.
     """
@@ -59,17 +59,17 @@ class Reranker(Protocol):
         """Score texts.
 
         Args:
-            query: The question.
-            texts: At least one text; the best candidates, best first.
+            query: The query.
+            texts: At least one text: the best candidates, best first.
 
         Returns:
-            (len(texts),) finite numbers on any scale, the larger the better.
+            (len(texts),) finite numbers on any scale; larger is better.
         """
         ...
 
 
 class Clock(Protocol):
-    """Tells the time, so that tests can set it."""
+    """Tells the time; replaceable so that tests can set it."""
 
     def __call__(self) -> datetime:
         """Return the present moment, timezone-aware."""
@@ -77,7 +77,7 @@ class Clock(Protocol):
 
 
 class TokenCounter(Protocol):
-    """Counts the tokens a text will take in a prompt."""
+    """Counts the tokens that a text takes in a prompt."""
 
     def __call__(self, text: str) -> int:
         """Return the number of tokens, >= 0."""

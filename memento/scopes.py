@@ -9,6 +9,12 @@ from memento.errors import InvalidScope
 MAX_LABEL = 256
 """Longest namespace label or scope path, in characters."""
 
+MAX_LABELS = 32
+"""Most labels in a namespace."""
+
+MAX_NAMESPACE = 2048
+"""Most characters of all labels of a namespace together."""
+
 DEFAULT_NAMESPACE = ("default",)
 
 
@@ -20,44 +26,52 @@ def parse_namespace(labels: str | Sequence[str]) -> tuple[str, ...]:
             ``("acme", "rami")``. No label is a wildcard.
 
     Returns:
-        The labels as a tuple of one or more non-empty strings.
+        The labels as a tuple of 1 to 32 non-empty strings, of at most 256 characters each and
+        2,048 together.
 
     Raises:
-        InvalidScope: If there is no label, or one is empty, too long or not printable.
+        InvalidScope: If there is no label or too many, they are too long together, or one is
+            empty, too long or not printable.
 
     >>> parse_namespace("acme")
     ('acme',)
     """
     if not isinstance(labels, Sequence):
-        raise InvalidScope("namespace", f"{labels!r:.60} is not a label or a list of labels")
+        raise InvalidScope(
+            "namespace", f"this {type(labels).__name__} is not a label or a list of labels"
+        )
     parts = (labels,) if isinstance(labels, str) else tuple(labels)
     if not parts:
         raise InvalidScope("namespace", "needs at least one label")
+    if len(parts) > MAX_LABELS:
+        raise InvalidScope("namespace", f"has {len(parts)} labels, more than {MAX_LABELS}")
     for label in parts:
         if not isinstance(label, str) or not label.strip():
-            raise InvalidScope("namespace", f"label {label!r:.60} is not a non-empty string")
+            raise InvalidScope("namespace", f"label {_shown(label)} is not a non-empty string")
         _check("namespace", label)
+    if sum(map(len, parts)) > MAX_NAMESPACE:
+        raise InvalidScope("namespace", f"labels of more than {MAX_NAMESPACE} characters together")
     return parts
 
 
 def parse_scope(path: str, field: str = "scope") -> str:
-    """Validate a scope path and bring it to its one spelling.
+    """Validate a scope path and return its one normal form.
 
     Args:
         path: Segments joined by ``/``; ``""`` is everywhere. Slashes at either end are dropped.
-        field: What to call it in a refusal.
+        field: Name of the parameter in the error message.
 
     Returns:
         The path without empty segments.
 
     Raises:
-        InvalidScope: If a segment is empty or ``.`` or ``..``, or the path too long.
+        InvalidScope: If a segment is empty, ``.`` or ``..``, or the path is too long.
 
     >>> parse_scope("/project/alpha/")
     'project/alpha'
     """
     if not isinstance(path, str):
-        raise InvalidScope(field, f"{path!r:.60} is not a string")
+        raise InvalidScope(field, f"{_shown(path)} is not a string")
     trimmed = path.strip("/")
     if not trimmed:
         return ""
@@ -69,7 +83,7 @@ def parse_scope(path: str, field: str = "scope") -> str:
 
 
 def contains(outer: str, inner: str) -> bool:
-    """Tell whether ``inner`` lies in ``outer``, segment by segment.
+    """Tell whether scope ``inner`` is inside ``outer`` or equal to it, segment by segment.
 
     >>> contains("a", "a/b"), contains("a", "ab"), contains("", "anything")
     (True, False, True)
@@ -78,7 +92,7 @@ def contains(outer: str, inner: str) -> bool:
 
 
 def ancestors(path: str) -> tuple[str, ...]:
-    """List a scope and everything it lies in, widest first.
+    """List a scope and all scopes that contain it, widest first.
 
     >>> ancestors("project/alpha")
     ('', 'project', 'project/alpha')
@@ -87,6 +101,12 @@ def ancestors(path: str) -> tuple[str, ...]:
         return ("",)
     segments = path.split("/")
     return ("", *("/".join(segments[: n + 1]) for n in range(len(segments))))
+
+
+def _shown(value: object) -> str:
+    """Spell a value for a message; only what cannot fail to spell itself is repeated."""
+    plain = value is None or type(value) in {str, int, float, bool}
+    return f"{value!r:.60}" if plain else f"this {type(value).__name__}"
 
 
 def _check(field: str, value: str) -> None:

@@ -1,6 +1,6 @@
 """Fakes for your tests: no model, no waiting, the same result every time.
 
-They keep the contracts of the real parts, so what you prove with them holds::
+They follow the contracts of the real parts, so your tests stay valid with the real ones::
 
     from memento import MemoryManager
     from memento.testing import HashEmbedder, ManualClock
@@ -36,15 +36,15 @@ WORD = re.compile(r"\w+")
 
 
 class HashEmbedder:
-    """An embedder that knows words but no meaning: texts that share words are near.
+    """An embedder that knows words but not meaning: texts that share words are close.
 
-    Each word adds or takes 1 at a place its hash chooses; the result is scaled to unit length.
-    Case does not matter, order of words neither. The same on every machine and Python. Fast (some
-    10 µs for a short text) and safe in threads.
+    Each word adds or subtracts 1 at a place that its hash chooses; the result is scaled to unit
+    length. Case and word order do not matter. The result is the same on every machine and Python.
+    It is fast (about 10 µs for a short text) and thread-safe.
 
     Args:
-        dim: Length of its vectors, >= 1. Few places make unrelated words collide: 64 is enough for
-            dozens of texts, take 512 for thousands.
+        dim: Length of its vectors, >= 1. With few places unrelated words collide: 64 is enough for
+            dozens of texts, 512 for thousands.
 
     Attributes:
         name: ``hash-`` and the dimension.
@@ -71,7 +71,7 @@ class HashEmbedder:
             (len(texts), dim) float32, each row of unit length.
 
         Raises:
-            InvalidInput: If a text is empty or no text.
+            InvalidInput: If a text is empty or not a text.
         """
         wanted = require_texts(texts)
         vectors = np.zeros((len(wanted), self.dim), np.float32)
@@ -85,7 +85,7 @@ class HashEmbedder:
             place, sign = self._place(word)
             row[place] += sign * count
         norm = float(np.linalg.norm(row))
-        if norm == 0:  # no words, or words that cancel out: the text as a whole is the word
+        if norm == 0:  # no words, or words that cancel out: take the whole text as one word
             place, norm = self._place(text)
             row[place] = 1
         row /= norm
@@ -96,7 +96,7 @@ class HashEmbedder:
 
 
 class ManualClock:
-    """A clock that stands still until it is moved.
+    """A clock that stands still until you advance it.
 
     Args:
         start: First moment it tells, timezone-aware. 1 January 2025 UTC if not given.
@@ -120,5 +120,5 @@ class ManualClock:
         return self._now
 
     def advance(self, by: timedelta) -> None:
-        """Move the clock; a negative ``by`` sets it back, as real clocks are at times."""
+        """Move the clock; a negative ``by`` sets it back, as sometimes happens to real clocks."""
         self._now += by

@@ -1,6 +1,6 @@
-"""The values that cross memento's doors: memories, drafts, hits and their vocabulary.
+"""The values that memento takes and returns: memories, drafts, hits and their vocabulary.
 
-Plain data, immutable where it is handed out. No I/O and no import of anything heavy.
+Plain data; returned values are immutable. No I/O and no heavy imports.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ class Tier(StrEnum):
     SHORT = "short"
     """The newest turns of a session, in a ring buffer in RAM."""
     MEDIUM = "medium"
-    """Full text: what left the ring buffer, or was put here."""
+    """Full-text search: turns that left the ring buffer, and memories added to this tier."""
     LONG = "long"
-    """Worth keeping: found by meaning."""
+    """Memories worth keeping: found by words and by meaning."""
 
 
 class Kind(StrEnum):
-    """What a memory is."""
+    """Kind of statement that a memory is."""
 
     FACT = "fact"
     PREFERENCE = "preference"
@@ -41,11 +41,11 @@ class Kind(StrEnum):
 
 
 class Status(StrEnum):
-    """Whether a memory counts."""
+    """Whether a memory is active, or why it is hidden."""
 
     ACTIVE = "active"
     SUPERSEDED = "superseded"
-    """A newer memory took its place; hidden, kept, shown on request."""
+    """Replaced by a newer memory; hidden, kept, shown on request."""
     FORGOTTEN = "forgotten"
     """Hidden by ``forget``; ``restore`` brings it back."""
     QUARANTINED = "quarantined"
@@ -53,9 +53,9 @@ class Status(StrEnum):
 
 
 class Trust(StrEnum):
-    """Where a memory comes from, which decides how far it is trusted.
+    """Class of the origin of a memory, which decides how far it is trusted.
 
-    The user is trusted most, then the agent; the other three are trusted alike.
+    The user is trusted most, then the agent; the other three are trusted equally.
     """
 
     USER = "user"
@@ -66,7 +66,7 @@ class Trust(StrEnum):
 
     @staticmethod
     def least(classes: Iterable[Trust]) -> Trust:
-        """Return the least trusted of some classes; of equals the first.
+        """Return the least trusted of some classes; among equals the first.
 
         >>> Trust.least([Trust.USER, Trust.WEB, Trust.TOOL]).value
         'web'
@@ -79,10 +79,10 @@ class Source:
     """Where a memory comes from.
 
     Attributes:
-        kind: Class of the origin; decides trust. Of a memory derived from others it is the least
-            trusted of its own and theirs.
+        kind: Class of the origin; decides trust. For a derived memory it is the least trusted
+            class among its own and those of its parents.
         uri: Address of the document or tool, if any.
-        model: Name of the model that derived the memory, if one did.
+        model: Name of the model that derived the memory, if any.
         parents: Ids of the memories it was derived from.
     """
 
@@ -100,30 +100,30 @@ class Memory:
         id: Identifier, unique in its namespace; a UUIDv7 unless the caller chose one.
         seq: Position in the ledger's order of arrival, >= 1. Order by this, never by a clock.
         namespace: Labels that decide who may see it.
-        text: What is remembered.
+        text: The text that is remembered.
         tier: Where it is kept.
-        kind: What it is.
-        status: Whether it counts.
+        kind: Kind of statement.
+        status: Whether it is active, or why it is hidden.
         scope: Where it applies, a path such as ``project/alpha``; ``""`` is everywhere.
         session: Conversation it belongs to, or None.
         actor: Who said it, or None.
         role: Chat role of who said it (``user``, ``assistant``, ``tool`` ...), or None.
         key: The slot it fills, such as ``user/editor``, or None.
-        aliases: Other names it is to be found by.
+        aliases: Other names to find it by.
         importance: [0, 1].
         tags: Labels to filter by.
-        metadata: JSON object of the caller's.
+        metadata: JSON object of the caller.
         source: Where it comes from.
-        pinned: Never fades.
+        pinned: Whether it never fades.
         occurred_at: When it happened or was said, UTC.
-        created_at: When the ledger took it, UTC.
+        created_at: When the ledger stored it, UTC.
         updated_at: When it last changed, UTC.
-        valid_from: Start of the time in which it holds, UTC.
+        valid_from: Start of the time in which it is true, UTC.
         valid_until: End of that time (exclusive), or None for open.
-        expires_at: From then on it is not found any more, or None.
-        superseded_by: Id of the memory that took its place, or None.
+        expires_at: Moment from which it is no longer found, or None.
+        superseded_by: Id of the memory that replaced it, or None.
         reinforced: How often the same content arrived again, >= 0.
-        version: 1 for the first text; each ``update`` adds one.
+        version: 1 for the first text; each ``update`` and each merged repeat adds one.
     """
 
     id: str
@@ -157,7 +157,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A memory not yet accepted: the arguments of ``add`` as one value.
+    """A memory that is not stored yet: the arguments of ``add`` as one value.
 
     See ``MemoryManager.add`` for the meaning of each field.
     """
@@ -193,9 +193,13 @@ class Version:
         text: Its text.
         status: Its status.
         tier: Its tier.
-        until: When it was replaced, UTC; None for the present one.
-        reason: What replaced it: ``updated``, ``replaced``, ``superseded``, ``forgotten``,
-            ``restored``, ``moved``; ``present`` for the present one.
+        until: When the next state replaced it, UTC; None for the present state.
+        reason: Why this state ended. By a change of content: ``updated``, ``merged``,
+            ``replaced``, ``moved``. By a change of status: ``superseded``, ``forgotten``,
+            ``disowned`` (forgotten with its source), ``restored``, ``approved``, ``rejected``.
+            Because a parent arrived late: the memory was quarantined (``distrusted``) or, already
+            approved, only lost trust (``inherited``). Because the memory that had superseded it
+            was quarantined: ``returned``. The present state has the reason ``present``.
     """
 
     version: int
@@ -207,6 +211,24 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
+class Related:
+    """A memory that is linked to another one.
+
+    Attributes:
+        memory: The memory at the other end of the link.
+        relation: ``related``, from ``add(related=...)``; ``supersedes``, a value and the one whose
+            place it took; ``proposes``, a quarantined memory and the one whose place it takes when
+            it is approved. An import may bring other names.
+        outgoing: Whether the link goes from the memory asked about to ``memory``: that one
+            supersedes this one if True, and is superseded by it if False.
+    """
+
+    memory: Memory
+    relation: str
+    outgoing: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A memory found by ``retrieve``.
 
@@ -214,14 +236,15 @@ class Hit:
         memory: The memory.
         score: Relevance within this answer, [0, 1], larger is better.
         confidence: Estimated chance that this memory bears on the query, [0, 1].
-        terms: Name of each piece of evidence to what it added to the score before scaling.
-        ranks: Name of each way of looking to the rank it gave (1 is first); absent if not proposed.
-        folded: Ids of near-identical memories this hit stands for.
-        passage: What of a long text bears on the query, where it wants several memories within a
-            token budget and only this part was counted; else None.
-        signs: What the confidence was read from: ``cosine`` to the query; ``cover``, the share of
-            its words, by rarity; ``share`` of the evidence of all candidates; ``fit``, the share
-            of the evidence there could be.
+        terms: Name of each piece of evidence to its contribution to the score, before scaling.
+        ranks: Name of each search to the rank it gave this memory (1 is first). A search that did
+            not find it is absent.
+        folded: Ids of near-identical memories that this hit stands for.
+        passage: The part of a long text that is relevant to the query, if the answer has a token
+            budget, the query wants several memories, and only this part was counted; else None.
+        signs: Numbers that give the confidence: ``cosine`` to the query; ``cover``, the share of
+            the query's words in the memory, weighted by rarity; ``share`` of the evidence of all
+            candidates; ``fit``, the share of the greatest evidence possible.
     """
 
     memory: Memory
@@ -250,11 +273,11 @@ class Hit:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The caller's metadata of the memory."""
+        """Metadata of the memory, as the caller gave it."""
         return self.memory.metadata
 
     def explain(self) -> str:
-        """Say in a few lines why this memory was found, strongest evidence first."""
+        """Explain in a few lines why this memory was found, strongest evidence first."""
         lines = [f"score {self.score:.3f}, confidence {self.confidence:.2f}, {self.tier} tier"]
         if self.ranks:
             found = ", ".join(f"{name} #{rank}" for name, rank in sorted(self.ranks.items()))
@@ -268,15 +291,16 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval(Sequence[Hit]):
-    """The answer of ``retrieve``: hits, best first, and what is to be known about them.
+    """The answer of ``retrieve``: a sequence of hits, best first, with facts about the search.
 
     Attributes:
         query: The query as given.
         hits: The hits, best first.
-        missing: Names of the tiers that could not be asked, or ``reranker``, with the reason;
-            ``ledger`` if memories were left out that are damaged on the disk.
-        confidence: Estimated chance that the answer is among the hits, [0, 1]; 0 if none.
-        took: Seconds spent by stage: ``embed`` the query, ``rank``, ``read`` the rows, ``total``.
+        missing: Name of each part that could not be used to the reason: a tier, or ``reranker``.
+            Also ``long`` while most memories are not embedded yet and are found only by their
+            words, and ``ledger`` if memories are left out because they are damaged on the disk.
+        confidence: Estimated chance that the answer is among the hits, [0, 1]; 0 without hits.
+        took: Stage to seconds: ``embed`` the query, ``rank``, ``read`` the rows, and ``total``.
     """
 
     query: str
@@ -301,7 +325,7 @@ class Retrieval(Sequence[Hit]):
         return iter(self.hits)
 
     def explain(self) -> str:
-        """Say why each hit was found and which tiers could not be asked."""
+        """Explain why each hit was found and which tiers could not be searched."""
         blocks = [
             f"{rank}. {hit.text}\n{hit.explain()}" for rank, hit in enumerate(self.hits, start=1)
         ] or ["nothing found"]
@@ -311,13 +335,13 @@ class Retrieval(Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing ``doctor`` looked at.
+    """The result of one check of ``doctor``.
 
     Attributes:
         check: Name of the check.
-        ok: Whether all was well.
-        detail: What was found, in one sentence.
-        repaired: Whether ``doctor`` mended it.
+        ok: Whether the check found nothing wrong.
+        detail: The result in one sentence.
+        repaired: Whether ``doctor`` repaired it.
     """
 
     check: str

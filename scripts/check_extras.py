@@ -45,21 +45,15 @@ assert manager.retrieve("what may Rami not eat?")[0].text == "Rami is allergic t
 
 SMOKE = {
     BASE: """
-import memento_langchain
-for name in memento_langchain.__all__:
-    try:
-        getattr(memento_langchain, name)
-    except MissingExtra as error:
-        print(error)
-    else:
-        raise AssertionError(name)
-for package in ("memento_langgraph", "memento_crewai"):
-    try:
-        __import__(package, fromlist=["MementoStore"]).MementoStore
-    except MissingExtra as error:
-        print(error)
-    else:
-        raise AssertionError(package)
+import memento_crewai, memento_langchain, memento_langgraph
+for package in (memento_crewai, memento_langchain, memento_langgraph):
+    for name in package.__all__:
+        try:
+            getattr(package, name)
+        except MissingExtra as error:
+            print(error)
+        else:
+            raise AssertionError(name)
 from memento.cli import main
 assert main(["demo"]) == 0
 """,

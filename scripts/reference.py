@@ -18,14 +18,14 @@ from typing import Any
 import typer
 
 import memento
-from memento import backup, config, erase, errors, lineage, types
+from memento import check, config, errors, types
+from memento.admit import importance
 from memento.cli import __doc__ as cli_words
 from memento.cli import app
+from memento.config import retrieve as retrieve_config
+from memento.config import tiers as tiers_config
 from memento.manager import KEEP, MemoryManager
-from memento.observe import admit, importance
-from memento.retrieve import config as retrieve_config
-from memento.tiers import config as tiers_config
-from memento.transfer import read, write
+from memento.upkeep import backup, erase, export, import_, lineage
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 MADE = "<!-- Made by scripts/reference.py; change the code's own words, then run it. -->\n"
@@ -47,7 +47,7 @@ read the environment. Every setting has a default that is right for most.
 
 ```python
 from memento import Config, MemoryManager
-from memento.tiers.config import ShortConfig
+from memento.config.tiers import ShortConfig
 
 memory = MemoryManager(embedder=None, config=Config(short=ShortConfig(capacity=20)))
 ```
@@ -61,18 +61,19 @@ VALUES = (
     types.Hit,
     types.Retrieval,
     types.Version,
+    types.Related,
     types.Finding,
     lineage.Stats,
     backup.Backup,
     backup.Restored,
     erase.Erasure,
-    write.Exported,
-    read.Imported,
+    export.Exported,
+    import_.Imported,
 )
 VOCABULARY = (types.Tier, types.Kind, types.Status, types.Trust)
 CONFIGS = (
     ("Config", config.Config),
-    ("limits", admit.Limits),
+    ("limits", check.Limits),
     ("tier_choice", importance.TierChoice),
     ("short", tiers_config.ShortConfig),
     ("index", tiers_config.IndexConfig),
@@ -152,7 +153,7 @@ def api() -> str:
         if not name.startswith("_"):
             parts += _member(name, member)
     parts.append("## Without a manager\n")
-    parts += _member("memento.backup.restore", backup.restore)
+    parts += _member("memento.upkeep.backup.restore", backup.restore)
     parts.append("## Values\n")
     for kind in VALUES:
         parts += [f"### {kind.__name__}\n", docstring(kind.__doc__) + "\n", *_methods(kind)]

@@ -34,7 +34,7 @@ def test_signatures_are_the_same(name):
     method = getattr(AsyncMemoryManager, name)
     assert inspect.signature(method) == inspect.signature(getattr(MemoryManager, name))
     assert inspect.iscoroutinefunction(inspect.unwrap(method, stop=lambda f: f is method))
-    assert method.__doc__.startswith(f"As ``MemoryManager.{name}``")
+    assert method.__doc__.startswith(f"Like ``MemoryManager.{name}``")
 
 
 def test_construction_is_the_same():
@@ -61,6 +61,7 @@ def test_every_method_answers_as_its_namesake(tmp_path):
             assert (await memory.restore(other.id)).status == "active"
             assert len(await memory.list()) == 2
             assert len(await memory.history(kept.id)) == 3
+            assert await memory.related(kept.id) == []
             assert (await memory.stats()).memories == 2
             assert await memory.counts("scope") == {"": 2}
             assert await memory.touch(other.id, 60) == [other.id]

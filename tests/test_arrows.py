@@ -8,27 +8,32 @@ import pytest
 import memento
 
 ROOMS = [
-    {"errors", "stem"},
-    {"types", "scopes", "text", "protocols"},
-    {"tiers.config", "retrieve.config"},  # plain settings, without the code they tune
+    {"errors", "forks", "language", "layout", "clock"},
+    {"types", "scopes", "protocols"},
+    {"status", "check"},
+    {"ledger.match"},  # what is looked up, and what every engine owes: no engine in sight
+    {"ledger.contract"},
     {"ledger"},
     {"embed"},
-    {"embedding"},
+    {"admit", "ingest"},
+    {"filters", "config", "testing"},
     {"tiers"},
-    {"observe", "transcripts"},
-    {"filters", "config", "testing", "quarantine"},
     {"retrieve"},
-    {"backup", "correct", "doctor", "erase", "lineage", "prompt", "salvage", "transfer"},
+    {"policy"},
+    {"lifecycle"},
+    {"upkeep"},
+    {"background"},
     {"engine"},
     {"manager"},
     {"aio"},
     {""},  # memento itself: the public names
-    {"show"},
-    {"demo"},
     {"cli"},
     {"__main__"},
 ]
 """Rooms from the ground up. Those of one floor do not know each other."""
+
+ENGINES = ["lite"]
+"""Folders of ``ledger``, each an engine that keeps the rows."""
 
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 
@@ -40,7 +45,7 @@ def module_name(path, package):
 
 
 def room_of(module):
-    """Name the room of a module; a settings module is a room of its own."""
+    """Name the room of a module: its folder, or itself if it has a floor of its own."""
     return module if module in FLOOR else module.split(".")[0]
 
 
@@ -89,6 +94,80 @@ def wrong_arrows(package):
     return wrong
 
 
+def wrong_engines(package):
+    """List every import of an engine of the ledger by anything but its opening and itself."""
+    wrong = []
+    for path in sorted(package.rglob("*.py")):
+        here = module_name(path, package)
+        if here == "ledger.opening":
+            continue
+        wrong += [
+            f"{here} -> {there}"
+            for there in sorted(imports(path, package))
+            if (engine := _engine_of(there)) is not None and engine != _engine_of(here)
+        ]
+    return wrong
+
+
+def _engine_of(module):
+    """Name the engine of the ledger that a module belongs to; None for any other."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "ledger" and len(parts) > 1 and parts[1] in ENGINES else None
+
+
+def test_nobody_but_its_opening_knows_an_engine():
+    """What is outside an engine's own folder goes through the contract, the ledger included."""
+    assert wrong_engines(Path(memento.__file__).parent) == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_has_its_folder(engine):
+    """The list of engines names nothing that is gone."""
+    assert (Path(memento.__file__).parent / "ledger" / engine / "__init__.py").is_file()
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "wrong"),
+    [
+        ("engine.py", "from memento.ledger.contract import Session", []),
+        ("engine.py", "from memento.ledger.opening import open_ledger", []),
+        ("ledger/opening.py", "def late():\n    from memento.ledger.lite import ledger", []),
+        ("ledger/lite/writer.py", "from memento.ledger.lite.ledger import LiteLedger", []),
+        (
+            "engine.py",
+            "from memento.ledger.lite.ledger import LiteLedger",
+            ["engine -> ledger.lite.ledger"],
+        ),
+        ("engine.py", "import memento.ledger.lite.ledger", ["engine -> ledger.lite.ledger"]),
+        (
+            "tiers/short.py",
+            "def late():\n    from memento.ledger.lite import ledger",
+            ["tiers.short -> ledger.lite", "tiers.short -> ledger.lite.ledger"],
+        ),
+        (
+            "ledger/memories.py",
+            "from memento.ledger.lite.ledger import LiteLedger",
+            ["ledger.memories -> ledger.lite.ledger"],
+        ),
+    ],
+)
+def test_an_engine_known_elsewhere_is_seen(tmp_path, module, line, wrong):
+    """On a made-up tree, exactly the imports of an engine from outside are reported."""
+    package = tmp_path / "memento"
+    for name in (
+        "__init__",
+        "ledger/contract",
+        "ledger/opening",
+        "ledger/lite/__init__",
+        "ledger/lite/ledger",
+    ):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).with_suffix(".py").touch()
+    (package / module).parent.mkdir(parents=True, exist_ok=True)
+    (package / module).write_text(line)
+    assert wrong_engines(package) == wrong
+
+
 def test_no_arrow_of_memento_turns_round():
     """Every import in memento goes down."""
     assert wrong_arrows(Path(memento.__file__).parent) == []
@@ -111,9 +190,10 @@ def test_every_room_exists():
         ("ledger/rows.py", "from memento import manager", ["ledger -> manager"]),
         ("ledger/rows.py", "import memento.manager", ["ledger -> manager"]),
         ("ledger/rows.py", "def late():\n    import memento.aio", ["ledger -> aio"]),
-        ("tiers/config.py", "from memento.tiers import short", ["tiers.config -> tiers"]),
-        ("tiers/short.py", "from memento.tiers.config import C", []),
-        ("correct.py", "from memento.doctor import examine", ["correct -> doctor"]),
+        ("config/tiers.py", "from memento.tiers import short", ["config -> tiers"]),
+        ("admit/draft.py", "from memento.config.tiers import C", ["admit -> config"]),
+        ("tiers/short.py", "from memento.config.tiers import C", []),
+        ("policy/prompt.py", "from memento.upkeep.doctor import examine", ["policy -> upkeep"]),
         (
             "attic.py",
             "import memento.types",
@@ -126,7 +206,17 @@ def test_every_room_exists():
 def test_an_arrow_that_turns_round_is_seen(tmp_path, module, line, wrong):
     """On a made-up tree, exactly the imports that go up are reported."""
     package = tmp_path / "memento"
-    for name in ("types", "manager", "aio", "doctor", "tiers/short", "tiers/__init__", "__init__"):
+    for name in (
+        "types",
+        "manager",
+        "aio",
+        "upkeep/doctor",
+        "config/tiers",
+        "config/__init__",
+        "tiers/short",
+        "tiers/__init__",
+        "__init__",
+    ):
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).with_suffix(".py").touch()
     (package / module).parent.mkdir(parents=True, exist_ok=True)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import Draft, Source
+from memento.check import MAX_DEPTH, MAX_ITEMS, MAX_NAME
 from memento.errors import IdConflict, InvalidInput, InvalidScope, MementoError, NotFound
-from memento.observe.admit import MAX_DEPTH, MAX_ITEMS, MAX_NAME
 from memento.testing import HashEmbedder
 
 NAIVE = datetime(2025, 1, 1)  # noqa: DTZ001 - the point of it
@@ -131,7 +131,7 @@ def test_add_many_names_the_position(memory, item):
 
 
 @pytest.mark.parametrize("memory_id", ["", None, 5, "\0", "x" * 129])
-@pytest.mark.parametrize("method", ["get", "update", "forget", "restore", "history"])
+@pytest.mark.parametrize("method", ["get", "update", "forget", "restore", "history", "related"])
 def test_an_id_that_cannot_be_one_is_refused(memory, method, memory_id):
     """Each method that takes an id checks it first."""
     memory.add(GOOD)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
-from memento import Config
+from memento import Config, MemoryManager
 from memento import engine as engine_module
+from memento.config.tiers import IndexConfig, ShortConfig
 from memento.errors import InvalidInput, TierUnavailable
 from memento.testing import HashEmbedder
-from memento.tiers.config import IndexConfig, ShortConfig
 
 FAST = Config(
     short=ShortConfig(capacity=5, snapshot_seconds=0.001),
@@ -176,3 +178,15 @@ def test_a_damaged_long_tier_is_mended_by_the_next_search(open_memory):
     assert memory.flush(wait=True, timeout=60)
     assert tier.state == "ready"
     assert tier.count(memory.namespace) == 1
+
+
+def test_a_manager_that_nobody_has_any_more_gives_its_descriptors_back(tmp_path):
+    """One that was never closed leaves nothing open, once it is collected."""
+
+    def use():
+        for _ in range(10):
+            MemoryManager(tmp_path / "store", embedder=None).retrieve("anything")
+        gc.collect()
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    assert use() == use()

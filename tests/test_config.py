@@ -11,12 +11,12 @@ import pytest
 
 import memento
 from memento import Config
+from memento.admit.redact import Secrets
+from memento.check import Limits
 from memento.config import _ELSEWHERE, _READERS
+from memento.config.retrieve import Weights
+from memento.config.tiers import LongIndex, ShortConfig
 from memento.errors import InvalidInput
-from memento.observe.admit import Limits
-from memento.observe.redact import Secrets
-from memento.retrieve.config import Weights
-from memento.tiers.config import LongIndex, ShortConfig
 
 SOURCE = {path: path.read_text() for path in Path(inspect.getfile(memento)).parent.rglob("*.py")}
 

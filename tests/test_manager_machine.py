@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from memento import Config, MemoryManager
+from memento.config.tiers import ShortConfig
 from memento.errors import InvalidInput, NotFound
 from memento.testing import ManualClock
-from memento.tiers.config import ShortConfig
 
 RING = 3
 CONFIG = Config(short=ShortConfig(capacity=RING))
@@ -95,9 +95,9 @@ class Manager(RuleBasedStateMachine):
             for i, t in self.model.items()
             if (t.text, t.key, t.scope, t.session) == said and self.live(t)
         ]
-        if equal:
+        if equal and not (session and tier == "short"):  # a conversation keeps its turns
             assert kept.id == equal[0]
-            self.model[equal[0]].reinforced += 1
+            self.merge(self.model[equal[0]], tier, expires)
             return
         told = Told(
             text=text, tier=tier, key=key, scope=scope, session=session, status="active", by=None,
@@ -109,6 +109,15 @@ class Manager(RuleBasedStateMachine):
         if holder:
             self.supersede(holder, kept.id)
         self.overflow(session)
+
+    def merge(self, told, tier, expires):
+        """Count a repeat; the higher tier and the longer life win."""
+        told.reinforced += 1
+        if told.expires:
+            told.expires = expires and max(told.expires, self.clock() + timedelta(seconds=expires))
+        order = ["short", "medium", "long"]
+        if order.index(tier) > order.index(told.tier):
+            told.tier, told.version, told.history = tier, told.version + 1, told.history + 1
 
     @precondition(lambda self: self.model)
     @rule(at=st.integers(0, 99), text=TEXTS)
@@ -151,6 +160,10 @@ class Manager(RuleBasedStateMachine):
     def restore(self, at):
         """Bring it back, behind whoever holds its slot."""
         told = self.model[memory_id := self.some(at)]
+        if told.status == "superseded":
+            with pytest.raises(InvalidInput):
+                self.memory.restore(memory_id)
+            return
         self.memory.restore(memory_id)
         if told.status != "forgotten":
             return

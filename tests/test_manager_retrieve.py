@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 
 from memento import Config
+from memento.config.tiers import ChooseConfig, IndexConfig, LongIndex
 from memento.errors import EmbedderError, InvalidInput, TierUnavailable
 from memento.testing import HashEmbedder
-from memento.tiers.config import ChooseConfig, IndexConfig, LongIndex
 
 HOUR = timedelta(hours=1)
 
@@ -338,7 +338,7 @@ def test_waiting_finds_by_vector_what_was_just_said(open_memory):
     asked = embedder.embed_queries(["allergy"])[0]
     early = memory.nearest(asked, wait=0.05)
     assert not early
-    assert "1 memories are still to be embedded" in early.missing["long"]
+    assert "1 memory is still to be embedded" in early.missing["long"]
     embedder.go.set()
     found = memory.nearest(asked, wait=60)
     assert [hit.text for hit in found] == ["peanuts"]
@@ -352,9 +352,42 @@ def test_what_time_did_not_suffice_for_is_named(open_memory):
     memory.add("peanuts", "long")
     found = memory.retrieve("peanuts", wait=0.05)
     assert [hit.text for hit in found] == ["peanuts"]
-    assert "1 memories are still to be embedded" in found.missing["long"]
+    assert "1 memory is still to be embedded" in found.missing["long"]
+    embedder.go.set()
+
+
+def test_while_most_is_still_to_be_embedded_every_answer_says_so(open_memory):
+    """Without waiting, too; not any more once most of what is active has a vector."""
+    embedder = Synonyms(stuck=True)
+    memory = open_memory(embedder=embedder)
+    memory.add("peanuts", "long")
+    memory.add("cashews", "long")
+    found = memory.retrieve("peanuts")
+    assert [hit.text for hit in found] == ["peanuts"]
+    assert "2 memories are still to be embedded" in found.missing["long"]
+    assert not memory.of("others").retrieve("peanuts").missing
+    embedder.go.set()
+    memory.flush(wait=True, timeout=60)
+    assert not memory.retrieve("peanuts").missing
+    embedder.go.clear()
+    memory.add("almonds", "long")
     assert not memory.retrieve("peanuts").missing
     embedder.go.set()
+
+
+def test_an_embedder_that_fails_is_named_in_every_answer(open_memory):
+    """Questions are embedded, but no memory is: what makes the search go by words is told."""
+
+    class Failing(Synonyms):
+        def embed(self, texts):
+            raise EmbedderError(f"no room for {len(texts)} texts")
+
+    memory = open_memory(embedder=Failing())
+    memory.add("peanuts", "long")
+    assert not memory.flush(wait=True, timeout=60)
+    found = memory.retrieve("peanuts")
+    assert [hit.text for hit in found] == ["peanuts"]
+    assert "no room" in found.missing["long"]
 
 
 @pytest.mark.parametrize("wait", [-1, 86_401, float("nan"), "5", True])
@@ -364,3 +397,11 @@ def test_a_wait_that_is_no_time_is_refused(open_memory, wait):
         open_memory(embedder=None).retrieve("tea", wait=wait)
     with pytest.raises(InvalidInput, match="wait"):
         open_memory(embedder=None).nearest([1.0], wait=wait)
+
+
+def test_a_blank_query_names_nothing_missing(open_memory):
+    """It asks for no vectors, so it cannot tell that there are none."""
+    memory = open_memory(embedder=HashEmbedder(16))
+    memory.add("green tea")
+    memory.flush(wait=True)
+    assert memory.retrieve(" ").missing == {}

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento.errors import InvalidInput, InvalidScope
-from memento.scopes import MAX_LABEL, ancestors, contains, parse_namespace, parse_scope
+from memento.scopes import (
+    MAX_LABEL,
+    MAX_LABELS,
+    MAX_NAMESPACE,
+    ancestors,
+    contains,
+    parse_namespace,
+    parse_scope,
+)
 
 segments = st.text("abc -_.üж東", min_size=1, max_size=4).filter(
     lambda s: s.strip() and s not in {".", ".."}
@@ -88,3 +96,15 @@ def test_a_scope_filter_takes_what_applies_there(memory, asked):
     }
     assert {m.scope for m in memory.list(scope=asked)} == expected
     assert {hit.memory.scope for hit in memory.retrieve("note", k=50, scope=asked)} == expected
+
+
+def test_a_namespace_is_bounded():
+    """So many labels and so many characters of them together, and not one more."""
+    most = ["x"] * MAX_LABELS
+    assert parse_namespace(most) == tuple(most)
+    with pytest.raises(InvalidScope, match=f"{MAX_LABELS + 1} labels, more than {MAX_LABELS}"):
+        parse_namespace([*most, "x"])
+    long = ["x" * MAX_LABEL] * (MAX_NAMESPACE // MAX_LABEL)
+    assert parse_namespace(long) == tuple(long)
+    with pytest.raises(InvalidScope, match=f"more than {MAX_NAMESPACE} characters together"):
+        parse_namespace([*long, "x"])

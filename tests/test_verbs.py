@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from datetime import timedelta
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from memento import Config, Draft, MemoryManager
+from memento import Config, Draft, MemoryManager, Source
 from memento.config import Limits
+from memento.config.tiers import ChooseConfig, ShortConfig
 from memento.errors import (
     EmbeddingMismatch,
     IdConflict,
@@ -18,11 +20,11 @@ from memento.errors import (
     InvalidScope,
     NotFound,
     ReadOnlyStore,
+    StorageFull,
     StoreClosed,
     TierUnavailable,
 )
 from memento.testing import HashEmbedder
-from memento.tiers.config import ChooseConfig, ShortConfig
 
 DAY = timedelta(days=1)
 
@@ -195,10 +197,10 @@ class TestForgetMany:
     def test_an_unknown_filter_is_refused(self, memory, wrong):
         """Nothing is forgotten by a misspelt condition."""
         memory.add("a")
-        with pytest.raises(InvalidInput, match="is none of: tiers, kinds"):
+        with pytest.raises(InvalidInput, match="known: tiers, kinds"):
             memory.forget_many(**wrong)
         for look in (memory.counts, lambda **how: memory.nearest([1.0], **how)):
-            with pytest.raises(InvalidInput, match="is none of"):
+            with pytest.raises(InvalidInput, match="unknown: "):
                 look(**wrong)
         assert len(memory.list()) == 1
 
@@ -315,7 +317,7 @@ class TestNearest:
         vectors.add("tea", "long")
         found = vectors.nearest(np.ones(256))
         assert list(found) == []
-        assert "1 memories are still to be embedded" in found.missing["long"]
+        assert "1 memory is still to be embedded" in found.missing["long"]
 
     def test_wrong_vectors_have_their_error(self, vectors, open_memory, tmp_path):
         """Another embedder's, no numbers, no direction, no embedder, a closed store."""
@@ -445,3 +447,87 @@ class TestState:
 
 def _fail(_texts):
     raise RuntimeError("no model today")
+
+
+class TestBites:
+    """Verbs that change many memories take the writer for a few at a time."""
+
+    VERBS: ClassVar = {
+        "forget_many": lambda memory, _ids: memory.forget_many(tags="t"),
+        "sweep": lambda memory, _ids: memory.sweep(),
+        "touch": lambda memory, ids: memory.touch(ids, 60),
+        "forget_source": lambda memory, _ids: [
+            one.id for one in memory.forget_source("https://a.example")
+        ],
+        "restore_source": lambda memory, _ids: [
+            one.id for one in memory.restore_source("https://a.example")
+        ],
+    }
+
+    @pytest.fixture
+    def ids(self, memory, clock, request, monkeypatch):
+        """Twenty-five memories that each verb changes, and bites of ten."""
+        monkeypatch.setattr("memento.engine.BITE", 10)
+        source = Source("user", "https://a.example")
+        many = [{"text": f"note {at}", "tags": ["t"], "source": source, "expires_in": 60}
+                for at in range(25)]  # fmt: skip
+        made = [one.id for one in memory.add_many(many)]
+        verb = request.node.callspec.params["verb"]
+        if verb == "sweep":
+            clock.advance(timedelta(seconds=100))
+        if verb == "restore_source":
+            memory.forget_source("https://a.example")
+        return made
+
+    @pytest.mark.parametrize("verb", VERBS)
+    def test_a_few_at_a_time(self, memory, ids, verb, monkeypatch):
+        """No transaction changes more than a bite, and together they change all, in order."""
+        ledger, changed = memory._engine.ledger, []
+        write = ledger.write
+
+        def counted(job, **options):
+            rows = write(job, **options)
+            changed.extend([len(rows)] if isinstance(rows, list) else [])
+            return rows
+
+        monkeypatch.setattr(ledger, "write", counted)
+        assert self.VERBS[verb](memory, ids) == ids
+        assert [one for one in changed if one] == [10, 10, 5]
+
+    @pytest.mark.parametrize("verb", VERBS)
+    def test_what_is_cut_off_goes_on(self, memory, ids, verb, monkeypatch):
+        """Cut off between two bites, the store is well, and the same call again does the rest."""
+        ledger = memory._engine.ledger
+        write, bites_ = ledger.write, []
+
+        def failing(job, **options):
+            bites_.append(job)
+            if len(bites_) == 2:
+                raise StorageFull(memory.root, "no room")
+            return write(job, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(ledger, "write", failing)
+            with pytest.raises(StorageFull):
+                self.VERBS[verb](memory, ids)
+        assert all(finding.ok for finding in memory.doctor(repair=False))
+        rest = ids if verb == "touch" else ids[10:]
+        assert self.VERBS[verb](memory, ids) == rest
+
+    def test_what_no_longer_fits_is_left_alone(self, memory, monkeypatch):
+        """What somebody changes between two bites is judged as it is then."""
+        monkeypatch.setattr("memento.engine.BITE", 1)
+        kept = memory.add_many([{"text": name, "id": name, "tags": ["t"]} for name in "abc"])
+        ledger = memory._engine.ledger
+        write = ledger.write
+
+        def meanwhile(job, **options):
+            monkeypatch.setattr(ledger, "write", write)
+            rows = write(job, **options)
+            memory.update("b", tags=[])
+            memory.add("d", id="d", tags=["t"])
+            return rows
+
+        monkeypatch.setattr(ledger, "write", meanwhile)
+        assert memory.forget_many(tags="t") == [kept[0].id, kept[2].id]
+        assert texts(memory.list()) == ["b", "d"]

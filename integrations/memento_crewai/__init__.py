@@ -1,29 +1,27 @@
 """Memento as the memory of CrewAI: no key, no LLM call, everything in one folder on disk.
 
-memory      MementoCrewMemory: CrewAI's Memory over all three tiers; the one to use
-storage     MementoStorage: a StorageBackend, vectors only; install() puts it under memory=True
-embedding   MementoEmbeddingFunction: the local model, as CrewAI and Chroma want it
-extract     what a finished task leaves worth remembering, by rules
-records     CrewAI's records, scopes and filters in memento's terms
-strict      CrewAI's own memory over MementoStorage, with errors that are raised
-calls       what CrewAI's memory and its storage do not tell each other
-copies      keeps the memory through the copies CrewAI makes of agents
+MementoCrewMemory         CrewAI's Memory over all three tiers; the one to use
+MementoStorage            a StorageBackend, vectors only, for CrewAI's own memory
+install, uninstall        put MementoStorage under ``memory=True``, and take it away again
+MementoEmbeddingFunction  the local model, as CrewAI and Chroma want it
+extract                   the statements of a finished task that are worth remembering, by rules
+
+Importing this package switches CrewAI's telemetry off, unless ``CREWAI_DISABLE_TELEMETRY`` is set.
 """
 
+from __future__ import annotations
+
+import os
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from memento.errors import MissingExtra
 
-try:
-    import_module("crewai.hooks.dispatch")
-    import_module("crewai.memory.storage.factory")  # the newest part needed
-except ImportError as error:
-    raise MissingExtra("crewai", "crewai 1.15.24 or later") from error
-
-from memento_crewai.embedding import MementoEmbeddingFunction
-from memento_crewai.extract import extract
-from memento_crewai.memory import MementoCrewMemory
-from memento_crewai.storage import MementoStorage, install, uninstall
+if TYPE_CHECKING:
+    from memento_crewai._embedding import MementoEmbeddingFunction
+    from memento_crewai._extract import extract
+    from memento_crewai._memory import MementoCrewMemory
+    from memento_crewai._storage import MementoStorage, install, uninstall
 
 __all__ = [
     "MementoCrewMemory",
@@ -33,3 +31,31 @@ __all__ = [
     "install",
     "uninstall",
 ]
+
+os.environ.setdefault("CREWAI_DISABLE_TELEMETRY", "true")
+
+_HOMES = {
+    "MementoCrewMemory": "_memory",
+    "MementoEmbeddingFunction": "_embedding",
+    "MementoStorage": "_storage",
+    "extract": "_extract",
+    "install": "_storage",
+    "uninstall": "_storage",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a class or function on first use.
+
+    Raises:
+        MissingExtra: If CrewAI is not installed, or too old; says how to install it.
+    """
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        import_module("crewai.hooks.dispatch")
+        import_module("crewai.memory.storage.factory")  # the newest part needed
+    except ImportError as error:
+        raise MissingExtra("crewai", "crewai 1.15.24 or later") from error
+    import_module(f"{__name__}._memory")  # always: it also makes a plain Memory over ours strict
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

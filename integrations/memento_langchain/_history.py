@@ -10,27 +10,33 @@ import copy
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Self
 from uuid import uuid4
 
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import BaseMessage, messages_from_dict
+from langchain_core.messages import BaseMessage
 
-from memento import Config, Draft, Kind, Memory, MemoryManager, Source, Status, Tier
+from memento import Config, Draft, Kind, Memory, MemoryManager, Source, Tier
+from memento.admit import Redaction
+from memento.check import check_count, check_metadata, check_text, short_name
 from memento.errors import InvalidInput, MementoError, ReadOnlyStore, StoreClosed
-from memento.filters import check_count
-from memento.observe.admit import check_metadata, check_text, short_name
-from memento.observe.redact import Redaction
-from memento_langchain._parts import pack, spell, unpack
+from memento.status import having
+from memento_langchain._parts import pack, spell
+from memento_langchain._replay import LeftOut, ids_of_parts, part_id, replay, stands
 from memento_langchain._turns import ID, check_manager, kind_of, pieces, role_of, source_of
 
 FORMAT = "langchain-message"
 PART = "langchain-message-part"
 ALL = 1_000_000
 """Most messages of one session that are read."""
-KEPT = [Status.ACTIVE, Status.QUARANTINED]
-"""What tools said belongs to a conversation, too, though nobody approved it."""
+KEPT = having("current")
+"""The words of tools also belong to a conversation, though nobody approved them."""
+PAGE = 1_000
+"""Messages read at once where some of the newest are left out."""
+TOLD = 5
+"""Most memories that a warning names."""
 FRAME = 512
 """Bytes of a part's metadata besides its share of the message."""
 
@@ -43,8 +49,8 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
     Args:
         session_id: Name of the conversation, 1 to 256 characters.
         manager: Where to keep it.
-        window: Return only this many newest messages, >= 1; None for all. What is left out stays
-            on the disk and is found by ``retrieve``.
+        window: Return only this many newest messages, >= 1; None for all. Older ones stay
+            on the disk and are found by ``retrieve``.
 
     Raises:
         InvalidInput: If an argument is not as described.
@@ -67,35 +73,38 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # a property, as its docstring allows
-        """The messages of the session, oldest first."""
-        heads = self._manager.list(
-            session=self.session_id,
-            where={"format": FORMAT},
-            status=KEPT,
-            newest_first=True,
-            limit=self._window,
-        )
-        parts = self._parts_of(heads)
-        spelt = [_spelt(head, parts) for head in reversed(heads)]
-        if gone := spelt.count(None):
-            _log.warning(
-                "%d messages of session %r are left out: a part was forgotten",
-                gone,
-                self.session_id,
-            )
-        return messages_from_dict([one for one in spelt if one is not None])
+        """The messages of the session, oldest first.
+
+        Only memories written by this class are messages; a quarantined one only if a tool said it.
+        The log names each memory that is left out, with the reason.
+        """
+        newest: list[BaseMessage] = []
+        left_out: dict[str, str] = {}
+        for page in self._pages():
+            parts = self._parts_of(page)
+            for head in page:
+                try:
+                    newest.append(replay(head, parts))
+                except LeftOut as reason:
+                    left_out[head.id] = str(reason)
+            if len(newest) >= self._window:
+                break
+        self._tell(left_out)
+        return newest[: self._window][::-1]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages, all or none; they are on the disk when this returns.
 
-        Any message can be kept. One that is too large for a memory, or holds what none can, is kept
-        in parts and comes back as it was. What is no JSON is replaced, with a warning in the log:
-        a value such as a set by its ``repr``, a key by its ``str``, a tuple by a list.
+        Any message of up to 64 MiB as JSON can be kept. One that is too large for a memory, or
+        holds what none can, is kept in parts and comes back as it was. A value that is not JSON is
+        replaced, with a warning in the log: one such as a set by its ``repr``, a key by its
+        ``str``, a tuple by a list.
 
         Raises:
+            InvalidInput: If one is larger than that.
             SecretFound: If one holds a secret and ``Config.secrets`` says to refuse it.
-            StoreError: If they could not be written. Said in the log, too, since LangChain saves in
-                a callback and passes no error on.
+            StoreError: If they could not be written. The log also says so, since LangChain saves
+                in a callback and passes no error on.
         """
         try:
             self._manager.add_many(
@@ -118,13 +127,49 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
         """Copy the settings; the copy keeps its messages in the same place."""
         return copy.copy(self)
 
+    def _pages(self) -> Iterator[list[Memory]]:
+        """Yield what looks like messages, newest first: at first as many as are asked for.
+
+        The caller sorts out memories of other writers, so that they do not push messages out.
+        """
+        seen: set[str] = set()  # whatever is added meanwhile moves the rest to the next page
+        offset, size = 0, self._window
+        while page := self._manager.list(
+            session=self.session_id,
+            where={"format": FORMAT},
+            status=KEPT,
+            newest_first=True,
+            limit=size,
+            offset=offset,
+        ):
+            yield [head for head in page if head.id not in seen]
+            if len(page) < size:
+                return
+            seen.update(head.id for head in page)
+            offset, size = offset + size, max(size, PAGE)
+
     def _parts_of(self, heads: Sequence[Memory]) -> dict[str, str]:
         """Return the share of the message that each part of some packed messages holds, by id."""
-        ids = [one for head in heads for one in _ids_of_parts(head)[1:]]
+        ids: list[str] = []
+        for head in heads:
+            with suppress(LeftOut):
+                ids += ids_of_parts(head)[1:] if stands(head) else ()
         if not ids:
             return {}
         found = self._manager.list(session=self.session_id, status=KEPT, ids=ids, limit=ALL)
-        return {memory.id: memory.metadata["packed"] for memory in found}
+        return {one.id: one.metadata.get("packed", "") for one in found if stands(one)}
+
+    def _tell(self, left_out: Mapping[str, str]) -> None:
+        if not left_out:
+            return
+        named = [f"{name!r} {why}" for name, why in list(left_out.items())[:TOLD]]
+        more = ["..."] if len(left_out) > TOLD else []
+        _log.warning(
+            "%d messages of session %r are left out: %s",
+            len(left_out),
+            self.session_id,
+            "; ".join(named + more),
+        )
 
     def _drafts(self, message: BaseMessage) -> list[Draft]:
         spelt, lost = spell(message)
@@ -159,7 +204,7 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
         count = max(len(texts), -(-len(packed) // room))
         size = -(-len(packed) // count)
         name = f"{ID}{uuid4().hex}"
-        ids = [_part_id(name, at) for at in range(count)]
+        ids = [part_id(name, at) for at in range(count)]
         for at, memory_id in enumerate(ids):
             metadata = {"format": PART if at else FORMAT, "parts": count}
             metadata["packed"] = packed[at * size : (at + 1) * size]
@@ -197,25 +242,6 @@ def _without_secrets(spelt: dict[str, Any], config: Config) -> dict[str, Any]:
         Redaction(config.secrets).json("message", json.dumps(spelt))
     )
     return redacted
-
-
-def _part_id(name: str, at: int) -> str:
-    return f"{name}-{at}" if at else name
-
-
-def _ids_of_parts(head: Memory) -> list[str]:
-    return [_part_id(head.id, at) for at in range(head.metadata.get("parts", 1))]
-
-
-def _spelt(head: Memory, parts: Mapping[str, str]) -> dict[str, Any] | None:
-    """Spell the message of a memory; None if a part of it is gone."""
-    if "packed" in head.metadata:
-        known = {head.id: head.metadata["packed"], **parts}
-        ids = _ids_of_parts(head)
-        return unpack([known[one] for one in ids]) if known.keys() >= set(ids) else None
-    spelt: dict[str, Any] = head.metadata["message"]
-    spelt["data"].setdefault("content", head.text)
-    return spelt
 
 
 def _summary(data: dict[str, Any]) -> str:

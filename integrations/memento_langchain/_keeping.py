@@ -1,7 +1,7 @@
 """Keep the turns of a thread, and what becomes of them when a message is edited.
 
-An edit by whom the store trusts corrects the memory. The edit of one it does not trust changes
-nothing that somebody approved: it waits beside it, and takes its place once it is approved, too.
+An edit by a trusted source corrects the memory. An edit by an untrusted source does not change an
+approved memory: it is quarantined beside it, and replaces it once it is approved.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from langchain_core.messages import AnyMessage
 
 from memento import Config, Draft, Memory, MemoryManager, Status
 from memento.errors import IdConflict
+from memento.status import having
 from memento_langchain._turns import (
     SAID,
+    made_here,
     memory_id,
     pieces,
     role_of,
@@ -26,13 +28,13 @@ from memento_langchain._turns import (
 MOST_PIECES = 1_000
 """Pieces looked for that an edited message no longer has."""
 EDIT = "edit"
-"""What the edit of a memory that was approved is called, after its id."""
-SHOWN_OR_WAITING = (Status.ACTIVE, Status.QUARANTINED)
+"""Ending of the id of an edit of an approved memory."""
+SHOWN_OR_WAITING = having("current")
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one message of the thread says.
+    """One message of the thread, with its text.
 
     Attributes:
         message: The message.
@@ -48,7 +50,7 @@ class Turn:
 
     @property
     def key(self) -> str:
-        """What tells it from others: where it stands; without a name or a thread, what it says."""
+        """Return its identity: its place; without a name or a thread, its text."""
         if self.thread is None or self.name is None:
             return memory_id(self.message.type, self.text)
         return memory_id(self.thread, self.name)
@@ -75,6 +77,9 @@ class Turn:
 
 
 def _said(memory: Draft | Memory) -> str:
+    """Return the digest of what a message said; what others wrote cannot tell it."""
+    if isinstance(memory, Memory) and not made_here(memory):
+        return ""
     return str(memory.metadata.get(SAID, ""))
 
 
@@ -94,7 +99,7 @@ def keep_drafts(view: MemoryManager, drafts: Sequence[Draft]) -> None:
 def _keep_edited(view: MemoryManager, draft: Draft) -> None:
     """Keep a draft; if its message was edited since it was kept, correct the memory.
 
-    What the thread still says as it did was corrected in the memory itself, and stays so.
+    A memory that was corrected directly, while its message stayed the same, keeps the correction.
     """
     try:
         (kept,) = view.add_many([draft])
@@ -113,7 +118,7 @@ def _keep_edited(view: MemoryManager, draft: Draft) -> None:
 
 
 def _propose(view: MemoryManager, draft: Draft, first: Memory) -> None:
-    """Have the edit of one who is not trusted wait; what was approved counts until it is, too.
+    """Quarantine the edit of an untrusted source; the approved memory stays active until then.
 
     The edit of what was approved is a memory beside it, and may be approved and edited in turn.
 
@@ -141,7 +146,9 @@ def _trusted(view: MemoryManager, role: str | None) -> bool:
 def forget_leftover(view: MemoryManager, counts: Sequence[tuple[Turn, int]]) -> None:
     """Forget the last pieces of messages that were edited and have fewer now.
 
-    Of one who is not trusted only those that wait: what was approved is not his to take back.
+    The first of them goes last: it tells the next call that some are left, if this one is cut off.
+
+    Of an untrusted source only quarantined pieces: it cannot take back approved ones.
     """
     following = {
         name: (one, count) for one, count in counts if (name := one.piece_id(count)) is not None
@@ -153,6 +160,7 @@ def forget_leftover(view: MemoryManager, counts: Sequence[tuple[Turn, int]]) -> 
         names = [one.piece_id(at) for at in range(count, count + MOST_PIECES)]
         left = [name for name in names if name is not None]
         his = SHOWN_OR_WAITING if _trusted(view, role_of(one.message)) else Status.QUARANTINED
-        for memory in view.list(ids=left, status=his, limit=MOST_PIECES):
+        there = view.list(ids=left, status=his, limit=MOST_PIECES)
+        for memory in sorted(there, key=lambda memory: left.index(memory.id), reverse=True):
             view.update(memory.id, metadata={**memory.metadata, SAID: ""})  # nothing says it now
             view.forget(memory.id)

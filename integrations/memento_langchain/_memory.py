@@ -17,12 +17,12 @@ from langchain_core.messages import (
 )
 from pydantic import ConfigDict, Field
 
-from memento import Memory, MemoryManager, Status
+from memento import Memory, MemoryManager
+from memento.check import MAX_IDS, MAX_NAME
 from memento.errors import InvalidInput
-from memento.filters import MAX_IDS
-from memento.observe.admit import MAX_NAME
-from memento.prompt import new_nonce, render
-from memento_langchain._turns import ID, MOST, pieces, recall, turn
+from memento.policy import new_nonce, render
+from memento.status import having
+from memento_langchain._turns import ID, MOST, made_here, pieces, recall, source_of, turn
 
 NOT_INPUT = "stop"
 """An input of every chain that no prompt shows."""
@@ -39,7 +39,7 @@ class MementoMemory(BaseMemory):
     """Memory of ``ConversationChain``, ``LLMChain`` and their kin; it survives restarts.
 
     The variable it fills shows first what is remembered about the input, from any session, as a
-    block of data (see ``memento.prompt``), then the newest turns of this session.
+    block of data (see ``memento.policy``), then the newest turns of this session.
 
     Attributes:
         manager: Where to keep and look.
@@ -82,7 +82,7 @@ class MementoMemory(BaseMemory):
             InvalidInput: If ``input_key`` is set and not among the inputs.
             StoreError: If the store cannot be read.
         """
-        turns = self.manager.recent(self.recent, session=self.session) if self.recent else []
+        turns = self._turns()
         block = self._recalled(self._spoken("input_key", self.input_key, inputs), turns)
         said = [_message(memory) for memory in turns]
         if self.return_messages:
@@ -110,19 +110,23 @@ class MementoMemory(BaseMemory):
     def clear(self) -> None:
         """Forget the turns of this session that LangChain kept.
 
-        What was added to the session otherwise, with ``add`` or the tools, stays, and so does what
-        other sessions taught.
+        Memories added to the session by ``add`` or the tools stay, as do those of other sessions.
         """
-        held = self.manager.list(
-            session=self.session, status=[Status.ACTIVE, Status.QUARANTINED], limit=ALL
-        )
-        said = [one.id for one in held if one.session == self.session and one.id.startswith(ID)]
+        held = self.manager.list(session=self.session, status=having("current"), limit=ALL)
+        said = [one.id for one in held if one.session == self.session and made_here(one)]
         for at in range(0, len(said), MAX_IDS):
             self.manager.forget_many(ids=said[at : at + MAX_IDS])
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Copy the settings; the copy remembers in the same place."""
         return self.model_copy()
+
+    def _turns(self) -> list[Memory]:
+        """Return the newest turns; whatever else lies in the session is recalled as data."""
+        if not self.recent:
+            return []
+        held = self.manager.recent(session=self.session)
+        return [one for one in held if made_here(one) and _speaks_for_itself(one)][-self.recent :]
 
     def _recalled(self, query: str, turns: Sequence[Memory]) -> str:
         hits = recall(self.manager, query, {memory.text for memory in turns}, self.k)
@@ -143,8 +147,13 @@ class MementoMemory(BaseMemory):
         return "\n".join(f"{name}: {value}" for name, value in own.items())
 
 
+def _speaks_for_itself(memory: Memory) -> bool:
+    """Tell whether a turn is trusted as its role is: an agent may have corrected the user's."""
+    return memory.source.kind is source_of(memory.role or "user").kind
+
+
 def _message(memory: Memory) -> BaseMessage:
-    """Show a memory as what was said; what nobody said is shown as the user's."""
+    """Show a turn as what was said."""
     role = memory.role or "user"
     if role in SPEAKERS:
         return SPEAKERS[role](content=memory.text)

@@ -2,8 +2,8 @@
 
 A turn is kept when every other middleware has had its say, so that what ``PIIMiddleware`` takes out
 is never written, wherever it stands in the list: the user's just before the model is called, the
-model's before it is called again or when the agent ends. What came before the user's last message
-is kept when the agent starts, before ``SummarizationMiddleware`` can drop it; but not what a run
+model's before it is called again or when the agent ends. Messages before the user's last one
+are kept when the agent starts, before ``SummarizationMiddleware`` can drop it; but not what a run
 that failed left behind in the thread, which other middleware may have refused.
 """
 
@@ -25,10 +25,9 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from memento import MemoryManager
+from memento.check import MAX_INTEGER, check_count, check_flag
 from memento.errors import InvalidInput
-from memento.filters import check_count
-from memento.observe.admit import MAX_INTEGER, check_flag
-from memento.prompt import render
+from memento.policy import render
 from memento.scopes import parse_namespace
 from memento_langchain._keeping import Turn, forget_leftover, keep_drafts
 from memento_langchain._turns import (
@@ -46,7 +45,7 @@ CHECKPOINTER = "__pregel_checkpointer"
 
 
 class MementoState(AgentState[Any]):
-    """What the thread remembers of its runs, in its checkpoints.
+    """The state of its runs that a thread keeps in its checkpoints.
 
     Attributes:
         memento_running: Id of the user's message that the last run began with; None once it ended.
@@ -61,14 +60,14 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     """Lets an agent remember across threads and restarts.
 
     Before each model call, what is remembered about the user's last message is put at the end of
-    the system message, as a block of data (see ``memento.prompt``). What the conversation shows
-    anyway is left out, and what the user merely asked before gets the last places. Each turn of the
-    user and of the model is kept once, by the id of its message, in the session named like the
-    thread; a thread whose id can be no session's name has one made from it, ``thread-`` and 32
+    the system message, as a block of data (see ``memento.policy``). Memories that
+    the conversation shows anyway are left out, and former questions get the last places. Each turn
+    of the user and of the model is kept once, by the id of its message, in the session named like
+    the thread; a thread whose id can be no session's name has one made from it, ``thread-`` and 32
     hexadecimal digits.
 
     Without a checkpointer messages get new ids at each call: then turns are told apart by their
-    text, in a thread by how often it was said there, too.
+    text, and in a thread also by how often it was said there.
 
     With a checkpointer, what a run that ended in an error left in the thread is kept as far as the
     model was called with it; the rest may be what other middleware refused, and is not.
@@ -218,7 +217,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
 def _turns(messages: Iterable[AnyMessage]) -> list[Turn]:
     """Name what the user and the model said.
 
-    Only a checkpointer makes ids last. Without one the application sends the talk anew, and a turn
+    Only a checkpointer makes ids last. Without one the application sends the talk again, and a turn
     is called by what it says and how often that was said before.
     """
     settings = get_config().get("configurable", {})

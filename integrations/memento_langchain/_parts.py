@@ -1,7 +1,7 @@
 """Messages into JSON and back, whatever they hold and however large they are.
 
-What no memory can hold as it is, such as a NUL, a lone surrogate or a picture of some megabytes,
-is packed: JSON that escapes every odd character, compressed, in hexadecimal, cut into parts.
+A value that no memory can hold, such as a NUL, a lone surrogate or a picture of some megabytes, is
+packed: JSON that escapes every odd character, compressed, in hexadecimal, cut into parts.
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, ChatMessage, message_to_dict, messages_from_dict
 
+from memento.errors import InvalidInput
+
 DEPTH = 100
 """Deepest nesting that is packed as it is."""
+MOST_BYTES = 64 * 1024 * 1024
+"""Largest message as JSON that is packed, and most that is unpacked; a few kB can claim to be any
+number of bytes."""
 UNREADABLE = (ValueError, TypeError, AttributeError, KeyError)
-"""What LangChain raises for a message that it cannot read, each after how it is wrong."""
+"""Errors that LangChain raises for a message that it cannot read."""
 
 
 def spell(message: BaseMessage) -> tuple[dict[str, Any], list[str]]:
@@ -59,11 +64,17 @@ def _other(message: BaseMessage) -> dict[str, Any]:
 
 
 def pack(spelt: dict[str, Any]) -> str:
-    """Pack a spelt message into hexadecimal digits.
+    """Pack an encoded message into hexadecimal digits.
 
     No format of a secret matches these: what must not be kept has to be taken out before.
+
+    Raises:
+        InvalidInput: If it is larger than ``MOST_BYTES``, and could not be read back.
     """
-    return zlib.compress(json.dumps(spelt).encode("ascii")).hex()
+    data = json.dumps(spelt).encode("ascii")
+    if len(data) > MOST_BYTES:
+        raise InvalidInput("message", f"{len(data):,} bytes as JSON; the limit is {MOST_BYTES:,}")
+    return zlib.compress(data).hex()
 
 
 def unpack(parts: Sequence[str]) -> dict[str, Any]:
@@ -72,8 +83,19 @@ def unpack(parts: Sequence[str]) -> dict[str, Any]:
     >>> whole = pack({"type": "human", "data": {"content": "nul \0"}})
     >>> unpack([whole[:9], whole[9:]])["data"]
     {'content': 'nul \x00'}
+
+    Raises:
+        ValueError: If they are no packed message, or one larger than ``MOST_BYTES``; no more than
+            that is ever unpacked.
     """
-    spelt: dict[str, Any] = json.loads(zlib.decompress(bytes.fromhex("".join(parts))))
+    unpacking = zlib.decompressobj()
+    try:
+        data = unpacking.decompress(bytes.fromhex("".join(parts)), MOST_BYTES)
+    except zlib.error as error:
+        raise ValueError(f"not packed: {error}") from error
+    if not unpacking.eof:
+        raise ValueError(f"cut off, or larger than {MOST_BYTES:,} bytes")
+    spelt: dict[str, Any] = json.loads(data)
     return spelt
 
 

@@ -11,10 +11,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, field_validator
 
-from memento import Hit, MemoryManager
+from memento import Hit, MemoryManager, check_filters
+from memento.check import MAX_K, check_flag, check_seconds, check_share
 from memento.errors import InvalidInput
-from memento.filters import MAX_K, filters_of
-from memento.observe.admit import check_flag, check_seconds, check_share
 from memento_langchain._turns import WAIT, warn
 
 ARGUMENTS = [
@@ -22,7 +21,7 @@ ARGUMENTS = [
     for name, one in signature(MemoryManager.retrieve).parameters.items()
     if one.kind is Parameter.KEYWORD_ONLY
 ]
-"""What ``filters`` may hold."""
+"""Names that ``filters`` may hold."""
 
 CHECKS: Mapping[str, Callable[[str, object], object]] = {
     "min_score": check_share,
@@ -31,7 +30,7 @@ CHECKS: Mapping[str, Callable[[str, object], object]] = {
     "fold": check_flag,
     "record": check_flag,
 }
-"""What these are checked by; ``match``, ``tokens`` and its counter only ``retrieve`` checks."""
+"""Checks of these values; only ``retrieve`` checks ``match``, ``tokens`` and its counter."""
 
 
 class MementoRetriever(BaseRetriever):
@@ -56,10 +55,9 @@ class MementoRetriever(BaseRetriever):
     @field_validator("filters")
     @classmethod
     def _check_filters(cls, filters: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Say when it is made what else each question would."""
+        """Refuse wrong filters when it is made, not at each query."""
         _check_names(filters)
-        narrowing = filters.keys() & signature(filters_of).parameters.keys()
-        filters_of(0, **{name: filters[name] for name in narrowing})
+        check_filters(filters)
         for name in filters.keys() & CHECKS.keys():
             CHECKS[name](name, filters[name])
         return filters

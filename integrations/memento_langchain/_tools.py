@@ -1,6 +1,6 @@
 """Tools for agents that decide themselves what to keep, look up and put right.
 
-What a tool shows is a block of data (see ``memento.prompt``) whose records name their ids. A
+A tool shows a block of data (see ``memento.policy``) whose records name their ids. A
 mistake of the model's, such as an id that does not exist, is told to the model; a store that
 cannot be read or written raises its error through the agent.
 """
@@ -17,7 +17,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from memento import Hit, Memory, MemoryManager, Retrieval, Trust
 from memento.errors import InvalidInput, NotFound
-from memento.prompt import new_nonce, render
+from memento.policy import new_nonce, render
 from memento_langchain._turns import WAIT, check_manager
 
 KindName = Literal[
@@ -51,7 +51,7 @@ def memory_tools(manager: MemoryManager) -> list[BaseTool]:
 
 
 class _Verbs:
-    """What the tools do; the docstrings are what the model reads."""
+    """The verbs of the tools; the model reads their docstrings."""
 
     def __init__(self, manager: MemoryManager) -> None:
         self._manager = manager
@@ -59,16 +59,14 @@ class _Verbs:
     def remember(
         self,
         text: Text,
-        kind: Annotated[KindName, "What it is."] = "fact",
+        kind: Annotated[KindName, "The kind of memory."] = "fact",
         importance: Annotated[float | None, "How much it matters, 0 to 1."] = None,
     ) -> str:
         """Keep something worth knowing in later conversations."""
         kept = self._manager.add(text, kind=kind, importance=importance, source=Trust.AGENT)
         return f"Remembered as {kept.id}."
 
-    def recall(
-        self, query: Annotated[str, "What to know about, in plain words."], k: Few = 5
-    ) -> str:
+    def recall(self, query: Annotated[str, "The subject, in plain words."], k: Few = 5) -> str:
         """Recall what is remembered about something, best first."""
         return _shown(self._manager.retrieve(query, _few(k), wait=WAIT))
 

@@ -14,11 +14,11 @@ from hashlib import blake2b
 
 from langchain_core.messages import BaseMessage
 
-from memento import Config, Draft, Hit, Kind, MemoryManager, Retrieval, Source, Tier, Trust
+from memento import Config, Draft, Hit, Kind, Memory, MemoryManager, Retrieval, Source, Tier, Trust
+from memento.admit import Redaction
+from memento.check import short_name
 from memento.errors import InvalidInput
-from memento.observe.admit import short_name
-from memento.observe.questions import beyond, merely_asks
-from memento.observe.redact import Redaction
+from memento.language.questions import beyond, merely_asks
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 TELLING = tuple(kind.value for kind in Kind if kind is not Kind.QUESTION)
@@ -32,7 +32,7 @@ QUERY_CHARS = 2_000
 MOST = 1_000
 """Most hits asked for, however much the conversation shows."""
 WAIT = 5.0
-"""Seconds to wait at most until what was just said is found by its meaning, too.
+"""Seconds to wait at most until the latest turn is also found by its meaning.
 
 An agent asks right after it was told, often in other words.
 """
@@ -43,6 +43,7 @@ ID = "lc-"
 
 _log = logging.getLogger("memento.langchain")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_MADE = re.compile(rf"{ID}[0-9a-f]{{32}}(-[0-9]+)?")
 
 
 def role_of(message: BaseMessage) -> str:
@@ -64,6 +65,15 @@ def kind_of(text: str) -> Kind:
 def source_of(role: str) -> Source:
     """Say how far a turn is trusted, by who said it."""
     return Source({"user": Trust.USER, "tool": Trust.TOOL}.get(role, Trust.AGENT))
+
+
+def made_here(memory: Memory) -> bool:
+    """Tell whether a class of this package wrote a memory.
+
+    Its id alone does not tell, since a file chooses the ids of what it brings; but whatever comes
+    from a file names a source (see ``_replay``), and what is written here names none.
+    """
+    return memory.source.uri is None and _MADE.fullmatch(memory.id) is not None
 
 
 SAID = "langchain_said"
@@ -129,9 +139,9 @@ def pieces(text: str, config: Config) -> list[str]:
 def recall(manager: MemoryManager, query: str, shown: set[str], k: int) -> list[Hit]:
     """Find the best k memories about a query that the conversation does not show anyway.
 
-    What answers comes first. What was asked before gets the last quarter of the places, and those
-    that are left: some who ask tell something. First comes what says most that the query does not.
-    What could not be asked is a warning in the log; the rest is found all the same.
+    Answers come first. Former questions get the last quarter of the places, and the places left
+    over, since some questions tell a fact: first those that say most beyond the query. A tier that
+    could not be searched is a warning in the log; the others are searched all the same.
 
     Args:
         manager: Where to look.

@@ -1,4 +1,4 @@
-"""What LangGraph means by namespaces and filters. Pure.
+"""LangGraph's namespaces and filters in memento's terms. Pure.
 
 A namespace is kept as a scope path: its labels, escaped, and a closing segment of its own, ``~``,
 since a scope cannot be empty and a namespace can.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -19,9 +20,9 @@ from memento.scopes import MAX_LABEL
 MAIN = ("text", "content", "memory")
 """Fields of a value that say what it is about, the first that is there."""
 DEEPEST = 64
-"""Levels of a value that are read; what is deeper is refused at memento's door."""
+"""Levels of a value that are read; memento refuses deeper ones."""
 END = "~"
-"""Closes the scope of a namespace; no escaped label is spelt like it."""
+"""Closes the scope of a namespace; no escaped label is equal to it."""
 
 _COMPARED: Mapping[str, Callable[[float, float], bool]] = {
     "$gt": lambda value, bound: value > bound,
@@ -57,6 +58,19 @@ def labels_of(scope: str) -> tuple[str, ...]:
     return tuple(map(_label, scope.split("/")[:-1]))
 
 
+@lru_cache(maxsize=1024)
+def namespace_of(scope: str) -> tuple[str, ...] | None:
+    """Read the namespace of an item back from its scope; None if it is the scope of no item.
+
+    >>> namespace_of("users/~"), namespace_of("users"), namespace_of("%zz%/~")
+    (('users',), None, None)
+    """
+    try:
+        return labels_of(scope) if scope.rpartition("/")[2] == END else None
+    except ValueError:
+        return None
+
+
 def prefix_of(namespace: tuple[str, ...]) -> str:
     """Spell a namespace as the scope of everything below it."""
     return "/".join(map(_segment, namespace))
@@ -65,7 +79,7 @@ def prefix_of(namespace: tuple[str, ...]) -> str:
 def passes(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bool:
     """Tell whether a value passes a filter, as ``InMemoryStore`` does.
 
-    What is not there, or no number, is neither greater nor less than anything.
+    A missing value, or one that is not a number, is neither greater nor less than any other.
 
     >>> passes({"age": 7}, {"age": {"$gte": 7, "$ne": 8}}), passes({"a": {"b": 1}}, {"a": {"b": 2}})
     (True, False)
@@ -88,8 +102,8 @@ def spelt(conditions: Mapping[str, Any] | None) -> dict[str, str | None]:
 def readable(value: Mapping[str, Any]) -> str:
     r"""Spell a value as people would say it, to be searched; names and braces dilute its meaning.
 
-    What it is about comes first, without its name: the field of ``MAIN``, or the only text there
-    is. What else it says follows; where nothing stands out, each thing with its name.
+    The main text comes first, without its name: the field of ``MAIN``, or the only text there is.
+    The other fields follow; where no field is the main one, each with its name.
 
     >>> readable({"kind": "fact", "text": "Ada eats no nuts", "strict": True})
     'Ada eats no nuts\nfact'

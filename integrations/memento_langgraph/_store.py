@@ -3,10 +3,11 @@
 All items live in one memento namespace, ``manager.namespace`` and ``langgraph``; LangGraph's own
 namespace is the scope of the item. One memento namespace for each of LangGraph's would part users
 harder, but a search by prefix would then be as many searches as there are namespaces, with scores
-that do not compare; scopes are filtered inside the one query, before any limit. What ``manager``
-itself remembers is apart from both: give ``manager.of(user)`` for a store of a user's own.
+that do not compare; scopes are filtered inside the one query, before any limit. The memories of
+``manager`` itself are apart from both: give ``manager.of(user)`` for a store of a user's own.
 
-The item's id is made from its namespace and key. A put is an ``add`` that replaces, a delete is
+The item's id is made from its namespace and key; where one of these holds a secret, from what
+stands in for it (``_addresses``). A put is an ``add`` that replaces, a delete is
 ``forget_many`` (which ``restore`` can undo), a read of an item with a time to live is a ``touch``,
 and the history of a key is the history of its memory. The value is the memory's metadata, and what
 the index configuration picks of it is its text.
@@ -43,10 +44,12 @@ from langgraph.store.base import (
 )
 
 from memento import Draft, Kind, Memory, MemoryManager, Tier
+from memento.admit import Secrets
 from memento.errors import InvalidInput, NotFound, ReadOnlyStore
+from memento_langgraph._addresses import addressed
 from memento_langgraph._matching import (
-    labels_of,
     matches,
+    namespace_of,
     passes,
     prefix_of,
     readable,
@@ -77,7 +80,7 @@ SLACK = 0.01
 
 
 class IndexFields(TypedDict, total=False):
-    """What of a value is searched.
+    """The fields of a value that are searched.
 
     Attributes:
         fields: Paths into the value, as in LangGraph's ``IndexConfig``; if not given, all of it,
@@ -93,11 +96,12 @@ class MementoStore(BaseStore):
     Args:
         manager: Where to keep the items. Its embedder makes the vectors.
         index: Which fields are searched; None for the whole value.
-        ttl: ``default_ttl`` (minutes) and ``refresh_on_read``. What has expired is never returned,
-            and ``sweep_ttl`` tidies it away.
+        ttl: ``default_ttl`` (minutes) and ``refresh_on_read``. Expired items are never
+            returned, and ``sweep_ttl`` tidies them away.
 
     Raises:
-        InvalidInput: If ``index`` or ``ttl`` asks for what is not here, or ``manager`` is none.
+        InvalidInput: If ``index`` or ``ttl`` asks for an option that does not exist here, or
+            ``manager`` is not a ``MemoryManager``.
     """
 
     __slots__ = ("_fields", "_memory", "ttl_config")
@@ -132,12 +136,15 @@ class MementoStore(BaseStore):
         """
         puts: dict[str, PutOp] = {}
         results: list[Result] = []
+        policy = Secrets(self._memory.config.secrets)
+        reading = Secrets.ALLOW if policy is Secrets.ALLOW else Secrets.REDACT
         for op in ops:
-            if isinstance(op, PutOp):
-                puts[_id(op.namespace, op.key)] = op
+            if isinstance(op, PutOp):  # a deletion finds nothing where a put would be refused
+                placed = addressed(op, reading if op.value is None else policy)
+                puts[_id(placed.namespace, placed.key)] = placed
                 results.append(None)
             else:
-                results.append(self._read(op))
+                results.append(self._read(op, reading))
         self._write(puts)
         return results
 
@@ -155,20 +162,29 @@ class MementoStore(BaseStore):
         """
         return len(self._memory.sweep())
 
-    def _read(self, op: Op) -> Result:
+    def _read(self, op: Op, policy: Secrets) -> Result:
         if isinstance(op, GetOp):
-            return self._get(op)
+            return self._get(op, policy)
         if isinstance(op, SearchOp):
-            return self._search(op)
+            return self._search(addressed(op, policy))
         if isinstance(op, ListNamespacesOp):
-            return self._namespaces(op)
+            return self._namespaces(addressed(op, policy))
         raise InvalidInput("ops", f"{type(op).__name__} is not an operation of a store")
 
-    def _get(self, op: GetOp) -> Item | None:
-        found = self._memory.list(ids=_id(op.namespace, op.key))
+    def _get(self, op: GetOp, policy: Secrets) -> Item | None:
+        """Find an item by its address; only where there is none, a stand-in is looked for."""
+        found = self._at(op)
+        if not found and (placed := addressed(op, policy)) is not op:
+            found = self._at(placed)
         if op.refresh_ttl:
             self._refresh(found)
-        return Item(**_fields_of(found[0])) if found else None
+        if not found:
+            return None
+        asked = {"key": op.key, "namespace": tuple(op.namespace)}
+        return Item(**_fields_of(found[0]) | asked)
+
+    def _at(self, op: GetOp) -> list[Memory]:
+        return [*_items(self._memory.list(ids=_id(op.namespace, op.key)))]
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         _count("limit", op.limit)
@@ -209,13 +225,15 @@ class MementoStore(BaseStore):
         )
         for tier, problem in hits.missing.items():
             logger.warning("not all of the %s tier could be searched: %s", tier, problem)
-        return [(hit.memory, hit.score) for hit in hits]
+        score_of: dict[str, float | None] = {hit.id: hit.score for hit in hits}
+        return [(one, score_of[one.id]) for one in _items(hit.memory for hit in hits)]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()
         chosen = {
             namespace[: op.max_depth]
-            for namespace in map(labels_of, self._memory.counts("scope"))
+            for scope in self._memory.counts("scope")
+            if (namespace := namespace_of(scope)) is not None
             if all(matches(namespace, condition) for condition in conditions)
         }
         return sorted(chosen)[op.offset : op.offset + op.limit]
@@ -227,7 +245,7 @@ class MementoStore(BaseStore):
         while page := self._memory.list(
             within=prefix_of(op.namespace_prefix), where=where, limit=size, offset=offset
         ):
-            yield from (memory for memory in page if passes(_value(memory), op.filter))
+            yield from (one for one in _items(page) if passes(_value(one), op.filter))
             offset += size
 
     def _write(self, puts: dict[str, PutOp]) -> None:
@@ -263,7 +281,7 @@ class MementoStore(BaseStore):
         return "\n".join(text for text in texts if text.strip()).strip()[:TEXT_CHARS]
 
     def _refresh(self, found: Sequence[Memory]) -> None:
-        """Let times to live begin anew; a store that cannot be written keeps the old ends."""
+        """Restart times to live; a store that cannot be written keeps the old ends."""
         now, due = self._memory.clock(), defaultdict(list)
         for memory in found:
             minutes = memory.metadata[CONTROL]["ttl"]
@@ -318,6 +336,26 @@ def _id(namespace: tuple[str, ...], key: str) -> str:
     return f"lg-{blake2b(name.encode(), digest_size=16).hexdigest()}"
 
 
+def _items(memories: Iterable[Memory]) -> Iterator[Memory]:
+    """Yield the memories that are items; others in the namespace the store did not make."""
+    foreign = 0
+    for memory in memories:
+        if _is_item(memory):
+            yield memory
+        else:
+            foreign += 1
+    if foreign:
+        logger.warning("%d memories are left out: no put of a store made them", foreign)
+
+
+def _is_item(memory: Memory) -> bool:
+    labels = namespace_of(memory.scope)
+    match memory.metadata.get(CONTROL):
+        case {"key": str(key), "ttl": None | int() | float()} if labels is not None:
+            return memory.id == _id(labels, key)
+    return False
+
+
 def _value(memory: Memory) -> dict[str, Any]:
     return {name: value for name, value in memory.metadata.items() if name != CONTROL}
 
@@ -326,7 +364,7 @@ def _fields_of(memory: Memory) -> dict[str, Any]:
     return {
         "value": _value(memory),
         "key": memory.metadata[CONTROL]["key"],
-        "namespace": labels_of(memory.scope),
+        "namespace": namespace_of(memory.scope) or (),
         "created_at": memory.created_at,
         "updated_at": memory.updated_at,
     }

@@ -1,11 +1,11 @@
 """The command ``memento``. Every command is one or two calls of ``MemoryManager``.
 
-Where the program is not on the path, ``python -m memento`` is the same.
+If the program is not on the path, ``python -m memento`` does the same.
 
-Exit status: 0 all went well (finding nothing is an answer, too), 1 something found is not well
+Exit status: 0 success (also if nothing was found), 1 a problem was found or work is left
 (``doctor``, ``reindex``), 2 the command or a value in it cannot be accepted, 3 no such memory,
-4 the store cannot be used, 5 any other error of memento, 130 interrupted. Errors are one line
-on stderr that says what to do.
+4 the store cannot be used, 5 any other error of memento, 130 interrupted. An error is one line on
+stderr that says what to do.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ import typer
 
 from memento.cli import change, erase, find, keep, quarantine, remember, rescue, tour, upkeep
 from memento.cli.options import examples, moment_of, option, seconds_of
-from memento.cli.output import ABSENT, INTERRUPTED, OTHER, STORE, USAGE, fail, warn
+from memento.cli.output import ABSENT, INTERRUPTED, OTHER, STORE, USAGE, Told, fail, warn
 from memento.errors import InvalidInput, MementoError, NotFound, StoreError
 
 __all__ = ["app", "main", "moment_of", "seconds_of"]
 
-# Typer carries a click of its own since 0.2x and used the real one before.
+# Typer contains its own copy of click since 0.2x and used the real one before.
 _ClickError = cast(
     "type[Exception]",
     next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"),
 )
+
+_WAITS = Told()
 
 app = typer.Typer(
     name="memento",
@@ -44,7 +46,7 @@ for family in (remember, find, change, quarantine, erase, keep, upkeep, rescue, 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from memento import __version__  # noqa: PLC0415 - read when asked for
+        from memento import __version__  # noqa: PLC0415 - read only for this option
 
         typer.echo(f"memento {__version__}")
         raise typer.Exit
@@ -67,36 +69,47 @@ def memento(
         option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Tiered memory for AI agents: remembers durably, finds by words and by meaning, offline."""
+    """Tiered memory for AI agents: durable, found by words and by meaning, offline."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status.
+    """Run the command line and return the exit status.
 
     Args:
         args: The arguments; None for those of the process.
     """
     logging.getLogger("memento").addHandler(logging.NullHandler())
+    logging.getLogger("memento.ledger.lite.gate").addHandler(_WAITS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that is not UTF-8
     try:
         status = typer.main.get_command(app).main(args, prog_name="memento", standalone_mode=False)
     except _ClickError as error:
-        return fail(f"{_problem_of(error)}; see `memento --help`", USAGE)
+        return _misused(error)
     except MementoError as error:
         return fail(str(error), _status_of(error))
     except typer.Abort:
         return fail("nothing was done", INTERRUPTED)
     if status == INTERRUPTED:
-        warn("interrupted; what was reported as done is kept, and running it again is safe")
+        warn("interrupted; everything reported as done is kept, and running it again is safe")
     return status if isinstance(status, int) else 0
 
 
+def _misused(error: Exception) -> int:
+    """Report an error in the command line and where its help is; returns the exit status."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # a group without a command: this is its help
+        typer.echo(error.format_message(), err=True)  # type: ignore[attr-defined]  # see below
+        return USAGE
+    context = getattr(error, "ctx", None)
+    command = "memento" if context is None else context.command_path
+    return fail(f"{_problem_of(error)}; see `{command} --help`", USAGE)
+
+
 def _problem_of(error: Exception) -> str:
-    """Say what Typer complains of, without the name of the exception it wraps."""
+    """Return Typer's message without the name of the exception that it wraps."""
     message: str = error.format_message()  # type: ignore[attr-defined]  # every click error has it
     return message.replace("Value error, ", "").rstrip(".")
 

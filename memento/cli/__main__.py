@@ -1,4 +1,4 @@
-"""``python -m memento.cli`` is the command, too."""
+"""Run the command line as ``python -m memento.cli``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Commands that change what is remembered."""
+"""Commands that hide memories and bring them back."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from memento.cli.options import (
     moment_of,
     option,
 )
-from memento.cli.output import print_json
+from memento.cli.output import counted, print_json
 from memento.cli.store import open_store
 from memento.errors import InvalidInput
 
 app = typer.Typer()
 
 FromSource = Annotated[
-    str | None, option("--source", metavar="URI", help="All that came from this address.")
+    str | None, option("--source", metavar="URI", help="All memories from this address.")
 ]
 
 
@@ -43,7 +43,7 @@ def forget(
     *,
     source: FromSource = None,
     dry_run: Annotated[
-        bool, option("--dry-run", help="With --source: change nothing, say what would be hidden.")
+        bool, option("--dry-run", help="With --source: only report what would be hidden.")
     ] = False,
     root: Root = HERE,
     namespace: Namespace = "default",
@@ -51,10 +51,10 @@ def forget(
 ) -> None:
     """Hide memories at once; `memento restore` brings them back.
 
-    With --source, everything that came from there and what was derived from it.
+    With --source, hides all memories from that address and those derived from them.
     """
     if (source is None) == (not ids) or (dry_run and source is None):
-        raise InvalidInput("ID", "give either ids, or --source, which may be a --dry-run")
+        raise InvalidInput("ID", "give either ids or --source; only --source takes --dry-run")
     with open_store(root, namespace, embedder) as memory:
         for memory_id in ids or ():
             typer.echo(f"{memory.forget(memory_id).id}  forgotten")
@@ -62,7 +62,7 @@ def forget(
             found = memory.forget_source(source, dry_run=dry_run)
             for one in found:
                 typer.echo(f"{one.id}  {'would be forgotten' if dry_run else 'forgotten'}")
-            typer.echo(f"{len(found)} memories from {source} or derived from it")
+            typer.echo(f"{counted(len(found))} from {source} or derived from it")
 
 
 @app.command(
@@ -85,7 +85,7 @@ def restore(
         option("--at", parser=moment_of, metavar="MOMENT", help="FILE as of then, ISO 8601, UTC."),
     ] = None,
     set_aside: Annotated[
-        bool, option("--set-aside", help="With FILE: rename a store that is there, and keep it.")
+        bool, option("--set-aside", help="With FILE: rename an existing store and keep it.")
     ] = False,
     as_json: AsJson = False,
     root: Root = HERE,
@@ -94,15 +94,15 @@ def restore(
 ) -> None:
     """Make a store from a backup FILE, or bring forgotten memories back.
 
-    One argument that names a file, or any with --at or --set-aside, is a backup; everything else
-    is an id. With --source, what `memento forget --source` hid comes back.
+    A single argument that names a file, or any argument with --at or --set-aside, is a backup;
+    everything else is an id. With --source, brings back what `memento forget --source` hid.
     """
     if (source is None) == (not what):
         raise InvalidInput("FILE|ID", "give a backup, ids, or --source")
     what = what or []
     if at is not None or set_aside or (len(what) == 1 and Path(what[0]).is_file()):
         if len(what) > 1:
-            raise InvalidInput("FILE", "one backup makes one store; several were given")
+            raise InvalidInput("FILE", "give one backup, not several")
         restore_file(Path(what[0]), root, at=at, set_aside=set_aside, as_json=as_json)
         return
     with open_store(root, namespace, embedder) as memory:

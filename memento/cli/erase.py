@@ -17,16 +17,16 @@ from memento.cli.options import (
     option,
     seconds_of,
 )
-from memento.cli.output import NOT_WELL, print_json, warn
+from memento.cli.output import NOT_WELL, counted, print_json, warn
 from memento.cli.store import open_store
-from memento.erase import Erasure
 from memento.errors import InvalidInput
+from memento.upkeep.erase import Erasure
 
 WAIT_SECONDS = 30.0
-"""Wait for other processes, if none is given."""
+"""Default longest wait for other processes, seconds."""
 
 SHOWN = 5
-"""Most memories shown before the question."""
+"""Most memories shown before the confirmation."""
 
 app = typer.Typer()
 
@@ -46,14 +46,14 @@ def erase(
     ] = None,
     *,
     source: Annotated[
-        str | None, option("--source", metavar="URI", help="All that come from this address.")
+        str | None, option("--source", metavar="URI", help="All memories from this address.")
     ] = None,
     session: Annotated[str | None, option("--session", help="All of this session.")] = None,
     derived: Annotated[
         bool,
-        option("--derived/--keep-derived", help="Also what was derived from them."),
+        option("--derived/--keep-derived", help="Also memories derived from them."),
     ] = True,
-    dry_run: Annotated[bool, option("--dry-run", help="Only say what would be erased.")] = False,
+    dry_run: Annotated[bool, option("--dry-run", help="Only report what would be erased.")] = False,
     yes: Annotated[bool, option("--yes", "-y", help="Do not ask.")] = False,
     timeout: Annotated[
         float | None,
@@ -68,10 +68,10 @@ def erase(
     root: Root = HERE,
     namespace: Namespace = "default",
 ) -> int:
-    """Remove memories for good, from every file of the store; `forget` can be undone, this cannot.
+    """Remove memories for good, from every file of the store; unlike `forget`, it cannot be undone.
 
-    Say which: ids, --source, --session, or --namespace alone for all of that namespace. Exits with
-    1 if something is left to be done, which the next process to open the store does.
+    Give ids, --source, --session, or --namespace alone for all of that namespace. Exits with 1 if
+    work is left, which the next process that opens the store finishes.
     """
     everything = not ids and source is None and session is None and _typed(context, "namespace")
     with open_store(root, namespace, "none") as memory:
@@ -99,14 +99,14 @@ def erase(
 
 
 def _typed(context: typer.Context, name: str) -> bool:
-    """Tell whether an option stood on the command line; the environment does not count."""
+    """Tell whether an option was on the command line; the environment is ignored."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
 
 def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
-    """Show what is meant and ask; where nobody can answer, refuse."""
-    from memento import show  # noqa: PLC0415 - rich is slow to load
+    """Show the memories and ask for confirmation; refuse if stdin is not a terminal."""
+    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     doomed = planned.ids + (planned.derived if derived else ())
     for memory_id in doomed[:SHOWN]:
@@ -114,8 +114,8 @@ def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
     if len(doomed) > SHOWN:
         warn(f"... and {len(doomed) - SHOWN} more")
     if not sys.stdin.isatty():
-        raise InvalidInput("--yes", "is needed to erase where nobody can be asked")
-    if not typer.confirm(f"Erase {len(doomed)} memories for good?", err=True):
+        raise InvalidInput("--yes", "is needed to erase without a terminal to ask for confirmation")
+    if not typer.confirm(f"Erase {counted(len(doomed))} for good?", err=True):
         raise typer.Abort
 
 
@@ -133,7 +133,7 @@ def _print_receipt(done: Erasure, *, derived: bool) -> None:
         if names:
             typer.echo(f"{word}: {', '.join(dict.fromkeys(names))}")
     for part, why in done.pending.items():
-        warn(f"{part} not done yet: {why}; the process in the way or the next one does it")
+        warn(f"{part} not done yet: {why}; that process or the next one to open the store does it")
     if done.untouched:
-        typer.echo(f"not the store's, not looked into: {', '.join(done.untouched)}")
+        typer.echo(f"not files of the store, not checked: {', '.join(done.untouched)}")
     typer.echo(f"not reached: {'; '.join(done.not_reached)}")

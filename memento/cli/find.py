@@ -1,4 +1,4 @@
-"""Commands that read memories: ranked, for a prompt, one, newest first, listed, through time."""
+"""Commands that read memories: retrieve, prompt, get, recent, list and history."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ from memento.cli.store import open_store
 from memento.types import Status, Tier
 
 INDEX_SECONDS = 2.0
-"""Longest time ``retrieve`` lets what was added before be indexed; full text finds it anyway."""
+"""Longest time, in seconds, that ``retrieve`` waits until earlier memories are embedded; full text
+finds them in any case."""
 
 app = typer.Typer()
 
@@ -53,11 +54,11 @@ class Match(StrEnum):
     )
 )
 def retrieve(
-    query: Annotated[list[str], typer.Argument(help="What is looked for, in plain words.")],
+    query: Annotated[list[str], typer.Argument(help="The query, in plain words.")],
     *,
     k: Annotated[
         str,
-        option("-k", "--count", metavar="N", help="Most hits; auto for what the question wants."),
+        option("-k", "--count", metavar="N", help="Most hits; auto for what the query wants."),
     ] = "5",
     match: Annotated[
         Match, option("--match", help="Prefer, require or ignore named keys and aliases.")
@@ -71,25 +72,25 @@ def retrieve(
     until: Until = None,
     as_of: Annotated[
         datetime | None,
-        option("--as-of", parser=moment_of, metavar="MOMENT", help="What held at this moment."),
+        option("--as-of", parser=moment_of, metavar="MOMENT", help="Those valid at this moment."),
     ] = None,
     min_score: Annotated[float, option("--min-score", help="Least score, 0 to 1.")] = 0.0,
     cutoff: Annotated[
         float, option("--cutoff", help="Least share of the best score, 0 to 1.")
     ] = 0.0,
-    tokens: Annotated[int | None, option("--tokens", help="Only what fits so many.")] = None,
-    superseded: Annotated[bool, option("--superseded", help="Also what was replaced.")] = False,
+    tokens: Annotated[int | None, option("--tokens", help="Most tokens of all hits.")] = None,
+    superseded: Annotated[bool, option("--superseded", help="Also superseded memories.")] = False,
     quarantined: Annotated[
-        bool, option("--quarantined", help="Also what waits for approval.")
+        bool, option("--quarantined", help="Also quarantined memories.")
     ] = False,
-    explain: Annotated[bool, option("--explain", help="Say why each hit was found.")] = False,
+    explain: Annotated[bool, option("--explain", help="Show why each hit was found.")] = False,
     as_json: AsJson = False,
     root: Root = HERE,
     namespace: Namespace = "default",
     embedder: EmbedderName = "default",
 ) -> None:
-    """Find the memories that bear on QUERY, best first. Finding none exits with 0, too."""
-    from memento import show  # noqa: PLC0415 - rich is slow to load
+    """Find the memories relevant to QUERY, best first. Exits with 0 also if none is found."""
+    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     with open_store(root, namespace, embedder) as memory:
         found = memory.retrieve(
@@ -130,14 +131,14 @@ def retrieve(
     )
 )
 def prompt(
-    query: Annotated[list[str], typer.Argument(help="What is looked for, in plain words.")],
+    query: Annotated[list[str], typer.Argument(help="The query, in plain words.")],
     *,
     k: Annotated[
         str,
-        option("-k", "--count", metavar="N", help="Most memories; auto: what the question wants."),
+        option("-k", "--count", metavar="N", help="Most memories; auto: what the query wants."),
     ] = "auto",
     tokens: Annotated[int | None, option("--tokens", help="Most tokens of the block.")] = None,
-    ids: Annotated[bool, option("--ids", help="Name the id of each memory.")] = False,
+    ids: Annotated[bool, option("--ids", help="Show the id of each memory.")] = False,
     tier: Tiers = None,
     kind: Kinds = None,
     scope: Scopes = None,
@@ -149,7 +150,7 @@ def prompt(
     namespace: Namespace = "default",
     embedder: EmbedderName = "default",
 ) -> None:
-    """Print what is remembered about QUERY as a block for any prompt; nothing if that is nothing.
+    """Print the memories relevant to QUERY as a block for any prompt; nothing if none is found.
 
     No stored text can break out of the block.
     """
@@ -181,8 +182,8 @@ def get(
     namespace: Namespace = "default",
     embedder: EmbedderName = "default",
 ) -> None:
-    """Show one memory with all that is known of it, whatever its status."""
-    from memento import show  # noqa: PLC0415 - rich is slow to load
+    """Show one memory with all its fields, whatever its status."""
+    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     with open_store(root, namespace, embedder) as memory:
         found = memory.get(id)
@@ -190,6 +191,35 @@ def get(
         print_json(found)
     else:
         show.console().print(show.memory(found))
+
+
+@app.command(
+    epilog=examples(
+        "memento show 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10",
+        "memento show door --all --json",
+    )
+)
+def show(
+    id: Annotated[str, typer.Argument(help="Id of the memory.")],  # noqa: A002 - the field's own name
+    *,
+    everything: Annotated[
+        bool, option("--all", help="Also related memories that are forgotten or quarantined.")
+    ] = False,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Show all that is known of one memory: its fields, every state it had, related memories."""
+    from memento.cli import show as screen  # noqa: PLC0415 - rich is slow to load
+
+    with open_store(root, namespace, embedder) as memory:
+        found, past = memory.get(id), memory.history(id)
+        linked = memory.related(id, status=list(Status) if everything else None)
+    if as_json:
+        print_json({"memory": found, "history": past, "related": linked})
+    else:
+        screen.console().print(screen.whole(found, past, linked))
 
 
 @app.command(epilog=examples("memento recent", "memento recent -n 5 --session standup"))
@@ -224,13 +254,13 @@ def list_(
     session: Sessions = None,
     tag: Tags = None,
     status: Annotated[
-        list[Status] | None, option("--status", help="Of this status; repeatable.")
+        list[Status] | None, option("--status", help="With this status; repeatable.")
     ] = None,
     since: Since = None,
     until: Until = None,
-    newest_first: Annotated[bool, option("--newest-first", help="Turn the order round.")] = False,
+    newest_first: Annotated[bool, option("--newest-first", help="Reverse the order.")] = False,
     limit: Annotated[int, option("--limit", help="Most memories.")] = 100,
-    offset: Annotated[int, option("--offset", help="How many to pass over.")] = 0,
+    offset: Annotated[int, option("--offset", help="Memories to skip first.")] = 0,
     as_json: AsJson = False,
     root: Root = HERE,
     namespace: Namespace = "default",
@@ -264,7 +294,7 @@ def history(
     embedder: EmbedderName = "default",
 ) -> None:
     """Show every state a memory had, oldest first."""
-    from memento import show  # noqa: PLC0415 - rich is slow to load
+    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     with open_store(root, namespace, embedder) as memory:
         found = memory.history(id)

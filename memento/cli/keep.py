@@ -1,4 +1,4 @@
-"""Commands that take a store elsewhere and bring it back."""
+"""Commands that back up, restore, export and import a store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from memento import backup as backups
 from memento.cli.options import (
     HERE,
     AsJson,
@@ -17,15 +16,17 @@ from memento.cli.options import (
     Namespace,
     Root,
     examples,
+    given,
     option,
 )
-from memento.cli.output import print_json, warn
+from memento.cli.output import counted, print_json, warn
 from memento.cli.store import open_store
 from memento.types import Trust
+from memento.upkeep import backup as backups
 
 app = typer.Typer()
 
-Overwrite = Annotated[bool, option("--overwrite", help="Take the place of a file that is there.")]
+Overwrite = Annotated[bool, option("--overwrite", help="Replace an existing file.")]
 
 
 @app.command(
@@ -39,28 +40,28 @@ def backup(
     root: Root = HERE,
     namespace: Namespace = "default",
 ) -> None:
-    """Write the whole store into one file, while it is in use, and look at what was written.
+    """Write the whole store into one file, while it is in use, and check the file.
 
-    Every namespace is in it. `memento restore FILE` makes a store of it again.
+    It holds every namespace. `memento restore FILE` makes a store of it again.
     """
     with open_store(root, namespace, "none") as memory:
         kept = memory.backup(file, overwrite=overwrite)
     if as_json:
         print_json(kept)
     else:
-        typer.echo(f"{kept.path}  {kept.memories} memories, {kept.bytes:,} bytes, checked")
+        typer.echo(f"{kept.path}  {counted(kept.memories)}, {kept.bytes:,} bytes, checked")
 
 
 def restore_file(
     file: Path, root: Path, *, at: datetime | None, set_aside: bool, as_json: bool
 ) -> None:
-    """Make a store from a backup; the half of `memento restore` that takes a file."""
+    """Make a store from a backup: the part of `memento restore` that takes a file."""
     done = backups.restore(file, root, at=at, set_aside=set_aside)
     if as_json:
         print_json(done)
         return
     moment = "" if done.moment is None else f" as of {done.moment.isoformat()}"
-    typer.echo(f"{done.root}  {done.memories} memories{moment}")
+    typer.echo(f"{done.root}  {counted(done.memories)}{moment}")
     if done.aside is not None:
         typer.echo(f"{done.aside}  the store that was there")
 
@@ -77,33 +78,33 @@ def export(
     file: Annotated[str, typer.Argument(help="Name of the export; - writes to stdout.")],
     *,
     vectors: Annotated[
-        bool, option("--vectors", help="Write the vectors, too, so that none is made again.")
+        bool, option("--vectors", help="Also write the vectors, to save computing them again.")
     ] = False,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
     root: Root = HERE,
     namespace: Namespace = "default",
 ) -> None:
-    """Write the store as JSON Lines that any program can read and `memento import` takes in.
+    """Write the store as JSON Lines, which any program can read and `memento import` imports.
 
-    All namespaces, unless --namespace or MEMENTO_NAMESPACE names one. What --json prints about it
-    goes to stderr if the export goes to stdout.
+    Writes all namespaces, unless --namespace or MEMENTO_NAMESPACE names one. If the export goes to
+    stdout, the output of --json goes to stderr.
     """
-    from memento import show  # noqa: PLC0415 - rich is slow to load
+    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     with open_store(root, namespace, "none") as memory:
         done = memory.export(
             sys.stdout.buffer if file == "-" else file,
             vectors=vectors,
-            all_namespaces=not _given(context, "namespace"),
+            all_namespaces=not given(context, "namespace"),
             overwrite=overwrite,
         )
-    said = f"{file}  {done.memories} memories, {done.links} links, {done.events} events"
+    said = f"{file}  {counted(done.memories)}, {done.links} links, {done.events} events"
     typer.echo(show.to_json(done) if as_json else said, err=file == "-")
     for memory_id in done.damaged:
         warn(f"{memory_id} is damaged and marked so; an import leaves it out")
     for memory_id in done.damaged_history:
-        warn(f"{memory_id} is whole, an earlier state of it is not, and is left out")
+        warn(f"{memory_id}: an earlier state is damaged and left out; the memory is whole")
 
 
 @app.command(
@@ -115,43 +116,37 @@ def export(
 )
 def import_(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(help="What `memento export` wrote; - reads stdin.")],
+    file: Annotated[str, typer.Argument(help="A file of `memento export`; - reads stdin.")],
     *,
     trust: Annotated[
-        Trust, option("--trust", help="How far the file is trusted; user: it is your own.")
+        Trust, option("--trust", help="Trust in the file; user if it is your own.")
     ] = Trust.IMPORT,
     as_json: AsJson = False,
     root: Root = HERE,
     namespace: Namespace = "default",
     embedder: EmbedderName = "default",
 ) -> None:
-    """Take in an export, all of it or nothing; doing it twice adds nothing.
+    """Import an export; if any part is refused, nothing is imported. Importing twice adds nothing.
 
     Each memory goes into the namespace it comes from. With --namespace or MEMENTO_NAMESPACE, an
     export of one namespace goes into that one.
 
-    A file is somebody else's unless you say --trust user: what it says passes the same door as
-    `memento add` and waits in `memento quarantine list`, without its past; no rule comes from it.
-    Your own is taken as it is.
+    A file is treated as foreign unless you say --trust user: its memories are validated as by
+    `memento add` and quarantined (see `memento quarantine list`), without their earlier states, and
+    none becomes a rule. Your own file is imported unchanged.
     """
-    from memento import show  # noqa: PLC0415 - rich is slow to load
+    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     with open_store(root, namespace, embedder, make=True) as memory:
         done = memory.import_from(
             sys.stdin.buffer if file == "-" else file,
-            all_namespaces=not _given(context, "namespace"),
+            all_namespaces=not given(context, "namespace"),
             trust=trust,
         )
     known = f", {done.known} known already" if done.known else ""
     waiting = f", {done.quarantined} of them in quarantine" if done.quarantined else ""
     hidden = f", {done.hidden} hidden ones left out" if done.hidden else ""
-    said = f"{done.memories} memories new{waiting}{known}{hidden}"
+    said = f"{counted(done.memories)} new{waiting}{known}{hidden}"
     typer.echo(show.to_json(done) if as_json else said)
     for memory_id in done.damaged:
         warn(f"{memory_id} left out: it was damaged where it comes from")
-
-
-def _given(context: typer.Context, name: str) -> bool:
-    """Tell whether an option was given, on the command line or in the environment."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name in {"COMMANDLINE", "ENVIRONMENT"}

@@ -1,4 +1,4 @@
-"""The options that several commands take, and how their values are read."""
+"""The options that several commands share, and the parsers of their values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def seconds_of(text: str) -> float:
     """Read a length of time: seconds, or a number with one of the units s, m, h, d, w.
 
     Raises:
-        ValueError: If it is none.
+        ValueError: If the text is not a length of time.
 
     >>> seconds_of("90"), seconds_of("1.5h")
     (90.0, 5400.0)
@@ -27,14 +27,20 @@ def seconds_of(text: str) -> float:
     try:
         return float(text) if unit is None else float(text[:-1]) * unit
     except ValueError:
-        raise ValueError(f"{text!r:.60} is no length of time such as 90, 15m, 12h or 7d") from None
+        raise ValueError(f"{text!r:.60} is not a duration such as 90, 15m, 12h or 7d") from None
+
+
+def given(context: typer.Context, name: str) -> bool:
+    """Tell whether an option was given, on the command line or in the environment."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name in {"COMMANDLINE", "ENVIRONMENT"}
 
 
 def moment_of(text: str) -> datetime:
     """Read a moment in ISO 8601; without a zone it is UTC.
 
     Raises:
-        ValueError: If it is none.
+        ValueError: If the text is not a moment.
 
     >>> moment_of("2025-05-01").isoformat()
     '2025-05-01T00:00:00+00:00'
@@ -43,13 +49,13 @@ def moment_of(text: str) -> datetime:
         at = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(
-            f"{text!r:.60} is no moment such as 2025-05-01 or 2025-05-01T14:30"
+            f"{text!r:.60} is not a moment such as 2025-05-01 or 2025-05-01T14:30"
         ) from None
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at
 
 
 def count_of(text: str) -> int | None:
-    """Read how many: a whole number, or ``auto`` for as many as the question wants.
+    """Read a number of hits: a whole number, or ``auto`` for as many as the query wants.
 
     Raises:
         InvalidInput: If it is neither.
@@ -79,7 +85,7 @@ Namespace = Annotated[
         "--namespace",
         envvar="MEMENTO_NAMESPACE",
         metavar="LABELS",
-        help="Whose memories: labels joined with '/'.",
+        help="Labels of the namespace, joined with '/'.",
     ),
 ]
 EmbedderName = Annotated[
@@ -107,7 +113,7 @@ Until = Annotated[
 ]
 Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of memories.")]
 HERE = Path("agent_memory")
-"""Folder of the store if none is named."""
+"""Default folder of the store."""
 
 
 def examples(*lines: str) -> str:

@@ -1,7 +1,8 @@
-"""What commands print, and the exit statuses they end with."""
+"""Output and exit statuses of the commands."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,26 +12,53 @@ NOT_WELL, USAGE, ABSENT, STORE, OTHER, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
 
 def fail(problem: str, status: int) -> int:
-    """Say what went wrong; returns the exit status to end with."""
+    """Print an error and return the exit status."""
     warn(problem)
     return status
 
 
+SPOKEN = (
+    ("set_aside=True, --set-aside", "--set-aside"),
+    ("or ask to overwrite", "or use --overwrite"),
+    ("flush(wait=True) waits for them", "until then their words find them"),
+)
+"""Words of the library's messages to the words for the command line."""
+
+
 def warn(message: str) -> None:
-    """Write one line to stderr."""
+    """Write one line to stderr, in words for the command line."""
+    for python, ours in SPOKEN:
+        message = message.replace(python, ours)
     typer.echo(f"memento: {' '.join(message.split())}", err=True)
+
+
+class Told(logging.Handler):
+    """Log handler that prints the library's log on stderr, such as that it is waiting."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one line."""
+        warn(record.getMessage())
+
+
+def counted(count: int) -> str:
+    """Return a number of memories as text.
+
+    >>> counted(1), counted(2)
+    ('1 memory', '2 memories')
+    """
+    return f"{count} {'memory' if count == 1 else 'memories'}"
 
 
 def print_json(value: object) -> None:
     """Print a value, or several, as JSON."""
-    from memento import show  # noqa: PLC0415 - rich is slow to load
+    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     typer.echo(show.to_json(value))
 
 
 def print_memories(found: Sequence[Any], *, as_json: bool) -> None:
     """Print memories as a table or as JSON."""
-    from memento import show  # noqa: PLC0415 - rich is slow to load
+    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     if as_json:
         print_json(found)

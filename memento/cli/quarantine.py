@@ -1,4 +1,4 @@
-"""Commands that look through what untrusted sources say."""
+"""Commands that review memories from untrusted sources."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memento.cli.store import open_store
 
 app = typer.Typer()
 quarantine = typer.Typer(
-    help="Look through what tools, the web and imports say, before it is found.",
+    help="Review memories from tools, the web and imports before they are found.",
     no_args_is_help=True,
 )
 app.add_typer(quarantine, name="quarantine")
@@ -24,13 +24,13 @@ app.add_typer(quarantine, name="quarantine")
 def list_(
     *,
     limit: Annotated[int, option("--limit", help="Most memories.")] = 100,
-    offset: Annotated[int, option("--offset", help="How many to pass over.")] = 0,
+    offset: Annotated[int, option("--offset", help="Memories to skip first.")] = 0,
     as_json: AsJson = False,
     root: Root = HERE,
     namespace: Namespace = "default",
     embedder: EmbedderName = "default",
 ) -> None:
-    """List what waits for approval, in order of arrival."""
+    """List quarantined memories, in order of arrival."""
     with open_store(root, namespace, embedder) as memory:
         found = memory.quarantine(limit=limit, offset=offset)
     print_memories(found, as_json=as_json)
@@ -46,7 +46,7 @@ def approve(
     namespace: Namespace = "default",
     embedder: EmbedderName = "default",
 ) -> None:
-    """Let memories be found. They can still be no rules and cannot be pinned."""
+    """Make quarantined memories active. They still cannot become rules or be pinned."""
     with open_store(root, namespace, embedder) as memory:
         for memory_id in ids:
             typer.echo(f"{memory_id}  {memory.approve(memory_id).status}")
@@ -62,7 +62,7 @@ def reject(
     namespace: Namespace = "default",
     embedder: EmbedderName = "default",
 ) -> None:
-    """Forget memories that wait; `memento restore` lets them wait again."""
+    """Forget quarantined memories; `memento restore` puts them back into quarantine."""
     with open_store(root, namespace, embedder) as memory:
         for memory_id in ids:
             typer.echo(f"{memory_id}  {memory.reject(memory_id).status}")

@@ -1,4 +1,4 @@
-"""Commands that put memories in."""
+"""Commands that add memories."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from memento.cli.options import (
     option,
     seconds_of,
 )
-from memento.cli.output import print_json
+from memento.cli.output import counted, print_json, warn
 from memento.cli.store import open_store, wait_for_index
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memento.types import Draft
 
 BATCH = 256
-"""Drafts of a file written in one transaction."""
+"""Most drafts of a file written in one transaction."""
 
 app = typer.Typer()
 
@@ -45,12 +45,14 @@ app = typer.Typer()
     )
 )
 def add(
-    text: Annotated[str, typer.Argument(help="What to remember; - reads it from stdin.")],
+    text: Annotated[
+        list[str], typer.Argument(metavar="TEXT...", help="Text to remember; - reads from stdin.")
+    ],
     *,
     tier: Annotated[
-        Tier | None, option("--tier", help="Where to keep it; by importance if not given.")
+        Tier | None, option("--tier", help="Tier; chosen by importance if not given.")
     ] = None,
-    kind: Annotated[Kind, option("--kind", help="What it is.")] = Kind.FACT,
+    kind: Annotated[Kind, option("--kind", help="Kind of statement.")] = Kind.FACT,
     importance: Annotated[
         float | None, option("--importance", help="From 0 to 1; scored if not given.")
     ] = None,
@@ -59,7 +61,7 @@ def add(
         option("--key", help="Slot it fills; a new value supersedes the one before."),
     ] = None,
     alias: Annotated[
-        list[str] | None, option("--alias", help="Name it is also found by; repeatable.")
+        list[str] | None, option("--alias", help="Another name to find it by; repeatable.")
     ] = None,
     scope: Annotated[str, option("--scope", help="Where it applies, such as project/x.")] = "",
     session: Session = None,
@@ -75,18 +77,18 @@ def add(
             "--expires-in",
             parser=seconds_of,
             metavar="TIME",
-            help="Not found after this long: 90, 15m, 12h, 7d.",
+            help="Hide it after this time: 90, 15m, 12h, 7d.",
         ),
     ] = None,
     trust: Annotated[
-        Trust, option("--trust", help="Whose words; tool, web and import wait for approval.")
+        Trust, option("--trust", help="Its origin; tool, web and import are quarantined.")
     ] = Trust.USER,
     source: Annotated[
         str | None, option("--source", metavar="URI", help="Address it comes from.")
     ] = None,
     pin: Annotated[bool, option("--pin", help="Never fades.")] = False,
     supersedes: Annotated[
-        list[str] | None, option("--supersedes", help="Id whose place it takes; repeatable.")
+        list[str] | None, option("--supersedes", help="Id of a memory it replaces; repeatable.")
     ] = None,
     id: Annotated[  # noqa: A002 - the field's own name
         str | None, option("--id", help="Your own id; makes a retry harmless.")
@@ -96,10 +98,11 @@ def add(
     namespace: Namespace = "default",
     embedder: EmbedderName = "default",
 ) -> None:
-    """Remember TEXT. When this returns, it is on the disk."""
+    """Remember TEXT. When the command returns, it is on the disk."""
+    said = _from_stdin() if text == ["-"] else " ".join(text)
     with open_store(root, namespace, embedder, make=True) as memory:
         kept = memory.add(
-            sys.stdin.read() if text == "-" else text,
+            said,
             tier,
             kind=kind,
             importance=importance,
@@ -144,11 +147,11 @@ def ingest(
         ),
     ] = None,
     name: Annotated[
-        str | None, option("--name", help="What the source is called; the file's name if not.")
+        str | None, option("--name", help="Name of the source; the file's name if not given.")
     ] = None,
     scope: Annotated[str, option("--scope", help="Where it applies, such as project/x.")] = "",
     trust: Annotated[
-        Trust, option("--trust", help="Whose file; tool, web and import wait for approval.")
+        Trust, option("--trust", help="Its origin; tool, web and import are quarantined.")
     ] = Trust.USER,
     wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is indexed.")] = True,
     root: Root = HERE,
@@ -157,22 +160,29 @@ def ingest(
 ) -> int:
     """Remember a file: notes, a document or a conversation.
 
-    The file is read through once before anything is written. Interrupted or run again, it adds
-    only what is not there yet.
+    The whole file is checked before anything is written. If it is interrupted, run it again: it
+    adds only memories that are not there yet.
     """
-    from memento import transcripts  # noqa: PLC0415 - used by this command only
+    from memento.ingest import read  # noqa: PLC0415 - used by this command only
 
-    total = sum(1 for _ in transcripts.read(file, format, name=name, scope=scope, trust=trust))
-    drafts = transcripts.read(file, format, name=name, scope=scope, trust=trust)
+    total = sum(1 for _ in read(file, format, name=name, scope=scope, trust=trust))
+    drafts = read(file, format, name=name, scope=scope, trust=trust)
     with open_store(root, namespace, embedder, make=True) as memory:
         waiting, new = _add_all(memory, drafts, total)
-        typer.echo(f"{file.name}: {total} memories read, {new} new, {total - new} known already")
+        typer.echo(f"{file.name}: {counted(total)} read, {new} new, {total - new} known already")
         _say_waiting(waiting)
         return wait_for_index(memory) if wait else 0
 
 
+def _from_stdin() -> str:
+    """Read all of stdin; at a terminal, print that it is waiting for input."""
+    if sys.stdin.isatty():
+        warn("reading from stdin; end with Ctrl-D")
+    return sys.stdin.read()
+
+
 def _say_waiting(kept: Sequence[Memory]) -> None:
-    """Say how many of what was kept nobody will find before it is approved."""
+    """Print how many of the new memories are quarantined."""
     waiting = len({memory.id for memory in kept if memory.status is Status.QUARANTINED})
     if waiting:
         typer.echo(f"{waiting} quarantined until approved: see `memento quarantine list`")
@@ -181,8 +191,8 @@ def _say_waiting(kept: Sequence[Memory]) -> None:
 def _add_all(
     memory: MemoryManager, drafts: Iterator[Draft], total: int
 ) -> tuple[list[Memory], int]:
-    """Add drafts in batches; returns those quarantined, and how many were not there before."""
-    from memento import show  # noqa: PLC0415 - rich is slow to load
+    """Add drafts in batches; returns the quarantined memories and the number of new ones."""
+    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     done = new = 0
     waiting: list[Memory] = []

@@ -1,18 +1,17 @@
-"""Opening the store a command works on, and waiting for its indexes."""
+"""Open the store of a command, and wait for its indexes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from memento import Config, MemoryManager
+from memento import Config, MemoryManager, layout
 from memento.cli.output import NOT_WELL, fail
 from memento.errors import StoreUnusable
-from memento.ledger.ledger import FILE_NAME
 
 
 def open_store(root: Path, namespace: str, embedder: str, *, make: bool = False) -> MemoryManager:
-    """Open the store; only a command that writes memories makes one."""
-    if not make and not (root / FILE_NAME).exists():
+    """Open the store; only a command that writes memories creates one."""
+    if not make and not (root / layout.LEDGER).exists():
         raise StoreUnusable(
             root, "holds no store; name its folder with --root, or make one with `memento add`"
         )
@@ -25,8 +24,8 @@ def open_store(root: Path, namespace: str, embedder: str, *, make: bool = False)
 
 
 def wait_for_index(memory: MemoryManager) -> int:
-    """Wait until nothing is owed to the indexes, or what is left is stuck."""
-    from memento import show  # noqa: PLC0415 - rich is slow to load
+    """Wait until the indexes are up to date, or the rest of the work is stuck."""
+    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     total = left = sum(memory.stats().backlog.values())
     with show.Bar("indexing", total).drawn() as bar:
@@ -36,5 +35,6 @@ def wait_for_index(memory: MemoryManager) -> int:
             bar.to(total - left)
             if now.trouble and left == before:
                 why = "; ".join(now.trouble.values())
-                return fail(f"{left} not indexed yet, found by words meanwhile: {why}", NOT_WELL)
+                whose = left or "some of other namespaces"
+                return fail(f"{whose} not indexed yet, found by words meanwhile: {why}", NOT_WELL)
     return 0

@@ -1,4 +1,4 @@
-"""The command that shows what memento does."""
+"""The command that demonstrates memento."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def demo(
         option("--root", metavar="FOLDER", help="Keep the store here; a temporary one if not."),
     ] = None,
 ) -> None:
-    """Remember a conversation, answer questions about it, show where each answer came from."""
-    from memento.demo import run  # noqa: PLC0415 - used by this command only
+    """Remember a conversation, answer questions about it, and show the source of each answer."""
+    from memento.cli.demo import run  # noqa: PLC0415 - used by this command only
 
     run(root)

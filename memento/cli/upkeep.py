@@ -1,4 +1,4 @@
-"""Commands that look after the store."""
+"""Commands that inspect and maintain the store."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from memento.cli.options import HERE, AsJson, EmbedderName, Namespace, Root, examples, option
-from memento.cli.output import NOT_WELL, print_json
+from memento.cli.options import HERE, AsJson, EmbedderName, Namespace, Root, examples, given, option
+from memento.cli.output import NOT_WELL, counted, print_json
 from memento.cli.store import open_store, wait_for_index
 
 app = typer.Typer()
@@ -21,8 +21,8 @@ def stats(
     namespace: Namespace = "default",
     embedder: EmbedderName = "default",
 ) -> None:
-    """Count what is remembered, by tier, and what waits to be indexed."""
-    from memento import show  # noqa: PLC0415 - rich is slow to load
+    """Count the memories, by tier, and those that are not indexed yet."""
+    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     with open_store(root, namespace, embedder) as memory:
         found = memory.stats()
@@ -34,23 +34,23 @@ def stats(
 
 @app.command(epilog=examples("memento doctor", "memento doctor --no-repair --json"))
 def doctor(
+    context: typer.Context,
     *,
-    repair: Annotated[
-        bool, option("--repair/--no-repair", help="Mend what can be made again.")
-    ] = True,
+    repair: Annotated[bool, option("--repair/--no-repair", help="Repair derived data.")] = True,
     as_json: AsJson = False,
     root: Root = HERE,
     namespace: Namespace = "default",
     embedder: EmbedderName = "default",
 ) -> int:
-    """Look for damage in the store. Exits with 1 if anything was not well.
+    """Look for damage in the store. Exits with 1 if any check failed.
 
-    Memories themselves are never changed; what is derived from them is mended.
+    Memories are never changed; data derived from them is repaired. Damaged memories are named, for
+    all namespaces unless --namespace or MEMENTO_NAMESPACE names one.
     """
-    from memento import show  # noqa: PLC0415 - rich is slow to load
+    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     with open_store(root, namespace, embedder) as memory:
-        found = memory.doctor(repair=repair)
+        found = memory.doctor(repair=repair, all_namespaces=not given(context, "namespace"))
     if as_json:
         print_json(found)
     else:
@@ -70,8 +70,8 @@ def reindex(
     namespace: Namespace = "default",
     embedder: EmbedderName = "default",
 ) -> int:
-    """Embed everything anew, after the embedder was changed. Exits with 1 if it got stuck."""
+    """Embed all memories again, after the embedder was changed. Exits with 1 if it got stuck."""
     with open_store(root, namespace, embedder) as memory:
         owed = memory.reindex()
-        typer.echo(f"{owed} memories to embed with {embedder}")
+        typer.echo(f"{counted(owed)} to embed with {embedder}")
         return wait_for_index(memory) if wait else 0

@@ -1,8 +1,8 @@
 """The default embedder: an ONNX model in a folder, run by onnxruntime on one thread.
 
-Offline, no torch. A text is embedded alone, never padded beside others: dynamic quantisation
-scales by everything in a batch, so in a batch the same text would get another vector (cosine
-0.99 on average, down to 0.96). Alone, the same text always gives the same vector.
+Offline, without torch. Each text is embedded alone, never in a padded batch: dynamic quantisation
+scales by all texts of a batch, so the same text would get another vector in another batch (cosine
+0.99 on average, down to 0.96). Embedded alone, the same text always gives the same vector.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from memento.embed import require_texts
 from memento.embed.windows import MAX_WINDOWS, combine, split
 from memento.errors import EmbedderError, InvalidInput
+from memento.forks import whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MINILM = Path(__file__).parent / "minilm"
-"""Folder of the model in the package; ``scripts/build_minilm.py`` makes it."""
+"""Folder of the model in the package; ``scripts/build_minilm.py`` builds it."""
 SPECIAL_TOKENS = 2
-"""[CLS] in front and [SEP] behind every window."""
+"""[CLS] before and [SEP] after every window."""
 MIN_TOKENS = 16
 """Smallest window worth embedding."""
 NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
-"""Keeps onnxruntime from reporting to its maker, which its builds for Linux do unless told not to.
-Read when it is imported. Source: Privacy.md in the onnxruntime package."""
+"""Turns off the telemetry of onnxruntime, which is on by default in its builds for Linux.
+onnxruntime reads it on import. Source: Privacy.md in the onnxruntime package."""
 
 _default_lock = threading.Lock()
 
@@ -57,19 +58,19 @@ class _Model:
 
 
 class OnnxEmbedder:
-    """Embeds with ``model.onnx`` and ``tokenizer.json`` of a folder.
+    """Embeds with ``model.onnx`` and ``tokenizer.json`` from a folder.
 
     The folder also holds ``manifest.json``, which names the model and the sha256 of both files.
     The model takes ``input_ids`` (1, n) int64 and returns (1, dim) float32 of unit length.
-    Construction reads the manifest alone; the model loads with the first text (about 0.1 s
-    of CPU, after 0.1 s for onnxruntime itself), once in each process, so that a fork is safe.
+    The constructor reads only the manifest. The model loads with the first text (about 0.1 s
+    of CPU, after 0.1 s for onnxruntime itself), once per process, so that a fork is safe.
     Several threads may embed at once.
 
     Args:
-        folder: Where the three files are.
+        folder: Folder of the three files.
         threads: Threads for one text, >= 1. A second one gains nothing for short texts.
-        max_tokens: Window in word pieces, [16, what the model takes]. The default is what
-            all-MiniLM-L6-v2 was made for.
+        max_tokens: Window in word pieces, from 16 to the limit of the model. The default is the
+            window that all-MiniLM-L6-v2 was trained with.
         max_windows: Most windows of one text, >= 2; see ``memento.embed.windows``.
 
     Attributes:
@@ -77,8 +78,8 @@ class OnnxEmbedder:
         dim: Length of its vectors.
 
     Raises:
-        EmbedderError: If the manifest is missing or damaged; at the first text, if another file
-            is.
+        EmbedderError: If the manifest is missing or damaged. For the other files this is raised
+            with the first text.
         InvalidInput: If an argument is out of its range.
     """
 
@@ -100,8 +101,8 @@ class OnnxEmbedder:
         self._threads = threads
         self._window = max_tokens - SPECIAL_TOKENS
         self._max_windows = max_windows
-        # By process id: what a fork copied (a session, a lock held by a thread that is
-        # not there any more) is not used in the child.
+        # By process id, so that a child does not use what a fork copied: a session, or a lock
+        # held by a thread that does not exist in the child.
         self._models: dict[int, _Model] = {}
         self._locks: dict[int, threading.Lock] = {}
 
@@ -117,7 +118,7 @@ class OnnxEmbedder:
             (len(texts), dim) float32, each row of unit length.
 
         Raises:
-            InvalidInput: If a text is empty or no text.
+            InvalidInput: If a text is empty or not a text.
             EmbedderError: If a file of the model is missing, damaged or cannot be run.
         """
         wanted = require_texts(texts)
@@ -130,7 +131,7 @@ class OnnxEmbedder:
     def tokenize(self, text: str) -> list[list[int]]:
         """Return the token ids of each window of a text, special tokens included.
 
-        No window is padded: a text of 9 word pieces is 11 ids.
+        Windows are not padded: a text of 9 word pieces gives 11 ids.
         """
         model = self._model()
         ids = model.tokenizer.encode(text, add_special_tokens=False).ids
@@ -151,7 +152,8 @@ class OnnxEmbedder:
             with self._locks.setdefault(process, threading.Lock()):
                 model = self._models.get(process)
                 if model is None:
-                    model = self._models[process] = self._load()
+                    with whole():
+                        model = self._models[process] = self._load()
         return model
 
     def _load(self) -> _Model:
@@ -167,7 +169,7 @@ class OnnxEmbedder:
 
 
 def default_embedder() -> OnnxEmbedder:
-    """Return the embedder of the package: one for the whole process, its model loaded at need.
+    """Return the default embedder: one for the whole process, its model loaded with its first text.
 
     Raises:
         EmbedderError: If the model in the package is damaged.
@@ -195,7 +197,7 @@ def _read_manifest(folder: Path) -> _Manifest:
     except OSError as error:
         raise EmbedderError(f"{path}: cannot be read ({error.strerror}); {_REPAIR}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise EmbedderError(f"{path}: not a manifest of a model; {_REPAIR}") from error
+        raise EmbedderError(f"{path}: not the manifest of a model; {_REPAIR}") from error
 
 
 _REPAIR = "reinstall agent-memento, or build the folder with scripts/build_minilm.py"
@@ -209,17 +211,17 @@ def _verify(path: Path, expected: str) -> None:
         raise EmbedderError(f"{path}: cannot be read ({error.strerror}); {_REPAIR}") from error
     if found != expected:
         raise EmbedderError(
-            f"{path}: damaged, its sha256 is {found[:12]}…, expected {expected[:12]}…; {_REPAIR}"
+            f"{path}: damaged: its sha256 is {found[:12]}…, expected {expected[:12]}…; {_REPAIR}"
         )
 
 
 def _open(folder: Path, threads: int) -> _Model:
-    # imported here: a process that never embeds does not pay for them
+    # Imported here, so that a process that never embeds does not load them.
     os.environ[NO_TELEMETRY] = "1"
     import onnxruntime  # noqa: PLC0415 - see above
     from tokenizers import Tokenizer  # noqa: PLC0415 - see above
 
-    onnxruntime.disable_telemetry_events()  # should the host have imported it earlier
+    onnxruntime.disable_telemetry_events()  # in case the host has imported it before
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()  # the published file pads every text to 128 and cuts it there
     tokenizer.no_truncation()
@@ -228,7 +230,7 @@ def _open(folder: Path, threads: int) -> _Model:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # the arena never gives memory back
-    options.log_severity_level = 3  # errors; warnings about the host help nobody here
+    options.log_severity_level = 3  # errors only; warnings about the host do not help here
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(
         str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]

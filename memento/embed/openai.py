@@ -1,11 +1,11 @@
-"""Any server that speaks OpenAI's ``/embeddings``: OpenAI, Ollama, vLLM, LM Studio, TEI ...
+"""Embed on a server with OpenAI's ``/embeddings`` endpoint: OpenAI, Ollama, vLLM, LM Studio ...
 
-The only embedder that sends texts to another machine. It reads a key only where told to.
+This is the only embedder that sends texts to another machine. It reads a key from the environment
+only in ``from_env``.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from email.utils import parsedate_to_datetime
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from memento.embed import require_texts
+from memento.embed.names import KNOWN_DIMS, OPENAI_URL, openai_dim, openai_server
 from memento.embed.windows import MAX_WINDOWS, combine, split
 from memento.errors import EmbedderError, InvalidInput, MissingExtra
 
@@ -23,17 +24,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-OPENAI_URL = "https://api.openai.com/v1"
-KNOWN_DIMS = {
-    "text-embedding-3-small": 1536,
-    "text-embedding-3-large": 3072,
-    "text-embedding-ada-002": 1536,
-}
-"""Length of the vectors of OpenAI's models. Source: platform.openai.com/docs/guides/embeddings."""
 RETRY_STATUSES = {408, 409, 429, 500, 502, 503, 504}
-"""Answers worth asking again for."""
+"""HTTP statuses after which a request is sent again."""
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
-"""Seconds before the first retry (doubled each time), and the longest wait a server may ask."""
+"""Seconds before the first retry (doubled each time), and the longest wait a server may request."""
 MESSAGE_LIMIT = 200
 """Characters of a server's error message that are passed on."""
 
@@ -42,25 +36,24 @@ class OpenAIEmbedder:
     """Embeds through an OpenAI-compatible HTTP endpoint.
 
     Args:
-        model: Name the server knows the model by.
-        dim: Length of the vectors, >= 1. May be left out for OpenAI's own models; for the
-            ``text-embedding-3`` family another length than the native one is asked of the
-            server.
+        model: Name of the model on the server.
+        dim: Length of the vectors, >= 1. May be left out for OpenAI's own models. For the
+            ``text-embedding-3`` family, the server is asked for any length but the native one.
         base_url: Address up to and including ``/v1``.
-        api_key: Sent as bearer token; None sends none. Not read from the environment here,
-            see ``from_env``.
+        api_key: Sent as bearer token; None to send no token. It is not read from the environment
+            here, see ``from_env``.
         timeout: Seconds to wait for one answer, > 0.
         max_batch: Texts in one request, >= 1.
         max_chars: Characters in one window, >= 100; longer texts are sent as several windows
             (see ``memento.embed.windows``). The default fits OpenAI's 8,191 tokens in any
             language; lower it for a server that cuts at fewer tokens.
         max_windows: Most windows of one text, >= 2.
-        retries: Times to ask again after 408, 409, 429, a 5xx or no answer, >= 0. Waits 0.5 s,
-            1 s, 2 s ... or what ``Retry-After`` says, at most 60 s.
-        sleep: Waits that many seconds; for tests.
+        retries: How often to ask again after 408, 409, 429, a 5xx or no answer, >= 0. The waits
+            are 0.5 s, 1 s, 2 s ... or as long as ``Retry-After`` says, at most 60 s.
+        sleep: Function that waits so many seconds; for tests.
 
     Attributes:
-        name: ``openai:``, model, vector length and, if not OpenAI's own, the server.
+        name: ``openai:``, the model, the vector length and the server, unless it is OpenAI's own.
         dim: Length of its vectors.
 
     Raises:
@@ -110,16 +103,13 @@ class OpenAIEmbedder:
     def from_env(cls, model: str, *, dim: int | None = None) -> OpenAIEmbedder:
         """Take the key from ``OPENAI_API_KEY`` and the address from ``OPENAI_BASE_URL``.
 
-        The address defaults to OpenAI's; another server may do without a key.
+        The default address is OpenAI's; another server may need no key.
 
         Raises:
             InvalidInput: If the address is OpenAI's and no key is set, or ``dim`` is missing.
             MissingExtra: If httpx is not installed.
         """
-        base_url = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-        api_key = os.environ.get("OPENAI_API_KEY") or None
-        if api_key is None and base_url == OPENAI_URL:
-            raise InvalidInput("api_key", "set OPENAI_API_KEY, or OPENAI_BASE_URL to a server")
+        base_url, api_key = openai_server()
         return cls(model, dim=dim, base_url=base_url, api_key=api_key)
 
     def __repr__(self) -> str:
@@ -139,9 +129,9 @@ class OpenAIEmbedder:
             (len(texts), dim) float32, each row of unit length.
 
         Raises:
-            InvalidInput: If a text is empty or no text.
-            EmbedderError: If the server cannot be reached, refuses, or answers with something
-                other than one finite vector of length ``dim`` for each text.
+            InvalidInput: If a text is empty or not a text.
+            EmbedderError: If the server cannot be reached, refuses, or returns anything but one
+                finite vector of length ``dim`` for each text.
         """
         wanted = require_texts(texts)
         if not wanted:
@@ -180,16 +170,18 @@ class OpenAIEmbedder:
         if rows.ndim != 2 or rows.shape[1] != self.dim:  # noqa: PLR2004 - rows and columns
             raise EmbedderError(
                 f"{self.name}: vectors of length {rows.shape[-1]} came back; "
-                f"expected {self.dim}: set dim to what the model makes"
+                f"expected {self.dim}: set dim to the length of the model's vectors"
             )
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         if not (np.isfinite(norms) & (norms > 0)).all():
-            raise EmbedderError(f"{self.name}: a vector is zero or not finite; ask the server why")
+            raise EmbedderError(
+                f"{self.name}: a vector is zero or not finite; check the model on the server"
+            )
         unit: NDArray[np.float32] = (rows / norms).astype(np.float32)
         return unit
 
     def _post(self, request: dict[str, Any]) -> Any:
-        """Send a request, again while that may help; returns the 200 answer."""
+        """Send a request, repeat it while that may help, and return the answer with status 200."""
         for attempt in range(self._retries + 1):
             response, problem = self._try(request)
             if response is not None and response.status_code == self._httpx.codes.OK:
@@ -225,21 +217,17 @@ def _import_httpx() -> Any:
 
 
 def _dim(model: str, dim: int | None) -> int:
-    known = KNOWN_DIMS.get(model) if dim is None else dim
-    if known is None:
-        raise InvalidInput(
-            "dim", f"the vector length of {model!r} is not known: OpenAIEmbedder(model, dim=...)"
-        )
+    known = openai_dim(model) if dim is None else dim
     _at_least("dim", known, 1)
     return known
 
 
 def _address(base_url: str) -> str:
-    """Return the address without a slash at its end; it is part of the name, so no secrets."""
+    """Return the address without a final slash; it is part of the name, so it holds no secrets."""
     try:
         parts = urlsplit(base_url)
         usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:  # a port that is no number, brackets that do not close
+    except ValueError:  # a port that is not a number, brackets that do not close
         usable = None
     if not usable or parts.username or parts.password or parts.query:
         raise InvalidInput("base_url", "must be http(s)://host[:port]/path without a password")
@@ -252,7 +240,7 @@ def _at_least(field: str, value: float, least: float) -> None:
 
 
 def _wait(response: Any, attempt: int) -> float:
-    """Seconds before the next try: what the server asks for, or twice as long as the last."""
+    """Seconds before the next try: as the server asks, or twice the last wait."""
     asked = None if response is None else response.headers.get("Retry-After")
     if asked is None:
         return float(min(FIRST_WAIT * 2**attempt, LONGEST_WAIT))
@@ -263,7 +251,7 @@ def _wait(response: Any, attempt: int) -> float:
 
 
 def _until(asked: str, sent: str | None, attempt: int) -> float:
-    """Seconds from the server's own clock to the date it asks to wait for."""
+    """Seconds from the server's own clock to the date in its ``Retry-After``."""
     try:
         return max(
             0.0,
@@ -274,7 +262,7 @@ def _until(asked: str, sent: str | None, attempt: int) -> float:
 
 
 def _server_message(response: Any) -> str:
-    """What an OpenAI-shaped error says; nothing else of the body, which may echo the texts."""
+    """Return the message of an OpenAI-style error; the rest of the body may repeat the texts."""
     try:
         message = response.json()["error"]["message"]
     except (ValueError, KeyError, TypeError):

@@ -1,7 +1,7 @@
-"""Rerankers: what reads question and memory together, and orders the best candidates anew.
+"""Rerankers: models that read query and memory together and reorder the best candidates.
 
-Both need sentence-transformers and cost a run of a model for each candidate, ten to a hundred
-times what retrieval costs alone. See ``memento.protocols.Reranker`` for one of your own.
+Both need sentence-transformers and run a model for each candidate, which takes ten to a hundred
+times as long as retrieval alone. See ``memento.protocols.Reranker`` to write your own.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _EDGE = 1
-"""Special tokens at either end of what a BERT model sees."""
+"""Special tokens at both ends of the input of a BERT model."""
 
 
 class LateInteraction:
-    """Compares every token of the question with every token of the memory.
+    """Reranker that compares every token of the query with every token of the memory.
 
-    The score is the mean, over the question's tokens, of the largest cosine to a token of the
-    memory. Works with any embedding model, such as the one the memories were embedded with.
+    The score is the mean, over the tokens of the query, of the largest cosine to a token of the
+    memory. It works with any embedding model, such as the one that embeds the memories.
 
     Source: Khattab & Zaharia, ColBERT: Efficient and Effective Passage Search via Contextualized
     Late Interaction over BERT, SIGIR 2020; here with a model that was not trained for it.
@@ -37,7 +37,7 @@ class LateInteraction:
     Args:
         model: Name on the Hugging Face Hub, or a folder; see ``SentenceTransformerEmbedder``.
         device: ``"cpu"``, ``"cuda"`` ...; None lets sentence-transformers choose.
-        kept: Texts whose token vectors stay in RAM, >= 0; some 20 KB each.
+        kept: Number of texts whose token vectors stay in RAM, >= 0; about 20 KB each.
 
     Raises:
         MissingExtra: If sentence-transformers is not installed.
@@ -68,7 +68,7 @@ class LateInteraction:
         return np.array([_closeness(asked, told[text]) for text in texts], np.float32)
 
     def _known(self, texts: Sequence[str]) -> dict[str, NDArray[np.float16]]:
-        """Return the token vectors of texts, those of before as they were kept."""
+        """Return the token vectors of texts, from the cache where possible."""
         with self._lock:
             told = {text: self._kept[text] for text in texts if text in self._kept}
         unread = [text for text in dict.fromkeys(texts) if text not in told]
@@ -83,7 +83,7 @@ class LateInteraction:
         return told
 
     def _tokens(self, texts: Sequence[str]) -> list[NDArray[np.float16]]:
-        """Return the (tokens, dim) unit vectors of each text; what the model cannot see is cut."""
+        """Return the (tokens, dim) unit vectors of each text, cut to the window of the model."""
         try:
             with self._reading:
                 found = self._model.encode(
@@ -95,7 +95,7 @@ class LateInteraction:
 
 
 class CrossEncoderReranker:
-    """Reads question and memory in one go with a cross-encoder of sentence-transformers.
+    """Reranker that reads query and memory together with a sentence-transformers cross-encoder.
 
     Args:
         model: Name on the Hugging Face Hub, or a folder.
@@ -144,7 +144,7 @@ def _cross_encoder(model: str, device: str | None) -> Any:
     except (OSError, ValueError, RuntimeError) as error:
         raise RerankerError(
             f"sentence-transformers cannot load the cross-encoder {model!r}: {error}; "
-            "give the name of one on the Hugging Face Hub, or a folder"
+            "pass its name on the Hugging Face Hub, or a folder"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Any model that sentence-transformers can load, on any device it can use."""
+"""Embed with any model that sentence-transformers can load, on any device that it supports."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SPARE_TOKENS = 16
-"""Room left in a window: a word cut at its edge may take more pieces than it did whole."""
+"""Tokens left free in a window: a word cut at its edge may need more pieces than the whole word."""
 IDENTITY_SUFFIXES = {".bin", ".json", ".safetensors", ".txt"}
-"""Files of a model folder that decide its vectors: weights, configuration, vocabulary."""
+"""Files of a model folder that determine its vectors: weights, configuration, vocabulary."""
 
 
 class SentenceTransformerEmbedder:
     """Embeds with a sentence-transformers model.
 
-    The model loads at once: only it knows the length of its vectors. With a folder nothing is
-    downloaded; with a name sentence-transformers looks in its cache and then on the Hugging Face
-    Hub (set ``HF_HUB_OFFLINE=1`` to forbid that).
+    The constructor loads the model, because only the model knows the length of its vectors. With a
+    folder nothing is downloaded; with a name sentence-transformers looks in its cache and then on
+    the Hugging Face Hub (set ``HF_HUB_OFFLINE=1`` to forbid that).
 
     Args:
         model: Name on the Hugging Face Hub, or a folder.
         device: ``"cpu"``, ``"cuda"``, ``"mps"`` ...; None lets sentence-transformers choose.
         prompt: Text put before every memory, such as ``"passage: "`` for the E5 family; part of
-            the identity.
-        query_prompt: Text put before every question, such as ``"query: "``; None for ``prompt``.
-            No part of the identity, for it changes no stored vector.
+            the embedder's name.
+        query_prompt: Text put before every query, such as ``"query: "``; None for ``prompt``.
+            Not part of the name, because it changes no stored vector.
         batch_size: Windows in one run of the model, >= 1.
         max_windows: Most windows of one text, >= 2; see ``memento.embed.windows``.
 
@@ -47,8 +47,8 @@ class SentenceTransformerEmbedder:
 
     Raises:
         MissingExtra: If sentence-transformers is not installed.
-        EmbedderError: If the model cannot be loaded, or has no tokenizer that tells where in the
-            text a token stands although its window is limited.
+        EmbedderError: If the model cannot be loaded, or has a limited window and a tokenizer that
+            does not report the position of each token in the text.
         InvalidInput: If an argument is out of its range.
     """
 
@@ -86,16 +86,16 @@ class SentenceTransformerEmbedder:
             (len(texts), dim) float32, each row of unit length.
 
         Raises:
-            InvalidInput: If a text is empty or no text.
+            InvalidInput: If a text is empty or not a text.
             EmbedderError: If the model fails.
         """
         return self._embed(texts, self._prompt)
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed questions; see ``memento.protocols.QueryEmbedder``.
+        """Embed queries; see ``memento.protocols.QueryEmbedder``.
 
         Raises:
-            InvalidInput: If a text is empty or no text.
+            InvalidInput: If a text is empty or not a text.
             EmbedderError: If the model fails.
         """
         return self._embed(texts, self._query_prompt)
@@ -158,7 +158,7 @@ def load_model(model: str, device: str | None) -> Any:
 
 
 def _window(model: Any, prompt: str) -> int | None:
-    """Tokens of text that fit beside the prompt and the special tokens; None for no limit."""
+    """Return how many tokens of text fit beside prompt and special tokens; None for no limit."""
     limit = model.max_seq_length
     if limit is None:
         return None

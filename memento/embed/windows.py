@@ -1,10 +1,10 @@
-"""Long texts: cut a text into windows a model can see, and make one vector of theirs.
+"""Split a long text into windows that fit a model, and combine their vectors into one.
 
-Pure. Every embedder of this package treats long text the same way: overlapping windows, the
-first of which weighs one half of the vector and the others share the other half. How a text
-begins tells most about it, yet what is said later must be able to be found too; the ADR on the
-default embedder has the measurements. All windows of all but very long texts are embedded;
-beyond ``limit`` windows the text is sampled evenly, first and last window included.
+Pure. Every embedder of this package treats long text the same way: overlapping windows, of which
+the first gives one half of the vector and the others share the other half. The beginning of a text
+says most about it, but its later parts must also be found; the ADR on the default embedder has the
+measurements. Every window of a text is embedded, up to ``limit``. A longer text is sampled evenly,
+including its first and last window.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 OVERLAP = 1 / 8
-"""Share of a window that the next one repeats, so that no sentence is only seen cut in two."""
+"""Share of a window that the next one repeats, so that no sentence is seen only in two halves."""
 MAX_WINDOWS = 8
-"""Default for the number of windows of one text. With 254 tokens a window that covers about
-1,800 tokens (8,000 characters of English) whole and bounds a text at about 0.2 s of CPU.
-More brought nothing in the measurements of the ADR."""
+"""Default for the most windows of one text. With 254 tokens per window, texts of up to about 1,800
+tokens (8,000 characters of English) are covered completely, and a text takes at most about 0.2 s of
+CPU. More windows brought no gain in the measurements of the ADR."""
 FIRST_WEIGHT = 0.5
-"""Weight of the first of several windows. Measured by dense search alone, see the ADR:
-on long chats on a par with cutting among the first ten and 6 points worse among the first five, on
-whole sessions, where the answer may stand anywhere, 8 points better."""
+"""Weight of the first of several windows. Measured with dense search alone, against cutting the
+text (see the ADR). On long chats: equal among the first ten hits, 6 points worse among the first
+five. On whole sessions, where the answer may be anywhere in the text: 8 points better."""
 
 
 def split(length: int, size: int, limit: int = MAX_WINDOWS) -> list[tuple[int, int]]:
-    """Lay windows over a sequence.
+    """Divide a sequence into overlapping windows.
 
     Args:
         length: Length of the sequence (tokens or characters), >= 0.
@@ -37,9 +37,9 @@ def split(length: int, size: int, limit: int = MAX_WINDOWS) -> list[tuple[int, i
         limit: Most windows to return, >= 2.
 
     Returns:
-        (start, end) pairs in order. One pair when the sequence fits; else windows of exactly
-        ``size`` at even distances, the first at the start and the last at the end,
-        overlapping by an eighth or more unless ``limit`` forces gaps.
+        (start, end) pairs in order: one pair if the sequence fits, otherwise windows of exactly
+        ``size`` at even distances. The first is at the start and the last at the end; they overlap
+        by an eighth or more unless ``limit`` forces gaps.
 
     >>> split(5, 8), split(20, 8)
     ([(0, 5)], [(0, 8), (6, 14), (12, 20)])
@@ -53,7 +53,7 @@ def split(length: int, size: int, limit: int = MAX_WINDOWS) -> list[tuple[int, i
 
 
 def combine(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Make one vector of the windows of one text.
+    """Combine the vectors of the windows of one text into one vector.
 
     Args:
         vectors: (windows, dim) float32, unit length, in the order of the text, at least one.
@@ -69,5 +69,5 @@ def combine(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         return first
     mixed = FIRST_WEIGHT * first + (1 - FIRST_WEIGHT) * vectors[1:].mean(axis=0)
     norm = float(np.linalg.norm(mixed))
-    # opposite windows cancel out: then the beginning speaks for the text
+    # Opposite windows cancel out; then the first window represents the text.
     return first if norm == 0 else (mixed / norm).astype(np.float32)

@@ -2,51 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from memento.ledger import fulltext
+from memento.ledger.contract import Session
 from memento.ledger.rows import (
     COLUMNS,
     NAMES,
     Row,
     State,
+    columns_of,
+    earlier_state,
     is_changed_event,
     is_changed_link,
     is_changed_state,
     is_sound,
 )
-from memento.ledger.schema import FULLTEXT, SEQ_MASK
-from memento.ledger.sqlite import Connection
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.status import sql
 
-_DERIVED = {"memories_fts": "rowid", "embeddings": "docid", "backlog": "docid", "awaited": "docid"}
+_DERIVED = {"embeddings": "docid", "backlog": "docid", "awaited": "docid"}
 """Tables made from the memories, and the column that says of which."""
 
 _OF_VERSIONS = ", ".join(f"v.{name}" for name in State._fields)
 _STATE = len(State._fields)
 _OF_MEMORIES = ", ".join(f"memories.{name}" for name in NAMES)
-_ID = NAMES.index("id")
 
-REBUILT_AT_ONCE = 1_000
-"""Rows read before they are indexed anew; bounds memory."""
+Whose = tuple[int, str]
+"""A memory for a report: number of its namespace, by its row id, and its id."""
 
-
-def quick_check(connection: Connection) -> list[str]:
-    """Return what SQLite finds wrong with the file's structure, the full-text index aside.
-
-    That has a check of its own, and SQLite takes what this connection remembers of an older
-    index for damage.
-    """
-    found = [str(line) for (line,) in connection.execute("PRAGMA quick_check(20)")]
-    return [line for line in found if line != "ok" and "memories_fts" not in line]
+Sees = Callable[[int], bool]
+"""Tells whether the ids of a namespace may be named to whoever asked."""
 
 
-def changed_rows(connection: Connection) -> list[str]:
-    """Return the ids of memories that are not as they were written, or not whose they were."""
-    return [row.id for row in rows(connection) if not is_sound(row)]
+def everyone(_ns: int) -> bool:
+    """See the ids of every namespace."""
+    return True
 
 
-def changed_versions(connection: Connection) -> list[str]:
-    """Return the ids of memories with an earlier state that is not what it was, once for each.
+def split(changed: Sequence[Whose], sees: Sees) -> tuple[list[Whose], int]:
+    """Part what may be named from what may only be counted."""
+    named = [one for one in changed if sees(one[0])]
+    return named, len(changed) - len(named)
+
+
+def changed_rows(connection: Session) -> list[Whose]:
+    """Return the memories that are not as they were written, or not whose they were."""
+    return [_whose(row) for row in rows(connection) if not is_sound(row)]
+
+
+def changed_versions(connection: Session) -> list[Whose]:
+    """Return the memories with an earlier state that is not what it was, once for each.
 
     States from before schema 2, and those written before they had a checksum, cannot be told.
     """
@@ -55,43 +60,77 @@ def changed_versions(connection: Connection) -> list[str]:
         " JOIN memories USING (docid) WHERE v.earlier IS NOT NULL ORDER BY docid"
     )
     wrong = {
-        found[_STATE + _ID]: None
+        _whose(row): None
         for found in connection.execute(query)
-        if is_changed_state(Row(*found[_STATE:]), State(*found[:_STATE]))
+        if is_changed_state(row := Row(*found[_STATE:]), State(*found[:_STATE]))
     }
     return list(wrong)
 
 
-def changed_links(connection: Connection) -> int:
+def _whose(row: Row) -> Whose:
+    return row.docid >> SEQ_BITS, row.id
+
+
+def changed_links(connection: Session) -> int:
     """Count the links that are not as they were written."""
     found = connection.execute("SELECT src, dst, relation, weight, seal FROM links")
     return sum(is_changed_link(*link) for link in found)
 
 
-def changed_events(connection: Connection) -> int:
+def changed_events(connection: Session) -> int:
     """Count the events that are not as they were written."""
     found = connection.execute("SELECT ns, at, kind, docid, detail, seal FROM events")
     return sum(is_changed_event(*event) for event in found)
 
 
-def unindexed_rows(connection: Connection) -> int:
-    """Count rows whose full-text entry is absent though it is due, or made from another text."""
-    indexed = connection.cursor()
-    known = {ns: fulltext.upto(connection, ns) for ns in _namespaces(connection)}
-    wrong = 0
-    for row in rows(connection):
-        if row.docid > known.get(row.ns, 0):
-            continue  # it waits, see ``fulltext``, or is nobody's, see ``namespaces.wrong``
-        found = indexed.execute(
-            "SELECT title, head, rest FROM memories_fts WHERE rowid = ?", (row.docid,)
-        ).fetchone()
-        wrong += found != tuple(fulltext.columns_of(row))
-    return wrong
+def stale_rows(connection: Session) -> list[Whose]:
+    """Return the memories of which other tables know a later state, or that they were erased.
+
+    A write that the disk acknowledged and lost leaves a page of an earlier day, whose checksums are
+    right. What was written beside it lies on other pages: an earlier state has a lower revision
+    than the row it was replaced by, and the backlog none that is higher.
+    """
+    return [_whose(Row(*found)) for found in connection.execute(_STALE)]
 
 
-def stray_rows(connection: Connection) -> dict[str, int]:
+_STALE = (
+    f"SELECT {COLUMNS} FROM memories WHERE typeof(rev) = 'integer' AND ("
+    "EXISTS (SELECT 1 FROM versions AS v WHERE v.docid = memories.docid"
+    f" AND v.rev BETWEEN memories.rev AND {SEQ_MASK})"  # what damage made larger tells nothing
+    " OR EXISTS (SELECT 1 FROM backlog AS b"
+    f" WHERE b.docid = memories.docid AND b.rev > memories.rev AND b.rev <= {SEQ_MASK})"
+    " OR docid IN (SELECT docid FROM erased)) ORDER BY docid"
+)
+
+
+def unindexed_rows(connection: Session) -> tuple[int, list[Whose]]:
+    """Look for rows whose full-text entry is absent though it is due, or made from another text.
+
+    Returns:
+        How many there are, and those of them that are whole while the entry is neither from their
+        text nor from an earlier one: it may be from a later one, that the row has lost.
+    """
+    wrong = dict(connection.words.misindexed())
+    newer = [
+        _whose(row)
+        for row in (rows(connection) if wrong else ())
+        if (entry := wrong.get(row.docid)) is not None
+        and is_sound(row)
+        and not _was_so(connection, row, entry)
+    ]
+    return len(wrong), newer
+
+
+def _was_so(connection: Session, row: Row, indexed: tuple[str, ...]) -> bool:
+    """Tell whether an entry of full text is from an earlier state of a row."""
+    query = f"SELECT {_OF_VERSIONS} FROM versions AS v WHERE v.docid = ?"
+    past = (earlier_state(row, State(*found)) for found in connection.execute(query, (row.docid,)))
+    return any(one is not None and tuple(columns_of(one)) == indexed for one in past)
+
+
+def stray_rows(connection: Session) -> dict[str, int]:
     """Count rows of derived tables whose memory is not there, by table."""
-    return {
+    return {"memories_fts": connection.words.strays()} | {
         table: connection.execute(
             f"SELECT count(*) FROM {table} WHERE {key} NOT IN (SELECT docid FROM memories)"
         ).fetchone()[0]
@@ -99,10 +138,10 @@ def stray_rows(connection: Connection) -> dict[str, int]:
     }
 
 
-def unowed_rows(connection: Connection) -> int:
+def unowed_rows(connection: Session) -> int:
     """Count active rows that full text knows, without a vector or a line in the backlog."""
     (count,) = connection.execute(
-        "SELECT count(*) FROM memories JOIN namespaces USING (ns) WHERE status = 'active'"
+        f"SELECT count(*) FROM memories JOIN namespaces USING (ns) WHERE {sql('found')}"
         f" AND docid & {SEQ_MASK} <= fts_upto"
         " AND docid NOT IN (SELECT docid FROM embeddings)"
         " AND docid NOT IN (SELECT docid FROM backlog)"
@@ -110,39 +149,24 @@ def unowed_rows(connection: Connection) -> int:
     return int(count)
 
 
-def rebuild_fulltext(connection: Connection) -> int:
-    """Make the full-text index again from the memories; returns how many it holds."""
-    connection.execute("DROP TABLE memories_fts")  # DELETE would read what may be damaged
-    for statement in FULLTEXT:
-        connection.execute(statement)
-    connection.execute("UPDATE namespaces SET fts_upto = 0")
-    for ns in _namespaces(connection):
-        while fulltext.catch_up(connection, ns, REBUILT_AT_ONCE):
-            pass
-    (count,) = connection.execute("SELECT count(*) FROM memories_fts").fetchone()
-    return int(count)
-
-
-def drop_strays(connection: Connection) -> None:
+def drop_strays(connection: Session) -> None:
     """Remove rows of derived tables whose memory is not there."""
+    connection.words.drop_strays()
     for table, key in _DERIVED.items():
         connection.execute(f"DELETE FROM {table} WHERE {key} NOT IN (SELECT docid FROM memories)")
 
 
-def owe_missing(connection: Connection) -> None:
-    """Owe a vector to every active row that has none and is owed none."""
+def owe_missing(connection: Session) -> None:
+    """Owe a vector to every active or superseded row that has none and is owed none."""
     connection.execute(
-        "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories WHERE status = 'active'"
+        "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories"
+        f" WHERE {sql('owed_vector')}"
         " AND docid NOT IN (SELECT docid FROM embeddings)"
         " AND docid NOT IN (SELECT docid FROM backlog)"
     )
 
 
-def _namespaces(connection: Connection) -> list[int]:
-    return [ns for (ns,) in connection.execute("SELECT ns FROM namespaces")]
-
-
-def rows(connection: Connection) -> Iterator[Row]:
+def rows(connection: Session) -> Iterator[Row]:
     """Read every memory of every namespace, in order of arrival."""
     for values in connection.execute(f"SELECT {COLUMNS} FROM memories ORDER BY docid"):
         yield Row(*values)

@@ -11,20 +11,21 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 
 from memento.ledger import memories
+from memento.ledger.contract import Session
+from memento.ledger.dialect import SKIP_IF_THERE, one_of
 from memento.ledger.rows import COLUMNS, Row, docid_range, strings_in
 from memento.ledger.schema import FILL_AWAITED
-from memento.ledger.sqlite import Connection
 
-_MINE = "IN (SELECT value FROM json_each(?))"
+_MINE = one_of()
 
 
-def note(connection: Connection, ns: int, rows: Iterable[Row]) -> None:
+def note(connection: Session, ns: int, rows: Iterable[Row]) -> None:
     """Note which of the parents that memories name are not there."""
     named = {row.docid: strings_in(row.source_parents) for row in rows}
     names = sorted({name for parents in named.values() for name in parents})
     absent = set(names) - memories.docids_of(connection, ns, names).keys() if names else set()
     connection.executemany(
-        "INSERT OR IGNORE INTO awaited VALUES (?, ?, ?)",
+        f"INSERT INTO awaited VALUES (?, ?, ?) {SKIP_IF_THERE}",
         [
             (ns, name, docid)
             for docid, parents in named.items()
@@ -34,12 +35,12 @@ def note(connection: Connection, ns: int, rows: Iterable[Row]) -> None:
     )
 
 
-def leave(connection: Connection, docid: int) -> None:
+def leave(connection: Session, docid: int) -> None:
     """Forget what a memory waits for, since it gets other parents."""
     connection.execute("DELETE FROM awaited WHERE docid = ?", (docid,))
 
 
-def welcome(connection: Connection, ns: int, ids: Sequence[str]) -> dict[int, set[str]]:
+def welcome(connection: Session, ns: int, ids: Sequence[str]) -> dict[int, set[str]]:
     """Return the row ids of memories that waited for some ids, which have come, and for which."""
     query = f"SELECT docid, parent FROM awaited WHERE ns = ? AND parent {_MINE}"
     waited: dict[int, set[str]] = {}
@@ -51,7 +52,7 @@ def welcome(connection: Connection, ns: int, ids: Sequence[str]) -> dict[int, se
     return waited
 
 
-def children(connection: Connection, ns: int, ids: Collection[str]) -> list[Row]:
+def children(connection: Session, ns: int, ids: Collection[str]) -> list[Row]:
     """Return the memories that name one of some ids as their parent, in order of arrival."""
     query = (
         f"SELECT {COLUMNS} FROM memories WHERE docid BETWEEN ? AND ? AND source_parents <> '[]'"
@@ -61,7 +62,7 @@ def children(connection: Connection, ns: int, ids: Collection[str]) -> list[Row]
     return [row for row in found if not set(strings_in(row.source_parents)).isdisjoint(ids)]
 
 
-def note_all(connection: Connection) -> None:
+def note_all(connection: Session) -> None:
     """Make ``awaited`` again from the memories."""
     connection.execute("DELETE FROM awaited")
     connection.execute(FILL_AWAITED)

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from memento.errors import NotFound
-from memento.ledger import fulltext, memories
+from memento.ledger import memories
+from memento.ledger.contract import Session
+from memento.ledger.dialect import each_of, each_of_sound, is_json, one_of, or_replace
 from memento.ledger.rows import (
     STATE,
     State,
@@ -24,16 +26,15 @@ from memento.ledger.rows import (
     seal_of,
     strings_in,
 )
-from memento.ledger.sqlite import Connection
 
 PARTS = ("ledger", "files", "chroma", "log")
 """What is done to the files after rows were erased, in this order."""
 
-_MINE = "IN (SELECT value FROM json_each(?))"
-_PARENTS = "json_each(iif(json_valid(source_parents), source_parents, '[]'))"
+_NOTED = or_replace("name", "value")
+_MINE, _MINE_TOO = one_of(), one_of("?2")
+_PARENTS = each_of_sound("source_parents")
 """The parents of a row; one that is damaged has none."""
 _OF_ROW = {
-    "memories_fts": ("rowid",),
     "versions": ("docid",),
     "embeddings": ("docid",),
     "backlog": ("docid",),
@@ -42,7 +43,7 @@ _OF_ROW = {
     "awaited": ("docid",),
     "memories": ("docid",),
 }
-"""Tables that hold something of a memory, and the columns that say of which."""
+"""Tables that hold something of a memory, beside full text, and the columns that say of which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Chosen:
     everything: bool = False
 
 
-def chosen(connection: Connection, ns: int, what: Chosen) -> dict[int, str]:
+def chosen(connection: Session, ns: int, what: Chosen) -> dict[int, str]:
     """Find what is meant, whatever its status: row ids to ids, in order of arrival.
 
     Raises:
@@ -84,7 +85,7 @@ def chosen(connection: Connection, ns: int, what: Chosen) -> dict[int, str]:
     return dict(found.fetchall())
 
 
-def derived(connection: Connection, ns: int, roots: dict[int, str]) -> dict[int, str]:
+def derived(connection: Session, ns: int, roots: dict[int, str]) -> dict[int, str]:
     """Find what was derived from memories, and from those in turn; they themselves left out."""
     found: dict[int, str] = {}
     fresh: Collection[str] = roots.values()
@@ -101,8 +102,11 @@ def derived(connection: Connection, ns: int, roots: dict[int, str]) -> dict[int,
     return found
 
 
-def erase(connection: Connection, ns: int, doomed: dict[int, str], now: int) -> dict[str, int]:
+def erase(connection: Session, ns: int, doomed: dict[int, str], now: int) -> dict[str, int]:
     """Delete memories and every trace of them in the ledger, and note what the files are owed.
+
+    Full text neither catches up nor merges first, which may write megabytes: a full disk is a
+    reason to erase.
 
     Args:
         connection: Inside a transaction.
@@ -113,34 +117,32 @@ def erase(connection: Connection, ns: int, doomed: dict[int, str], now: int) -> 
     Returns:
         How many rows were deleted, by table.
     """
-    fulltext.catch_up(connection, ns)  # so that indexes in RAM let go of what waits
     rev = memories.next_rev(connection, ns)
     ids = frozenset(doomed.values())
     docids = json.dumps(list(doomed))
-    counts = dict.fromkeys(_OF_ROW, 0)
+    counts = {"full text": connection.words.remove([*doomed])} | dict.fromkeys(_OF_ROW, 0)
     for table, columns in _OF_ROW.items():
         for column in columns:
             query = f"DELETE FROM {table} WHERE {column} {_MINE}"
             counts[table] += connection.execute(query, (docids,)).rowcount
     connection.execute(
-        "INSERT INTO erased (docid, ns, rev) SELECT value, ?, ? FROM json_each(?)",
+        f"INSERT INTO erased (docid, ns, rev) SELECT value, ?, ? FROM {each_of('?')}",
         (ns, rev, docids),
     )
     _forget_ids(connection, ns, ids)
     counts["events"] += _forget_in_events(connection, ns, ids)
     memories.record(connection, ns, now, "erased", None, {"memories": len(doomed)})
     _owe(connection)
-    counts["full text"] = counts.pop("memories_fts")
     return counts
 
 
-def _forget_ids(connection: Connection, ns: int, ids: frozenset[str]) -> None:
+def _forget_ids(connection: Session, ns: int, ids: frozenset[str]) -> None:
     """Take the ids out of the other rows that name them, and out of their earlier states."""
     naming = (
-        f"SELECT docid FROM memories WHERE ns = ?1 AND (superseded_by {_MINE.replace('?', '?2')}"
+        f"SELECT docid FROM memories WHERE ns = ?1 AND (superseded_by {_MINE_TOO}"
         f" OR (source_parents <> '[]' AND EXISTS (SELECT 1 FROM {_PARENTS} AS parent"
-        f" WHERE parent.value {_MINE.replace('?', '?2')}))"
-        " OR (source_parents <> '[]' AND NOT json_valid(source_parents)))"
+        f" WHERE parent.value {_MINE_TOO}))"
+        f" OR (source_parents <> '[]' AND NOT {is_json('source_parents')}))"
     )
     for (docid,) in connection.execute(naming, (ns, json.dumps(list(ids)))).fetchall():
         row = memories.by_docid(connection, docid)
@@ -181,7 +183,7 @@ def _without_ids(state: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
     return changes
 
 
-def _forget_in_events(connection: Connection, ns: int, ids: frozenset[str]) -> int:
+def _forget_in_events(connection: Session, ns: int, ids: frozenset[str]) -> int:
     """Take the ids out of the details of events; returns how many were about nothing else."""
     gone = 0
     details = "SELECT event, at, kind, docid, detail, seal FROM events WHERE ns = ?"
@@ -222,59 +224,32 @@ def _names(value: object, ids: frozenset[str]) -> bool:
     return isinstance(value, str) and value in ids
 
 
-def erasures(connection: Connection) -> int:
+def erasures(connection: Session) -> int:
     """Count how often something was erased from this store."""
     found = connection.execute("SELECT value FROM meta WHERE name = 'erasures'").fetchone()
     return 0 if found is None else int(found[0])
 
 
-def _owe(connection: Connection) -> None:
+def _owe(connection: Session) -> None:
     number = erasures(connection) + 1
     for name in ("erasures", *(f"erasing {part}" for part in PARTS)):
-        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, number))
+        connection.execute(f"INSERT INTO meta VALUES (?, ?) {_NOTED}", (name, number))
 
 
-def owed(connection: Connection) -> dict[str, int]:
+def owed(connection: Session) -> dict[str, int]:
     """Return what the files are still owed: parts to the number of the last erasure."""
     rows = connection.execute("SELECT name, value FROM meta WHERE name LIKE 'erasing %'").fetchall()
     found = {name.removeprefix("erasing "): number for name, number in rows}
     return {part: found[part] for part in PARTS if part in found}
 
 
-def settle(connection: Connection, part: str, number: int) -> None:
+def settle(connection: Session, part: str, number: int) -> None:
     """Note that a part was done, unless something else was erased meanwhile."""
     query = "DELETE FROM meta WHERE name = ? AND value <= ?"
     connection.execute(query, (f"erasing {part}", number))
 
 
-def compact(connection: Connection) -> None:
-    """Write the file anew without what was deleted. Outside any transaction, nobody else writing.
-
-    FTS5 keeps the words of deleted rows until its segments are merged, SQLite keeps deleted rows
-    in unused parts of its pages; merging all segments and then copying all that is live into new
-    pages leaves neither.
-    """
-    connection.execute("INSERT INTO memories_fts (memories_fts) VALUES ('optimize')")
-    connection.execute("VACUUM")
-
-
-def fold_log(connection: Connection, seconds: float) -> bool:
-    """Fold the whole log into the file and empty it; tells whether nobody stood in the way.
-
-    Args:
-        connection: The writing connection, outside any transaction.
-        seconds: Longest wait for those who read an older state, >= 0.
-    """
-    (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    connection.execute(f"PRAGMA busy_timeout={int(seconds * 1000)}")
-    try:
-        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    finally:
-        connection.execute(f"PRAGMA busy_timeout={before}")
-    return not busy
-
-
-def still_there(connection: Connection, ns: int, ids: Iterable[str]) -> list[str]:
+def still_there(connection: Session, ns: int, ids: Iterable[str]) -> list[str]:
     """Return those of some ids that name a memory, in order."""
     wanted = list(ids)
     known = memories.docids_of(connection, ns, wanted)

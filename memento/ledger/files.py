@@ -6,7 +6,6 @@ import errno
 import fcntl
 import logging
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from glob import escape
@@ -14,17 +13,55 @@ from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
 
-from memento.errors import TargetExists
-from memento.ledger.sqlite import explain_os
+from memento import layout
+from memento.errors import (
+    InvalidInput,
+    ReadOnlyStore,
+    StorageFailed,
+    StorageFull,
+    StoreError,
+    TargetExists,
+)
 
 log = logging.getLogger("memento.ledger.files")
 
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 """What a file system without hard links answers."""
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
-_DRAFT = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp(-journal|-wal|-shm)?")
-"""Names that ``new_file``, ``ledger.swap`` and SQLite give to what is not finished."""
-_BESIDE = ("", "-journal", "-wal", "-shm")
+
+def explain_os(path: Path, error: OSError) -> StoreError:
+    """Say in memento's words what the operating system reported about a file."""
+    said = error.strerror or str(error)
+    if error.errno in _FULL:
+        return StorageFull(path, f"the disk is full ({said}); nothing was written")
+    if error.errno in _FORBIDDEN:
+        return ReadOnlyStore(path, f"cannot be written ({said}); give another folder")
+    if error.errno == errno.EIO:
+        return StorageFailed(path, f"the disk failed ({said}); nothing was written")
+    return StoreError(path, f"the system says: {said}")
+
+
+def path_of(field: str, name: object) -> Path:
+    """Accept the name of a file or folder; returns it absolute.
+
+    Args:
+        field: The parameter it was given as.
+        name: A string or a path.
+
+    Raises:
+        InvalidInput: If it is something else, or no file can have such a name.
+    """
+    if not isinstance(name, str | Path):
+        raise InvalidInput(field, f"must be the name of a file, not {type(name).__name__}")
+    try:
+        spelt = os.fsencode(name)
+    except UnicodeEncodeError:
+        raise InvalidInput(field, "holds characters that no name of a file can have") from None
+    if b"\0" in spelt:
+        raise InvalidInput(field, "holds a NUL character")
+    return Path(name).absolute()
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -49,8 +86,13 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 def remove_litter(path: Path) -> None:
     """Remove what ``write_atomically`` left of this file in a process that was killed."""
-    for litter in path.parent.glob(f"{path.name}.*.tmp"):
+    for litter in written(path):
         _remove_abandoned(litter)
+
+
+def written(path: Path) -> list[Path]:
+    """List what ``write_atomically`` is writing beside a file, or left of it."""
+    return list(path.parent.glob(f"{escape(path.name)}.{'[0-9a-f]' * 8}.tmp"))
 
 
 def remove_drafts(path: Path) -> None:
@@ -61,7 +103,14 @@ def remove_drafts(path: Path) -> None:
 
 def unfinished(folder: Path) -> list[Path]:
     """List what looks like a file or folder of ours that was never finished, in order of name."""
-    return sorted(path for path in folder.iterdir() if _DRAFT.fullmatch(path.name))
+    return sorted(path for path in folder.iterdir() if layout.DRAFT.fullmatch(path.name))
+
+
+def is_draft_of(name: str, of: str) -> bool:
+    """Tell whether ``new_file`` would give this name to the draft of a file, SQLite's own aside."""
+    return (
+        name.startswith(f".{of}.") and name.endswith(".tmp") and bool(layout.DRAFT.fullmatch(name))
+    )
 
 
 def _remove_abandoned(litter: Path) -> None:
@@ -71,7 +120,7 @@ def _remove_abandoned(litter: Path) -> None:
     try:
         with litter.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # its writer holds it
-            for suffix in _BESIDE:
+            for suffix in ("", *layout.BESIDE):
                 litter.with_name(litter.name + suffix).unlink(missing_ok=True)
     except OSError as error:
         log.info("%s stays: %s", litter, error)

@@ -10,11 +10,23 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from memento import layout
 from memento.errors import IdConflict, InvalidInput, NotFound, StoreUnusable
-from memento.ledger import fulltext
+from memento.language.words import Columns
+from memento.ledger.contract import Session
+from memento.ledger.dialect import (
+    SKIP_IF_THERE,
+    each_of,
+    field_of,
+    join_numbers,
+    same,
+    skipping,
+    without_index,
+)
+from memento.ledger.merge import MAX_STATES, merged
 from memento.ledger.predicate import Filters, predicate
 from memento.ledger.rows import (
     COLUMNS,
@@ -22,6 +34,7 @@ from memento.ledger.rows import (
     STATE,
     Row,
     State,
+    columns_of,
     damaged,
     docid_of,
     docid_range,
@@ -36,15 +49,28 @@ from memento.ledger.rows import (
     string_in,
 )
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
-from memento.ledger.sqlite import Connection
-from memento.text import Columns
-from memento.types import Status, Tier
+from memento.status import check_transition, having, sql, sql_lacking
+from memento.types import Kind, Status, Tier
 
+MAX_METADATA = 1_048_576
+"""Largest metadata as JSON, bytes, unless the settings say otherwise."""
 CHUNK = 500
 """Most values bound to one ``IN``; SQLite's own limit is 32,766."""
 
 # Beside row ids the namespace is compared as ``+ns``: past eight of them SQLite would rather go
 # through all rows of the namespace by some index that begins with it.
+
+_FOUND, _ENDED, _IN_RING = sql("found"), sql("ended"), sql("in_ring")
+_HOLDS_SLOT, _OF_SLOT = sql("holds_slot"), sql("holds_slot", "ended")
+_KEEPS_NO_ID = sql_lacking("keeps_id")
+
+SLOT_HOLDING = frozenset(having("holds_slot"))
+ENDED = frozenset(having("ended"))
+INDEXED = frozenset(having("in_index"))
+ACCEPTED = frozenset(having("accepted"))
+
+_NS = without_index("ns")
+_SAME_SESSION, _PAST = same("session"), skipping()
 
 _INSERT = f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})"
 _SELECT = f"SELECT {COLUMNS} FROM memories"
@@ -62,6 +88,7 @@ class Entry:
         supersedes: Ids it takes the place of.
         related: Ids it is linked to.
         derived: Columns whose value the caller did not give.
+        metadata_bytes: Largest metadata as JSON, bytes, where it is joined with another's.
         redacted: Secrets taken out of it, by kind, and how often.
         telling: The words whose novelty its importance waits for.
         weigh: Takes the share of them not met before, [0, 1], and settles importance and tier; None
@@ -74,15 +101,18 @@ class Entry:
     supersedes: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
+    metadata_bytes: int = MAX_METADATA
     redacted: Mapping[str, int] = field(default_factory=dict)
     telling: Sequence[str] = ()
     weigh: Callable[[float], None] | None = None
 
 
 def add(
-    connection: Connection, ns: int, entries: Sequence[Entry], *, now: int, ring: int
+    connection: Session, ns: int, entries: Sequence[Entry], *, now: int, ring: int
 ) -> list[Row]:
     """Insert entries, fold repeated ones into what is there, and let the ring overflow.
+
+    A repeat that says something new about the content is merged into it, see ``merge``.
 
     Args:
         connection: Inside a transaction.
@@ -110,7 +140,7 @@ def add(
     return _as_they_are(connection, ns, answers, before) if len(entries) > 1 else answers
 
 
-def by_id(connection: Connection, ns: int, memory_id: str, *, damaged: bool = False) -> Row:
+def by_id(connection: Session, ns: int, memory_id: str, *, damaged: bool = False) -> Row:
     """Read one memory.
 
     Args:
@@ -130,33 +160,33 @@ def by_id(connection: Connection, ns: int, memory_id: str, *, damaged: bool = Fa
     return row if damaged and row.docid >> SEQ_BITS == ns else sound(row, memory_id)
 
 
-def by_docid(connection: Connection, docid: int) -> Row:
+def by_docid(connection: Session, docid: int) -> Row:
     """Read one memory that is known to be there, of whatever namespace."""
     return Row(*connection.execute(f"{_SELECT} WHERE docid = ?", (docid,)).fetchone())
 
 
-def by_docids(connection: Connection, ns: int, docids: Sequence[int]) -> dict[int, Row]:
+def by_docids(connection: Session, ns: int, docids: Sequence[int]) -> dict[int, Row]:
     """Read several memories of one namespace by row id; absent ones are left out."""
     rows: dict[int, Row] = {}
     for part in _chunks(docids):
         marks = ", ".join("?" * len(part))
-        query = f"{_SELECT} WHERE docid IN ({marks}) AND +ns = ?"
+        query = f"{_SELECT} WHERE docid IN ({marks}) AND {_NS} = ?"
         rows |= {values[0]: Row(*values) for values in connection.execute(query, (*part, ns))}
     return rows
 
 
-def texts(connection: Connection, ns: int, docids: Sequence[int]) -> dict[int, str]:
+def texts(connection: Session, ns: int, docids: Sequence[int]) -> dict[int, str]:
     """Read the texts of some rows of one namespace; absent ones are left out."""
     found: dict[int, str] = {}
     for part in _chunks(docids):
         marks = ", ".join("?" * len(part))
-        query = f"SELECT docid, text FROM memories WHERE docid IN ({marks}) AND +ns = ?"
+        query = f"SELECT docid, text FROM memories WHERE docid IN ({marks}) AND {_NS} = ?"
         rows = connection.execute(query, (*part, ns))
         found.update((docid, string_in(text) or "") for docid, text in rows)
     return found
 
 
-def reword_as_of(connection: Connection, rows: Iterable[Row], moment: int) -> set[int]:
+def reword_as_of(connection: Session, rows: Iterable[Row], moment: int) -> set[int]:
     """Give rows the text they had at a moment, microseconds; returns those where it is damaged."""
     garbled: set[int] = set()
     for row in rows:
@@ -173,7 +203,7 @@ def reword_as_of(connection: Connection, rows: Iterable[Row], moment: int) -> se
     return garbled
 
 
-def docids_of(connection: Connection, ns: int, ids: Sequence[str]) -> dict[str, int]:
+def docids_of(connection: Session, ns: int, ids: Sequence[str]) -> dict[str, int]:
     """Translate ids of one namespace to row ids; absent ones are left out."""
     found: dict[str, int] = {}
     for part in _chunks(ids):
@@ -183,7 +213,7 @@ def docids_of(connection: Connection, ns: int, ids: Sequence[str]) -> dict[str, 
     return found
 
 
-def docids_in_place(connection: Connection, ns: int, ids: Sequence[str]) -> tuple[str, str]:
+def docids_in_place(connection: Session, ns: int, ids: Sequence[str]) -> tuple[str, str]:
     """Translate hundreds of ids of one namespace to row ids, in half the time of `docids_of`.
 
     Returns:
@@ -191,28 +221,30 @@ def docids_in_place(connection: Connection, ns: int, ids: Sequence[str]) -> tupl
         ones are left out.
     """
     places, docids = connection.execute(
-        "SELECT group_concat(asked.key), group_concat(docid) FROM json_each(?) AS asked"
-        " CROSS JOIN memories ON ns = ? AND memories.id = asked.value",
+        _IN_PLACE,
         (json.dumps(ids), ns),
     ).fetchone()
     return places or "", docids or ""
 
 
-def hidden_ids(connection: Connection, ns: int, ids: Sequence[str]) -> set[str]:
+_IN_PLACE = (
+    f"SELECT {join_numbers('asked.key')}, {join_numbers('docid')} FROM {each_of('?')} AS asked"
+    " CROSS JOIN memories ON ns = ? AND memories.id = asked.value"
+)
+
+
+def hidden_ids(connection: Session, ns: int, ids: Sequence[str]) -> set[str]:
     """Return those of some ids whose memory is quarantined or forgotten."""
     found: set[str] = set()
     for part in _chunks(ids):
         marks = ", ".join("?" * len(part))
-        query = (
-            f"SELECT id FROM memories WHERE ns = ? AND id IN ({marks})"
-            " AND status IN ('quarantined', 'forgotten')"
-        )
+        query = f"SELECT id FROM memories WHERE ns = ? AND id IN ({marks}) AND {_KEEPS_NO_ID}"
         found.update(memory_id for (memory_id,) in connection.execute(query, (ns, *part)))
     return found
 
 
 def select(
-    connection: Connection,
+    connection: Session,
     ns: int,
     filters: Filters,
     *,
@@ -229,23 +261,38 @@ def select(
     return [Row(*found) for found in connection.execute(query, (*values, limit, offset))]
 
 
-def matching(connection: Connection, ns: int, filters: Filters) -> list[int]:
+def matching(connection: Session, ns: int, filters: Filters) -> list[int]:
     """Return the row ids that fit the filters, ascending."""
     condition, values = predicate(ns, filters)
     query = f"SELECT docid FROM memories WHERE {condition} ORDER BY docid"
     return [docid for (docid,) in connection.execute(query, values)]
 
 
-def expired(connection: Connection, ns: int, now: int) -> list[Row]:
-    """List the active memories whose time is over, in order of arrival."""
+def fitting(connection: Session, ns: int, filters: Filters, docids: Sequence[int]) -> list[Row]:
+    """Read those of some rows that fit the filters, in order of arrival.
+
+    Args:
+        connection: To the ledger.
+        ns: Namespace number.
+        filters: What was asked for.
+        docids: What fitted before, at most ``CHUNK``; so the ids asked for are known to fit.
+    """
+    condition, values = predicate(ns, replace(filters, ids=()))
+    marks = ", ".join("?" * len(docids))
+    query = f"{_SELECT} WHERE docid IN ({marks}) AND {condition} ORDER BY docid"
+    return [Row(*found) for found in connection.execute(query, (*docids, *values))]
+
+
+def expired(connection: Session, ns: int, now: int) -> list[int]:
+    """Return the row ids of the active memories whose time is over, ascending."""
     query = (
-        f"{_SELECT} WHERE docid BETWEEN ? AND ? AND status = 'active' AND expires_at <= ?"
-        " ORDER BY docid"
+        f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND {_FOUND}"
+        " AND expires_at <= ? ORDER BY docid"
     )
-    return [Row(*found) for found in connection.execute(query, (*docid_range(ns), now))]
+    return [docid for (docid,) in connection.execute(query, (*docid_range(ns), now))]
 
 
-def tally(connection: Connection, ns: int, filters: Filters, by: str) -> dict[str, int]:
+def tally(connection: Session, ns: int, filters: Filters, by: str) -> dict[str, int]:
     """Count what fits the filters by one of ``TALLIED``; rows that have none are left out."""
     condition, values = predicate(ns, filters)
     source, value = TALLIED[by]
@@ -259,21 +306,26 @@ def tally(connection: Connection, ns: int, filters: Filters, by: str) -> dict[st
 TALLIED = {
     name: (f"(SELECT {name} FROM memories WHERE {{}})", name)
     for name in ("scope", "session", "kind", "tier", "actor")
-} | {"tag": ("(SELECT tags FROM memories WHERE {}) AS chosen, json_each(chosen.tags)", "value")}
+} | {
+    "tag": (
+        f"(SELECT tags FROM memories WHERE {{}}) AS chosen, {each_of('chosen.tags')}",
+        "value",
+    )
+}
 """What memories can be counted by, to where it is found and its column."""
 
 
-def counts(connection: Connection, ns: int, now: int) -> dict[str, int]:
+def counts(connection: Session, ns: int, now: int) -> dict[str, int]:
     """Count the live memories of a namespace by tier, and the hidden ones by status."""
     query = (
-        "SELECT CASE WHEN status = 'active' THEN tier ELSE status END, count(*) FROM memories"
+        f"SELECT CASE WHEN {_FOUND} THEN tier ELSE status END, count(*) FROM memories"
         " WHERE docid BETWEEN ? AND ? AND (expires_at IS NULL OR expires_at > ?)"
-        " AND (status <> 'active' OR valid_until IS NULL OR valid_until > ?) GROUP BY 1"
+        f" AND (NOT ({_FOUND}) OR valid_until IS NULL OR valid_until > ?) GROUP BY 1"
     )
     return dict(connection.execute(query, (*docid_range(ns), now, now)).fetchall())
 
 
-def revise(connection: Connection, row: Row, changes: Mapping[str, Any], reason: str) -> Row:
+def revise(connection: Session, row: Row, changes: Mapping[str, Any], reason: str) -> Row:
     """Change columns of a row and keep its earlier state.
 
     Args:
@@ -290,14 +342,19 @@ def revise(connection: Connection, row: Row, changes: Mapping[str, Any], reason:
 
 
 def overwrite(
-    connection: Connection, row: Row, changes: Mapping[str, Any], *, anew: bool = False
+    connection: Session, row: Row, changes: Mapping[str, Any], *, anew: bool = False
 ) -> Row:
     """Change columns of a row under a new revision, without keeping the earlier state.
 
     A row that was damaged stays so, as a seal would say that the damage is what was written;
     unless the changes are all there is to it (``anew``).
+
+    Raises:
+        StoreUnusable: If a whole row would change to a status that its own does not lead to.
     """
     whole = anew or is_whole(row)
+    if "status" in changes and whole and not anew:
+        check_transition(row.id, row.status, changes["status"])
     for name, value in changes.items():
         setattr(row, name, value)
     row.rev = next_rev(connection, row.ns)
@@ -310,23 +367,23 @@ def overwrite(
     return row
 
 
-def keep_version(connection: Connection, row: Row, reason: str, until: int) -> None:
+def keep_version(connection: Session, row: Row, reason: str, until: int) -> None:
     """Write down the present state of a row before it changes."""
     connection.execute(_KEEP, (row.docid, row.rev, *state_of(row, until, reason)))
 
 
-def states(connection: Connection, docid: int) -> list[State]:
+def states(connection: Session, docid: int) -> list[State]:
     """Read the earlier states of a memory, oldest first, as the file has them."""
     query = f"SELECT {STATE} FROM versions WHERE docid = ? ORDER BY rev"
     return [State(*found) for found in connection.execute(query, (docid,))]
 
 
-def versions(connection: Connection, row: Row) -> list[State]:
+def versions(connection: Session, row: Row) -> list[State]:
     """Read the earlier states of a memory, oldest first; those that are damaged are left out."""
     return [one for one in states(connection, row.docid) if not is_changed_state(row, one)]
 
 
-def supersede(connection: Connection, old: Row, new: Row, now: int) -> None:
+def supersede(connection: Session, old: Row, new: Row, now: int) -> None:
     """Hide ``old`` behind ``new``: it stops holding when the new one starts."""
     if old.docid == new.docid:
         raise InvalidInput("supersedes", "a memory cannot supersede itself")
@@ -346,7 +403,7 @@ def supersede(connection: Connection, old: Row, new: Row, now: int) -> None:
     record(connection, old.ns, now, "superseded", old.docid, {"by": new.id})
 
 
-def give_back(connection: Connection, row: Row, now: int) -> list[Row]:
+def give_back(connection: Session, row: Row, now: int) -> list[Row]:
     """Let the memories whose place a quarantined row took have it again; it proposes to take it.
 
     A place that somebody else took meanwhile stays his.
@@ -355,9 +412,9 @@ def give_back(connection: Connection, row: Row, now: int) -> list[Row]:
         The memories that are active again.
     """
     query = (
-        f"SELECT {COLUMNS} FROM memories WHERE +ns = ? AND superseded_by = ? AND docid IN"
+        f"SELECT {COLUMNS} FROM memories WHERE {_NS} = ? AND superseded_by = ? AND docid IN"
         " (SELECT dst FROM links WHERE src = ? AND relation = 'supersedes')"
-        " AND status = 'superseded' ORDER BY docid"
+        f" AND {_ENDED} ORDER BY docid"
     )
     found = connection.execute(query, (row.ns, row.id, row.docid)).fetchall()
     returned: list[Row] = []
@@ -377,17 +434,18 @@ def give_back(connection: Connection, row: Row, now: int) -> list[Row]:
     return returned
 
 
-def _held_until(connection: Connection, row: Row) -> int | None:
+def _held_until(connection: Session, row: Row) -> int | None:
     """Say until when a superseded memory would hold, had nothing taken its place."""
     found = connection.execute(
-        "SELECT json_extract(earlier, '$.valid_until') FROM versions"
-        " WHERE docid = ? AND reason = 'superseded' ORDER BY rev DESC LIMIT 1",
+        f"SELECT {field_of('earlier', 'valid_until')} FROM versions"
+        f" WHERE docid = ? AND reason = 'superseded' AND {_HOLDS_SLOT}"
+        " ORDER BY rev DESC LIMIT 1",
         (row.docid,),
     ).fetchone()
     return None if found is None else found[0]
 
 
-def hide(connection: Connection, row: Row, now: int, reason: str) -> Row:
+def hide(connection: Session, row: Row, now: int, reason: str) -> Row:
     """Make a row forgotten, for a reason; one that is so already stays as it is."""
     if row.status == Status.FORGOTTEN:
         return row
@@ -398,82 +456,108 @@ def hide(connection: Connection, row: Row, now: int, reason: str) -> Row:
     return row
 
 
-def of_source(connection: Connection, ns: int, uri: str) -> list[Row]:
+def of_source(connection: Session, ns: int, uri: str) -> list[Row]:
     """Return the memories whose source has an address, in order of arrival."""
     query = f"{_SELECT} WHERE ns = ? AND source_uri = ? ORDER BY docid"
     return [Row(*found) for found in connection.execute(query, (ns, uri))]
 
 
-def derivations(connection: Connection, ns: int) -> Iterator[tuple[str, str]]:
+def derivations(connection: Session, ns: int) -> Iterator[tuple[str, str]]:
     """Yield (id, ids of its parents as JSON) of every memory derived from others."""
     query = "SELECT id, source_parents FROM memories WHERE ns = ? AND source_parents <> '[]'"
-    return connection.execute(query, (ns,))
+    return iter(connection.execute(query, (ns,)))
 
 
-def proposed(connection: Connection, docid: int) -> list[Row]:
+def proposed(connection: Session, docid: int) -> list[Row]:
     """Return the memories whose place a quarantined one will take when it is approved.
 
     Raises:
         StoreUnusable: If the ledger garbles which.
     """
-    links = connection.execute(
-        "SELECT src, dst, relation, weight, seal FROM links WHERE src = ? AND relation = 'proposes'"
-        " ORDER BY dst",
-        (docid,),
-    ).fetchall()
-    if any(is_changed_link(*found) for found in links):
-        raise StoreUnusable("ledger.db", f"a link of {damaged([by_docid(connection, docid).id])}")
-    replaced = by_docids(connection, docid >> SEQ_BITS, [dst for _, dst, *_ in links])
+    links = _links(connection, docid, "src = ?1 AND relation = 'proposes'")
+    replaced = by_docids(connection, docid >> SEQ_BITS, [dst for _, dst, _ in links])
     return [row for _, row in sorted(replaced.items())]
 
 
-def slot_holder(connection: Connection, row: Row) -> Row | None:
+def slot_holder(connection: Session, row: Row) -> Row | None:
     """Return the active memory that fills the same slot as ``row``, if there is another."""
     found = connection.execute(
-        f"{_SELECT} WHERE ns = ? AND key = ? AND scope = ? AND status = 'active' AND docid <> ?",
+        f"{_SELECT} WHERE ns = ? AND key = ? AND scope = ? AND {_HOLDS_SLOT} AND docid <> ?"
+        " ORDER BY docid DESC LIMIT 1",  # mostly the newest; the index would begin with the oldest
         (row.ns, row.key, row.scope, row.docid),
     ).fetchone()
     return None if found is None else Row(*found)
 
 
-def link(connection: Connection, src: int, dst: int, relation: str) -> None:
+def link(connection: Session, src: int, dst: int, relation: str) -> None:
     """Link two memories; linking them again changes nothing."""
     put_link(connection, src, dst, relation, 1.0)
 
 
-def put_link(connection: Connection, src: int, dst: int, relation: str, weight: float) -> bool:
+def put_link(connection: Session, src: int, dst: int, relation: str, weight: float) -> bool:
     """Link two memories unless they are linked so; tells whether a link was made."""
     made = connection.execute(
-        "INSERT OR IGNORE INTO links (src, dst, relation, weight, seal) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO links (src, dst, relation, weight, seal) VALUES (?, ?, ?, ?, ?)"
+        f" {SKIP_IF_THERE}",
         (src, dst, relation, weight, seal_of(src, dst, relation, weight)),
     )
     return made.rowcount > 0
 
 
-def linked(connection: Connection, docid: int) -> list[tuple[int, str]]:
-    """Return (row id, relation) of every memory linked from or to this one."""
-    return connection.execute(
-        "SELECT dst, relation FROM links WHERE src = ?1"
-        " UNION SELECT src, relation FROM links WHERE dst = ?1 ORDER BY 1, 2",
-        (docid,),
+def linked(connection: Session, docid: int) -> list[tuple[int, int, str]]:
+    """Return (row id it goes from, row id it goes to, relation) of every link of a memory.
+
+    Raises:
+        StoreUnusable: If one of them is damaged.
+    """
+    return [
+        *_links(connection, docid, "src = ?1"),
+        *_links(connection, docid, "dst = ?1 AND src <> dst"),
+    ]
+
+
+def _links(connection: Session, docid: int, condition: str) -> list[tuple[int, int, str]]:
+    links = connection.execute(
+        f"SELECT src, dst, relation, weight, seal FROM links WHERE {condition}", (docid,)
     ).fetchall()
+    if any(is_changed_link(*found) for found in links):
+        raise StoreUnusable(layout.LEDGER, f"a link of {damaged([by_docid(connection, docid).id])}")
+    return [(src, dst, relation) for src, dst, relation, *_ in links]
 
 
-def enqueue(connection: Connection, row: Row, op: str) -> None:
-    """Tell the indexer about a row. A live row that has no vector is owed that first."""
+def fitting_all(
+    connection: Session, ns: int, filters: Filters, docids: Sequence[int]
+) -> dict[int, Row]:
+    """Read those of any number of rows that fit filters without ids; see ``fitting``."""
+    return {
+        row.docid: row for part in _chunks(docids) for row in fitting(connection, ns, filters, part)
+    }
+
+
+def enqueue(connection: Session, row: Row, op: str) -> None:
+    """Tell the indexer about a row. One that has no vector is owed that first.
+
+    So is one that is superseded, even if that happened before it was embedded: it lends its vector
+    to the turns beside it, and answers for its own time. Else both would depend on how quick the
+    background thread was.
+    """
     connection.execute(
-        f"INSERT INTO backlog VALUES (?1, ?2, iif(?4 AND {_NO_VECTOR}, 'embed', ?3))"
+        "INSERT INTO backlog VALUES (?1, ?2,"
+        f" CASE WHEN ?4 AND {_NO_VECTOR} THEN 'embed' ELSE ?3 END)"
         " ON CONFLICT (docid) DO UPDATE SET rev = ?2,"
         " op = CASE WHEN op = 'embed' AND ?4 THEN op ELSE excluded.op END",
-        (row.docid, row.rev, op, row.status == Status.ACTIVE),
+        (row.docid, row.rev, op, row.status in OWED_VECTOR),
     )
 
+
+OWED_VECTOR = frozenset(having("owed_vector"))
+"""Statuses in which a memory is owed a vector, whenever it got there."""
 
 _NO_VECTOR = "NOT EXISTS (SELECT 1 FROM embeddings WHERE docid = ?1)"
 
 
 def record(
-    connection: Connection,
+    connection: Session,
     ns: int,
     at: int,
     kind: str,
@@ -488,7 +572,7 @@ def record(
     )
 
 
-def redactions(connection: Connection, ns: int) -> Counter[str]:
+def redactions(connection: Session, ns: int) -> Counter[str]:
     """Count the secrets taken out of the memories of a namespace, by kind."""
     query = "SELECT detail FROM events WHERE ns = ? AND kind = 'redacted'"
     total: Counter[str] = Counter()
@@ -498,12 +582,12 @@ def redactions(connection: Connection, ns: int) -> Counter[str]:
     return total
 
 
-def next_rev(connection: Connection, ns: int) -> int:
+def next_rev(connection: Session, ns: int) -> int:
     """Return the revision that the next change of a namespace takes. Inside a transaction."""
     return latest_rev(connection, ns) + 1
 
 
-def overflow(connection: Connection, ns: int, session: str | None, *, now: int, ring: int) -> None:
+def overflow(connection: Session, ns: int, session: str | None, *, now: int, ring: int) -> None:
     """Move what a session's ring cannot hold any more to medium."""
     _overflow(connection, ns, {session}, now, ring)
 
@@ -522,16 +606,16 @@ def _runs(entries: Sequence[Entry]) -> Iterable[Sequence[Entry]]:
         yield entries[start:]
 
 
-def _add_run(connection: Connection, ns: int, run: Sequence[Entry], now: int) -> list[Row]:
-    """Insert what is new of a run and reinforce the rest; returns one row an entry."""
+def _add_run(connection: Session, ns: int, run: Sequence[Entry], now: int) -> list[Row]:
+    """Insert what is new of a run and merge the rest; returns one row an entry."""
     known = _known(connection, ns, run, now)
     fresh: list[Entry] = []
-    repeated: list[Row] = []
+    repeated: list[tuple[Entry, Row]] = []
     settled: list[tuple[Entry, Row]] = []
     answers: list[Row] = []
     for entry in run:
-        content = entry.row.content_hash, entry.row.status
-        found = known.get(entry.row.id if entry.chosen_id else content)
+        content = entry.row.content_hash, _standing(entry.row)
+        found = None if _is_turn(entry) else known.get(_name_of(entry))
         answers.append(found or entry.row)
         if found is None:
             known[entry.row.id] = entry.row
@@ -539,21 +623,42 @@ def _add_run(connection: Connection, ns: int, run: Sequence[Entry], now: int) ->
             fresh.append(entry)
         elif found.content_hash != entry.row.content_hash:
             raise IdConflict(entry.row.id)
-        elif entry.chosen_id:
-            sound(found, entry.row.id)
-            continue  # a retry: all was done the first time
         else:
-            repeated.append(found)
+            repeated.append((entry, found))
+            if entry.chosen_id:
+                sound(found, entry.row.id)
+                continue  # a retry: all but what it adds was done the first time
         settled.append((entry, answers[-1]))
     insert(connection, ns, fresh)
-    for row in repeated:
-        _reinforce(connection, row, now)
+    for entry, row in repeated:
+        _repeat(connection, row, entry, now)
     for entry, row in settled:
         take_place(connection, ns, entry, row, now)
     return answers
 
 
-def _as_they_are(connection: Connection, ns: int, rows: Sequence[Row], since: int) -> list[Row]:
+def _name_of(entry: Entry) -> object:
+    """Return what an entry is known by: the id of the caller's, or else its content."""
+    return entry.row.id if entry.chosen_id else (entry.row.content_hash, _standing(entry.row))
+
+
+def _standing(row: Row) -> bool:
+    """Tell whether a memory is accepted: equal content is one memory only on the same side."""
+    return row.status in ACCEPTED
+
+
+def _is_turn(entry: Entry) -> bool:
+    """Tell whether an entry is a turn of a conversation, where the same is said many times.
+
+    Of one whose moment was given the same again is a repeat: nobody says it twice at once.
+    """
+    row = entry.row
+    if entry.chosen_id or row.session is None or "occurred_at" not in entry.derived:
+        return False
+    return row.tier == Tier.SHORT or row.kind == Kind.EPISODE
+
+
+def _as_they_are(connection: Session, ns: int, rows: Sequence[Row], since: int) -> list[Row]:
     """Read again those rows that changed after they came, such as by a later one of a batch."""
     query = f"{_SELECT} WHERE ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK})"
     changed = {values[0]: Row(*values) for values in connection.execute(query, (ns, since))}
@@ -564,9 +669,7 @@ def _short(row: Row) -> bool:
     return row.tier == Tier.SHORT
 
 
-def _known(
-    connection: Connection, ns: int, entries: Sequence[Entry], now: int
-) -> dict[object, Row]:
+def _known(connection: Session, ns: int, entries: Sequence[Entry], now: int) -> dict[object, Row]:
     """Find what is there already: chosen ids, and equal content that still holds.
 
     Content is equal only among what counts or among what is quarantined: a page that repeats
@@ -580,67 +683,227 @@ def _known(
         for values in connection.execute(query, (ns, *part)):
             row = Row(*values)
             known[row.id] = row
-    hashes = [entry.row.content_hash for entry in entries if not entry.chosen_id]
+    hashes = [
+        entry.row.content_hash for entry in entries if not (entry.chosen_id or _is_turn(entry))
+    ]
     for part in _chunks(hashes):
         marks = ", ".join("?" * len(part))
         query = (
             f"SELECT docid FROM memories WHERE ns = ? AND content_hash IN ({marks})"
-            " AND status IN ('active', 'quarantined') AND (expires_at IS NULL OR expires_at > ?)"
+            f" AND {sql('folds_repeats')} AND (expires_at IS NULL OR expires_at > ?)"
             " AND (valid_until IS NULL OR valid_until > ?) ORDER BY docid DESC"
         )
         found = connection.execute(query, (ns, *part, now, now)).fetchall()
         if found:  # rarely: asking for one column costs half of what asking for all does
             rows = by_docids(connection, ns, [docid for (docid,) in found])
             in_order = [rows[docid] for (docid,) in found if is_sound(rows[docid])]
-            known |= {(row.content_hash, row.status): row for row in in_order}
+            known |= {(row.content_hash, _standing(row)): row for row in in_order}
+    for entry in entries:
+        if _is_dated_value(entry) and _name_of(entry) not in known:
+            known |= {_name_of(entry): row for row in _past_values(connection, ns, entry, now)}
     return known
 
 
-def insert(connection: Connection, ns: int, fresh: Sequence[Entry]) -> None:
-    """Insert rows; few of them wait for full text and the backlog, see ``fulltext``."""
+def _is_dated_value(entry: Entry) -> bool:
+    """Tell whether an entry is a value of a slot that holds from a moment the caller gave."""
+    row = entry.row
+    named = row.key is not None and not entry.chosen_id and row.status in SLOT_HOLDING
+    return named and "valid_from" not in entry.derived
+
+
+def _past_values(connection: Session, ns: int, entry: Entry, now: int) -> list[Row]:
+    """Return the superseded values of a slot that say what an entry says, of the same moment.
+
+    Who gave up a plan and makes it again says something new.
+    """
+    found = connection.execute(
+        f"{_SELECT} WHERE ns = ? AND content_hash = ? AND {_ENDED}"
+        " AND valid_from <= ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY docid DESC",
+        (ns, entry.row.content_hash, now, now),
+    )
+    return [row for row in (Row(*values) for values in found) if is_sound(row)]
+
+
+def insert(connection: Session, ns: int, fresh: Sequence[Entry]) -> None:
+    """Insert rows; few of them wait for full text and the backlog, see ``contract.Words``."""
     if not fresh:
         return
     first = next_rev(connection, ns)
     for rev, entry in enumerate(fresh, start=first):
         entry.row.ns, entry.row.rev, entry.row.docid = ns, rev, docid_of(ns, rev)
-    index_now = fulltext.is_due(connection, fresh[-1].row.docid, len(fresh))
+    index_now = connection.words.is_due(fresh[-1].row.docid, len(fresh))
     if index_now:
-        fulltext.catch_up(connection, ns)
+        connection.words.catch_up(ns)
     connection.executemany(_INSERT, [entry.row.values() for entry in fresh])
     if index_now:
-        fulltext.insert(connection, ns, [(entry.row.docid, entry.text) for entry in fresh])
+        connection.words.insert(ns, [(entry.row.docid, entry.text) for entry in fresh])
 
 
-def take_place(connection: Connection, ns: int, entry: Entry, row: Row, now: int) -> None:
+def take_place(connection: Session, ns: int, entry: Entry, row: Row, now: int) -> None:
     """Let a memory take its slot and the place of those it supersedes, if it counts."""
     if row.status == Status.QUARANTINED:
         for memory_id in entry.supersedes:
             old = by_id(connection, ns, memory_id, damaged=True)
             link(connection, row.docid, old.docid, "proposes")
         return
-    if row.key is not None:
-        holder = slot_holder(connection, row)
-        if holder is not None:
-            supersede(connection, holder, row, now)
     for memory_id in entry.supersedes:
         old = by_id(connection, ns, memory_id, damaged=True)
-        if old.status == Status.ACTIVE:
+        if old.status in SLOT_HOLDING:
             supersede(connection, old, row, now)
+    holder = None if row.key is None else slot_holder(connection, row)
+    if holder is None or row.status not in SLOT_HOLDING:
+        return
+    dated, planned = "valid_from" not in entry.derived, _is_planned(holder, now)
+    if dated and _is_past(connection, row, holder, planned=planned, now=now):
+        after = _following(connection, row, holder)
+        supersede(connection, row, after, now)
+        _end_before(connection, row, after, now)
+        return
+    after = _following(connection, row, holder) if planned else holder
+    supersede(connection, holder, row, now)
+    if planned:
+        _end_before(connection, row, after, now)
 
 
-def _reinforce(connection: Connection, row: Row, now: int) -> None:
-    """Count that the same content arrived again."""
-    overwrite(connection, row, {"reinforced": row.reinforced + 1, "updated_at": now})
-    record(connection, row.ns, now, "reinforced", row.docid)
+def _is_planned(holder: Row, now: int) -> bool:
+    """Tell whether the value that fills a slot was said to hold only from a later moment on.
+
+    One that began when it was told was not, even if the clock was set back since.
+    """
+    if not is_whole(holder) or not isinstance(holder.updated_at, int):
+        return False
+    return holder.valid_from > max(now, holder.created_at, holder.updated_at)
+
+
+def _is_past(connection: Session, row: Row, holder: Row, *, planned: bool, now: int) -> bool:
+    """Tell whether a dated value held before the present one, so that it cannot replace it.
+
+    A planned value is not the present one: it makes history of nothing that holds now.
+    """
+    if planned:
+        between = f"valid_from > ?3 AND valid_from <= {now:d}"
+        return _in_slot(connection, row, between, "valid_from, docid") is not None
+    starts = holder.valid_from
+    if not isinstance(starts, int) or row.valid_from >= starts or not is_whole(holder):
+        return False
+    return holder.expires_at is None or holder.expires_at > now
+
+
+def _following(connection: Session, row: Row, holder: Row) -> Row:
+    """Return the value of a slot that begins next after another one, or else the holder."""
+    return _in_slot(connection, row, "valid_from > ?3", "valid_from, docid") or holder
+
+
+def _end_before(connection: Session, row: Row, after: Row, now: int) -> None:
+    """Let the value before this one in its slot end where this one starts, instead of `after`."""
+    before = _in_slot(connection, row, "valid_from <= ?3", "valid_from DESC, docid DESC")
+    if before is None or before.superseded_by != after.id:
+        return
+    ends = row.valid_from if before.valid_until is None else min(row.valid_from, before.valid_until)
+    changes = {"superseded_by": row.id, "valid_until": ends, "updated_at": now}
+    revise(connection, before, changes, "superseded")
+    connection.execute(
+        "DELETE FROM links WHERE src = ? AND dst = ? AND relation = 'supersedes'",
+        (after.docid, before.docid),
+    )
+    link(connection, row.docid, before.docid, "supersedes")
+    record(connection, row.ns, now, "superseded", before.docid, {"by": row.id})
+
+
+def _in_slot(connection: Session, row: Row, condition: str, order: str) -> Row | None:
+    """Return the first other value of a slot, present or past, that fits a condition."""
+    query = (
+        f"SELECT docid FROM memories WHERE ns = ?1 AND key = ?2 AND {condition} AND scope = ?4"
+        f" AND docid <> ?5 AND {_OF_SLOT} ORDER BY {order} LIMIT 1 OFFSET ?6"
+    )
+    asked = (row.ns, row.key, row.valid_from, row.scope, row.docid)
+    place = 0
+    while found := connection.execute(query, (*asked, place)).fetchone():
+        if is_sound(other := by_docid(connection, found[0])):
+            return other
+        place += 1  # damaged ones are passed over
+    return None
+
+
+def _repeat(connection: Session, row: Row, entry: Entry, now: int) -> None:
+    """Let a memory take over what the same content, come again, says about it.
+
+    A retry, under an id of the caller's, is not counted. A later expiry alone makes no version.
+    """
+    changes: dict[str, Any] = {}
+    if _may_take(row, entry, now):
+        changes = merged(row, entry.row, entry.derived, entry.metadata_bytes)
+    if row.status in ENDED:
+        changes.pop("valid_until", None)  # that ends where the next value begins
+    count: dict[str, Any] = {}
+    if not entry.chosen_id:
+        count = {"reinforced": row.reinforced + 1, "updated_at": now}
+    if changes.keys() <= {"expires_at"}:
+        if changes or count:
+            overwrite(connection, row, changes | count)
+        if count:
+            record(connection, row.ns, now, "reinforced", row.docid)
+        return
+    _merge(connection, row, changes, count, now)
+    if entry.redacted:
+        record(connection, row.ns, now, "redacted", row.docid, entry.redacted)
+
+
+def _merge(
+    connection: Session,
+    row: Row,
+    changes: dict[str, Any],
+    count: dict[str, Any],
+    now: int,
+) -> None:
+    """Change a memory as a repeat says, and keep its earlier state.
+
+    Repeats can be without number, so that only the first ones leave a state; a change of source
+    always does, as it takes away what the source before it had said.
+    """
+    names = sorted(changes)
+    if "trust" in changes or _merges(connection, row) < MAX_STATES:
+        keep_version(connection, row, "merged", now)
+    if not changes.keys().isdisjoint(("aliases", "tags")):
+        columns = columns_of(replace(row, **changes))
+        changes |= {"words": columns.words, "head_words": columns.head_words}
+        connection.words.replace(row.docid, columns)
+    if "source_parents" in changes:
+        connection.execute("DELETE FROM awaited WHERE docid = ?", (row.docid,))
+    changes |= {"version": row.version + 1, "updated_at": now}
+    overwrite(connection, row, changes | count)
+    if "tier" in names:
+        enqueue(connection, row, "index" if row.status in INDEXED else "drop")
+    record(connection, row.ns, now, "merged", row.docid, {"fields": names})
+
+
+def _merges(connection: Session, row: Row) -> int:
+    """Count the earlier states of a memory that a repeat ended."""
+    query = "SELECT count(*) FROM versions WHERE docid = ? AND reason = 'merged'"
+    (kept,) = connection.execute(query, (row.docid,)).fetchone()
+    return int(kept)
+
+
+def _may_take(row: Row, entry: Entry, now: int) -> bool:
+    """Tell whether a repeat may change a memory: it is not over, and both have one standing."""
+    if row.status in ENDED:
+        return entry.row.status in SLOT_HOLDING
+    return _standing(row) == _standing(entry.row) and _holds(row, now)
+
+
+def _holds(row: Row, now: int) -> bool:
+    """Tell whether a memory is still to be found."""
+    ends = (end for end in (row.expires_at, row.valid_until) if end is not None)
+    return all(end > now for end in ends)
 
 
 def _overflow(
-    connection: Connection, ns: int, sessions: Iterable[str | None], now: int, ring: int
+    connection: Session, ns: int, sessions: Iterable[str | None], now: int, ring: int
 ) -> None:
     for session in sessions:
         pushed_out = connection.execute(
-            "SELECT docid FROM memories WHERE ns = ? AND session IS ? AND tier = 'short'"
-            " AND status = 'active' ORDER BY docid DESC LIMIT -1 OFFSET ?",
+            f"SELECT docid FROM memories WHERE ns = ? AND {_SAME_SESSION} AND tier = 'short'"
+            f" AND {_IN_RING} ORDER BY docid DESC {_PAST}",
             (ns, session, ring),
         ).fetchall()
         if not pushed_out:
@@ -651,28 +914,29 @@ def _overflow(
             "UPDATE memories SET tier = 'medium', rev = ?, updated_at = ? WHERE docid = ?", moves
         )
         connection.executemany(
-            f"INSERT INTO backlog VALUES (?1, ?2, iif({_NO_VECTOR}, 'embed', 'index'))"
+            "INSERT INTO backlog VALUES (?1, ?2,"
+            f" CASE WHEN {_NO_VECTOR} THEN 'embed' ELSE 'index' END)"
             " ON CONFLICT (docid) DO UPDATE SET rev = ?2, op = excluded.op WHERE op <> 'embed'",
             [(docid, rev) for rev, _, docid in moves],
         )
 
 
-def changes_since(connection: Connection, ns: int, rev: int, *, limit: int) -> list[Row]:
+def changes_since(connection: Session, ns: int, rev: int, *, limit: int) -> list[Row]:
     """Return the rows of a namespace that came or changed after ``rev``."""
     found = connection.execute(f"{_SINCE.format(COLUMNS)} LIMIT ?", (*_since(ns, rev), limit))
     return [Row(*values) for values in found]
 
 
-def newest_short(connection: Connection, ns: int, session: str | None, limit: int) -> list[Row]:
+def newest_short(connection: Session, ns: int, session: str | None, limit: int) -> list[Row]:
     """Return the newest turns of a session's ring, newest first."""
     query = (
-        f"{_SELECT} WHERE ns = ? AND session IS ? AND tier = 'short' AND status = 'active'"
+        f"{_SELECT} WHERE ns = ? AND {_SAME_SESSION} AND tier = 'short' AND {_IN_RING}"
         " ORDER BY docid DESC LIMIT ?"
     )
     return [Row(*found) for found in connection.execute(query, (ns, session, limit))]
 
 
-def outlines_since(connection: Connection, ns: int, rev: int) -> list[tuple[Any, ...]]:
+def outlines_since(connection: Session, ns: int, rev: int) -> list[tuple[Any, ...]]:
     """Return what the read path keeps in RAM of every row that came, changed or went after ``rev``.
 
     Each is (docid, session, actor, scope, tier, kind, status, words, head_words, cues,
@@ -683,7 +947,7 @@ def outlines_since(connection: Connection, ns: int, rev: int) -> list[tuple[Any,
     return outlines + [(docid, *_NOTHING) for docid in erased_since(connection, ns, rev)]
 
 
-def erased_since(connection: Connection, ns: int, rev: int) -> list[int]:
+def erased_since(connection: Session, ns: int, rev: int) -> list[int]:
     """Return the row ids that came up to ``rev`` and were erased after it."""
     low, _ = docid_range(ns)
     query = "SELECT docid FROM erased WHERE ns = ? AND rev > ? AND docid <= ?"
@@ -712,7 +976,7 @@ def _since(ns: int, rev: int) -> tuple[int, int, int, int]:
     return low + rev, high, ns, rev
 
 
-def latest_rev(connection: Connection, ns: int) -> int:
+def latest_rev(connection: Session, ns: int) -> int:
     """Return the newest revision of a namespace; 0 if nothing is in it."""
     low, high = docid_range(ns)
     newest, changed, erased = connection.execute(_LATEST, (low, high, ns, ns)).fetchone()

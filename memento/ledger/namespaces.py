@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 from hashlib import blake2b
 
+from memento import layout
 from memento.errors import StoreUnusable
+from memento.ledger.contract import Session
+from memento.ledger.dialect import IN_ORDER_OF_ROWS, or_replace
 from memento.ledger.schema import SEQ_BITS
-from memento.ledger.sqlite import Connection
 
 SEAL = "namespace:"
 """What the name of a checksum in ``meta`` begins with; the number follows."""
@@ -20,15 +22,17 @@ SEAL = "namespace:"
 MAX_DIGITS = 10
 """More than any number has that fits above the rest of a row id."""
 
+_NOTED = or_replace("name", "value")
 
-def find(connection: Connection, labels: tuple[str, ...]) -> int | None:
+
+def find(connection: Session, labels: tuple[str, ...]) -> int | None:
     """Return the number of a namespace, or None if there is no such."""
     query = "SELECT ns FROM namespaces WHERE labels = ?"
     found = connection.execute(query, (_encode(labels),)).fetchone()
     return None if found is None else int(found[0])
 
 
-def number(connection: Connection, labels: tuple[str, ...]) -> int:
+def number(connection: Session, labels: tuple[str, ...]) -> int:
     """Return the number of a namespace, giving it one if it is new. Inside a transaction."""
     known = find(connection, labels)
     if known is not None:
@@ -40,13 +44,13 @@ def number(connection: Connection, labels: tuple[str, ...]) -> int:
     return int(ns)
 
 
-def insert(connection: Connection, ns: int, text: str) -> None:
+def insert(connection: Session, ns: int, text: str) -> None:
     """Take over a namespace with its number and its labels as JSON. Inside a transaction."""
     connection.execute("INSERT INTO namespaces (ns, labels) VALUES (?, ?)", (ns, text))
     _seal(connection, ns, text)
 
 
-def labels_of(connection: Connection, ns: int) -> tuple[str, ...]:
+def labels_of(connection: Session, ns: int) -> tuple[str, ...]:
     """Return the labels of a namespace.
 
     Raises:
@@ -56,26 +60,28 @@ def labels_of(connection: Connection, ns: int) -> tuple[str, ...]:
     return _decode(ns, None if found is None else found[0])
 
 
-def every(connection: Connection) -> list[tuple[int, tuple[str, ...]]]:
+def every(connection: Session) -> list[tuple[int, tuple[str, ...]]]:
     """List every namespace of the store: number and labels.
 
     Raises:
         StoreUnusable: If the labels of one are damaged.
     """
     found = connection.execute(
-        "SELECT ns, labels FROM namespaces NOT INDEXED ORDER BY ns"
+        f"SELECT ns, labels FROM namespaces {IN_ORDER_OF_ROWS} ORDER BY ns"
     ).fetchall()
     return [(ns, _decode(ns, text)) for ns, text in found]
 
 
-def wrong(connection: Connection) -> list[str]:
+def wrong(connection: Session) -> list[str]:
     """Say which namespaces are not as they were written, or are missing though they hold rows."""
     seals = dict(
         connection.execute(
             "SELECT name, value FROM meta WHERE name >= ?1 AND name < ?1 || '~'", (SEAL,)
         ).fetchall()
     )
-    stored = dict(connection.execute("SELECT ns, labels FROM namespaces NOT INDEXED").fetchall())
+    stored = dict(
+        connection.execute(f"SELECT ns, labels FROM namespaces {IN_ORDER_OF_ROWS}").fetchall()
+    )
     used = connection.execute(f"SELECT DISTINCT docid >> {SEQ_BITS} FROM memories").fetchall()
     sealed = {ns for name in seals if (ns := sealed_by(name)) is not None}
     due = sealed | {ns for (ns,) in used}
@@ -109,9 +115,9 @@ def checksum(ns: int, text: str) -> bytes:
     return blake2b(repr((ns, text)).encode(), digest_size=8).digest()
 
 
-def _seal(connection: Connection, ns: int, text: str) -> None:
+def _seal(connection: Session, ns: int, text: str) -> None:
     named = (f"{SEAL}{ns}", checksum(ns, text))
-    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", named)
+    connection.execute(f"INSERT INTO meta VALUES (?, ?) {_NOTED}", named)
 
 
 def _encode(labels: tuple[str, ...]) -> str:
@@ -121,6 +127,6 @@ def _encode(labels: tuple[str, ...]) -> str:
 def _decode(ns: int, text: object) -> tuple[str, ...]:
     if not are_labels(text):
         raise StoreUnusable(
-            "ledger.db", f"the labels of namespace {ns} are damaged; run `memento salvage`"
+            layout.LEDGER, f"the labels of namespace {ns} are damaged; run `memento salvage`"
         )
     return tuple(json.loads(str(text)))

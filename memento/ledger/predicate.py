@@ -8,12 +8,18 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from memento.ledger import dialect
+from memento.ledger.dialect import each_of, without_index
 from memento.ledger.rows import docid_range
 from memento.scopes import ancestors
-from memento.types import Status
+from memento.status import having, sql
 
 Scalar = str | int | float | bool | None
 Clause = tuple[str, list[Any]]
+
+_NS, _LISTED = without_index("ns"), dialect.one_of()
+_TAGS, _METADATA = each_of("tags"), each_of("metadata")
+_ENDED = sql("ended")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,7 @@ class Filters:
     now: int
     tiers: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
-    statuses: tuple[str, ...] = (Status.ACTIVE.value,)
+    statuses: tuple[str, ...] = having("found")
     scopes: tuple[str, ...] = ()
     within: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
@@ -89,7 +95,7 @@ def _inside(ns: int, filters: Filters) -> Clause:
     """
     if filters.sessions or filters.ids:
         return "ns = ?", [ns]
-    return "+ns = ? AND docid BETWEEN ? AND ?", [ns, *docid_range(ns)]
+    return f"{_NS} = ? AND docid BETWEEN ? AND ?", [ns, *docid_range(ns)]
 
 
 def _what(filters: Filters) -> Iterator[Clause]:
@@ -103,7 +109,7 @@ def _what(filters: Filters) -> Iterator[Clause]:
         if wanted:
             yield f"{column} IN ({_holes(wanted)})", [*wanted]
     if filters.ids:
-        yield "id IN (SELECT value FROM json_each(?))", [json.dumps(filters.ids)]
+        yield f"id {_LISTED}", [json.dumps(filters.ids)]
     if filters.pinned is not None:
         yield "pinned = ?", [int(filters.pinned)]
 
@@ -116,7 +122,7 @@ def _where(filters: Filters) -> Iterator[Clause]:
         yield _within(filters.within)
     for one_of in (*((tag,) for tag in filters.tags), filters.any_tags):
         if one_of:
-            found = f"SELECT 1 FROM json_each(tags) WHERE value IN ({_holes(one_of)})"
+            found = f"SELECT 1 FROM {_TAGS} WHERE value IN ({_holes(one_of)})"
             yield f"EXISTS ({found})", [*one_of]
     for key, value in filters.where.items():
         yield _metadata(key, value)
@@ -129,7 +135,7 @@ def _when(filters: Filters) -> Iterator[Clause]:
     if filters.until is not None:
         yield "occurred_at < ?", [filters.until]
     moment = filters.now if filters.as_of is None else filters.as_of
-    ends = "(valid_until IS NULL OR valid_until > ? OR status = 'superseded' AND ?)"
+    ends = f"(valid_until IS NULL OR valid_until > ? OR {_ENDED} AND ?)"
     yield ends, [moment, filters.as_of is None]
     if filters.as_of is not None:
         yield "valid_from <= ?", [moment]
@@ -174,8 +180,8 @@ def _metadata(key: str, value: Scalar | tuple[Scalar, ...]) -> Clause:
             tests.append("(type = 'text' AND atom = ?)")
             values.append(option)
     matches = " OR ".join(tests) or "0"
-    clause = f"EXISTS (SELECT 1 FROM json_each(metadata) WHERE key = ? AND ({matches}))"
+    clause = f"EXISTS (SELECT 1 FROM {_METADATA} WHERE key = ? AND ({matches}))"
     if None not in options:
         return clause, values
-    absent = "NOT EXISTS (SELECT 1 FROM json_each(metadata) WHERE key = ? AND type <> 'null')"
+    absent = f"NOT EXISTS (SELECT 1 FROM {_METADATA} WHERE key = ? AND type <> 'null')"
     return f"({clause} OR {absent})", [*values, key]

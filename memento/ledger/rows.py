@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from datetime import datetime
 from hashlib import blake2b
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from memento import layout
+from memento.clock import from_micros
 from memento.errors import StoreUnusable
+from memento.language.words import Columns, columns
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
 SHOWN = 5
 """Most ids named in one message."""
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(slots=True)
@@ -224,7 +223,7 @@ def sound(row: Row, memory_id: str | None = None) -> Row:
         StoreUnusable: If it was damaged.
     """
     if not is_sound(row):
-        raise StoreUnusable("ledger.db", damaged([memory_id or row.id]))
+        raise StoreUnusable(layout.LEDGER, damaged([memory_id or row.id]))
     return row
 
 
@@ -293,17 +292,6 @@ def docid_range(ns: int) -> tuple[int, int]:
     return ns << SEQ_BITS, ns << SEQ_BITS | SEQ_MASK
 
 
-def to_micros(moment: datetime) -> int:
-    """Convert an aware datetime to microseconds since 1970 UTC, exactly."""
-    return (moment - EPOCH) // _MICROSECOND
-
-
-@lru_cache(maxsize=256)  # the moments of one memory are mostly one moment
-def from_micros(micros: int) -> datetime:
-    """Convert microseconds since 1970 to an aware UTC datetime, exactly."""
-    return EPOCH + timedelta(0, 0, micros)
-
-
 def to_memory(row: Row, namespace: tuple[str, ...]) -> Memory:
     """Turn a row into the value that is handed out.
 
@@ -314,7 +302,7 @@ def to_memory(row: Row, namespace: tuple[str, ...]) -> Memory:
         return _memory(row, namespace)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise StoreUnusable(
-            "ledger.db", f"memory {row.id!r} is damaged ({error}); run `memento doctor`"
+            layout.LEDGER, f"memory {row.id!r} is damaged ({error}); run `memento doctor`"
         ) from error
 
 
@@ -356,6 +344,18 @@ def _memory(row: Row, namespace: tuple[str, ...]) -> Memory:
         superseded_by=row.superseded_by,
         reinforced=row.reinforced,
         version=row.version,
+    )
+
+
+def columns_of(row: Row) -> Columns:
+    """Compose what is indexed of a memory; of one that is damaged, what can be read."""
+    return columns(
+        string_in(row.text) or "",
+        actor=string_in(row.actor),
+        role=string_in(row.role),
+        key=string_in(row.key),
+        aliases=strings_in(row.aliases),
+        tags=strings_in(row.tags),
     )
 
 

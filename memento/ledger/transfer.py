@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memento.errors import IdConflict
 from memento.ledger import memories
+from memento.ledger.contract import Session
+from memento.ledger.dialect import field_of, or_replace
 from memento.ledger.memories import Entry
 from memento.ledger.rows import (
     COLUMNS,
@@ -18,13 +21,16 @@ from memento.ledger.rows import (
     is_changed_event,
     is_changed_link,
 )
-from memento.ledger.sqlite import Connection
-from memento.types import Status, Tier
+from memento.status import having
+from memento.types import Tier
 
 log = logging.getLogger("memento.ledger.transfer")
 
+_NOTED = or_replace("name", "value")
+_INDEXED, _HOLDS_SLOT = having("in_index"), having("holds_slot")
 
-def rows(connection: Connection, ns: int) -> Iterator[Row]:
+
+def rows(connection: Session, ns: int) -> Iterator[Row]:
     """Read every memory of a namespace, whatever its status, in order of arrival."""
     low, high = docid_range(ns)
     query = f"SELECT {COLUMNS} FROM memories WHERE docid BETWEEN ? AND ? ORDER BY docid"
@@ -32,7 +38,7 @@ def rows(connection: Connection, ns: int) -> Iterator[Row]:
         yield Row(*values)
 
 
-def vector(connection: Connection, docid: int, model: int) -> bytes | None:
+def vector(connection: Session, docid: int, model: int) -> bytes | None:
     """Read the vector of a memory, unless it has none of this embedder or a new one is owed."""
     found = connection.execute(
         "SELECT vector FROM embeddings WHERE docid = ?1 AND model = ?2 AND NOT EXISTS"
@@ -42,7 +48,7 @@ def vector(connection: Connection, docid: int, model: int) -> bytes | None:
     return None if found is None else bytes(found[0])
 
 
-def links(connection: Connection, ns: int) -> Iterator[tuple[str, str, str, float]]:
+def links(connection: Session, ns: int) -> Iterator[tuple[str, str, str, float]]:
     """Read the links of a namespace: from, to, relation, weight; damaged ones are left out."""
     found = connection.execute(
         "SELECT src, dst, relation, weight, seal, a.id, b.id FROM links"
@@ -59,7 +65,7 @@ def links(connection: Connection, ns: int) -> Iterator[tuple[str, str, str, floa
     _warn(garbled, "links")
 
 
-def events(connection: Connection, ns: int) -> Iterator[tuple[int, str, str | None, str | None]]:
+def events(connection: Session, ns: int) -> Iterator[tuple[int, str, str | None, str | None]]:
     """Read the events of a namespace in order: moment, kind, id of the memory, detail as JSON.
 
     Damaged ones are left out.
@@ -83,8 +89,11 @@ def _warn(garbled: int, what: str) -> None:
         log.warning("%d damaged %s are left out; run `memento doctor`", garbled, what)
 
 
-def known(connection: Connection, ns: int, row: Row) -> bool:
-    """Tell whether a memory that comes from elsewhere is here already, perhaps in a later state.
+def known(connection: Session, ns: int, row: Row) -> int | None:
+    """Find a memory that comes from elsewhere and is here already, perhaps in a later state.
+
+    Returns:
+        Its row id; None if it is new.
 
     Raises:
         IdConflict: If its id belongs to another memory here.
@@ -95,24 +104,70 @@ def known(connection: Connection, ns: int, row: Row) -> bool:
         (ns, row.id, row.created_at, row.content_hash),
     ).fetchone()
     if found is None:
-        return False
+        return None
     docid, same = found
     if not same and not _was(connection, docid, row.created_at):
         raise IdConflict(row.id)
-    return True
+    return int(docid)
 
 
-def _was(connection: Connection, docid: int, created_at: int) -> bool:
+def _was(connection: Session, docid: int, created_at: int) -> bool:
     """Tell whether a memory was created then before it was hidden and put anew."""
     query = (
-        "SELECT 1 FROM versions WHERE docid = ? AND json_extract(earlier, '$.created_at') = ?"
+        f"SELECT 1 FROM versions WHERE docid = ? AND {field_of('earlier', 'created_at')} = ?"
         " LIMIT 1"
     )
     return connection.execute(query, (docid, created_at)).fetchone() is not None
 
 
+def begin_import(connection: Session, name: str, namespaces: Iterable[int]) -> dict[int, int]:
+    """Note that an import begins, or read when it did if it was cut off before.
+
+    Args:
+        connection: Inside a transaction.
+        name: Of the import: the same for the same file into the same namespaces.
+        namespaces: Their numbers.
+
+    Returns:
+        Namespace to its newest revision when the import began.
+    """
+    noted = _import_noted(connection, name)
+    if noted is not None:
+        return {int(ns): rev for ns, rev in noted["began"].items()}
+    began = {ns: memories.latest_rev(connection, ns) for ns in namespaces}
+    _note_import(connection, name, {"line": 0, "began": began})
+    return began
+
+
+def imported_to(connection: Session, name: str) -> int | None:
+    """Return the last line of an import that is in; None if all of it is, and its note gone."""
+    noted = _import_noted(connection, name)
+    return None if noted is None else int(noted["line"])
+
+
+def note_imported(connection: Session, name: str, line: int) -> None:
+    """Note the last line that is in; one that was noted before by somebody else stays."""
+    noted = _import_noted(connection, name)
+    if noted is not None and noted["line"] < line:
+        _note_import(connection, name, noted | {"line": line})
+
+
+def end_import(connection: Session, name: str) -> None:
+    """Note that all of an import is in."""
+    connection.execute("DELETE FROM meta WHERE name = ?", (name,))
+
+
+def _import_noted(connection: Session, name: str) -> dict[str, Any] | None:
+    found = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return None if found is None else json.loads(found[0])
+
+
+def _note_import(connection: Session, name: str, noted: Mapping[str, Any]) -> None:
+    connection.execute(f"INSERT INTO meta VALUES (?, ?) {_NOTED}", (name, json.dumps(noted)))
+
+
 def put(
-    connection: Connection,
+    connection: Session,
     ns: int,
     arrivals: Sequence[tuple[Entry, Sequence[State], bytes | None]],
     model: int | None,
@@ -135,11 +190,11 @@ def put(
             )
         if blob is not None and model is not None:
             _put_vector(connection, row, blob, model)
-        elif row.status != Status.ACTIVE:
+        elif row.status not in memories.OWED_VECTOR:
             connection.execute("DELETE FROM backlog WHERE docid = ?", (row.docid,))
 
 
-def _put_vector(connection: Connection, row: Row, blob: bytes, model: int) -> None:
+def _put_vector(connection: Session, row: Row, blob: bytes, model: int) -> None:
     (stamp,) = connection.execute(
         "UPDATE meta SET value = value + 1 WHERE name = 'stamp' RETURNING value"
     ).fetchone()
@@ -147,7 +202,7 @@ def _put_vector(connection: Connection, row: Row, blob: bytes, model: int) -> No
         "INSERT INTO embeddings (docid, model, stamp, vector) VALUES (?, ?, ?, ?)",
         (row.docid, model, stamp, blob),
     )
-    if row.status == Status.ACTIVE and row.tier != Tier.SHORT:
+    if row.status in _INDEXED and row.tier != Tier.SHORT:
         connection.execute(
             "INSERT INTO backlog VALUES (?, ?, 'index') ON CONFLICT (docid) DO UPDATE"
             " SET op = 'index'",
@@ -158,7 +213,7 @@ def _put_vector(connection: Connection, row: Row, blob: bytes, model: int) -> No
 
 
 def put_link(
-    connection: Connection, ns: int, ends: tuple[str, str], relation: str, weight: float
+    connection: Session, ns: int, ends: tuple[str, str], relation: str, weight: float
 ) -> bool:
     """Link two memories unless they are linked so; tells whether a link was made."""
     docids = memories.docids_of(connection, ns, ends)
@@ -168,7 +223,7 @@ def put_link(
 
 
 def put_event(
-    connection: Connection,
+    connection: Session,
     ns: int,
     at: int,
     kind: str,
@@ -182,15 +237,21 @@ def put_event(
     memories.record(connection, ns, at, kind, docid, detail)
 
 
-def settle_slots(connection: Connection, ns: int, ids: Iterable[str], now: int) -> None:
-    """Let the memory that holds from later on take each slot that two claim."""
+def settle_slots(connection: Session, ns: int, ids: Iterable[str], now: int) -> None:
+    """Let the memory that holds from later on take each slot that two claim.
+
+    One that is to hold only in the future counts from when it was told.
+    """
     for memory_id in ids:
         row = memories.by_id(connection, ns, memory_id)
-        if row.key is None or row.status != Status.ACTIVE:
+        if row.key is None or row.status not in _HOLDS_SLOT:
             continue
         other = memories.slot_holder(connection, row)
         if other is not None:
-            old, new = sorted(
-                (row, other), key=lambda one: (one.valid_from, one.created_at, one.docid)
-            )
+            old, new = sorted((row, other), key=lambda one: (_since(one, now), one.docid))
             memories.supersede(connection, old, new, now)
+
+
+def _since(row: Row, now: int) -> tuple[int, int]:
+    """Return from when a value counts among those of its slot, and when it was told."""
+    return row.created_at if row.valid_from > now else row.valid_from, row.created_at

@@ -1,6 +1,6 @@
 """Embeddings and the backlog of what the indexer still owes.
 
-What full text does not know yet has no line in the backlog either; see ``fulltext``.
+What full text does not know yet has no line in the backlog either; see ``contract.Words``.
 """
 
 from __future__ import annotations
@@ -8,12 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from memento.ledger.contract import Session
+from memento.ledger.dialect import SKIP_IF_THERE, differs, or_replace
 from memento.ledger.rows import docid_range
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
-from memento.ledger.sqlite import Connection
+from memento.status import sql
+
+CANARY = "canary:"
+"""Before the number of an embedder: the name in ``meta`` of a vector it once made."""
 
 BITE = 1024
 """Vectors read at once."""
+
+_NOTED = or_replace("name", "value")
+_ENDED, _OWED = sql("ended"), sql("owed_vector")
+_INDEXED = f"{sql('in_index')} AND tier <> 'short'"
+_ONE_VECTOR = or_replace("docid", "model", "stamp", "vector")
 
 
 class Owed(NamedTuple):
@@ -45,37 +55,76 @@ class Owed(NamedTuple):
         return self.docid >> SEQ_BITS
 
 
-def embedder_id(connection: Connection, name: str, dim: int) -> int:
+def embedder_id(connection: Session, name: str, dim: int) -> int:
     """Return the number of an embedder, giving it one if it is new. Inside a transaction."""
-    connection.execute("INSERT OR IGNORE INTO embedders (name, dim) VALUES (?, ?)", (name, dim))
+    connection.execute(
+        f"INSERT INTO embedders (name, dim) VALUES (?, ?) {SKIP_IF_THERE}", (name, dim)
+    )
     (model,) = connection.execute(
         "SELECT model FROM embedders WHERE name = ? AND dim = ?", (name, dim)
     ).fetchone()
     return int(model)
 
 
-def embedders(connection: Connection) -> dict[str, int]:
-    """Count the stored vectors by embedder, as ``name (dim)``."""
+def embedders(connection: Session, ns: int) -> dict[str, int]:
+    """Count the stored vectors of a namespace by embedder, as ``name (dim)``."""
     query = (
         "SELECT name || ' (' || dim || ')', count(*) FROM embeddings JOIN embedders"
-        " USING (model) GROUP BY model"
+        " USING (model) WHERE docid BETWEEN ? AND ? GROUP BY model"
     )
-    return dict(connection.execute(query).fetchall())
+    return dict(connection.execute(query, docid_range(ns)).fetchall())
 
 
-def find_embedder(connection: Connection, name: str, dim: int) -> int | None:
-    """Return the number of an embedder, or None if it never stored a vector here."""
-    found = connection.execute(
-        "SELECT model FROM embedders WHERE name = ? AND dim = ?", (name, dim)
+def working(connection: Session, name: str, dim: int) -> tuple[str | None, int | None]:
+    """Return the identity of the embedder this store works with, and the number of another.
+
+    One statement, since every query asks.
+
+    Args:
+        connection: Any connection.
+        name: Name of the embedder whose number is wanted, None if it never stored a vector here.
+        dim: Its dimension.
+    """
+    identity, model = connection.execute(
+        "SELECT (SELECT value FROM meta WHERE name = 'embedder'),"
+        " (SELECT model FROM embedders WHERE name = ? AND dim = ?)",
+        (name, dim),
     ).fetchone()
-    return None if found is None else int(found[0])
+    return identity, model
 
 
-def store(connection: Connection, model: int, vectors: Iterable[tuple[Owed, bytes]]) -> None:
+def retire(connection: Session, model: int) -> None:
+    """Let the vectors of an embedder be those of an earlier one of that name. In a transaction.
+
+    Its number stays theirs; the name is free for the weights in use, which get another number.
+    The Chroma folder fed with them is not known again.
+    """
+    connection.execute(
+        "UPDATE embedders SET name = name || ', earlier ' || model WHERE model = ?", (model,)
+    )
+    connection.execute("DELETE FROM meta WHERE name = ?", (f"{CANARY}{model}",))
+    set_marks(connection, [])
+
+
+def canary(connection: Session, model: int) -> bytes | None:
+    """Return the vector of the one text by which the weights of an embedder are known again."""
+    query = "SELECT value FROM meta WHERE name = ?"
+    found = connection.execute(query, (f"{CANARY}{model}",)).fetchone()
+    return None if found is None else bytes(found[0])
+
+
+def set_canary(connection: Session, model: int, vector: bytes) -> None:
+    """Keep that vector, unless there is one. Inside a transaction."""
+    named = (f"{CANARY}{model}", vector)
+    connection.execute(f"INSERT INTO meta VALUES (?, ?) {SKIP_IF_THERE}", named)
+
+
+def store(connection: Session, model: int, vectors: Iterable[tuple[Owed, bytes]]) -> None:
     """Keep vectors whose text has not changed since, and hand their rows on to the index.
 
-    Rows of the short tier and hidden rows are done with that; the long tier's index does not
-    hold them. Vectors of an embedder that another process has replaced meanwhile are dropped.
+    Rows of the short tier are done with that, as the long tier's index does not hold them; hidden
+    ones leave it, if they were in it. Vectors of an embedder that another process has replaced
+    meanwhile are dropped.
     """
     if current_embedder(connection) != _identity(connection, model):
         return
@@ -84,8 +133,8 @@ def store(connection: Connection, model: int, vectors: Iterable[tuple[Owed, byte
     ).fetchone()
     for owed, vector in vectors:
         connection.execute(
-            "INSERT OR REPLACE INTO embeddings SELECT docid, ?3, ?4, ?5 FROM backlog"
-            " WHERE docid = ?1 AND rev = ?2 AND op = 'embed'",
+            "INSERT INTO embeddings SELECT docid, ?3, ?4, ?5 FROM backlog"
+            f" WHERE docid = ?1 AND rev = ?2 AND op = 'embed' {_ONE_VECTOR}",
             (owed.docid, owed.rev, model, stamp, vector),
         )
         connection.execute(
@@ -94,12 +143,17 @@ def store(connection: Connection, model: int, vectors: Iterable[tuple[Owed, byte
         )
         connection.execute(
             "DELETE FROM backlog WHERE docid = ?1 AND rev = ?2 AND op = 'index' AND EXISTS ("
-            "SELECT 1 FROM memories WHERE docid = ?1 AND (tier = 'short' OR status <> 'active'))",
+            f"SELECT 1 FROM memories WHERE docid = ?1 AND NOT ({_ENDED}) AND NOT ({_INDEXED}))",
+            (owed.docid, owed.rev),
+        )
+        connection.execute(
+            "UPDATE backlog SET op = 'drop' WHERE docid = ?1 AND rev = ?2 AND op = 'index'"
+            f" AND EXISTS (SELECT 1 FROM memories WHERE docid = ?1 AND {_ENDED})",
             (owed.docid, owed.rev),
         )
 
 
-def owed(connection: Connection, ops: Sequence[str], limit: int) -> list[Owed]:
+def owed(connection: Session, ops: Sequence[str], limit: int) -> list[Owed]:
     """Read the oldest lines of the backlog with these operations."""
     marks = ", ".join("?" * len(ops))
     query = (
@@ -109,7 +163,7 @@ def owed(connection: Connection, ops: Sequence[str], limit: int) -> list[Owed]:
     return [Owed(*found) for found in connection.execute(query, (*ops, limit))]
 
 
-def settle(connection: Connection, lines: Iterable[Owed]) -> None:
+def settle(connection: Session, lines: Iterable[Owed]) -> None:
     """Strike lines off the backlog unless their row changed since they were read."""
     connection.executemany(
         "DELETE FROM backlog WHERE docid = ? AND rev = ? AND op = ?",
@@ -117,7 +171,13 @@ def settle(connection: Connection, lines: Iterable[Owed]) -> None:
     )
 
 
-def backlog_size(connection: Connection) -> dict[str, int]:
+def still_owed(connection: Session, lines: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return those of these (row id, revision) that still wait to be embedded."""
+    query = "SELECT 1 FROM backlog WHERE docid = ? AND rev = ? AND op = 'embed'"
+    return [line for line in lines if connection.execute(query, line).fetchone()]
+
+
+def backlog_size(connection: Session) -> dict[str, int]:
     """Count the backlog by operation, with what has no line yet because full text lacks it too."""
     query = (
         "SELECT op, count(*) FROM (SELECT op FROM backlog UNION ALL"
@@ -126,21 +186,47 @@ def backlog_size(connection: Connection) -> dict[str, int]:
     return dict(connection.execute(query).fetchall())
 
 
-def is_behind(connection: Connection, most: int) -> bool:
+def backlog_in(connection: Session, ns: int) -> dict[str, int]:
+    """Count the backlog of one namespace by operation; see ``backlog_size``."""
+    query = (
+        "SELECT op, count(*) FROM (SELECT op FROM backlog WHERE docid BETWEEN ?1 AND ?2 UNION ALL"
+        f" SELECT 'embed' FROM namespaces JOIN memories ON {_WAITING} WHERE namespaces.ns = ?3)"
+        " GROUP BY op"
+    )
+    return dict(connection.execute(query, (*docid_range(ns), ns)).fetchall())
+
+
+def is_behind(connection: Session, most: int) -> bool:
     """Tell whether the backlog has more than so many lines."""
     query = "SELECT count(*) FROM (SELECT 1 FROM backlog LIMIT ?)"
     return bool(connection.execute(query, (most + 1,)).fetchone()[0] > most)
 
 
-def owed_in(connection: Connection, ns: int) -> int:
-    """Count the live memories of a namespace that are still to be embedded."""
+def owed_in(connection: Session, ns: int) -> int:
+    """Count the active and superseded memories of a namespace that are still to be embedded."""
     low, high = docid_range(ns)
     (count,) = connection.execute(
         "SELECT (SELECT count(*) FROM backlog JOIN memories USING (docid)"
-        " WHERE op = 'embed' AND docid BETWEEN ?1 AND ?2 AND status = 'active')"
-        " + (SELECT count(*) FROM namespaces JOIN memories"
-        f" ON {_WAITING} WHERE namespaces.ns = ?3 AND status = 'active')",
+        " WHERE op = 'embed' AND docid BETWEEN ?1 AND ?2"
+        f" AND {_OWED}) + (SELECT count(*) FROM namespaces JOIN memories"
+        f" ON {_WAITING} WHERE namespaces.ns = ?3 AND {_OWED})",
         (low, high, ns),
+    ).fetchone()
+    return int(count)
+
+
+def owed_up_to(connection: Session, ns: int, most: int) -> int:
+    """Count the memories of a namespace in the backlog of the embedder, but no further than so.
+
+    Args:
+        connection: Any connection.
+        ns: Namespace number.
+        most: Where to stop, >= 1.
+    """
+    (count,) = connection.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM backlog WHERE docid BETWEEN ? AND ? AND op = 'embed'"
+        " LIMIT ?)",
+        (*docid_range(ns), most),
     ).fetchone()
     return int(count)
 
@@ -148,14 +234,14 @@ def owed_in(connection: Connection, ns: int) -> int:
 _WAITING = (
     f"docid > (namespaces.ns << {SEQ_BITS} | fts_upto)"
     f" AND docid <= (namespaces.ns << {SEQ_BITS} | {SEQ_MASK})"
-    " AND status IN ('active', 'quarantined')"
+    f" AND {sql('embedded')}"
     " AND docid NOT IN (SELECT docid FROM embeddings)"
     " AND docid NOT IN (SELECT docid FROM backlog)"
 )
-"""A row of ``memories`` that `fulltext` will owe a vector when the index takes it."""
+"""A row of ``memories`` that ``Words.insert`` will owe a vector when the index takes it."""
 
 
-def read(connection: Connection, docids: Sequence[int], model: int) -> dict[int, bytes]:
+def read(connection: Session, docids: Sequence[int], model: int) -> dict[int, bytes]:
     """Read the vectors of some rows made by one embedder; absent ones are left out."""
     vectors: dict[int, bytes] = {}
     for start in range(0, len(docids), 500):
@@ -167,7 +253,7 @@ def read(connection: Connection, docids: Sequence[int], model: int) -> dict[int,
 
 
 def since(
-    connection: Connection, ns: int, model: int, stamp: int
+    connection: Session, ns: int, model: int, stamp: int
 ) -> Iterator[list[tuple[int, bytes]]]:
     """Read the vectors of a namespace stored after ``stamp``, in bites that bound memory.
 
@@ -191,52 +277,52 @@ def since(
         yield bite
 
 
-def unindexed(connection: Connection, ns: int, model: int) -> list[tuple[int, bytes]]:
+def unindexed(connection: Session, ns: int, model: int) -> list[tuple[int, bytes]]:
     """Read the vectors the long tier's index does not hold: the short tier, and what is owed."""
     low, high = docid_range(ns)
     return connection.execute(
         "SELECT docid, vector FROM embeddings WHERE model = ?3 AND docid IN ("
-        "SELECT docid FROM memories WHERE ns = ?4 AND tier = 'short' AND status = 'active'"
+        f"SELECT docid FROM memories WHERE ns = ?4 AND tier = 'short' AND {sql('in_index')}"
         " UNION SELECT docid FROM backlog WHERE docid BETWEEN ?1 AND ?2) ORDER BY docid",
         (low, high, model, ns),
     ).fetchall()
 
 
-def latest_stamp(connection: Connection) -> int:
+def latest_stamp(connection: Session) -> int:
     """Return the stamp of the vectors stored last."""
     (stamp,) = connection.execute("SELECT value FROM meta WHERE name = 'stamp'").fetchone()
     return int(stamp)
 
 
-def _identity(connection: Connection, model: int) -> str:
+def _identity(connection: Session, model: int) -> str:
     query = "SELECT name || ' (' || dim || ')' FROM embedders WHERE model = ?"
     return str(connection.execute(query, (model,)).fetchone()[0])
 
 
-def current_embedder(connection: Connection) -> str | None:
+def current_embedder(connection: Session) -> str | None:
     """Return the identity of the embedder this store works with, or None before the first."""
     query = "SELECT value FROM meta WHERE name = 'embedder'"
     found = connection.execute(query).fetchone()
     return None if found is None else str(found[0])
 
 
-def set_embedder(connection: Connection, identity: str) -> None:
+def set_embedder(connection: Session, identity: str) -> None:
     """Make an embedder the one this store works with. Inside a transaction."""
-    connection.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (identity,))
+    connection.execute(f"INSERT INTO meta VALUES ('embedder', ?) {_NOTED}", (identity,))
 
 
-def marks(connection: Connection) -> list[str]:
+def marks(connection: Session) -> list[str]:
     """Return the marks of the Chroma folder that was fed last; see ``tiers.stamp``."""
     found = connection.execute("SELECT value FROM meta WHERE name = 'chroma'").fetchone()
     return [] if found is None else str(found[0]).split()
 
 
-def set_marks(connection: Connection, marks: Sequence[str]) -> None:
+def set_marks(connection: Session, marks: Sequence[str]) -> None:
     """Keep the marks of the Chroma folder that is fed from now on. Inside a transaction."""
-    connection.execute("INSERT OR REPLACE INTO meta VALUES ('chroma', ?)", (" ".join(marks),))
+    connection.execute(f"INSERT INTO meta VALUES ('chroma', ?) {_NOTED}", (" ".join(marks),))
 
 
-def sample(connection: Connection, model: int, size: int) -> list[tuple[int, str, bytes]]:
+def sample(connection: Session, model: int, size: int) -> list[tuple[int, str, bytes]]:
     """Pick up to ``size`` indexed rows, spread evenly over the store: (row id, id, vector).
 
     It seeks to each, so a large store takes no longer than a small one.
@@ -245,7 +331,7 @@ def sample(connection: Connection, model: int, size: int) -> list[tuple[int, str
     chosen = spaces[:: -(-len(spaces) // size)] if spaces else []
     query = (
         "SELECT docid, id, vector FROM embeddings JOIN memories USING (docid)"
-        " WHERE docid BETWEEN ? AND ? AND model = ? AND status = 'active' AND tier <> 'short'"
+        f" WHERE docid BETWEEN ? AND ? AND model = ? AND {_INDEXED}"
         " AND docid NOT IN (SELECT docid FROM backlog) ORDER BY docid LIMIT 1"
     )
     found: dict[int, tuple[int, str, bytes]] = {}
@@ -260,7 +346,7 @@ def sample(connection: Connection, model: int, size: int) -> list[tuple[int, str
     return list(found.values())
 
 
-def _ends(connection: Connection, low: int, high: int) -> tuple[int, int]:
+def _ends(connection: Session, low: int, high: int) -> tuple[int, int]:
     """Return the first and last row id with a vector between two; ``low, low`` if there is none."""
     ends = connection.execute(
         "SELECT (SELECT min(docid) FROM embeddings WHERE docid BETWEEN ?1 AND ?2),"
@@ -270,43 +356,43 @@ def _ends(connection: Connection, low: int, high: int) -> tuple[int, int]:
     return (low, low) if ends[0] is None else ends
 
 
-def any_indexed(connection: Connection) -> bool:
+def any_indexed(connection: Session) -> bool:
     """Tell whether there is any row that the long tier's index should hold by now."""
     found = connection.execute(
         "SELECT 1 FROM embeddings WHERE docid NOT IN (SELECT docid FROM backlog) AND docid IN"
-        " (SELECT docid FROM memories WHERE status = 'active' AND tier <> 'short') LIMIT 1"
+        f" (SELECT docid FROM memories WHERE {_INDEXED}) LIMIT 1"
     ).fetchone()
     return found is not None
 
 
-def owe_index(connection: Connection, model: int) -> int:
+def owe_index(connection: Session, model: int) -> int:
     """Owe the long tier's index every row it should hold; returns how many."""
     return connection.execute(
         "INSERT INTO backlog SELECT docid, rev, 'index' FROM embeddings JOIN memories USING (docid)"
-        " WHERE model = ? AND status = 'active' AND tier <> 'short'"
+        f" WHERE model = ? AND {_INDEXED}"
         " ON CONFLICT (docid) DO UPDATE SET op = CASE WHEN op = 'embed' THEN op ELSE 'index' END",
         (model,),
     ).rowcount
 
 
-def current_model(connection: Connection) -> tuple[int, str, int] | None:
+def current_model(connection: Session) -> tuple[int, str, int] | None:
     """Return number, name and dimension of the embedder this store works with, if it has one."""
     query = "SELECT model, name, dim FROM embedders WHERE name || ' (' || dim || ')' = ?"
     found = connection.execute(query, (current_embedder(connection),)).fetchone()
     return None if found is None else (int(found[0]), str(found[1]), int(found[2]))
 
 
-def owe_index_anew(connection: Connection) -> None:
+def owe_index_anew(connection: Session) -> None:
     """Owe the long tier's index all it should hold, made by whatever embedder is in use."""
     if (current := current_model(connection)) is not None:
         owe_index(connection, current[0])
 
 
-def owe_embedding(connection: Connection, model: int | None) -> int:
+def owe_embedding(connection: Session, model: int | None) -> int:
     """Owe a vector to every row that has none of this embedder; returns how many."""
     return connection.execute(
         "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories LEFT JOIN embeddings"
-        " USING (docid) WHERE model IS NOT ?1 OR ?1 IS NULL"
+        f" USING (docid) WHERE {differs('model', '?1')} OR ?1 IS NULL"
         " ON CONFLICT (docid) DO UPDATE SET op = 'embed', rev = excluded.rev",
         (model,),
     ).rowcount

@@ -1,1 +1,1 @@
-"""Read path: query, gather, fuse, rank, budget."""
+"""Read path: parse the query, search by words, meaning and name, weigh evidence, rank, shorten."""

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def within(ranked: Sequence[T], k: int, tokens: int | None, cost: Callable[[T], int]) -> list[T]:
-    """Take hits in their order until there are k, passing over those that no longer fit.
+    """Take hits in their order until there are k, skipping those that no longer fit.
 
     Args:
         ranked: Hits, best first.

@@ -1,9 +1,9 @@
-"""How sure an answer is: chances read off four signs that compare across queries. Pure.
+"""Estimate how sure an answer is, from four signs that are comparable across queries. Pure.
 
 A score only orders the hits of one query. A sign means the same for every query: how close the
-vectors are, how many of the query's words are there, how much of the evidence this memory has of
-all candidates', and how much of what there could be. A logistic over them, fitted to questions
-whose answers are known and to as many that have none, is the chance.
+vectors are, which share of the query's words is there, the memory's share of the evidence of all
+candidates, and its share of the greatest evidence possible. The chance is a logistic function of
+the signs, fitted to questions with known answers and as many without an answer.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.retrieve.config import Sure, Weights
+from memento.config.retrieve import Sure, Weights
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.roster import Floats, Rows
 
-_LEAST = 1e-6  # share whose logarithm is still told apart
+_LEAST = 1e-6  # smallest share; smaller ones are raised to it before the logarithm
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signs:
-    """What tells how sure each candidate is, (m,) each.
+    """The signs of how sure each candidate is, one (m,) array per sign.
 
     Attributes:
         cosine: The larger of own and smoothed cosine, [-1, 1], or None without vectors.
         cover: Share of the query's words, by rarity, in it and its neighbours' heads, [0, 1].
-        share: Its share of the mass of all candidates, [0, 1], summing to 1: the softmax of
-            the sums of evidence, which is what the weights were fitted as.
-        fit: Its sum of evidence against the most that was to be had, [0, 1].
+        share: Its share among all candidates, [0, 1], summing to 1: the softmax of the sums of
+            evidence, as in the fit of the weights.
+        fit: Its sum of evidence divided by the largest sum possible, [0, 1].
     """
 
     cosine: Floats | None
@@ -49,7 +49,7 @@ class Signs:
 
 
 def signs(evidence: Evidence, sums: Floats, weights: Weights) -> Signs:
-    """Read the signs off the evidence and its sums; see `rank.total`."""
+    """Compute the signs from the evidence and its sums; see `rank.total`."""
     mass: Floats = np.exp(sums - np.max(sums, initial=0.0), dtype=np.float32)
     share: Floats = (mass / mass.sum()).astype(np.float32)
     most = sum(getattr(weights, name) for name in evidence.signals)
@@ -85,7 +85,7 @@ def of_answer(cosine: float | None, cover: float, fit: float, sure: Sure) -> flo
 
 
 def of_nearest(cosines: Floats, sure: Sure) -> Floats:
-    """Estimate the same for memories found by a vector alone, (m,) in [0, 1]."""
+    """Estimate the chance for memories found only by a vector, (m,) in [0, 1]."""
     by_cosine, constant = sure.near
     return _chance(by_cosine * cosines + constant)
 

@@ -1,7 +1,7 @@
-"""What speaks for each candidate: one named value in [0, 1] for each piece of evidence.
+"""Collect the evidence for each candidate: one named value in [0, 1] per piece of evidence.
 
-Pure. A piece that does not apply to the query or to the namespace (nobody is named, no sessions, no
-vectors) is left out, so that it neither helps nor harms.
+Pure. A piece that does not apply to the query or to the namespace (no participant named, no
+sessions, no vectors) is left out, so that it neither helps nor harms.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.retrieve.dates import Period, said
-from memento.retrieve.lexical import Lexical
-from memento.retrieve.meaning import Cosines, Meaning
-from memento.retrieve.query import Query
+from memento.language.dates import Period, said
+from memento.language.words import Cue
+from memento.retrieve.by_meaning import Cosines, Meaning
+from memento.retrieve.by_words import Lexical
+from memento.retrieve.question import Query
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot
-from memento.text import Cue
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = _EPOCH.toordinal()
 _DAY = 86_400_000_000  # microseconds
-_LONG = 100  # days; a longer period is a year, which dates nothing
-_SOON = 2  # days before a day asked about in which plans for it are made
-_SHORT_PERIOD = 3  # days; up to there a period is "a day"
-_LINGER = {True: 10.0, False: 20.0}  # days in which people still tell of a day, of a month
+_LONG = 100  # days; a longer period is a year, which is too vague to date a memory
+_SOON = 2  # days before the day asked about in which people make plans for it
+_SHORT_PERIOD = 3  # days; a period of at most so many is "a day"
+_LINGER = {True: 10.0, False: 20.0}  # days in which people still talk about a day, about a month
 _MONTH = 31
 _READ = 100  # candidates whose texts are read for dates
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """The candidates and what speaks for them.
+    """The candidates and the evidence for each.
 
     Attributes:
         rows: (m,) rows of the candidates, ascending.
@@ -55,14 +55,14 @@ def weigh(
     lexical: Lexical,
     meaning: Meaning | None,
 ) -> Evidence:
-    """Collect the evidence for the candidates, all but what takes their texts.
+    """Collect the evidence for the candidates, except that which needs their texts.
 
     Args:
-        query: The question.
+        query: The query.
         snap: The namespace.
         rows: Candidates, ascending.
-        lexical: What the words say of every row.
-        meaning: Gives cosines, or None to go by words alone.
+        lexical: Scores of every row by the words of the query.
+        meaning: Gives cosines; None to search by words only.
     """
     cosines = None if meaning is None else meaning.of(rows)
     answers = answering(snap, rows, lexical, meaning)
@@ -85,13 +85,13 @@ def weigh(
 
 
 def answering(snap: Snapshot, rows: Rows, lexical: Lexical, meaning: Meaning | None) -> Floats:
-    """Say how well each candidate answers a question like this one, [0, 1].
+    """Rate how well each candidate answers a question like this one, [0, 1].
 
     The turn before it is a question: the value is the cosine of that question to the query, or
     the share of the query's words in it when there are no vectors.
     """
     value = np.zeros(len(rows), np.float32)
-    if not len(snap.sessions):  # nothing comes before anything
+    if not snap.talks:  # no turn has a turn before it
         return value
     before = snap.neighbours(rows, -1)
     asks = (before >= 0) & ((snap.cues[before] & np.uint32(Cue.QUESTION)) != 0)
@@ -103,12 +103,12 @@ def answering(snap: Snapshot, rows: Rows, lexical: Lexical, meaning: Meaning | N
 
 
 def dated(query: Query, snap: Snapshot, rows: Rows) -> Rows:
-    """Return the candidates whose text is to be read for dates; none if none is asked about.
+    """Return the candidates whose texts to read for dates; empty if the query names no date.
 
     Args:
-        query: The question.
+        query: The query.
         snap: The namespace.
-        rows: Candidates, best first as far as is known without their texts.
+        rows: Candidates, best first as far as known without their texts.
     """
     rows = rows[:_READ]
     if not any(period.days < _LONG for period in query.periods):
@@ -120,7 +120,7 @@ def dated(query: Query, snap: Snapshot, rows: Rows) -> Rows:
 
 
 def _traits(query: Query, snap: Snapshot, rows: Rows) -> dict[str, Floats]:
-    """Return what is known of the rows without their text."""
+    """Return the evidence that is known about the rows without their texts."""
     cues = snap.cues[rows]
     traits = {"first_person": Cue.FIRST_PERSON, "standing": Cue.STANDING}
     if query.wants_time:
@@ -142,10 +142,10 @@ def _traits(query: Query, snap: Snapshot, rows: Rows) -> dict[str, Floats]:
 
 
 def calendar(periods: Sequence[Period], occurred_at: NDArray[np.int64]) -> Floats:
-    """Say how well moments fit the times asked about.
+    """Rate how well moments fit the times asked about.
 
-    1 inside a period (less for one longer than a month), falling to 0 in the days after, in which
-    people still tell of it; one half in the two days before a day.
+    1 inside a period (less for one longer than a month), falling to 0 in the days after it, in
+    which people still talk about it; one half in the two days before a single day.
     """
     day = occurred_at // _DAY + _EPOCH_DAY
     best = np.zeros(len(day), np.float32)
@@ -159,17 +159,17 @@ def calendar(periods: Sequence[Period], occurred_at: NDArray[np.int64]) -> Float
 
 
 def tightness(period: Period) -> float:
-    """Say how much a period tells: 1 up to a season, less for years."""
+    """Rate how precise a period is: 1 up to a season, less for years."""
     return 1.0 if period.days < _LONG else _MONTH / period.days
 
 
 def with_said_dates(
     query: Query, snap: Snapshot, found: Evidence, texts: Mapping[int, str]
 ) -> Evidence:
-    """Add what candidates say of the times asked about.
+    """Add the evidence from dates in the texts of candidates.
 
     Args:
-        query: The question.
+        query: The query.
         snap: The namespace.
         found: The evidence so far.
         texts: Row to text, for those that `dated` names.
@@ -185,7 +185,7 @@ def with_said_dates(
 
 
 def _by_session(cosines: Cosines, session: NDArray[np.int32]) -> Floats:
-    """Give each candidate the best cosine of its session, spread over [0, 1]."""
+    """Return for each candidate the best cosine of its session, spread over [0, 1]."""
     best = np.full(int(np.max(session)) + 1, -1.0, np.float32)
     inside = (session >= 0) & cosines.known
     np.maximum.at(best, session[inside], cosines.own[inside])
@@ -200,7 +200,7 @@ def share_of_best(values: Floats) -> Floats:
 
 
 def spread(values: Floats, known: Mask) -> Floats:
-    """Stretch known values over [0, 1]; an unknown one gets the mean, for it may be anything."""
+    """Stretch known values over [0, 1]; an unknown one gets their mean."""
     told = values[known]
     if not len(told):
         return np.zeros_like(values)

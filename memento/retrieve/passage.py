@@ -1,7 +1,7 @@
-"""Cut out of a long text the stretch that bears on a question. Pure.
+"""Cut the passage that is relevant to a query out of a long text. Pure.
 
-An answer of many memories has to be read within a token budget: of a long one only what is asked
-about is worth its tokens. Sentences stay whole where they fit.
+An answer of many memories must fit a token budget, and of a long memory only the relevant passage
+is worth its tokens. Sentences stay whole where they fit.
 """
 
 from __future__ import annotations
@@ -9,34 +9,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from memento.text import words
+from memento.language.words import words
 
 GAP = "\u2026"
-"""Stands where text was left out."""
+"""Marks a place where text was left out."""
 _SENTENCE = re.compile(r"[^.!?\n\u3002\uff01\uff1f]*[.!?\n\u3002\uff01\uff1f]*\s*")
-_ALIKE = 5  # letters; words that begin alike count as one word, for want of a stemmer
-_READ = 20_000  # characters of a text that are looked at
+_ALIKE = 5  # letters; words with the same first letters are one word, as there is no stemmer here
+_READ = 20_000  # characters of a text that are read
 
 
 def passage(text: str, wanted: Iterable[str], room: int) -> str:
-    """Return the stretch of a text that has most of the words looked for.
+    """Return the passage of a text that has most of the wanted words.
 
     Args:
         text: The text.
-        wanted: The words looked for, folded.
-        room: Most characters to return, >= 1, marks for what was left out not counted.
+        wanted: The wanted words, folded.
+        room: Most characters to return, >= 1, without the marks for left-out text.
 
     Returns:
-        The text if it fits; else the whole sentences that hold the most different words looked
-        for, the earliest of equals, with what follows as far as there is room. The beginning
-        of the text when none is in it.
+        The text if it fits. Otherwise the whole sentences with the most different wanted words
+        (the earliest among equals) and the text after them as far as there is room. If no wanted
+        word is in the text, its beginning.
 
     >>> passage("It rained. Ada plays the cello. Bob sleeps.", ["ada", "cello"], 20)
     '…Ada plays the cello.…'
     """
     if len(text) <= room:
         return text
-    spans = list(_pieces(text[:_READ], room)) or [(0, room)]  # it may begin with blanks alone
+    spans = list(_pieces(text[:_READ], room)) or [(0, room)]  # the text may begin with only blanks
     heard = [_heard(text[start:end], wanted) for start, end in spans]
     first = _best(spans, heard, room)
     start = spans[first][0]
@@ -46,9 +46,9 @@ def passage(text: str, wanted: Iterable[str], room: int) -> str:
 
 
 def _pieces(text: str, room: int) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each sentence; one longer than the room in parts, between words.
+    """Yield start and end of each sentence; one that is too long in parts, cut between words.
 
-    The space after a sentence is nobody's: it must not cost the last word its place.
+    The space after a sentence is not part of it, so that it does not push out the last word.
     """
     for sentence in _SENTENCE.finditer(text):
         start = sentence.start()
@@ -68,7 +68,7 @@ def _heard(sentence: str, wanted: Iterable[str]) -> frozenset[str]:
 
 
 def _best(spans: Sequence[tuple[int, int]], heard: Sequence[frozenset[str]], room: int) -> int:
-    """Return the sentence to begin with, so that most words looked for are in the room after it."""
+    """Return the first sentence of the passage with the most wanted words."""
 
     def worth(first: int) -> int:
         start = spans[first][0]
@@ -79,6 +79,6 @@ def _best(spans: Sequence[tuple[int, int]], heard: Sequence[frozenset[str]], roo
         ]
         return len(heard[first].union(*inside))
 
-    # a sentence with nothing in it may only open the whole
+    # A sentence without wanted words can only be the beginning of the whole text.
     telling = (at for at in range(len(spans)) if heard[at])
     return max(telling, key=lambda at: (worth(at), -at), default=0)

@@ -1,9 +1,9 @@
-"""Order candidates by their evidence, then mend what evidence alone gets wrong. Pure.
+"""Order candidates by their evidence, then correct three errors that evidence alone makes. Pure.
 
 Evidence adds up linearly; every weight is positive and every value in [0, 1], so that more evidence
-never harms. Three things it cannot see are mended among the best candidates, with their texts:
-a question asked before is not its answer, of two statements alike but for their object the newer
-holds, and the same thing said twice is one hit.
+never harms. Three corrections use the texts of the best candidates. A question that was asked
+before is not its own answer. Of two statements that differ only in their object, the newer one is
+valid. Memories that say the same become one hit.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from itertools import filterfalse
 
 import numpy as np
 
-from memento.retrieve.config import Weights
+from memento.config.retrieve import Weights
+from memento.language.words import content, words
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.roster import Floats
-from memento.text import content, words
 
 BY_NAME = 0.5
-"""Value above which a candidate is matched by name; up to it, letter for letter."""
-_COMPARED = 400  # characters; a statement alike but for its object is short
-_ECHO = 0.8  # share of words that a question and its echo have in common
-_FRAME = 0.5  # share of a statement that is the same in one alike but for its object
+"""A candidate above this value is matched by name; up to it, by its exact text."""
+_COMPARED = 400  # characters; statements that differ only in their object are short
+_ECHO = 0.8  # share of words that a query and its repetition have in common
+_FRAME = 0.5  # share of words that two statements have in common if only their object differs
 _FRAME_WORDS = 2
 _FILLERS = frozenset(
     (
@@ -44,26 +44,26 @@ _FILLERS = frozenset(
     )
 )
 _ASKED = ("exact", "calendar", "said_date", "speaker", "when", "digit")  # what a query asks for
-_PLAIN = 0.9  # best score of a candidate while others are matched by name or letter for letter
+_PLAIN = 0.9  # highest score of other candidates if some are matched by name or exact text
 _NAMED = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memory on its way into the answer.
+    """A memory that may become a hit.
 
     Attributes:
         row: Its row in the roster.
         score: [0, 1].
         confidence: [0, 1].
-        terms: Piece of evidence to what it added; under ``exact`` the value, see `lift`, of one
-            that is matched by name or letter for letter.
-        matched: Bit i set: it holds term i of the query itself, and that term is not the kind of
-            thing asked for.
-        actor: Code of who said it, -1 for nobody.
-        question: It is a question.
-        signs: What the confidence was read from; see `confidence.Signs`.
-        folded: Rows of near-identical memories it stands for.
+        terms: Piece of evidence to its contribution; ``exact`` is the value, see `lift`, of a
+            match by name or by exact text.
+        matched: Bit i is set if the memory itself has term i of the query, and that term is not
+            the kind of thing asked for.
+        actor: Code of the speaker, or -1.
+        question: Whether it is a question.
+        signs: Numbers that give the confidence; see `confidence.Signs`.
+        folded: Rows of near-identical memories that it stands for.
     """
 
     row: int
@@ -79,11 +79,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a candidate says, as far as it is compared with others.
+    """The content of a candidate, for comparison with others.
 
     Attributes:
-        words: Its words; none of a long text.
-        gist: What has to be equal for two candidates to say the same.
+        words: Its words; empty for a long text.
+        gist: Normalised text; two candidates with an equal gist say the same.
     """
 
     words: tuple[str, ...]
@@ -91,7 +91,7 @@ class Said:
 
     @classmethod
     def of(cls, text: str) -> Said:
-        """Read a text; a long one is only ever equal to itself."""
+        """Read a text; a long text is equal only to the same text."""
         if len(text) > _COMPARED:
             return cls((), text)
         heard = tuple(words(text))
@@ -99,12 +99,12 @@ class Said:
 
 
 class Answer:
-    """Candidates that stand in the answer, best first. It grows, and what stands keeps its place.
+    """The candidates in the answer, best first. It only grows; candidates in it keep their places.
 
     Args:
         query: Words of the query.
-        echo: What is left of the score of one that only repeats the query, [0, 1].
-        fold: Let one stand for all that say the same words.
+        echo: Share of its score that a candidate keeps if it only repeats the query, [0, 1].
+        fold: Let one candidate stand for all with the same words.
     """
 
     def __init__(self, query: Sequence[str], echo: float, *, fold: bool) -> None:
@@ -114,12 +114,12 @@ class Answer:
         self._said: dict[int, Said] = {}
 
     def take(self, best: Sequence[Candidate], said: Mapping[int, Said], bar: float) -> None:
-        """Take in the next best candidates.
+        """Add the next best candidates.
 
         Args:
-            best: They have at most the score of any taken before.
-            said: Row to what it says, for each of them.
-            bar: Score of the best that is still to come; who is below waits for it.
+            best: Candidates whose scores are not above any added before.
+            said: Row to its content, for each of them.
+            bar: Highest score still to come; candidates below it are held back until then.
         """
         self._said |= said
         pool = by_score([*self._waiting, *demote_echoes(best, said, self._query, self._echo)])
@@ -131,10 +131,10 @@ class Answer:
 
 
 def total(evidence: Evidence, weights: Weights) -> tuple[Floats, dict[str, Floats]]:
-    """Add the evidence up.
+    """Add up the weighted evidence.
 
     Returns:
-        The sums, (m,), and what each piece contributed to them.
+        The sums, (m,), and the contribution of each piece to them.
     """
     parts = {
         name: values * np.float32(getattr(weights, name))
@@ -147,10 +147,10 @@ def total(evidence: Evidence, weights: Weights) -> tuple[Floats, dict[str, Float
 
 
 def strength(cosine: Floats | None, cover: Floats) -> Floats:
-    """Say how strong each candidate is on its own, whatever the others are, [0, 1].
+    """Rate how strong each candidate is independently of the others, [0, 1].
 
-    Either all words of the query or a very close vector is enough; half of each adds up as
-    independent chances do.
+    All words of the query are enough, and so is a very close vector; partial values combine like
+    independent chances.
     """
     missed = 1 - np.float32(0.95) * cover
     if cosine is not None:
@@ -159,10 +159,10 @@ def strength(cosine: Floats | None, cover: Floats) -> Floats:
 
 
 def scale(sums: Floats, strengths: Floats) -> Floats:
-    """Bring sums of evidence to scores in [0, 1].
+    """Turn sums of evidence into scores in [0, 1].
 
-    A score is the share of the best sum, times how strong the strongest of the ten best is: 1 is a
-    memory with every word of the query in a store where nothing fits better.
+    A score is the share of the best sum, times the strength of the strongest among the ten best. A
+    score of 1 is a memory with every word of the query in a store where nothing fits better.
     """
     best = float(np.max(sums, initial=0.0))
     if best <= 0:
@@ -173,14 +173,14 @@ def scale(sums: Floats, strengths: Floats) -> Floats:
 
 
 def lift(scores: Floats, named: Floats) -> Floats:
-    """Raise the scores of candidates that are matched by name or letter for letter.
+    """Raise the scores of candidates that are matched by name or by exact text.
 
     Args:
         scores: Scores so far, [0, 1].
-        named: 0 for neither; up to 0.5 letter for letter; above, by name; 1 is the best.
+        named: 0 for neither; up to 0.5 for exact text; above 0.5 for a name; 1 is the best.
 
     Returns:
-        Scores below 0.9 for the others, up to 0.95 letter for letter, up to 1 by name.
+        Scores up to 1 for a name, up to 0.95 for exact text, below 0.9 for the others.
     """
     by_name = named > BY_NAME
     degree = np.where(by_name, 2 * named - 1, 2 * named)
@@ -200,9 +200,9 @@ def demote_echoes(
 
     Args:
         ranked: Candidates.
-        said: Row to what it says.
+        said: Row to its content.
         query: Words of the query.
-        left: What is left of an echo's score, [0, 1].
+        left: Share of its score that a repetition keeps, [0, 1].
     """
     if not any(one.question for one in ranked):
         return by_score(ranked)
@@ -217,12 +217,12 @@ def demote_echoes(
 
 
 def newest_first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
-    """Let the newer of two statements alike but for their object take the higher place.
+    """If two statements differ only in their object, give the newer one the higher place.
 
-    Only where the same participant says both and nothing in the query speaks for the older: the
-    newer has every word of the query, every date and every identifier asked about that the older
-    has. The kind of thing asked for ("which editor ...") is no such word: the newer statement
-    often names the new thing without it. The scores stay with the places.
+    This applies only if the same participant said both and nothing in the query favours the older
+    one: the newer has every word of the query, every date and every identifier that the older has.
+    The kind of thing asked for ("which editor ...") does not matter here: the newer statement often
+    names the new thing without it. The scores stay with the places.
     """
     order = list(ranked)
     for at, _ in enumerate(ranked):
@@ -241,7 +241,7 @@ def newest_first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[
 
 
 def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
-    """Merge candidates that say the same words into the best placed one."""
+    """Merge candidates with the same words into the one with the best place."""
     kept: dict[tuple[int, Sequence[str]], Candidate] = {}
     for one in ranked:
         key = (one.actor, said[one.row].gist)

@@ -1,8 +1,8 @@
-"""What the read path keeps in memory of one namespace: a few numbers per memory, no text.
+"""Keep an outline of one namespace in RAM: a few numbers per memory, and no text.
 
-Rows stand in the order of their docids, which is the order of arrival. The arrays only grow, by
-doubling; a `Snapshot` is a view of the first n rows, taken under the lock and read without it.
-A row changed meanwhile (forgotten, promoted) shows at once; a row added meanwhile does not show.
+Rows are in the order of their docids, which is the order of arrival. The arrays only grow, by
+doubling. A `Snapshot` is a view of the first n rows; it is taken under the lock and read without
+it. A row that changes in the meantime (forgotten, promoted) shows at once; a new row does not show.
 """
 
 from __future__ import annotations
@@ -10,41 +10,47 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.retrieve.names import Names
-from memento.text import STOP_WORDS, Cue, words
-from memento.types import Kind, Status, Tier
+from memento.language.words import Cue
+from memento.retrieve.by_name import Names
+from memento.retrieve.tally import Interned, Tally, grown
+from memento.status import HEARD, TABLE, having
+from memento.types import Kind, Tier
 
 ERASED = "erased"
-"""Status of a row whose memory is gone for good: never found, never anyone's neighbour."""
+"""Status of a row whose memory was erased: it is never found and never a neighbour."""
 
 TIERS: dict[str, int] = {tier.value: code for code, tier in enumerate(Tier)}
 KINDS: dict[str, int] = {kind.value: code for code, kind in enumerate(Kind)}
-STATUSES: dict[str, int] = {status.value: code for code, status in enumerate(Status)} | {
-    ERASED: len(Status)
+STATUSES: dict[str, int] = {status.value: code for code, status in enumerate(TABLE)} | {
+    ERASED: len(TABLE)
 }
-LIVE = STATUSES[Status.SUPERSEDED]
-"""Largest status code that counts for statistics and lends context to its neighbours."""
 NEVER = int(np.iinfo(np.int64).max)
-"""Stands for an end that is open."""
+"""Value for an open end."""
 ALWAYS = int(np.iinfo(np.int64).min)
-"""Stands for a beginning that is open."""
+"""Value for an open beginning."""
 _NONE = np.int32(-1)
-_NO_NAMES = STOP_WORDS | {"user", "assistant", "system", "tool", "human", "ai"}
 _BITE = 8192  # rows whose vectors are gathered at once, to bound memory
 
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
-_A = TypeVar("_A", bound=np.generic)
+
+
+def having_trait(codes: NDArray[np.int8], trait: str) -> Mask:
+    """Mark the rows whose status, as its code in ``STATUSES``, has a trait."""
+    mask = np.zeros(len(codes), np.bool_)
+    for status in having(trait):
+        mask |= codes == STATUSES[status]
+    return mask
 
 
 class RosterRow(NamedTuple):
-    """One memory as the roster takes it.
+    """The outline of one memory.
 
     Attributes:
         docid: Row id in the full-text table, > 0; ascending with arrival.
@@ -59,8 +65,8 @@ class RosterRow(NamedTuple):
         cues: Bits of `text.Cue`.
         importance: [0, 1].
         occurred_at: When it happened or was said, microseconds since 1970 UTC.
-        expires_at: From then on it is not found, microseconds, or None.
-        valid_from: Start of the time in which it holds, or None for always.
+        expires_at: Moment from which it is no longer found, microseconds, or None.
+        valid_from: Start of the time in which it is true, or None for always.
         valid_until: End of that time, exclusive, or None for open.
         key: The slot it fills, or None.
         aliases: Other names.
@@ -93,6 +99,7 @@ _TYPES: dict[str, type[np.generic]] = {
     "tier": np.int8,
     "kind": np.int8,
     "status": np.int8,
+    "heard": np.bool_,
     "words": np.int32,
     "head_words": np.int32,
     "cues": np.uint32,
@@ -109,62 +116,41 @@ _TYPES: dict[str, type[np.generic]] = {
 }
 
 _FIRST_ROOM = 64
-"""Rows a namespace has room for at first; the room doubles as it grows."""
-
-
-class Interned:
-    """Small integers for strings, in the order first seen.
-
-    Attributes:
-        names: The strings; the index is the code.
-    """
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-        self._codes: dict[str, int] = {}
-
-    def code(self, name: str | None) -> int:
-        """Return the code of a name, a new one if it is new; -1 for None."""
-        if name is None:
-            return -1
-        code = self._codes.setdefault(name, len(self.names))
-        if code == len(self.names):
-            self.names.append(name)
-        return code
-
-    def find(self, name: str) -> int | None:
-        """Return the code of a name, or None if it was never seen."""
-        return self._codes.get(name)
+"""Rows that a new namespace has room for; the room doubles as it grows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """A namespace as one query sees it. The arrays hold one value per row; -1 means none.
+    """A namespace as one query sees it. The arrays have one value per row; -1 means no value.
 
     Attributes:
         n: Rows, >= 0.
-        live: Rows that count for statistics, <= n.
-        mean_window: Mean of ``window_words`` over all rows, > 0.
-        first_at: Earliest ``occurred_at`` ever taken, microseconds since 1970 UTC.
-        last_at: Latest ``occurred_at`` ever taken.
+        live: Rows that are heard, <= n.
+        mean_window: Mean of ``window_words`` over heard rows, > 0.
+        mean_session: Mean of ``sessions`` over those with a heard row, > 0.
+        talks: Whether any heard row belongs to a session.
+        years: Calendar years in which heard rows occurred, ascending.
         docid: Ascending.
-        prev: Row of the previous turn of the session, or -1; see `neighbours`.
-        next: Row of the next turn, or -1; may point past ``n``.
-        window_words: Words of the row and of the heads of the two turns before and after, as far as
-            these lend context, see `LIVE`.
-        vectors: (n, dim) unit vectors, zero where there is none; None without an exact path.
-        smooth_norm: Length of the vector smoothed over neighbours, 1 where there is none.
-        sessions: Words of each session.
-        actors, scopes, session_names: Names behind the codes.
-        people: Folded names of participants, and first names where they are unambiguous, to codes.
+        heard: Whether the row's status is one of `status.HEARD`. Other rows are not in the
+            statistics, the names of participants or the sessions.
+        prev: Row of the previous heard turn of the session, or -1; see `neighbours`. A row that
+            is not heard has no neighbours and is not a neighbour.
+        next: Row of the next heard turn, or -1; may point past ``n``.
+        window_words: Words of the row and of the heads of the two turns before and after.
+        vectors: (n, dim) unit vectors, zero for a row without one; None without exact search.
+        smooth_norm: Length of the vector smoothed over neighbours, 1 for a row without one.
+        sessions: Words of the heard rows of each session.
+        actors, scopes, session_names: Names of the codes.
+        people: Names of participants with a heard row to their codes, see `tally.people`.
         names: Keys and aliases.
     """
 
     n: int
     live: int
     mean_window: float
-    first_at: int
-    last_at: int
+    mean_session: float
+    talks: bool
+    years: tuple[int, ...]
     docid: NDArray[np.int64]
     session: NDArray[np.int32]
     actor: NDArray[np.int32]
@@ -172,6 +158,7 @@ class Snapshot:
     tier: NDArray[np.int8]
     kind: NDArray[np.int8]
     status: NDArray[np.int8]
+    heard: Mask
     words: NDArray[np.int32]
     cues: NDArray[np.uint32]
     importance: Floats
@@ -217,7 +204,7 @@ class Snapshot:
 class Roster:
     """The rows of one namespace, kept up to date from the ledger.
 
-    It holds vectors only once it was given some: a namespace that Chroma searches needs none.
+    It holds vectors only after `set_vectors`: a namespace that Chroma searches needs none.
     """
 
     def __init__(self) -> None:
@@ -225,14 +212,10 @@ class Roster:
         self._n = 0
         self._columns = {name: np.zeros(0, kind) for name, kind in _TYPES.items()}
         self._vectors: Floats | None = None
-        self._session_words = np.zeros(0, np.int64)
         self._last_of_session: dict[int, int] = {}
         self._sessions, self._actors, self._scopes = Interned(), Interned(), Interned()
         self._names = Names()
-        self._people: dict[str, int] = {}
-        self._live = 0
-        self._window_sum = 0.0
-        self._first_at, self._last_at = NEVER, ALWAYS
+        self._tally = Tally(self._sessions, self._actors)
         self._taken: Snapshot | None = None
 
     def __len__(self) -> int:
@@ -240,13 +223,13 @@ class Roster:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its columns and vectors, with the room they have to grow."""
+        """Bytes of its columns and vectors, including the room to grow."""
         with self._lock:
             vectors = 0 if self._vectors is None else self._vectors.nbytes
             return vectors + sum(column.nbytes for column in self._columns.values())
 
     def snapshot(self) -> Snapshot:
-        """Return the namespace as it stands; the same one until something changes."""
+        """Return the present namespace; the same object until something changes."""
         with self._lock:
             if self._taken is None:
                 self._taken = self._take()
@@ -255,31 +238,33 @@ class Roster:
     def _take(self) -> Snapshot:
         n = self._n
         column = {name: self._columns[name][:n] for name in Snapshot.__slots__ if name in _TYPES}
+        tally = self._tally
         return Snapshot(
             n=n,
-            live=self._live,
-            mean_window=max(1.0, self._window_sum / max(n, 1)),
-            first_at=self._first_at,
-            last_at=self._last_at,
+            live=tally.live,
+            mean_window=tally.mean_window,
+            mean_session=tally.mean_session,
+            talks=tally.talks,
+            years=tally.years(),
             vectors=None if self._vectors is None else self._vectors[:n],
-            sessions=self._session_words[: len(self._sessions.names)],
+            sessions=tally.session_words(),
             actors=self._actors,
             scopes=self._scopes,
             session_names=self._sessions,
-            people=self._people,
+            people=tally.people(),
             names=self._names,
             **column,
         )
 
     def apply(self, rows: Iterable[RosterRow]) -> None:
-        """Take new and changed memories.
+        """Add new memories and update changed ones.
 
         Args:
-            rows: In any order; of several with one docid the last counts. New docids must be
-                larger than all docids taken before.
+            rows: In any order; if several have the same docid, the last one is used. New docids
+                must be larger than all docids added before.
 
         Raises:
-            ValueError: If a new docid is smaller than one taken before; nothing was taken.
+            ValueError: If a new docid is smaller than one added before; nothing was added.
         """
         latest = {row.docid: row for row in rows}
         if not latest:
@@ -293,16 +278,11 @@ class Roster:
             at = np.searchsorted(taken, [row.docid for row in changed])
             if any(taken[i] != row.docid for i, row in zip(at, changed, strict=True)):
                 raise ValueError("docids must be taken in ascending order")
-            for i, row in zip(at.tolist(), changed, strict=True):
-                self._change(i, row)
+            self._change(at, changed)
             self._append(fresh)
-            moments = [row.occurred_at for row in latest.values() if row.status != ERASED]
-            self._first_at = min([self._first_at, *moments])
-            self._last_at = max([self._last_at, *moments])
-            self._live = int(np.count_nonzero(self._columns["status"][: self._n] <= LIVE))
 
     def set_vectors(self, docids: NDArray[np.int64], matrix: Floats) -> None:
-        """Take the vectors of memories; of unknown docids they are passed over.
+        """Set the vectors of memories; vectors of unknown docids are ignored.
 
         Args:
             docids: Ascending or not, no repeats.
@@ -322,7 +302,7 @@ class Roster:
             self._smooth(self._with_neighbours(at, 1))
 
     def drop_vectors(self) -> None:
-        """Let go of all vectors, because Chroma searches them from here on."""
+        """Drop all vectors, because Chroma searches them from now on."""
         if self._vectors is None:
             return
         with self._lock:
@@ -349,27 +329,27 @@ class Roster:
         self._n = end
         rows = np.arange(start, end)
         self._link(rows)
-        self._count_sessions(rows, +1)
+        self._count(rows, +1)
         for row, at in zip(fresh, range(start, end), strict=True):
             if row.key is not None or row.aliases:
-                self._names.put(at, row.key, row.aliases)
+                self._names.put(at, row.key, row.aliases, heard=row.status in HEARD)
         self._measure(self._with_neighbours(rows, 2))
         self._smooth(rows)  # a turn not embedded yet still has its neighbours' vectors
 
-    def _change(self, at: int, row: RosterRow) -> None:
-        one = np.array([at])
-        moved = self._sessions.code(row.session) != self._columns["session"][at]
-        touched = self._with_neighbours(one, 2)
-        self._count_sessions(one, -1)
-        if moved:
-            self._unlink(at)
-        for name, values in self._coded([row]).items():
-            self._columns[name][at] = values[0]
-        if moved:
-            self._relink(at)
-        self._count_sessions(one, +1)
-        self._names.put(at, row.key, row.aliases)
-        touched = np.union1d(touched, self._with_neighbours(one, 2))
+    def _change(self, at: Rows, changed: Sequence[RosterRow]) -> None:
+        """Overwrite rows and recompute the windows of the rows around them."""
+        if not changed:
+            return
+        touched = self._with_neighbours(at, 2)
+        before = self._places(at)
+        self._count(at, -1)
+        for name, values in self._coded(changed).items():
+            self._columns[name][at] = values
+        self._count(at, +1)
+        self._relink(at, before, self._places(at))
+        for row, one in zip(changed, at.tolist(), strict=True):
+            self._names.put(one, row.key, row.aliases, heard=row.status in HEARD)
+        touched = np.union1d(touched, self._with_neighbours(at, 2))
         self._measure(touched)
         self._smooth(touched)
 
@@ -382,27 +362,16 @@ class Roster:
                 for name in ("docid", "words", "head_words", "cues", "importance", "occurred_at")
             },
             "session": [self._sessions.code(name) for name in by["session"]],
-            "actor": [self._actor(name) for name in by["actor"]],
+            "actor": [self._actors.code(name) for name in by["actor"]],
             "scope": [self._scopes.code(name) for name in by["scope"]],
             "tier": [TIERS[name] for name in by["tier"]],
             "kind": [KINDS[name] for name in by["kind"]],
             "status": [STATUSES[name] for name in by["status"]],
+            "heard": [name in HEARD for name in by["status"]],
             "expires_at": [NEVER if at is None else at for at in by["expires_at"]],
             "valid_from": [ALWAYS if at is None else at for at in by["valid_from"]],
             "valid_until": [NEVER if at is None else at for at in by["valid_until"]],
         }
-
-    def _actor(self, name: str | None) -> int:
-        """Code a participant; the first word of a name names them too, while nobody shares it."""
-        known = len(self._actors.names)
-        code = self._actors.code(name)
-        spoken = words(name or "")
-        if code == known and spoken and not _NO_NAMES.issuperset(spoken):
-            self._people = dict(self._people)  # snapshots keep the one they have
-            self._people[" ".join(spoken)] = code
-            if len(spoken) > 1:
-                self._people[spoken[0]] = -1 if spoken[0] in self._people else code
-        return code
 
     def _reserve(self, size: int) -> None:
         room = len(self._columns["docid"])
@@ -410,13 +379,13 @@ class Roster:
             return
         room = max(size, 2 * room, _FIRST_ROOM)
         for name, column in self._columns.items():
-            self._columns[name] = _grown(column, room)
+            self._columns[name] = grown(column, room)
         if self._vectors is not None:
-            self._vectors = _grown(self._vectors, room)
+            self._vectors = grown(self._vectors, room)
 
     def _link(self, rows: Rows) -> None:
-        """Link appended rows to the turn before them in their session."""
-        session = self._columns["session"][rows]
+        """Link new rows, later than all linked ones, to the turn before them in their session."""
+        session = self._places(rows)
         rows, session = rows[session >= 0], session[session >= 0]
         order = np.argsort(session, kind="stable")
         rows, session = rows[order], session[order]
@@ -437,36 +406,35 @@ class Roster:
         self._columns["next"][before] = after
         self._columns["prev"][after] = before
 
-    def _unlink(self, at: int) -> None:
-        before, after = int(self._columns["prev"][at]), int(self._columns["next"][at])
-        code = int(self._columns["session"][at])
-        if before >= 0:
-            self._columns["next"][before] = after
-        if after >= 0:
-            self._columns["prev"][after] = before
-        elif before >= 0:
-            self._last_of_session[code] = before
-        else:
-            self._last_of_session.pop(code, None)
-        self._columns["prev"][at] = self._columns["next"][at] = -1
+    def _places(self, rows: Rows) -> NDArray[np.int32]:
+        """Return the session in which each row is a turn, or -1."""
+        return np.where(self._columns["heard"][rows], self._columns["session"][rows], _NONE)
 
-    def _relink(self, at: int) -> None:
-        code = int(self._columns["session"][at])
-        if code < 0:
+    def _relink(self, rows: Rows, before: NDArray[np.int32], after: NDArray[np.int32]) -> None:
+        """Link again the sessions that rows left or joined.
+
+        Args:
+            rows: The rows that were overwritten.
+            before: The session in which each was a turn, or -1.
+            after: The session in which each is a turn now, or -1.
+        """
+        moved = before != after
+        if not moved.any():
             return
-        members = np.flatnonzero(self._columns["session"][: self._n] == code)
-        self._pair(members[:-1], members[1:])
-        self._last_of_session[code] = int(members[-1])
+        self._columns["prev"][rows[moved]] = self._columns["next"][rows[moved]] = _NONE
+        codes = np.union1d(before[moved], after[moved])
+        for code in codes.tolist():
+            self._last_of_session.pop(code, None)
+        members = np.flatnonzero(np.isin(self._columns["session"][: self._n], codes[codes >= 0]))
+        self._columns["prev"][members] = self._columns["next"][members] = _NONE
+        self._link(members)
 
-    def _count_sessions(self, rows: Rows, sign: int) -> None:
-        known = len(self._sessions.names)
-        if known > len(self._session_words):
-            self._session_words = _grown(
-                self._session_words, max(known, 2 * len(self._session_words))
-            )
-        session = self._columns["session"][rows]
-        inside = (session >= 0) & (self._columns["status"][rows] <= LIVE)
-        np.add.at(self._session_words, session[inside], sign * self._columns["words"][rows[inside]])
+    def _count(self, rows: Rows, sign: int) -> None:
+        """Add the heard rows among these to the statistics, or remove them."""
+        heard = rows[self._columns["heard"][rows]]
+        names = ("session", "actor", "words", "occurred_at", "window_words")
+        self._tally.count(sign, *(self._columns[name][heard] for name in names))
+        self._columns["window_words"][rows] = 0  # measured again later, and added then
 
     def _with_neighbours(self, rows: Rows, reach: int) -> Rows:
         found = [rows]
@@ -479,17 +447,16 @@ class Roster:
 
     def _measure(self, rows: Rows) -> None:
         """Recompute the words in the window of rows."""
-        column = self._columns["window_words"]
-        self._window_sum -= float(column[rows].sum(dtype=np.float64))
+        column, words = self._columns["window_words"], self._columns["head_words"]
+        heard = rows[self._columns["heard"][rows]]
+        self._tally.window -= float(column[heard].sum(dtype=np.float64))
         column[rows] = self._columns["words"][rows]
-        status, words = self._columns["status"], self._columns["head_words"]
         for name in ("prev", "next"):
             first = self._columns[name][rows]
             second = _take(self._columns[name], first, _NONE)
             for near in (first, second):
-                heard = np.where((near >= 0) & (status[near] <= LIVE), near, _NONE)
-                column[rows] += _take(words, heard, np.int32(0))
-        self._window_sum += float(column[rows].sum(dtype=np.float64))
+                column[rows] += _take(words, near, np.int32(0))
+        self._tally.window += float(column[heard].sum(dtype=np.float64))
 
     def _smooth(self, rows: Rows) -> None:
         """Recompute the length of the smoothed vectors of rows."""
@@ -499,13 +466,7 @@ class Roster:
             bite = rows[start : start + _BITE]
             mix = self._vectors[bite].copy()
             for name in ("prev", "next"):
-                near = smoothable(
-                    bite,
-                    self._columns[name],
-                    self._columns["cues"],
-                    self._columns["status"],
-                    self._n,
-                )
+                near = smoothable(bite, self._columns[name], self._columns["cues"], self._n)
                 mix += 0.5 * np.where((near >= 0)[:, None], self._vectors[near], np.float32(0))
             length = np.sqrt(np.einsum("ij,ij->i", mix, mix))
             self._columns["smooth_norm"][bite] = np.where(length > 0, length, 1.0)
@@ -515,18 +476,17 @@ def smoothable(
     rows: Rows,
     link: NDArray[np.int32],
     cues: NDArray[np.uint32],
-    status: NDArray[np.int8],
     n: int,
 ) -> NDArray[np.int32]:
     """Return for each row the neighbour whose vector smooths its own, or -1: short turns only."""
     near = link[rows]
     near = np.where(near < n, near, _NONE)
     both = (cues[rows] & cues[near] & np.uint32(Cue.SHORT)) != 0
-    return np.where((near >= 0) & both & (status[near] <= LIVE), near, _NONE)
+    return np.where((near >= 0) & both, near, _NONE)
 
 
 def distinct(rows: Rows) -> Rows:
-    """Return rows ascending, none twice: what ``numpy.unique`` does, quicker where there are few.
+    """Return rows ascending without repeats: like ``numpy.unique``, but faster for few rows.
 
     >>> distinct(np.array([3, 1, 3])).tolist()
     [1, 3]
@@ -541,9 +501,3 @@ def _take(
     column: NDArray[np.int32], rows: NDArray[np.int32], missing: np.int32
 ) -> NDArray[np.int32]:
     return np.where(rows >= 0, column[rows], missing)
-
-
-def _grown(column: NDArray[_A], room: int) -> NDArray[_A]:
-    wider = np.zeros((room, *column.shape[1:]), column.dtype)
-    wider[: len(column)] = column
-    return wider

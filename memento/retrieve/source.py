@@ -1,4 +1,4 @@
-"""What the read path asks of the rest: the seams of `find`, all within one namespace."""
+"""Protocols of the inputs of `find`: full text, texts and vectors, all within one namespace."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from memento.ledger.match import Match
 
-class Source(Protocol):
-    """The ledger, as far as finding needs it. Knows its namespace and lets nothing else through."""
 
-    def postings(self, matches: Sequence[str], limit: int) -> list[NDArray[np.int64]]:
-        """Return the docids of the rows that full-text expressions match, all of one moment.
+class TextSource(Protocol):
+    """The ledger as `find` needs it; it is bound to one namespace and returns nothing else."""
+
+    def postings(self, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
+        """Return the docids of the rows that expressions match, all of one moment.
 
         Args:
-            matches: FTS5 expressions over the columns ``title``, ``head`` and ``rest``.
+            matches: What is looked up.
             limit: Most docids to return for each, >= 1.
 
         Returns:
@@ -25,7 +27,7 @@ class Source(Protocol):
         ...
 
     def texts(self, docids: Sequence[int]) -> list[str]:
-        """Return the texts of memories, one for each docid, in that order; ``""`` for one gone."""
+        """Return the text of each docid, in that order; ``""`` for an erased memory."""
         ...
 
 
@@ -39,5 +41,5 @@ class Nearest(Protocol):
         ...
 
     def vectors_of(self, docids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the (len(docids), dim) unit vectors of memories, zeros where there is none."""
+        """Return the (len(docids), dim) unit vectors of memories; zeros for one without vector."""
         ...

@@ -1,7 +1,7 @@
-"""Open, question and close one Chroma folder: whatever is peculiar to Chroma is here.
+"""Open, search and close one Chroma folder: everything specific to Chroma is here.
 
-It knows neither the ledger nor who owns the folder. Everything Chroma throws, Rust panics
-included, comes out as `ChromaFault`.
+This module knows neither the ledger nor the owner of the folder. Every error of Chroma, including
+Rust panics, is raised as `ChromaFault`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import sys
+import threading
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -20,8 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memento.forks import whole
+from memento.tiers import unused
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,47 +33,49 @@ Sample = tuple[str, "NDArray[np.float32]"]
 """An id and the vector it was stored with."""
 
 LOOK_AMONG = 10
-"""Neighbours among which a stored vector has to find itself; its equals may crowd it out."""
+"""A stored vector must be among this many of its nearest; equal vectors may push it out."""
 
 SAME = 0.9999
-"""Cosine similarity from which two vectors count as equal."""
+"""Cosine similarity from which two vectors are equal."""
 
 MISSES_ALLOWED = 0.05
-"""Share of a collection's samples that may fail to find themselves: the graph is approximate
-(1 of 400 was measured on a sound one), while damage makes most of them miss."""
+"""Share of a collection's samples that may fail to find themselves. The graph is approximate (1 of
+400 failed in a sound one); in a damaged one most fail."""
 
 ROOTS = 32
-"""Rows a collection needs before it takes larger pieces, see `ROOT_BATCH`."""
+"""Rows that a collection needs before larger pieces are written to it, see `ROOT_BATCH`."""
 
 ROOT_BATCH = 4
-"""Rows in a piece while a collection is small. Chroma links the rows of a piece in parallel, where
-they do not see each other; in an almost empty graph some are then never found. Measured: 13 of
-30,000 rows lost in collections of 150 fed 64 at a time, 0 of 195,000 when begun like this."""
+"""Rows in a piece while a collection is small. Chroma links the rows of a piece in parallel, and
+they do not see each other; in an almost empty graph some of them are then never found. Measured: 13
+of 30,000 rows lost in collections of 150 rows that were written 64 at a time; 0 of 195,000 when
+begun like this."""
 
 LOOK_BATCH = 64
 """Vectors per query of a health check."""
 
 EF_SEARCH = 200
-"""Neighbours Chroma looks at for one search. Retrieval asks for its 200 nearest; with Chroma's
+"""Neighbours that Chroma visits in one search. Retrieval asks for the 200 nearest; with Chroma's
 default of 100 it misses one in sixteen of the nearest 100."""
 
 EF_CONSTRUCTION, MAX_NEIGHBORS = 200, 24
-"""How well Chroma links a row: with these a search for 400 among 20,000 finds 99.9 % of the nearest
-200, with Chroma's defaults of 100 and 16 99.1 %. 0.4 ms more for each memory, in the background."""
+"""How thoroughly Chroma links a row. With these values a search for 400 among 20,000 rows finds
+99.9 % of the nearest 200; with Chroma's defaults of 100 and 16 it finds 99.1 %. They cost 0.4 ms
+more per memory, in the background."""
 
 WEATHER = (
     "disk is full", "No space left", "database is locked", "Too many open files",
     "after shutdown", "at interpreter shutdown",
 )  # fmt: skip
-"""Words of errors that come from outside and pass; the folder is not at fault."""
+"""Words of temporary errors with an outside cause; the folder is not damaged."""
 
 
 class ChromaFault(Exception):
     """Chroma failed.
 
     Attributes:
-        damage: Whether the folder has to be held for damaged; False if the cause is outside
-            (a full disk, another program's lock) and may pass.
+        damage: Whether to treat the folder as damaged; False if the cause is outside (a full
+            disk, another program's lock) and may pass.
     """
 
     def __init__(self, problem: str, *, damage: bool) -> None:
@@ -81,6 +87,16 @@ class ForkedFolder(Exception):
     """The folder was open when this process was forked; Chroma cannot open it here any more."""
 
 
+def blank_all(folder: Path) -> None:
+    """Overwrite the remains of process memory in a folder that no process has open.
+
+    Raises:
+        ChromaFault: If an index does not have Chroma's layout.
+    """
+    with _faults():
+        unused.blank_all(folder)
+
+
 def chroma_version() -> str:
     """Return the version of chromadb that is installed, without importing it."""
     return version("chromadb")
@@ -88,7 +104,7 @@ def chroma_version() -> str:
 
 @lru_cache(maxsize=1024)
 def collection_name(namespace: tuple[str, ...]) -> str:
-    """Name the collection of a namespace; it shows nothing of the labels.
+    """Name the collection of a namespace without revealing its labels.
 
     >>> collection_name(("acme", "rami"))
     'm-27153a8176471d20ca6c957e0d275d84'
@@ -98,10 +114,10 @@ def collection_name(namespace: tuple[str, ...]) -> str:
 
 
 class ChromaFolder:
-    """A Chroma folder, open.
+    """An open Chroma folder.
 
     Args:
-        folder: The folder; made if it is not there.
+        folder: The folder; created if missing. The indexes in it are blank, see `unused`.
 
     Raises:
         ChromaFault: If Chroma cannot be imported or cannot open it, or if another client of
@@ -115,20 +131,24 @@ class ChromaFolder:
             raise ForkedFolder(self._path)
         self._collections: dict[str, Any] = {}
         self._rooted: dict[str, int] = {}  # rows, at least, of collections written to
+        self._used: set[str] = set()  # collections whose index is laid out
+        self._writing = threading.Lock()
         with _faults():
-            self._client = _connect(self._path)
-        _open[self._path] = self._client
+            folder.mkdir(mode=0o700, exist_ok=True)
+            self._blanker = unused.Blanker(folder)
+            with whole():  # it loads a library, and a forked child must know that it is open
+                self._client = _open[self._path] = _connect(self._path)
 
     @property
     def opened(self) -> int:
-        """Collections used since the folder was opened, >= 0."""
+        """Number of collections used since the folder was opened, >= 0."""
         return len(self._collections)
 
     def close(self) -> None:
-        """Let go of the folder and stop Chroma's threads."""
+        """Close the folder and stop Chroma's threads."""
         self._collections.clear()
-        _open.pop(self._path, None)
-        with _faults():
+        with _faults(), whole():
+            _open.pop(self._path, None)
             self._client.close()
         _give_back()
 
@@ -138,7 +158,7 @@ class ChromaFolder:
             return sorted(collection.name for collection in self._client.list_collections())
 
     def count(self, name: str) -> int:
-        """Count the rows of a collection; 0 if there is none."""
+        """Count the rows of a collection; 0 if it does not exist."""
         with _faults():
             collection = self._find(name)
             return 0 if collection is None else int(collection.count())
@@ -150,15 +170,15 @@ class ChromaFolder:
         vectors: NDArray[np.float32],
         metadatas: Sequence[Mapping[str, str | int]],
     ) -> None:
-        """Store rows, replacing those whose id is there already.
+        """Store rows and replace those with the same ids.
 
         Args:
-            name: The collection; made if it is not there.
-            ids: n >= 1 ids, none twice.
+            name: The collection; created if missing.
+            ids: n >= 1 different ids.
             vectors: (n, dim) float32.
             metadatas: n mappings; empty ones are not stored.
         """
-        with _faults():
+        with self._using(name, ids, writing=True) as laid_out:
             collection = self._find(name) or self._make(name)
             first = name not in self._rooted
             for part in self._pieces(name, collection, len(ids)):
@@ -168,13 +188,35 @@ class ChromaFolder:
                     embeddings=vectors[part],
                     metadatas=given if any(given) else None,
                 )
+                laid_out()
             if first:
-                # The write after the first search applies all writes before it once more (1-4 s
-                # for 1,000 rows of 384), so the first search comes while there are few.
+                # The write after the first search repeats all writes before it (1-4 s for 1,000
+                # rows of 384), so the first search is done while there are few rows.
                 collection.query(query_embeddings=vectors[:1], n_results=1, include=[])
 
+    @contextlib.contextmanager
+    def _using(
+        self, name: str, ids: Sequence[str] = (), *, writing: bool = False
+    ) -> Iterator[Callable[[], None]]:
+        """Blank an index after its first use, in which Chroma allocates its files.
+
+        No other call writes or allocates an index during the block. Yields a function that the
+        block calls right after the first use; the end of the block also calls it.
+        """
+        alone = writing or name not in self._used
+        with _faults(ids), self._writing if alone else contextlib.nullcontext():
+            try:
+                yield lambda: self._laid_out(name)
+            finally:
+                self._laid_out(name)
+
+    def _laid_out(self, name: str) -> None:
+        if name not in self._used:
+            self._blanker.catch_up()
+            self._used.add(name)
+
     def _pieces(self, name: str, collection: Any, n: int) -> Iterator[slice]:
-        """Cut n rows into what Chroma may take at once, and note that it has them."""
+        """Cut n rows into pieces that Chroma may take at once, and count them as written."""
         rows = self._rooted.get(name)
         if rows is None:
             rows = int(collection.count())
@@ -186,8 +228,8 @@ class ChromaFolder:
         self._rooted[name] = rows
 
     def remove(self, name: str, ids: Sequence[str]) -> None:
-        """Remove rows; ids that are not there are fine."""
-        with _faults():
+        """Remove rows; unknown ids are ignored."""
+        with self._using(name, ids, writing=True):
             if collection := self._find(name):
                 collection.delete(ids=list(ids))
 
@@ -197,9 +239,10 @@ class ChromaFolder:
         """Find the nearest rows of each vector.
 
         Returns:
-            For each vector up to n (id, cosine similarity in [-1, 1]), best first, ties by id.
+            For each vector up to n pairs (id, cosine similarity in [-1, 1]), best first, ties by
+            id.
         """
-        with _faults():
+        with self._using(name):
             collection = self._find(name)
             if collection is None:
                 return [[] for _ in vectors]
@@ -212,11 +255,11 @@ class ChromaFolder:
     def ailment(
         self, samples: Mapping[str, Sequence[Sample]], rows: Mapping[str, int]
     ) -> str | None:
-        """Say what is wrong with the index, or None if stored vectors find themselves.
+        """Describe the fault of the index, or return None if stored vectors find themselves.
 
         Args:
             samples: Collection name to rows known to be stored there.
-            rows: Collection name to the number of rows it must hold, as far as known.
+            rows: Collection name to the number of rows it must hold, if known.
         """
         for name, expected in rows.items():
             if (count := self.count(name)) != expected:
@@ -228,13 +271,13 @@ class ChromaFolder:
         return None
 
     def inner_ailment(self) -> str | None:
-        """Say what is wrong by the folder's own account, or None.
+        """Describe a fault that the folder itself shows, or return None.
 
-        The first row of each collection is read back and has to find itself. This loads every
-        index, and takes as long.
+        The first row of each collection is read back and must find itself. This loads every index
+        and takes as long as that.
         """
         for name in self.names():
-            with _faults():
+            with self._using(name):
                 first = self._find(name).get(limit=1, include=["embeddings"])  # type: ignore[union-attr]
                 stored = [
                     (row, np.asarray(vector, np.float32))
@@ -291,44 +334,50 @@ def _ordered(ids: Sequence[str], distances: Sequence[float]) -> list[tuple[str, 
 def _among(row: str, near: Sequence[tuple[str, float]]) -> bool:
     if any(found == row for found, _ in near):
         return True
-    # More equals than places: the row stands behind its doubles.
+    # More equal vectors than places: the row may come after its equals.
     return len(near) == LOOK_AMONG and near[-1][1] >= SAME
 
 
 @contextlib.contextmanager
-def _faults() -> Iterator[None]:
-    """Turn whatever Chroma throws into `ChromaFault`."""
+def _faults(ids: Sequence[str] = ()) -> Iterator[None]:
+    """Turn every error of Chroma into `ChromaFault`, whose message names no id."""
     try:
         yield
     except ChromaFault:
         raise
     except Exception as error:
-        raise _fault(error) from error
-    except BaseException as error:  # a panic of Chroma's Rust half is no Exception
+        raise _fault(error, ids) from error
+    except BaseException as error:  # a panic in Chroma's Rust code is not an Exception
         if type(error).__name__ != "PanicException":
             raise
-        raise _fault(error) from error
+        raise _fault(error, ids) from error
 
 
-def _fault(error: BaseException) -> ChromaFault:
-    text = " ".join(str(error).split())[:300] or "no message"
+def _fault(error: BaseException, ids: Sequence[str] = ()) -> ChromaFault:
+    said = str(error)
+    for memory_id in sorted(ids, key=len, reverse=True):  # one may be part of another
+        said = said.replace(memory_id, "...")
+    text = " ".join(said.split())[:300] or "no message"
+    if isinstance(error, unused.UnknownLayout):
+        return ChromaFault(text, damage=True)
     return ChromaFault(f"Chroma says {type(error).__name__}: {text}", damage=not will_pass(text))
 
 
 def will_pass(text: str) -> bool:
-    """Tell whether an error message is about something outside the folder that may pass."""
+    """Tell whether an error message is about a temporary cause outside the folder."""
     return any(words in text for words in WEATHER)
 
 
 def load() -> None:
-    """Import chromadb, which takes a second; at once if it is imported already.
+    """Import chromadb, which takes a second the first time.
 
     Raises:
-        ChromaFault: If that fails, for whatever reason: no folder is at fault.
+        ChromaFault: If that fails for any reason; the folder is not damaged.
     """
     try:
-        importlib.import_module("chromadb")
-    except Exception as error:  # it runs much code of others; at exit even threads are refused
+        with whole():
+            importlib.import_module("chromadb")
+    except Exception as error:  # it runs much foreign code; at exit even threads are refused
         raise ChromaFault(f"chromadb cannot be imported: {error}", damage=False) from error
 
 
@@ -339,7 +388,7 @@ def _connect(path: str) -> Any:
     try:
         return chromadb.PersistentClient(path, settings=_settings(chromadb))
     except BaseException:
-        # Chroma files a system before it starts it, and would hand out the stillborn next time.
+        # Chroma caches a system before it starts it, and would return the failed one next time.
         _systems().pop(path, None)
         raise
 
@@ -347,21 +396,21 @@ def _connect(path: str) -> Any:
 def refuse_if_shared(folder: Path) -> None:
     """Make sure that no other client of this process has the folder open.
 
-    Chroma keeps one system per path and process; ours would share it, and go on working on a
-    folder that was set aside.
+    Chroma keeps one system per path and process; our client would share it, and continue to work on
+    a folder that was set aside.
 
     Raises:
-        ChromaFault: If one has.
+        ChromaFault: If another client has it open.
     """
     if str(folder) in _systems():
         raise ChromaFault("another Chroma client of this process has it open", damage=False)
 
 
 def _give_back() -> None:
-    """Give freed memory back to the system, where the C library can.
+    """Return freed memory to the system, if the C library can.
 
-    Chroma's threads allocate from arenas of their own, which glibc keeps when all in them is free:
-    50 collections cost 45 MB at each reopening, and nothing once they are trimmed.
+    Chroma's threads allocate from arenas of their own, which glibc keeps even when they are empty:
+    50 collections cost 45 MB at each reopening, and nothing if the arenas are trimmed.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
@@ -377,7 +426,7 @@ def _systems() -> dict[str, Any]:
 
 
 def _settings(chromadb: Any) -> Any:
-    """Build settings that no environment variable or ``.env`` file of the host can bend."""
+    """Build settings that no environment variable or ``.env`` file of the host can change."""
     return chromadb.config.Settings(
         _env_file=None,
         anonymized_telemetry=False,
@@ -395,14 +444,14 @@ _forked: set[str] = set()
 
 
 def _abandon() -> None:
-    """Leave the parent's clients alone in a forked child.
+    """Do not touch the parent's clients in a forked child.
 
-    Their threads exist in the parent only: freeing a client here would wait for them for ever,
-    at the latest when the interpreter exits. So each is made immortal and struck from Chroma's
-    cache. A second client on the same path hangs as well, hence `_forked`.
+    Their threads exist only in the parent: freeing a client here would wait for them for ever, at
+    the latest when the interpreter exits. So each client is made immortal and removed from Chroma's
+    cache. A second client on the same path would also wait for ever, hence `_forked`.
     """
     for path, client in _open.items():
-        bindings = client._server.bindings  # noqa: SLF001 -- what owns the threads
+        bindings = client._server.bindings  # noqa: SLF001 -- it owns the threads
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(bindings))
         _systems().pop(path, None)
         _forked.add(path)

@@ -1,8 +1,9 @@
-"""The background thread that owes the indexes nothing for long.
+"""Background thread that keeps the vector indexes up to date.
 
-It works off the ledger's backlog: embeds in small bites, writes the vectors to the ledger, then
-tells the long tier. Each step can be repeated, so a crash anywhere is a replay. It waits while a
-query is in flight, and keeps house in quiet moments: snapshot, write-ahead log.
+It processes the ledger's backlog: it embeds texts in small batches, writes the vectors to the
+ledger, and then to the long tier. Each step can be repeated, so after a crash the work is simply
+done again. It waits while a query is running, and does housekeeping in quiet moments: the snapshot
+and the write-ahead log.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
+from memento.config.tiers import IndexConfig
 from memento.errors import (
     EmbedderError,
     InvalidInput,
@@ -26,9 +28,10 @@ from memento.errors import (
     TierUnavailable,
 )
 from memento.ledger import vectors
-from memento.ledger.ledger import Ledger
+from memento.ledger.checks import Sees, everyone
+from memento.ledger.contract import Ledger
 from memento.ledger.vectors import Owed
-from memento.tiers.config import IndexConfig
+from memento.tiers.refused import Refused
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,16 +40,16 @@ if TYPE_CHECKING:
 log = logging.getLogger("memento.tiers.indexer")
 
 EXIT_SECONDS = 30.0
-"""Longest wait, when the interpreter ends, for a thread that was left loading."""
+"""Longest wait, in seconds, when the interpreter ends, for a thread that is still loading."""
 
 _BLOCKS = {"embedder": {"embed"}, "long": {"index", "drop"}, "store": {"embed", "index", "drop"}}
-"""What cannot be settled while a part is in trouble."""
+"""Backlog operations that cannot be done while a part has a problem."""
 _UNFIT = (EmbedderError, InvalidInput, MissingExtra)
-"""What an embedder raises that cannot work: broken, misnamed or not installed."""
+"""Errors of an embedder that cannot work: broken, misnamed or not installed."""
 
 
 class Index(Protocol):
-    """What the indexer asks of the long tier."""
+    """The part of the long tier that the indexer uses."""
 
     def upsert(  # noqa: D102 - see LongTier
         self,
@@ -60,7 +63,7 @@ class Index(Protocol):
 
 
 class Embedding(Protocol):
-    """What the indexer asks of the embedder: vectors, and under which number they are stored."""
+    """The part of the embedder that the indexer uses: vectors, and the number they get."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...  # noqa: D102 - see Embedder
 
@@ -70,19 +73,19 @@ class Embedding(Protocol):
 
 
 class Indexer:
-    """Works off the backlog in one daemon thread, started on first need.
+    """Processes the backlog in one daemon thread, started on first use.
 
     Args:
-        ledger: Where backlog and vectors are.
-        embedding: The embedder, or None to leave all this to a process that has one.
-        open_index: Returns the long tier, open; called from the background thread only.
-        index_lost: Tells whether the long tier's index is gone and has to be made again.
-        chores: Called before each bite; does what must not wait for the backlog.
-        take_up: Called before each round of work; puts on the backlog what just came.
-        waiting: Tells whether anything came that is not on the backlog yet.
+        ledger: The ledger with the backlog and the vectors.
+        embedding: The embedder, or None to leave the work to a process that has one.
+        open_index: Returns the open long tier; called only from the background thread.
+        index_lost: Tells whether the long tier's index is lost and must be rebuilt.
+        chores: Called before each batch; does work that must not wait for the backlog.
+        take_up: Called before each round of work; puts new memories on the backlog.
+        waiting: Tells whether there are new memories that are not on the backlog yet.
         housekeeping: Called in quiet moments.
-        busy: Tells whether somebody asks right now.
-        streaming: Tells whether one add follows the other right now.
+        busy: Tells whether a query is running now.
+        streaming: Tells whether adds follow each other closely now.
         config: Sizes and pauses.
     """
 
@@ -102,12 +105,12 @@ class Indexer:
         config: IndexConfig,
     ) -> None:
         self._ledger = ledger
-        self._embedding = embedding
+        self._embedding = None if embedding is None else _Contained(embedding)
         self._open_index = open_index
         self._index_lost = index_lost
         self._wanted = False
         self._again = False
-        self._refused: set[int] = set()
+        self._refused = Refused(ledger)
         self._loading = False
         self._chores = chores
         self._take_up = take_up
@@ -121,11 +124,15 @@ class Indexer:
         self._config = config
         self._lock = threading.Lock()
         self._wake = threading.Event()
-        self._settled = threading.Condition()
+        self._settling = threading.RLock()
+        self._settled = threading.Condition(self._settling)  # only waits; see ``forks``
         self._stopping = False
         self._thread: threading.Thread | None = None
         self.trouble: dict[str, str] = {}
-        """What does not work at present: ``embedder``, ``long`` or ``store`` to the reason."""
+        """Parts that do not work at present: ``embedder``, ``long`` or ``store`` to the reason.
+
+        No reason names or quotes a memory. Problems of single texts are in ``trouble_for``.
+        """
         self._pauses: dict[str, tuple[float, float]] = {}
 
     def start(self) -> None:
@@ -141,35 +148,53 @@ class Indexer:
         if self._embedding is not None and not self._wake.is_set():
             self._wake.set()
 
-    def wait(self, timeout: float | None, owed: Callable[[], bool] | None = None) -> bool:
-        """Wait until nothing is owed that this process can settle.
+    def trouble_for(self, sees: Sees) -> dict[str, str]:
+        """Report present problems to a caller who sees these namespaces and no others."""
+        found = dict(self.trouble)
+        if "embedder" not in found and (why := self._refused.told(sees)):
+            found["embedder"] = why
+        return found
+
+    def refused_unseen(self, sees: Sees) -> int:
+        """Count the texts of other namespaces that the embedder refused."""
+        return self._refused.unseen(sees)
+
+    def wait(
+        self,
+        timeout: float | None,
+        owed: Callable[[], bool] | None = None,
+        *,
+        sees: Sees = everyone,
+    ) -> bool:
+        """Wait until the backlog is empty, as far as this process can process it.
 
         Args:
             timeout: Seconds to wait at most, or None.
-            owed: Tells whether there is still something to wait for; None for all of the backlog.
+            owed: Tells whether there is still something to wait for; None for the whole backlog.
+            sees: The caller's namespaces; refused texts of other namespaces are not waited for.
 
         Returns:
-            Whether it was worked off.
+            Whether the backlog was processed.
         """
-        owed = owed or self._owes
+        owed = owed or (lambda: self._owes(sees))
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             self.start()
-            with self._settled:
+            with self._settling:
                 if not owed():
                     return True
                 left = None if deadline is None else deadline - time.monotonic()
                 if self._stopping or (left is not None and left <= 0):
                     return False
-                if self.trouble and self._given_up():
+                if (self.trouble or self._refused) and self._given_up():
                     return False
                 self._settled.wait(min(0.2, left) if left is not None else 0.2)
 
     def stop(self, timeout: float) -> None:
-        """End the thread after the bite in hand; the rest stays in the backlog.
+        """End the thread after its current batch; the rest stays in the backlog.
 
-        A thread that is still loading the model or Chroma has nothing in hand and is left to
-        find out by itself.
+        A thread that is still loading the model or Chroma has no batch; it is not waited for and
+        ends by itself later.
         """
         self._stopping = True
         self._wake.set()
@@ -182,17 +207,19 @@ class Indexer:
         if thread.is_alive():
             _left.add(thread)
 
-    def _owes(self) -> bool:
+    def _owes(self, sees: Sees = everyone) -> bool:
         ops = self._ops()
 
         def on_backlog() -> bool:
+            if others := self._refused.unseen(sees):
+                return sum(self._ledger.read(vectors.backlog_size).values()) > others
             return bool(self._ledger.read(lambda c: vectors.owed(c, ops, 1)))
 
         return bool(ops) and (
             self._wanted
             or on_backlog()
             or self._waiting()
-            or on_backlog()  # what was taken up since it was asked first
+            or on_backlog()  # memories put on the backlog since the first check
         )
 
     def _ops(self) -> tuple[str, ...]:
@@ -201,14 +228,16 @@ class Indexer:
         return ("embed", "index", "drop")
 
     def _given_up(self) -> bool:
-        """Whether what is left cannot be settled while the trouble lasts."""
+        """Whether the rest of the backlog cannot be processed while the problem lasts."""
         left = self._ledger.read(vectors.backlog_size)
         stuck = {op for name in list(self.trouble) for op in _BLOCKS[name]}
+        if left.get("embed", 0) <= len(self._refused.owed()):
+            stuck.add("embed")
         return set(left) <= stuck
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Let the thread stand still, after the bite in hand, while the block runs."""
+        """Pause the thread, after its current batch, while the block runs."""
         with self._lock:
             self._pausing += 1
         try:
@@ -219,7 +248,7 @@ class Indexer:
                 self._pausing -= 1
 
     def want_index(self) -> None:
-        """Open the long tier even if nothing is owed to it: a search would use it."""
+        """Open the long tier even without a backlog for it, because a search would use it."""
         self._wanted = True
         self.start()
 
@@ -248,15 +277,16 @@ class Indexer:
                 return
             except MementoError as error:
                 self._trouble("store", error)
-            except Exception as error:
-                log.exception("the indexer met what it does not know; it goes on")
-                self._trouble("store", error)
+            except BaseException as error:  # such as a clock of the application that exits
+                log.exception("the indexer met an unexpected error; it continues")
+                unknown = f"{type(error).__name__}, see the log"  # its text may quote a memory
+                self._trouble("store", MementoError(unknown))
             self._tell_waiting()
             self._wake.wait(self._config.poll_seconds)
-            time.sleep(self._config.start_seconds)  # lets a burst of writes come together
+            time.sleep(self._config.start_seconds)  # a burst of writes is processed together
 
     def _work(self, *, news: bool) -> bool:
-        """Do what there is to do, unless ``paused``; tell whether there may be more at once."""
+        """Do the present work, unless ``paused``; tell whether there may be more at once."""
         while self._pausing and not self._stopping:
             time.sleep(0.001)
         with self._turn:
@@ -268,7 +298,7 @@ class Indexer:
             return False
 
     def _round(self) -> bool:
-        """Do one bite of everything; tell whether there may be more."""
+        """Do one batch of each kind of work; tell whether there may be more."""
         worked = False
         if self._embedding is None:
             return False
@@ -284,7 +314,7 @@ class Indexer:
     def _embed_bite(self, embedding: Embedding) -> bool:
         room = self._config.index_rows + len(self._refused)
         owed = self._ledger.read(lambda c: vectors.owed(c, ("embed",), room))
-        lines = [line for line in owed if line.docid not in self._refused]
+        lines = [line for line in owed if line not in self._refused]
         if not lines:
             return False
         try:
@@ -301,15 +331,14 @@ class Indexer:
         except _UNFIT as error:
             self._trouble("embedder", error)
             return False
-        if not self._refused:
-            self._well("embedder")
+        self._well("embedder")
         return True
 
     def _embedded(self, embedding: Embedding, bite: Sequence[Owed]) -> list[tuple[Owed, bytes]]:
-        """Embed a bite; if that fails, each text alone, so that one bad text holds up no other.
+        """Embed a batch; if that fails, each text alone, so that one bad text delays no other.
 
         Raises:
-            EmbedderError: If it takes no text at all: the embedder is at fault, not a text.
+            EmbedderError: If it embeds no text at all: the fault is the embedder's, not a text's.
         """
         try:
             made = embedding.embed([spoken(line) for line in bite])
@@ -322,14 +351,15 @@ class Indexer:
         return [(line, made[at].tobytes()) for at, line in enumerate(bite)]
 
     def _refuse(self, line: Owed, error: Exception) -> None:
-        """Pass a text over for the life of this process; full text finds it all the same."""
-        self._refused.add(line.docid)
-        refused = f"{len(self._refused)} texts refused, the last one {line.id}: {error}"
-        log.warning("%s", refused)
-        self.trouble["embedder"] = refused
+        """Skip a text until this process ends; full text still finds it."""
+        self._refused.note(line, error)
+        log.warning(
+            "the embedder refused a text (%s); see stats().trouble of its namespace for id and why",
+            type(error).__name__,
+        )
 
     def _bites(self, lines: Sequence[Owed]) -> list[list[Owed]]:
-        """Cut lines into bites of texts of like length, short ones first."""
+        """Cut lines into batches of texts of similar length, short ones first."""
         bites: list[list[Owed]] = []
         for line in sorted(lines, key=lambda line: len(line.text)):
             last = bites[-1] if bites else None
@@ -384,7 +414,7 @@ class Indexer:
 
     @contextmanager
     def _at_leisure(self) -> Iterator[None]:
-        """Mark that nothing would be lost if the process ended here."""
+        """Mark that no work is lost if the process ends during the block."""
         self._loading = True
         try:
             yield
@@ -392,7 +422,7 @@ class Indexer:
             self._loading = False
 
     def _trouble(self, where: str, error: Exception) -> None:
-        """Note a failure and pause that stage, longer each time, up to a minute."""
+        """Record a failure and pause that stage, longer each time, up to a minute."""
         if self.trouble.get(where) != str(error) and not self._stopping:
             log.warning("%s", error)
         self.trouble[where] = str(error)
@@ -409,7 +439,7 @@ class Indexer:
         return time.monotonic() >= not_before
 
     def _give_way(self) -> None:
-        """Let queries go first, and while little is owed a stream of adds; but not forever."""
+        """Let queries go first, and also adds while the backlog is short; but not for ever."""
         deadline = time.monotonic() + 0.1
         while (
             (self._busy() or (self._streaming() and not self._behind))
@@ -419,8 +449,40 @@ class Indexer:
             time.sleep(0.001)
 
     def _tell_waiting(self) -> None:
-        with self._settled:
+        with self._settling:
             self._settled.notify_all()
+
+
+class _Contained:
+    """An embedder that ends no thread: it may raise SystemExit, and some libraries do.
+
+    No signal handler runs in a background thread, so nobody else meant it.
+    """
+
+    def __init__(self, embedding: Embedding) -> None:
+        self._embedding = embedding
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        with _contained():
+            return self._embedding.embed(texts)
+
+    def warm(self) -> None:
+        with _contained():
+            self._embedding.warm()
+
+    def model(self) -> int:
+        with _contained():
+            return self._embedding.model()
+
+
+@contextmanager
+def _contained() -> Iterator[None]:
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:
+        raise EmbedderError(f"the embedder raised {type(error).__name__}: {error}") from error
 
 
 _left: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
@@ -428,15 +490,15 @@ _left: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 
 @atexit.register
 def _wait_for_the_left() -> None:
-    """Let threads that were left behind come out of the libraries they were loading.
+    """Wait for threads that are still inside the libraries they were loading.
 
-    An interpreter that ends meanwhile stops a thread where it returns to Python. Inside the C++
-    of an inference runtime that aborts the whole process, with an exit status of failure.
+    An interpreter that ends stops a thread where it returns to Python. Inside the C++ code of an
+    inference runtime that aborts the whole process, with an exit status of failure.
     """
     for thread in list(_left):
         thread.join(EXIT_SECONDS)
 
 
 def spoken(line: Owed) -> str:
-    """Compose what is embedded of a memory: who says it, and what."""
+    """Compose the text to embed for a memory: the speaker and the text."""
     return f"{line.speaker}: {line.text}" if line.speaker else line.text

@@ -1,13 +1,14 @@
-"""The long tier: a Chroma folder that finds memories by meaning, and that may be lost.
+"""The long tier: a Chroma folder that finds memories by meaning, and that can be rebuilt.
 
-Everything in it comes from the ledger, so whatever is wrong with it has one cure: set it aside,
-start empty, and tell the caller (``on_reset``) to feed it again. This module decides when.
+Everything in it comes from the ledger, so every fault has the same cure: set the folder aside,
+start with an empty one, and tell the caller (``on_reset``) to feed it again. This module decides
+when.
 
     COLD ──open──▶ READY ──Chroma fails, or a vector is lost──▶ DAMAGED ──open──▶ READY (empty)
       ╰──▶ ELSEWHERE (another process owns the folder)   too many resets ──▶ GIVEN_UP
 
-It knows nothing of the ledger. `search` may be called from any thread; `open`, `upsert`,
-`remove`, `healthy` and `reset` belong to the one background thread that feeds it.
+It does not know the ledger. `search` may be called from any thread; `open`, `upsert`, `remove`,
+`healthy` and `reset` only from the one background thread that feeds it.
 """
 
 from __future__ import annotations
@@ -25,29 +26,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from memento import layout
+from memento.config.tiers import LongConfig
 from memento.errors import InvalidInput, TierUnavailable
 from memento.tiers.chroma import (
     ChromaFault,
     ChromaFolder,
     ForkedFolder,
     Sample,
+    blank_all,
     chroma_version,
     collection_name,
     load,
     refuse_if_shared,
 )
-from memento.tiers.config import LongConfig
+from memento.tiers.ours import is_ours, is_stamp, mark, set_aside
 from memento.tiers.ownership import FolderLock
 from memento.tiers.probe import ProbeCancelled, probe
 from memento.tiers.stamp import (
+    FolderState,
     Marks,
     Stamp,
-    Trust,
     judge,
     make_private,
     manifest,
     read_stamp,
-    set_aside,
     write_stamp,
 )
 
@@ -60,26 +63,26 @@ LongSample = tuple[tuple[str, ...], str, "NDArray[np.float32]"]
 """Namespace, id and vector of a row that the long tier should hold."""
 
 OPEN_COLLECTIONS = 128
-"""Namespaces written to or asked after which the folder is opened again: each keeps one to three
-megabytes of Chroma's in RAM. Chroma's own bound, ``hnsw_cache_size``, lets go of graphs that were
-never written out, and then does not find them."""
+"""Number of namespaces used after which the folder is opened again: each keeps one to three
+megabytes of Chroma's data in RAM. Chroma's own limit, ``hnsw_cache_size``, drops graphs that were
+never written to the disk, and then does not find their rows."""
 
 logger = logging.getLogger("memento.tiers")
 
 
 class LongState(StrEnum):
-    """Whether the long tier can be asked."""
+    """Whether the long tier can be searched."""
 
     COLD = "cold"
-    """Not open: not asked for yet, opening, or kept from it by something that may pass."""
+    """Not open: not needed yet, opening, or prevented by a temporary cause."""
     READY = "ready"
-    """It answers, as far as it has been fed."""
+    """It answers from the rows written to it so far."""
     ELSEWHERE = "elsewhere"
     """Another owner has the folder; a later `open` may succeed."""
     DAMAGED = "damaged"
     """Its index cannot be trusted; the next `open` starts a new one."""
     GIVEN_UP = "given up"
-    """It was damaged too often in this process; a new process or a deliberate `reset` helps."""
+    """It was damaged too often in this process; a new process or a `reset` helps."""
     CLOSED = "closed"
     """Closed for good."""
 
@@ -89,20 +92,20 @@ _resets: Counter[Path] = Counter()
 
 
 class LongTier:
-    """A disposable semantic index over vectors that are kept elsewhere.
+    """A disposable semantic index over vectors that are stored in the ledger.
 
-    Making one does no I/O and does not import chromadb.
+    The constructor does no I/O and does not import chromadb.
 
     Args:
         folder: The Chroma folder. ``<folder>.lock``, ``<folder>.json`` and at most one
-            ``<folder>.bad-<time>`` stand beside it; its parent must exist.
-        identity: Name of the embedder in use; another one's folder is set aside.
+            ``<folder>.bad-<time>`` that it made are beside it; its parent must exist.
+        identity: Name of the embedder in use; a folder of another embedder is set aside.
         dim: Length of its vectors, >= 1.
         samples: Returns some rows that the folder should hold; called while opening.
         on_reset: Called with the reason whenever the folder starts empty, before it takes
-            rows: the caller has to queue everything again. Must bear repetition.
-        marks: Where the caller keeps the marks by which the folder it fed is known again.
-        config: How to treat Chroma.
+            rows: the caller must queue everything again. It may be called more than once.
+        marks: Storage for the marks by which the folder is recognised.
+        config: How to use Chroma.
     """
 
     def __init__(
@@ -117,8 +120,8 @@ class LongTier:
         config: LongConfig = LongConfig(),
     ) -> None:
         self._folder = Path(folder).absolute()
-        self._stamp_path = self._folder.with_name(f"{self._folder.name}.json")
-        self._lock = FolderLock(self._folder.with_name(f"{self._folder.name}.lock"))
+        self._stamp_path = layout.stamp_of(self._folder)
+        self._lock = FolderLock(layout.lock_of(self._folder))
         self._identity = identity
         self._dim = dim
         self._samples = samples
@@ -128,7 +131,8 @@ class LongTier:
         self._config = config
         self._pid = os.getpid()
         self._gate = threading.Lock()  # one open, reset or close at a time
-        self._idle = threading.Condition()  # guards all below
+        self._guard = threading.RLock()  # guards all below
+        self._idle = threading.Condition(self._guard)  # only waits; see ``forks``
         self._state = LongState.COLD
         self._reason = "Chroma is not loaded yet"
         self._chroma: ChromaFolder | None = None
@@ -139,25 +143,25 @@ class LongTier:
 
     @property
     def state(self) -> LongState:
-        """Whether it can be asked."""
+        """Whether it can be searched."""
         return LongState.ELSEWHERE if os.getpid() != self._pid else self._state
 
     @property
     def reason(self) -> str:
-        """Why it is in this state, as a sentence for people."""
+        """The reason of this state, as a sentence for people."""
         if os.getpid() != self._pid:
             return f"Chroma was opened by process {self._pid} before it was forked into this one"
         return self._reason
 
     def open(self) -> None:
-        """Become the owner of the folder and make it answer; does nothing if it does.
+        """Become the owner of the folder and open it; does nothing if it is open.
 
-        A folder that cannot be trusted is set aside and an empty one started. May take seconds
-        (it imports chromadb, and may look at the folder from a child process first).
+        A folder that cannot be trusted is set aside and replaced by an empty one. May take seconds
+        (it imports chromadb, and may first check the folder in a child process).
 
         Raises:
             TierUnavailable: If another process owns the folder, this tier is closed or has
-                given up, or something passing (a full disk, a lock) is in the way.
+                given up, or a temporary cause (a full disk, a lock) prevents it.
         """
         self._import()
         with self._opening():
@@ -171,10 +175,10 @@ class LongTier:
                 self._enter()
 
     def reset(self, why: str) -> None:
-        """Set the folder aside and start empty, deliberately; as slow as `open`.
+        """Set the folder aside and start with an empty one; as slow as `open`.
 
         Args:
-            why: The reason, handed on to ``on_reset``.
+            why: The reason, passed to ``on_reset``.
 
         Raises:
             TierUnavailable: As for `open`, but a tier that has given up tries again.
@@ -184,10 +188,10 @@ class LongTier:
             self._start_anew(why)
 
     def close(self) -> None:
-        """Close in order, so that the folder is trusted next time, and let others own it.
+        """Close in order, so that the folder is trusted next time, and release it.
 
-        Waits for calls that are running; stops an `open` that is looking at the folder. An
-        `open` that is importing chromadb finds out by itself and never owns the folder.
+        Waits for running calls; stops an `open` that is checking the folder. An `open` that is
+        importing chromadb notices it afterwards and never owns the folder.
         """
         if os.getpid() != self._pid:
             return
@@ -209,13 +213,13 @@ class LongTier:
         vectors: NDArray[np.float32],
         metadatas: Sequence[Mapping[str, str | int]],
     ) -> None:
-        """Store rows, replacing those whose id is there already. Repeating it is harmless.
+        """Store rows and replace those with the same ids. Repeating it is harmless.
 
         Args:
-            namespace: Whose rows they are.
-            ids: n ids, none twice.
+            namespace: Namespace of the rows.
+            ids: n different ids.
             vectors: (n, dim) float32, finite.
-            metadatas: n mappings of what people opening Chroma may want to see; may be empty.
+            metadatas: n mappings of facts for people who open Chroma; may be empty.
 
         Raises:
             InvalidInput: If the arguments do not fit together.
@@ -230,16 +234,16 @@ class LongTier:
         for part in self._parts(len(ids)):
             with self._asking() as chroma:
                 chroma.upsert(name, ids[part], rows[part], metadatas[part])
-        make_private(self._folder)  # the first rows of a namespace make a folder, for all to read
+        make_private(self._folder)  # the first rows of a namespace make a folder readable by all
         self._refresh()
 
     def remove(self, namespace: tuple[str, ...], ids: Sequence[str]) -> None:
-        """Take rows out of the index; ids that are not there are fine.
+        """Remove rows from the index; unknown ids are ignored.
 
-        The vectors' bytes may stay in Chroma's files until the next `reset`.
+        The bytes of the vectors may stay in Chroma's files until the next `reset`.
 
         Raises:
-            TierUnavailable: If it is not ready or Chroma fails; some rows may be gone.
+            TierUnavailable: If it is not ready or Chroma fails; some rows may be removed.
         """
         name = collection_name(namespace)
         for part in self._parts(len(ids)):
@@ -252,7 +256,7 @@ class LongTier:
         """Find the rows of a namespace nearest to a vector.
 
         Args:
-            namespace: Whose rows to look among.
+            namespace: Namespace to search.
             vector: (dim,) float32, finite.
             n: Most rows to return, >= 1.
 
@@ -260,12 +264,12 @@ class LongTier:
             (id, cosine similarity in [-1, 1]), best first; equal ones by id.
 
         Raises:
-            InvalidInput: If the vector or `n` is not as said.
+            InvalidInput: If the vector or `n` is not as described.
             TierUnavailable: If it is not ready or Chroma fails.
         """
         row = self._checked("vector", vector, (self._dim,))
         if n < 1:
-            raise InvalidInput("n", f"{n} is not at least 1")
+            raise InvalidInput("n", f"must be at least 1, not {n}")
         with self._asking() as chroma:
             return chroma.search(collection_name(namespace), row[np.newaxis], n)[0]
 
@@ -282,13 +286,13 @@ class LongTier:
         """Check that stored vectors find themselves; if not, the tier is damaged from now on.
 
         Args:
-            sample: Rows that were fed to it and not removed.
+            sample: Rows that were stored in it and not removed.
 
         Returns:
-            Whether they do. After False the state is `DAMAGED`, and `open` mends it.
+            Whether they do. After False the state is `DAMAGED`, and `open` repairs it.
 
         Raises:
-            TierUnavailable: If it is not ready, or something passing is in the way.
+            TierUnavailable: If it is not ready, or a temporary cause prevents the check.
         """
         try:
             with self._asking() as chroma:
@@ -303,11 +307,11 @@ class LongTier:
     # Opening.
 
     def _import(self) -> None:
-        """Import chromadb while nothing is owned yet, so that `close` need not wait for it."""
+        """Import chromadb before owning the folder, so that `close` need not wait for it."""
         if self._chroma is not None:
             return
         with self._opening():
-            pass  # who cannot own the folder is spared the import
+            pass  # no import if the folder has another owner
         try:
             load()
         except ChromaFault as fault:
@@ -318,7 +322,7 @@ class LongTier:
 
     @contextlib.contextmanager
     def _opening(self) -> Iterator[None]:
-        """Own the folder while the block runs, and ever after unless it fails."""
+        """Own the folder while the block runs, and afterwards unless the block fails."""
         if os.getpid() != self._pid:
             raise self._unavailable()
         with self._gate:
@@ -352,19 +356,19 @@ class LongTier:
             raise self._unavailable()
 
     def _enter(self) -> None:
-        """Open the folder as it is found, if it can be trusted; else start anew."""
+        """Open the folder as it is if it can be trusted; otherwise start with an empty one."""
         expected = self._fresh_stamp()
         stamp = read_stamp(self._stamp_path)
         trust, why = judge(stamp, manifest(self._folder), expected, self._marks.read())
-        if trust in {Trust.NEW, Trust.FOREIGN}:
+        if trust in {FolderState.NEW, FolderState.FOREIGN}:
             self._start_anew(why)
             return
-        if trust is Trust.FATAL:
+        if trust is FolderState.FATAL:
             self._rebuild(why)
             return
         known = stamp if isinstance(stamp, Stamp) else expected
         samples = _by_collection(self._samples())
-        if trust is Trust.SUSPECT and (problem := self._probe(samples, known.rows)):
+        if trust is FolderState.SUSPECT and (problem := self._probe(samples, known.rows)):
             self._rebuild(f"{why}; {problem}")
             return
         self._load(known, samples)
@@ -383,6 +387,8 @@ class LongTier:
 
     def _load(self, known: Stamp, samples: Mapping[str, Sequence[Sample]]) -> None:
         try:
+            if not (known.clean and known.blanked):
+                blank_all(self._folder)
             self._attach(unclean=known.unclean + 1, before=known.mark)
             problem = self._attached().ailment(samples, known.rows)
         except ChromaFault as fault:
@@ -396,7 +402,7 @@ class LongTier:
             self._set(LongState.READY, "ready")
 
     def _rebuild(self, why: str) -> None:
-        """Start anew after damage, unless that has been done too often."""
+        """Start with an empty folder after damage, unless that happened too often."""
         done = _resets[self._folder]
         if done >= self._config.max_resets:
             self._leave(sound=False)
@@ -406,35 +412,45 @@ class LongTier:
         self._start_anew(why)
 
     def _start_anew(self, why: str) -> None:
-        """Set aside what is there and begin empty.
+        """Set the present folder aside and begin with an empty one.
 
-        ``on_reset`` comes before the new folder: a crash in between finds no folder and calls
-        it again. And before READY: no search sees an empty index that nobody knows is behind.
+        ``on_reset`` is called before the new folder is made: after a crash in between there is no
+        folder, and it is called again. It is also called before READY, so that no search sees an
+        empty index whose backlog is not known yet.
         """
-        logger.info("starting the Chroma folder %s anew: %s", self._folder, why)
+        logger.info("starting the Chroma folder %s empty: %s", self._folder, why)
         self._set(LongState.COLD, f"being rebuilt: {why}")
         self._leave(sound=False)
-        set_aside(self._folder)
+        self._clear_away()
         self._on_reset(why)
         self._folder.mkdir(mode=0o700)
         self._attach(unclean=1)
-        self._set(LongState.READY, f"started anew: {why}")
+        self._set(LongState.READY, f"started empty: {why}")
+
+    def _clear_away(self) -> None:
+        """Set aside what is there; what proves to be the store's may be deleted later."""
+        if self._folder.is_dir() and is_ours(self._folder, read_stamp(self._stamp_path)):
+            mark(self._folder)
+        set_aside(self._folder)
+        if not is_stamp(self._stamp_path):  # it would be written over
+            set_aside(self._stamp_path)
 
     def _attach(self, *, unclean: int, before: str | None = None) -> None:
-        """Open the folder under a new mark; until the stamp bears it, the one before holds too."""
+        """Open the folder with a new mark; until the stamp has it, the old mark is valid also."""
         self._mark = secrets.token_hex(8)
         self._marks.write([self._mark] if before is None else [self._mark, before])
         write_stamp(self._stamp_path, replace(self._fresh_stamp(), unclean=unclean))
         if before is not None:
             self._marks.write([self._mark])
+        mark(self._folder)
         self._chroma = ChromaFolder(self._folder)
         self._served = 0
         make_private(self._folder)
 
     def _refresh(self) -> None:
-        """Open the folder again once too many graphs are in RAM; it is as sound as before.
+        """Open the folder again when too many graphs are in RAM; its state does not change.
 
-        Chroma lets go of none by itself. Whoever searches meanwhile waits the tenth of a second.
+        Chroma does not drop any by itself. A search in the meantime waits for a tenth of a second.
         """
         chroma = self._chroma
         if chroma is None or chroma.opened <= OPEN_COLLECTIONS:
@@ -444,7 +460,7 @@ class LongTier:
                 return
             self._refreshing = True
             try:
-                if self._drain():  # else a search hangs: another time
+                if self._drain():  # otherwise a search hangs; try again later
                     self._chroma = None
                     chroma.close()
                     self._chroma = ChromaFolder(self._folder)
@@ -452,7 +468,7 @@ class LongTier:
                 self._set(LongState.COLD, f"it could not be opened again: {fault}")
                 self._lock.release()
             finally:
-                with self._idle:
+                with self._guard:
                     self._refreshing = False
                     self._idle.notify_all()
 
@@ -483,7 +499,7 @@ class LongTier:
                 )
 
     def _drain(self) -> bool:
-        with self._idle:
+        with self._guard:
             return self._idle.wait_for(lambda: not self._running, self._config.drain_seconds)
 
     def _fresh_stamp(self) -> Stamp:
@@ -492,14 +508,14 @@ class LongTier:
         )
 
     def _set(self, state: LongState, reason: str) -> None:
-        with self._idle:
+        with self._guard:
             self._state, self._reason = state, reason
 
     # Asking, from any thread.
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[ChromaFolder]:
-        """Lend the open folder to one call, and note what goes wrong."""
+        """Lend the open folder to one call, and record its errors."""
         chroma = self._lend()
         try:
             yield chroma
@@ -511,9 +527,9 @@ class LongTier:
             self._take_back()
 
     def _lend(self) -> ChromaFolder:
-        if os.getpid() != self._pid:  # before the lock: a fork may have copied it locked
+        if os.getpid() != self._pid:  # before taking the lock, which a fork may have copied locked
             raise self._unavailable()
-        with self._idle:
+        with self._guard:
             self._idle.wait_for(lambda: not self._refreshing, self._config.drain_seconds)
             if self._state is not LongState.READY or self._chroma is None:
                 raise TierUnavailable("long", self._reason)
@@ -521,7 +537,7 @@ class LongTier:
             return self._chroma
 
     def _take_back(self) -> None:
-        with self._idle:
+        with self._guard:
             self._running -= 1
             self._served += 1
             settled = self._served == self._config.settled_after
@@ -531,7 +547,7 @@ class LongTier:
                     write_stamp(self._stamp_path, self._fresh_stamp(), durable=False)
 
     def _note_damage(self, chroma: ChromaFolder, problem: str) -> None:
-        with self._idle:
+        with self._guard:
             if self._chroma is chroma and self._state is LongState.READY:
                 logger.warning("the Chroma folder %s is damaged: %s", self._folder, problem)
                 self._state, self._reason = LongState.DAMAGED, problem

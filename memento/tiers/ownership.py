@@ -1,7 +1,7 @@
-"""One owner per folder: an advisory lock on a file beside it.
+"""Give a folder one owner at a time: an advisory lock on a file beside it.
 
-The kernel drops the lock when its owner dies, however it dies, so nothing is ever stale.
-The file itself stays: removing it would let two processes lock two files of one name.
+The kernel releases the lock when its owner dies in any way, so it is never stale. The file itself
+stays: if it were removed, two processes could lock two files of the same name.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class FolderLock:
     """An exclusive ``flock`` on one file, which holds the owner's process id for people to read.
 
-    Two of these in one process exclude each other as two processes do. A forked child holds
-    nothing: its copy of the descriptor is closed at once, so that it cannot keep the lock
-    alive after its parent let go.
+    Two of these in one process exclude each other like two processes. A forked child does not hold
+    the lock: its copy of the descriptor is closed at once, so that it cannot keep the lock after
+    its parent released it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,10 +38,10 @@ class FolderLock:
         """Try to become the owner, without waiting.
 
         Returns:
-            True if owned now (or already); False if somebody else owns it.
+            True if owned now (or before); False if it has another owner.
 
         Raises:
-            OSError: If the file cannot be made, or the file system knows no locks.
+            OSError: If the file cannot be created, or the file system does not support locks.
         """
         if self.held:
             return True
@@ -60,7 +60,7 @@ class FolderLock:
         return True
 
     def fileno(self) -> int:
-        """Return the descriptor, for a child process that is to keep the lock while it lives.
+        """Return the descriptor, for a child process that keeps the lock while it lives.
 
         Raises:
             ValueError: If the lock is not held.
@@ -70,7 +70,7 @@ class FolderLock:
         return self._fd
 
     def holder(self) -> str:
-        """Name whoever holds the lock, as far as the file tells."""
+        """Name the owner of the lock, as far as the file tells."""
         try:
             pid = self._path.read_text("ascii").strip()
         except (OSError, UnicodeDecodeError):
@@ -80,11 +80,11 @@ class FolderLock:
         return f"process {pid}" if pid.isdigit() else "another process"
 
     def release(self) -> None:
-        """Let go. Harmless if not held."""
+        """Release the lock. Harmless if not held."""
         if self._fd is None:
             return
         fd, self._fd = self._fd, None
-        with contextlib.suppress(OSError):  # closing releases as well
+        with contextlib.suppress(OSError):  # closing also releases the lock
             fcntl.flock(fd, fcntl.LOCK_UN)
         os.close(fd)
 

@@ -1,7 +1,8 @@
-"""Look at a suspect Chroma folder from a child process, where a crash costs nothing.
+"""Check a suspect Chroma folder in a child process, where a crash does no harm.
 
-Damaged Chroma files can kill the process that opens them (SIGSEGV) or hang it, so a folder
-that was not closed in order is first opened here, by ``python -m memento.tiers.probe``.
+Damaged Chroma files can kill the process that opens them (SIGSEGV) or make it hang, so a folder
+that was not closed in order is first opened here. The child imports only from the folders that its
+host used, and never from the working directory, which may hold untrusted code.
 """
 
 from __future__ import annotations
@@ -26,21 +27,30 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping, Sequence
 
+PROGRAM = (
+    "import json, sys; question = json.load(sys.stdin); sys.path[:] = question['path'];"
+    " from memento.tiers import probe; sys.exit(probe.main(question))"
+)
+"""The program of the child. ``-m`` would put the working directory first on its path."""
+
+PACKAGES = ("memento", "numpy", "chromadb")
+"""The packages that the child imports besides the standard library."""
+
 POLL = 0.02
-"""Seconds between looks at the child: Popen.wait cannot be woken by an event."""
+"""Seconds between checks of the child: Popen.wait cannot be woken by an event."""
 
 GRACE = 5
 """Seconds after the deadline at which an orphaned child ends itself."""
 
 UNHEALTHY = 3
-"""Exit code of a child that found something wrong and printed it."""
+"""Exit code of a child that found a fault and printed it."""
 
 PREVENTED = 4
-"""Exit code of a child that could not look (disk full, locked) and printed why."""
+"""Exit code of a child that could not check (disk full, locked) and printed why."""
 
 
 class ProbeCancelled(Exception):
-    """The probe was stopped before it came to an end."""
+    """The probe was cancelled before it ended."""
 
 
 def probe(
@@ -55,23 +65,23 @@ def probe(
     """Open a folder in a child process and check that stored vectors find themselves.
 
     Args:
-        folder: The Chroma folder; nobody else may have it open.
+        folder: The Chroma folder; no other process may have it open.
         samples: Collection name to rows known to be stored there.
-        rows: Collection name to the number of rows it must hold, as far as known.
+        rows: Collection name to the number of rows it must hold, if known.
         seconds: Time limit, > 0; a child that takes longer is killed.
         lock: Descriptor of the folder's lock. The child inherits it, so that the folder stays
             owned if this process dies first.
         cancel: Set it to stop the child at once.
 
     Returns:
-        What is wrong, or None.
+        The fault, or None.
 
     Raises:
         ProbeCancelled: If `cancel` was set.
-        ChromaFault: If something outside the folder kept the child from looking.
+        ChromaFault: If a cause outside the folder prevented the check.
         OSError: If no child can be started.
     """
-    if not sys.executable:
+    if not Path(sys.executable or "").is_absolute():  # a relative one depends on the folder
         return "there is no Python to look at it from a child process"
     with tempfile.TemporaryFile() as question, tempfile.TemporaryFile() as answer:
         question.write(_ask(folder, samples, rows, seconds))
@@ -91,27 +101,60 @@ def _ask(
         for name, stored in samples.items()
     }
     question = {
-        "folder": str(folder), "samples": listed, "rows": dict(rows), "alarm": int(seconds) + GRACE
+        "folder": str(folder), "samples": listed, "rows": dict(rows), "alarm": int(seconds) + GRACE,
+        "path": import_path(sys.path, _homes()),
     }  # fmt: skip
     return json.dumps(question).encode()
 
 
+def import_path(entries: Sequence[object], homes: Sequence[str]) -> list[str]:
+    """List the folders that the child may import from: those of the host, in the same order.
+
+    Python makes its first entries absolute, including those of PYTHONPATH. A relative entry was
+    added later, as an interactive shell does with ``""``, and means another folder whenever the
+    working directory changes. So it is left out, and the first such entry is replaced by the
+    folders of the packages in use.
+
+    Args:
+        entries: ``sys.path`` of the host.
+        homes: Folders from which the packages in use were imported.
+
+    >>> import_path(["/app", "", "/site"], ["/checkout", "/site"])
+    ['/app', '/checkout', '/site']
+    """
+    named = [entry for entry in entries if isinstance(entry, str)]
+    fixed = [entry for entry in named if Path(entry).is_absolute()]
+    first = next((at for at, entry in enumerate(named) if entry not in fixed), len(named))
+    elsewhere = [home for home in dict.fromkeys(homes) if home not in fixed]
+    return [*fixed[:first], *elsewhere, *fixed[first:]]
+
+
+def _homes() -> list[str]:
+    """Find the folders from which this process imported the packages."""
+    files = [getattr(sys.modules.get(name), "__file__", None) for name in PACKAGES]
+    return [str(Path(file).parents[1]) for file in files if file and Path(file).is_absolute()]
+
+
 def _start(question: IO[bytes], answer: IO[bytes], lock: int) -> subprocess.Popen[bytes]:
-    quiet = {
-        "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path),
-        "PYTHONWARNINGS": "ignore",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    return subprocess.Popen(
-        [sys.executable, "-m", "memento.tiers.probe"],
+    quiet = {"PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    ours = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.Popen(  # noqa: S603 - our own program, by this interpreter
+        [sys.executable, "-P", *_flags(), "-c", PROGRAM],
         stdin=question,
         stdout=answer,
         stderr=subprocess.DEVNULL,
-        env={**os.environ, **quiet},
+        env=ours | quiet,
+        cwd="/",  # the host's working directory may be untrusted
         pass_fds=(lock,),
-        start_new_session=True,  # Ctrl-C is for the host; it says nothing about the folder
+        start_new_session=True,  # Ctrl-C is for the host and not a fault of the folder
     )
+
+
+def _flags() -> list[str]:
+    """Return the flags by which this process imports less than Python does by default."""
+    here = sys.flags
+    given = {"-E": here.ignore_environment, "-s": here.no_user_site, "-S": here.no_site}
+    return [flag for flag, on in given.items() if on]
 
 
 def _ended(child: subprocess.Popen[bytes], deadline: float, cancel: threading.Event) -> bool:
@@ -165,10 +208,9 @@ def _check_database(path: Path) -> str | None:
     return None if found == "ok" else f"{path.name}: {' '.join(str(found).split())}"
 
 
-def main() -> int:
-    """Answer the question on standard input; 0 is healthy, 3 is not, 4 is unknown."""
-    question = json.load(sys.stdin)
-    signal.alarm(question["alarm"])  # its default action ends even a hung native call
+def main(question: Mapping[str, Any]) -> int:
+    """Check the folder, in the child; returns 0 for healthy, 3 for damaged, 4 for unknown."""
+    signal.alarm(question["alarm"])  # its default action ends even a native call that hangs
     try:
         code, said = UNHEALTHY, _examine(question)
     except ChromaFault as fault:
@@ -177,7 +219,3 @@ def main() -> int:
         return 0
     sys.stdout.write(f"\n{said}\n")
     return code
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,8 @@
-"""Short tier: the newest turns of each session in a ring buffer in RAM, snapshotted to JSON.
+"""Short tier: the newest turns of each session in a ring buffer in RAM, with a JSON snapshot.
 
-The ledger holds the same rows; a ring is a cache of its newest ones and follows it by revision,
-so that turns added by another thread or process appear in order. The snapshot lets a restarted
-process show its rings without asking the ledger, and people read them with any tool.
+The ledger holds the same rows; a ring caches the newest ones and follows the ledger by revision, so
+that turns added by another thread or process appear in order. With the snapshot a restarted process
+has its rings without reading the ledger, and people can read them with any tool.
 """
 
 from __future__ import annotations
@@ -12,22 +12,23 @@ import logging
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from memento import layout
+from memento.clock import in_name, system_clock
+from memento.config.tiers import ShortConfig
 from memento.ledger import erase, memories
+from memento.ledger.contract import Ledger, Session
 from memento.ledger.files import remove_litter, write_atomically
-from memento.ledger.ledger import Ledger
 from memento.ledger.rows import NAMES, Row
-from memento.ledger.sqlite import Connection
-from memento.tiers.config import ShortConfig
-from memento.types import Status, Tier
+from memento.status import having
+from memento.types import Tier
 
-FILE_NAME = "short.json"
 FORMAT = 1
+IN_RING = frozenset(having("in_ring"))
 CATCH_UP = 256
-"""Most changed rows a ring follows one by one; past this it is read anew."""
+"""Most changed rows that a ring follows one by one; with more, it is read again."""
 
 log = logging.getLogger("memento.tiers.short")
 
@@ -36,14 +37,14 @@ Key = tuple[int, str | None]
 
 
 class _Spelt(NamedTuple):
-    """A ring as the snapshot has it, and the row ids and revisions it was made from."""
+    """A ring as JSON in the snapshot, and the row ids and revisions it was made from."""
 
     state: list[tuple[int, int]]
     text: str
 
 
 class ShortTier:
-    """Rings over the newest rows of the ledger, one a session. Safe from any thread.
+    """Rings over the newest rows of the ledger, one per session. Thread-safe.
 
     Args:
         ledger: Where the rows are.
@@ -53,12 +54,12 @@ class ShortTier:
     def __init__(self, ledger: Ledger, config: ShortConfig) -> None:
         self._ledger = ledger
         self._config = config
-        self._path = ledger.root / FILE_NAME
+        self._path = ledger.root / layout.SNAPSHOT
         self._lock = threading.Lock()
         self._rings: OrderedDict[Key, deque[Row]] = OrderedDict()
         self._seen: dict[int, int] = {}
         self._touched = False
-        self._writing = threading.Lock()  # taken before the other; for what is below
+        self._writing = threading.Lock()  # taken before the other; guards the fields below
         self._spelt: dict[Key, _Spelt] = {}
         self._saved = ""
 
@@ -69,7 +70,7 @@ class ShortTier:
             ns: Namespace number.
             session: The session, None for memories without one.
             n: Most rows to return, or None for all.
-            now: The present moment, microseconds; what expired or holds no more is left out.
+            now: The present moment, microseconds; rows that expired or ended are left out.
         """
         with self._lock:
             ring = self._ledger.read(lambda connection: self._follow(connection, (ns, session)))
@@ -77,7 +78,7 @@ class ShortTier:
         return live if n is None else live[-n:]
 
     def touch(self, ns: int, sessions: Iterable[str | None]) -> None:
-        """Note that sessions got new turns, so that the next snapshot shows them."""
+        """Note that sessions have new turns, so that the next snapshot contains them."""
         with self._lock:
             for session in sessions:
                 self._rings.setdefault((ns, session), deque(maxlen=0))
@@ -90,9 +91,9 @@ class ShortTier:
         return self._touched
 
     def load(self) -> None:
-        """Fill the rings from the snapshot where it is whole and tells of the latest revision.
+        """Fill the rings from the snapshot if it is intact and of the latest revision.
 
-        A damaged snapshot is moved aside; the rings then come from the ledger.
+        A damaged snapshot is set aside; the rings are then read from the ledger.
         """
         if not self._ledger.read_only:
             remove_litter(self._path)
@@ -113,8 +114,8 @@ class ShortTier:
     def snapshot(self) -> None:
         """Write the rings to JSON by atomic replace, unless nothing changed.
 
-        Nobody waits for it but another snapshot, and only rings that changed are spelt anew. What
-        another process erases meanwhile is taken out again before this returns.
+        Only another snapshot waits for it, and only changed rings are encoded again. Turns that
+        another process erases in the meantime are removed before this returns.
         """
         if self._ledger.read_only:
             return
@@ -126,17 +127,18 @@ class ShortTier:
                     revs, rings = self._ledger.read(self._collect)
                 content, digest = self._encode(revs, rings)
                 if digest != self._saved:
+                    self._ledger.check_present()  # the file may belong to another store by now
                     write_atomically(self._path, content)
                     self._saved = digest
 
     def rewrite(self) -> None:
-        """Write the snapshot anew, whatever stands there."""
+        """Write the snapshot again and replace the file that is there."""
         with self._writing:
             self._saved = ""
         self.snapshot()
 
     def _encode(self, revs: dict[int, int], rings: dict[Key, list[Row]]) -> tuple[bytes, str]:
-        """Spell a snapshot; returns it and the digest of its content."""
+        """Encode a snapshot; returns it and the digest of its content."""
         self._spelt = {key: _spell(key, rows, self._spelt.get(key)) for key, rows in rings.items()}
         told = _dumps({str(ns): rev for ns, rev in revs.items()})
         content = (
@@ -148,12 +150,12 @@ class ShortTier:
             digest,
         )
 
-    def _collect(self, connection: Connection) -> tuple[dict[int, int], dict[Key, list[Row]]]:
+    def _collect(self, connection: Session) -> tuple[dict[int, int], dict[Key, list[Row]]]:
         rings = {key: list(self._follow(connection, key)) for key in list(self._rings)}
-        told = {key: rows for key, rows in rings.items() if rows}  # else a name outlives its turns
+        told = {key: rows for key, rows in rings.items() if rows}  # no name without turns stays
         return {ns: self._seen[ns] for ns, _ in told}, told
 
-    def _follow(self, connection: Connection, key: Key) -> deque[Row]:
+    def _follow(self, connection: Session, key: Key) -> deque[Row]:
         """Bring one ring up to date with the ledger. Caller holds the lock."""
         ns = key[0]
         latest = memories.latest_rev(connection, ns)
@@ -173,7 +175,7 @@ class ShortTier:
         while len(self._rings) > self._config.sessions:
             self._rings.popitem(last=False)
 
-    def _apply(self, ns: int, seen: int, connection: Connection) -> None:
+    def _apply(self, ns: int, seen: int, connection: Session) -> None:
         if gone := set(memories.erased_since(connection, ns, seen)):
             self._drop(ns, gone)
         changed = memories.changes_since(connection, ns, seen, limit=CATCH_UP + 1)
@@ -189,7 +191,7 @@ class ShortTier:
             self._leave(ns, rewritten)
 
     def _drop(self, ns: int, gone: set[int]) -> None:
-        """Take erased rows out of every ring."""
+        """Remove erased rows from every ring."""
         for (at, _), ring in self._rings.items():
             if at == ns and any(row.docid in gone for row in ring):
                 kept = [row for row in ring if row.docid not in gone]
@@ -197,7 +199,7 @@ class ShortTier:
                 ring.extend(kept)
 
     def _leave(self, ns: int, rewritten: Sequence[Row]) -> None:
-        """Take rows out of the rings of sessions they are no longer in."""
+        """Remove rows from the rings of sessions that they left."""
         now_in = {row.docid: row.session for row in rewritten}
         for (at, session), ring in self._rings.items():
             if at == ns:
@@ -206,13 +208,12 @@ class ShortTier:
                     ring.clear()
                     ring.extend(kept)
 
-    def _read_ring(self, connection: Connection, key: Key) -> deque[Row]:
+    def _read_ring(self, connection: Session, key: Key) -> deque[Row]:
         rows = memories.newest_short(connection, key[0], key[1], self._config.capacity)
         return deque(reversed(rows), maxlen=self._config.capacity)
 
     def _set_aside(self, error: Exception) -> None:
-        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
-        aside = self._path.with_name(f"{FILE_NAME}.bad-{stamp}")
+        aside = self._path.with_name(f"{layout.SNAPSHOT}.bad-{in_name(system_clock())}")
         log.warning("snapshot %s is damaged (%s); set aside as %s", self._path, error, aside.name)
         try:
             self._path.rename(aside)
@@ -226,25 +227,24 @@ def _holds(row: Row, now: int) -> bool:
 
 
 def _place(ring: deque[Row], changed: Sequence[Row]) -> None:
-    """Put changed rows where they belong in a ring, or take them out.
+    """Put changed rows in their places in a ring, or remove them.
 
-    All at once: a row that left in the same transaction must not cost an older one its place.
+    All of them together, so that a row which left in the same transaction does not push an older
+    row out.
     """
     rows = {row.docid: row for row in (*ring, *changed)}
     ring.clear()
     ring.extend(
-        row
-        for _, row in sorted(rows.items())
-        if row.tier == Tier.SHORT and row.status == Status.ACTIVE
+        row for _, row in sorted(rows.items()) if row.tier == Tier.SHORT and row.status in IN_RING
     )
 
 
-def _current(connection: Connection, ns: int, revs: dict[int, int]) -> bool:
+def _current(connection: Session, ns: int, revs: dict[int, int]) -> bool:
     return memories.latest_rev(connection, ns) == revs[ns]
 
 
 def _spell(key: Key, rows: list[Row], before: _Spelt | None) -> _Spelt:
-    """Spell a ring as JSON, unless it is as it was spelt before."""
+    """Encode a ring as JSON, or return the earlier encoding if nothing changed."""
     state = [(row.docid, row.rev) for row in rows]
     if before is not None and before.state == state:
         return before
@@ -254,7 +254,7 @@ def _spell(key: Key, rows: list[Row], before: _Spelt | None) -> _Spelt:
 
 
 def _dumps(value: object) -> str:
-    """Spell JSON the one way whose digest is compared."""
+    """Encode JSON in the one form whose digest is compared."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
@@ -262,7 +262,7 @@ def _parse(data: bytes) -> tuple[dict[int, int], dict[Key, list[Row]]]:
     """Read a snapshot.
 
     Raises:
-        ValueError: If it is not one, or was changed.
+        ValueError: If the data is not a snapshot, or was changed.
     """
     outer = json.loads(data)
     if outer["format"] != FORMAT:

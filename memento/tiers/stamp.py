@@ -1,6 +1,6 @@
-"""What stands beside a Chroma folder: the stamp that says whether it can be trusted.
+"""The stamp beside a Chroma folder, which tells whether the folder can be trusted.
 
-Nothing here opens Chroma. `judge` is pure; the rest reads and writes files.
+Nothing here opens Chroma. `judge` is pure; the other functions read and write files.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ import contextlib
 import json
 import logging
 import os
-import shutil
 import zlib
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,14 +21,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger("memento.tiers")
 
 FORMAT = 2
-"""Version of how memento lays out a Chroma folder; another one is rebuilt."""
+"""Version of memento's layout of a Chroma folder; a folder with another one is rebuilt."""
 
 CRC_BYTES = 64 * 1024
 """Files up to this size are also compared by CRC-32; reading more would slow a clean start."""
 
 MAX_UNCLEAN = 2
-"""Unclean ends in a row after which a folder is rebuilt unseen: a probe may have missed what kills
-the host."""
+"""Number of unclean ends in a row after which a folder is rebuilt without a probe: the probe may
+have missed the fault that kills the host."""
 
 Facts = tuple[int, int, int | None]
 """Size in bytes, modification time in ns, CRC-32 (small files only)."""
@@ -38,18 +36,21 @@ Facts = tuple[int, int, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What was known about a Chroma folder when it was last opened or closed.
+    """The facts about a Chroma folder when it was last opened or closed.
 
     Attributes:
         identity: Name of the embedder whose vectors it holds.
         dim: Length of those vectors.
         chroma: Version of chromadb that wrote it.
-        clean: Whether it was closed in order; `files` and `rows` are only known then.
-        unclean: Opens in a row that had no clean end and no long service, >= 0.
-        mark: A random word, another one at each open, that the ledger knows too: a copy of the
-            folder from an earlier day bears an earlier word.
+        clean: Whether it was closed in order; `files` and `rows` are known only then.
+        unclean: Opens in a row without a clean end or a long service, >= 0.
+        mark: A random word, new at each open, that the ledger also stores: a copy of the folder
+            from an earlier day has an earlier word.
         files: Path inside the folder to its facts.
         rows: Collection name to its number of rows.
+        blanked: Whether remains of process memory in it were overwritten, see `unused`; earlier
+            versions did not do that.
+        marked: Whether the folder itself has a mark, see `ours`; earlier versions put none in.
         format: Layout version.
     """
 
@@ -61,38 +62,40 @@ class Stamp:
     mark: str = ""
     files: Mapping[str, Facts] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
+    blanked: bool = True
+    marked: bool = True
     format: int = FORMAT
 
 
 class Marks(Protocol):
-    """Where the caller keeps the marks of the folder that it fed; has to survive a crash."""
+    """Storage for the marks of the folder that the caller fed; must survive a crash."""
 
     def read(self) -> Sequence[str]:
-        """Return the marks last written; none before the first."""
+        """Return the marks written last; empty before the first write."""
         ...
 
     def write(self, marks: Sequence[str]) -> None:
-        """Keep these marks, one or two, in place of those before."""
+        """Store these one or two marks and replace the earlier ones."""
         ...
 
 
 class StampUnreadable(ValueError):
-    """The stamp is there but is not one."""
+    """The file exists but is not a stamp."""
 
 
-class Trust(StrEnum):
+class FolderState(StrEnum):
     """How far a Chroma folder can be trusted before it is opened."""
 
     NEW = "new"
-    """Nothing there yet."""
+    """There is no folder yet."""
     FOREIGN = "foreign"
-    """Another embedder's, another layout's or nobody's: set aside and rebuild."""
+    """From another embedder or layout, or without a stamp: set aside and rebuild."""
     SUSPECT = "suspect"
-    """Ours, but not closed in order or changed since: look at it from a child process."""
+    """Ours, but not closed in order, or changed since: check it in a child process."""
     FATAL = "fatal"
-    """Ours, and it may be what killed its owners: set aside unseen and rebuild."""
+    """Ours, but it may have killed its owners: set aside without a check and rebuild."""
     CLEAN = "clean"
-    """Ours and as we left it."""
+    """Ours and unchanged."""
 
 
 def judge(
@@ -100,30 +103,30 @@ def judge(
     files: Mapping[str, Facts],
     expected: Stamp,
     marks: Collection[str],
-) -> tuple[Trust, str]:
+) -> tuple[FolderState, str]:
     """Decide how far to trust a folder. Pure.
 
     Args:
-        stamp: What the stamp says; an error if unreadable, None if there is none.
-        files: The files that are there now.
+        stamp: The stamp; an error if unreadable, None if missing.
+        files: The files that exist now.
         expected: A stamp with the identity, dimension and Chroma version in use.
         marks: The marks of the folder that the ledger fed last.
 
     Returns:
-        The trust and a sentence saying why.
+        The trust and the reason as a sentence.
     """
     if not files:
-        return Trust.NEW, "new" if stamp is None else "the folder is gone or empty"
+        return FolderState.NEW, "new" if stamp is None else "the folder is gone or empty"
     if not isinstance(stamp, Stamp):
-        return Trust.FOREIGN, "its stamp is missing" if stamp is None else str(stamp)
+        return FolderState.FOREIGN, "its stamp is missing" if stamp is None else str(stamp)
     if foreign := _why_foreign(stamp, expected, marks):
-        return Trust.FOREIGN, foreign
+        return FolderState.FOREIGN, foreign
     if not stamp.clean:
-        kind = Trust.FATAL if stamp.unclean >= MAX_UNCLEAN else Trust.SUSPECT
+        kind = FolderState.FATAL if stamp.unclean >= MAX_UNCLEAN else FolderState.SUSPECT
         return kind, f"not closed in order ({stamp.unclean} times in a row)"
     if suspect := _why_suspect(stamp, files, expected):
-        return Trust.SUSPECT, suspect
-    return Trust.CLEAN, "as it was left"
+        return FolderState.SUSPECT, suspect
+    return FolderState.CLEAN, "as it was left"
 
 
 def _why_foreign(stamp: Stamp, expected: Stamp, marks: Collection[str]) -> str | None:
@@ -148,13 +151,13 @@ def manifest(folder: Path) -> dict[str, Facts]:
     """List every file in a folder with its facts; empty if there is no folder.
 
     Call it only while no Chroma client of this process has the folder open: closing a second
-    descriptor of an SQLite file drops the locks the client holds on it.
+    descriptor of an SQLite file drops the locks that the client holds on it.
     """
     found = {}
     for directory, _, names in os.walk(folder):
         for name in names:
             path = Path(directory, name)
-            with contextlib.suppress(FileNotFoundError):  # a journal may vanish meanwhile
+            with contextlib.suppress(FileNotFoundError):  # a journal may vanish at any time
                 found[str(path.relative_to(folder))] = _facts(path)
     return found
 
@@ -189,23 +192,27 @@ def _parse(data: dict[str, Any]) -> Stamp:
         mark=str(data["mark"]),
         files={name: (int(s), int(m), c) for name, (s, m, c) in data["files"].items()},
         rows={name: int(rows) for name, rows in data["rows"].items()},
+        blanked=data.get("blanked") is True,
+        marked=data.get("marked") is True,
         format=int(data["format"]),
     )
 
 
 def write_stamp(path: Path, stamp: Stamp, *, durable: bool = True) -> None:
-    """Replace a stamp as a whole: a reader sees the old or the new one, never half.
+    """Replace a stamp atomically: a reader sees the old or the new one, never a part.
 
     Args:
         path: The stamp file.
-        stamp: What to write.
-        durable: Whether it has to survive a power cut from here on.
+        stamp: The stamp to write.
+        durable: Whether it must survive a power cut from now on.
 
     Raises:
         OSError: If it cannot be written.
     """
     draft = path.with_name(f"{path.name}.tmp")
-    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    draft.unlink(missing_ok=True)  # left by a killed writer, or a link that another user put there
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(draft, flags, 0o600)
     with os.fdopen(fd, "wb") as file:
         file.write(json.dumps(asdict(stamp), separators=(",", ":")).encode())
         file.flush()
@@ -216,36 +223,10 @@ def write_stamp(path: Path, stamp: Stamp, *, durable: bool = True) -> None:
         _sync_folder(path.parent)
 
 
-def set_aside(folder: Path, now: datetime | None = None) -> Path | None:
-    """Rename a folder out of the way, keeping this one and dropping any set aside before.
-
-    Args:
-        folder: The folder; harmless if there is none.
-        now: The moment that goes into the new name; None is the present.
-
-    Returns:
-        Where it is now, or None if there was nothing.
-
-    Raises:
-        OSError: If it cannot be renamed.
-    """
-    if not os.path.lexists(folder):
-        return None
-    for old in folder.parent.glob(f"{folder.name}.bad-*"):
-        shutil.rmtree(old, ignore_errors=True)
-        if old.exists():
-            logger.warning("could not remove %s, which is no longer needed", old)
-    when = datetime.now(UTC) if now is None else now
-    target = folder.with_name(f"{folder.name}.bad-{when:%Y%m%dT%H%M%S%fZ}")
-    folder.rename(target)
-    _sync_folder(folder.parent)
-    return target
-
-
 def make_private(folder: Path) -> None:
-    """Take the folder and all in it away from other users, as far as possible.
+    """Remove the rights of other users on the folder and all in it, as far as possible.
 
-    Chroma makes its files readable by all; a process-wide umask would be no way to stop it.
+    Chroma creates its files readable by all; a umask would change the whole process.
     """
     with contextlib.suppress(OSError):
         folder.chmod(0o700)

@@ -25,6 +25,7 @@ EXAMPLES = [
     errors.StoreClosed("/x"),
     errors.StoreFromTheFuture("/x", found=9, known=1),
     errors.StoreUnusable("/x", "is a file"),
+    errors.StoreGone("/x", "ledger.db was removed"),
     errors.StoreBusy("/x", "busy"),
     errors.ReadOnlyStore("/x", "read-only"),
     errors.TargetExists("/x", "is there already"),

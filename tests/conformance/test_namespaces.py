@@ -30,10 +30,11 @@ WITH_ID = {
     "approve": lambda m, i: m.approve(i),
     "reject": lambda m, i: m.reject(i),
     "history": lambda m, i: m.history(i),
+    "related": lambda m, i: m.related(i),
     "erase": lambda m, i: m.erase(i),
     "touch": lambda m, i: m.touch(i, 60),
     "supersedes": lambda m, i: m.add("mine", supersedes=i),
-    "related": lambda m, i: m.add("mine", related=[i]),
+    "add related": lambda m, i: m.add("mine", related=[i]),
     "add_many": lambda m, i: m.add_many(["mine", {"text": "also mine", "supersedes": [i]}]),
 }
 WITHOUT_ID = {
@@ -60,7 +61,7 @@ WITH_VECTORS = {"nearest"}
 def test_every_public_method_is_looked_at():
     """A method added later must be put into one of the tables of this file."""
     public = {name for name, _ in inspect.getmembers(MemoryManager) if name[0] != "_"}
-    by_id = set(WITH_ID) - {"supersedes", "related"}
+    by_id = set(WITH_ID) - {"supersedes", "add related"}
     assert public == STORE_WIDE | set(WITHOUT_ID) | by_id | WITH_VECTORS
 
 

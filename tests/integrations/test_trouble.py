@@ -199,7 +199,9 @@ def door(request):
         pytest.skip(f"{found.module} is not installed: pip install 'agent-memento[{found.extra}]'")
     with warnings.catch_warnings():  # the frameworks' own on import, and what they filter there
         warnings.simplefilter("ignore")
-        importlib.import_module("memento_crewai" if found.module == "crewai" else found.module)
+        importlib.import_module(found.module)
+        if found.module == "crewai":
+            importlib.import_module("memento_crewai._memory")
         if found.module == "langchain_classic":
             importlib.import_module("langchain_classic.chains")
     return found

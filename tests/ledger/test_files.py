@@ -70,14 +70,14 @@ class TestLitter:
 
     def test_what_nobody_writes_is_removed(self, tmp_path):
         """Only temporary files of that name, and the file itself stays."""
-        for name in ("short.json", "short.json.12ab.tmp", "other.json.12ab.tmp"):
+        for name in ("short.json", "short.json.0a1b2c3d.tmp", "other.json.0a1b2c3d.tmp"):
             (tmp_path / name).touch()
         remove_litter(tmp_path / "short.json")
-        assert {p.name for p in tmp_path.iterdir()} == {"short.json", "other.json.12ab.tmp"}
+        assert {p.name for p in tmp_path.iterdir()} == {"short.json", "other.json.0a1b2c3d.tmp"}
 
     def test_what_somebody_writes_stays(self, tmp_path):
         """Another process about to rename its file still finds it."""
-        with (tmp_path / "short.json.12ab.tmp").open("wb") as file:
+        with (tmp_path / "short.json.0a1b2c3d.tmp").open("wb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             remove_litter(tmp_path / "short.json")
             assert len(list(tmp_path.iterdir())) == 1

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from memento import text as spelling
-from memento.retrieve.config import RetrieveConfig
-from memento.retrieve.find import find
+from memento.config.retrieve import RetrieveConfig
+from memento.language import words as spelling
+from memento.ledger.lite.expressions import expression
+from memento.retrieve.answer import find
 from memento.retrieve.roster import Roster, RosterRow
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -16,7 +17,7 @@ FIRST = 7 << 40
 
 
 class Shelf:
-    """Memories of one namespace; a `Source` and everything `find` needs."""
+    """Memories of one namespace; a `TextSource` and everything `find` needs."""
 
     def __init__(self, first=FIRST, database=None):
         self.database = database or sqlite3.connect(":memory:")
@@ -65,7 +66,7 @@ class Shelf:
         self.roster.set_vectors(docids, np.array(list(vectors.values()), np.float32))
 
     def postings(self, matches, limit):
-        """Ask the index; see `Source`."""
+        """Ask the index; see `TextSource`."""
         return [self._postings(match, limit) for match in matches]
 
     def _postings(self, match, limit):
@@ -73,12 +74,12 @@ class Shelf:
         found = self.database.execute(
             "SELECT rowid FROM fulltext WHERE fulltext MATCH ? AND rowid BETWEEN ? AND ?"
             " ORDER BY rowid DESC LIMIT ?",
-            (match, self.first, self.first + (1 << 40) - 1, limit),
+            (expression(match), self.first, self.first + (1 << 40) - 1, limit),
         )
         return np.array([docid for (docid,) in found][::-1], np.int64)
 
     def texts(self, docids):
-        """Read texts; see `Source`."""
+        """Read texts; see `TextSource`."""
         return [self.text_of[docid] for docid in docids]
 
     def find(self, query, vector=None, config=None, **options):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memento.config.retrieve import Sure, Weights
 from memento.retrieve import confidence
-from memento.retrieve.config import Sure, Weights
 from memento.retrieve.evidence import Evidence
 
 PARTS = st.floats(0, 1, width=32)

@@ -8,7 +8,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from memento import Config, MemoryManager
+from memento import Config, MemoryManager, Source
 from memento.testing import HashEmbedder
 
 FLOOD = 5_000
@@ -43,6 +43,34 @@ def test_a_flood_in_quarantine_hides_nothing(good):
     for waiting in good.quarantine(limit=FLOOD):
         good.reject(waiting.id)
     assert found(good) == [["good"]] * len(QUESTIONS)
+
+
+def told(memory):
+    """Ask every question; returns each answer with what speaks for its hits."""
+    return [
+        [(hit.id, hit.score, hit.confidence, hit.terms) for hit in memory.retrieve(text, 20)]
+        for text in ("what does Rami drink?", "Rami tea number 7", QUESTION, "zanzib")
+    ]
+
+
+def test_a_flood_in_quarantine_moves_no_score(tea):
+    """More of theirs than are read of a word, around the user's as many: not a digit changes."""
+    rare = tea.add("Zanzibar exports tea", "long", session="s2")
+    before = told(tea)
+    page = Source("web", "https://example.org/page")
+    for start in range(0, FLOOD, 500):
+        tea.add_many(
+            {"text": f"Rami drinks tea, Zanzib {start} {n}", "source": page, "session": "s2"}
+            for n in range(500)
+        )
+    late = tea.add("Rami drinks water", "long")
+    assert told(tea) != before
+    tea.erase(late.id)
+    assert told(tea) == before
+    assert len(tea.forget_source(page.uri)) == FLOOD
+    assert told(tea) == before
+    tea.erase(source=page.uri)
+    tea.erase(rare.id)
 
 
 def test_what_a_filter_leaves_out_hides_nothing(good):

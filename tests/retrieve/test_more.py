@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shelves import Shelf
 
-from memento.retrieve.config import RetrieveConfig
-from memento.retrieve.meaning import Approximate, Exact, dots
+from memento.config.retrieve import RetrieveConfig
+from memento.retrieve.by_meaning import Approximate, Exact, dots
 
 WORDS = ("tea", "coffee", "harbour", "invoice", "Ana", "Rex", "walk", "blue")
 SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)

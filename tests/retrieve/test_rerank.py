@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from memento import Config
+from memento.config.retrieve import RetrieveConfig, Weights
 from memento.errors import InvalidInput
-from memento.retrieve.config import RetrieveConfig, Weights
 from memento.testing import HashEmbedder
 
 

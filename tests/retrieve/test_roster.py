@@ -1,10 +1,12 @@
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memento.language.words import Cue
 from memento.retrieve.roster import ERASED, Roster, RosterRow
-from memento.text import Cue
 
 
 def row(docid, session=None, words=10, status="active", cues=int(Cue.SHORT), **more):
@@ -151,3 +153,83 @@ def test_vectors_of_unknown_rows_are_passed_over():
     roster.set_vectors(np.array([9, 4]), np.eye(2, dtype=np.float32))
     assert roster.snapshot().vectors.tolist() == [[0.0, 1.0]]
     assert roster.snapshot().has_vector.tolist() == [True]
+
+
+HIDDEN = ("quarantined", "forgotten", ERASED)
+mixed = st.lists(
+    st.lists(
+        st.builds(
+            dict,
+            docid=st.integers(1, 25),
+            status=st.sampled_from(("active", "superseded", *HIDDEN)),
+            session=st.sampled_from((None, "a", "b")),
+            actor=st.sampled_from((None, "Ada Byron", "Ada", "ADA", "Bob Ross", "user")),
+            words=st.integers(0, 30),
+            year=st.sampled_from((1, 1900, 2023, 2024, 2026, 9999)),
+            key=st.sampled_from((None, "kubernetes", "kubernets", "the code")),
+        ),
+        max_size=10,
+    ),
+    max_size=6,
+)
+
+
+def _row(docid, status, session, actor, words, year, key):
+    moment = int(datetime(year, 5, 5, tzinfo=UTC).timestamp()) * 1_000_000
+    one = row(docid, session, words, status, key=key)
+    return one._replace(actor=actor, occurred_at=moment)
+
+
+@given(mixed, st.integers(0, 2**32 - 1))
+def test_what_is_hidden_leaves_no_trace(batches, seed):
+    """After any changes all is as in a roster that never heard of what is hidden."""
+    random = np.random.default_rng(seed)
+    roster, newest, last = Roster(), 0, {}
+    for batch in batches:
+        known = {one["docid"]: _row(**one) for one in batch}
+        known = {docid: one for docid, one in known.items() if docid in last or docid > newest}
+        roster.apply(known.values())
+        last |= known
+        newest = max([newest, *known])
+        docids = np.array(random.permutation(sorted(last))[:8], np.int64)
+        roster.set_vectors(docids, _unit(docids))
+    alone = Roster()
+    alone.apply(one for one in last.values() if one.status not in HIDDEN)
+    told = roster.snapshot()
+    held = told.docid[told.has_vector & told.heard]
+    alone.set_vectors(held, _unit(held))
+    _same_to_those_heard(told, alone.snapshot())
+
+
+def _unit(docids):
+    rows = [np.random.default_rng(docid).normal(size=3) for docid in docids.tolist()]
+    return np.array([one / np.linalg.norm(one) for one in rows], np.float32).reshape(-1, 3)
+
+
+def _same_to_those_heard(told, alone):
+    for name in ("live", "mean_window", "mean_session", "talks", "years"):
+        assert getattr(told, name) == getattr(alone, name)
+    heard = np.flatnonzero(told.heard)
+    assert told.docid[heard].tolist() == alone.docid.tolist()
+    assert told.window_words[heard].tolist() == alone.window_words.tolist()
+    assert told.smooth_norm[heard] == pytest.approx(alone.smooth_norm)
+    for step in (1, -1):
+        near = told.neighbours(heard, step)
+        mine = alone.neighbours(np.arange(alone.n), step)
+        assert [told.docid[at] if at >= 0 else -1 for at in near] == [
+            alone.docid[at] if at >= 0 else -1 for at in mine
+        ]
+        assert (told.neighbours(np.flatnonzero(~told.heard), step) == -1).all()
+    named = [
+        {name: snap.actors.names[code] if code >= 0 else None for name, code in snap.people.items()}
+        for snap in (told, alone)
+    ]
+    assert named[0] == named[1]
+    for query in (["kubernetes"], ["kubernets"], ["kubernetis"], ["the", "code"]):
+        called = [
+            [(snap.docid[list(one.rows)].tolist(), one.typos) for one in snap.names.called(query)]
+            for snap in (told, alone)
+        ]
+        assert [(sorted(rows), typos) for rows, typos in called[0]] == [
+            (sorted(rows), typos) for rows, typos in called[1]
+        ]

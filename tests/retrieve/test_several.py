@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento import Config
+from memento.config.retrieve import RetrieveConfig
 from memento.errors import InvalidInput
-from memento.retrieve.config import RetrieveConfig
 from memento.retrieve.passage import GAP, passage
-from memento.retrieve.query import wants_several
+from memento.retrieve.question import wants_several
 
 SEVERAL = [
     "Which languages does the importer support?",

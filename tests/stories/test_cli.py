@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memento import MemoryManager, __version__, show
-from memento.cli import main, moment_of, remember, seconds_of
+from memento import MemoryManager, __version__
+from memento.cli import main, moment_of, remember, seconds_of, show
 
 COMMANDS = [
     "add", "retrieve", "prompt", "get", "ingest", "recent", "list", "forget", "restore",
-    "history", "stats", "doctor", "reindex", "demo", "backup", "erase", "export", "import",
+    "history", "show", "stats", "doctor", "reindex", "demo", "backup", "erase", "export", "import",
 ]  # fmt: skip
 
 
@@ -156,7 +156,7 @@ def test_prompt_prints_the_block(memento):
 
 
 def test_get_shows_one(memento):
-    """`get` shows all that is known of a memory, also of one that is forgotten."""
+    """`get` shows the fields of a memory, also of one that is forgotten."""
     memory_id = add(memento, "the kettle is blue", "--tag", "kitchen", "--key", "kettle/colour")
     memento("forget", memory_id)
     shown = memento("get", memory_id).out
@@ -165,6 +165,26 @@ def test_get_shows_one(memento):
     assert "None" not in shown
     assert memento("get", memory_id, "--json").data["status"] == "forgotten"
     assert memento("get", "nobody").status == 3
+
+
+def test_show_tells_all_that_is_known_of_one(memento):
+    """Its fields, its states and what it is linked to, each with the relation; as JSON too."""
+    tea = add(memento, "Rami drinks tea", "--key", "drink")
+    milk = add(memento, "Rami drinks milk", "--key", "drink")
+    shown = memento("show", tea).out
+    assert "Rami drinks tea" in shown
+    assert "superseded by" in shown
+    assert milk in shown
+    assert "history" in shown
+    told = memento("show", milk, "--json").data
+    assert told["memory"]["id"] == milk
+    assert [state["reason"] for state in told["history"]] == ["present"]
+    (link,) = told["related"]
+    assert (link["relation"], link["outgoing"], link["memory"]["id"]) == ("supersedes", True, tea)
+    memento("forget", milk)
+    assert memento("show", tea, "--json").data["related"] == []
+    assert "superseded by (forgotten)" in memento("show", tea, "--all").out
+    assert memento("show", "nobody").status == 3
 
 
 def test_forget_restore_and_history(memento):
@@ -279,7 +299,7 @@ def test_reindex_embeds_everything(memento):
     """`reindex` makes the embedder in use the store's and waits for it."""
     add(memento, "the kettle is blue")
     done = memento("reindex", "--embedder", "default")
-    assert (done.status, done.out) == (0, "1 memories to embed with default\n")
+    assert (done.status, done.out) == (0, "1 memory to embed with default\n")
     with MemoryManager("agent_memory", embedder=None) as memory:
         assert sum(memory.stats().embedders.values()) == 1
 
@@ -310,7 +330,7 @@ def test_doctor_exits_with_one_when_something_is_wrong(memento):
         (["add", "x", "--namespace", "a//b"], 2, "namespace"),
         (["add", "x", "--scope", "a/../b"], 2, "scope"),
         (["add", "x", "--supersedes", "nobody"], 3, "nobody"),
-        (["add"], 2, "memento --help"),
+        (["add"], 2, "memento add --help"),
         (["frobnicate"], 2, "memento --help"),
         (["retrieve", "x", "-k", "0"], 2, "k: must be"),
         (["forget", "nobody"], 3, "nobody"),
@@ -395,7 +415,7 @@ def test_lengths_of_time_and_moments():
     with pytest.raises(ValueError, match="12h"):
         seconds_of("d")
     assert moment_of("2025-05-01T12:00+02:00") == datetime(2025, 5, 1, 10, tzinfo=UTC)
-    with pytest.raises(ValueError, match="no moment"):
+    with pytest.raises(ValueError, match="not a moment"):
         moment_of("May")
 
 

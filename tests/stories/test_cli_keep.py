@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from memento import MemoryManager
-from memento.ledger import sqlite
+from memento.ledger.lite import sqlite
 from memento.types import Source
 
 
@@ -25,7 +25,7 @@ def test_backup_and_restore(memento, tmp_path):
     memento("add", "the kettle is blue")
     kept = memento("backup", "monday.db")
     assert kept.status == 0
-    assert "1 memories" in kept.out
+    assert "1 memory," in kept.out
     memento("add", "the kettle is red")
 
     refused = memento("restore", "monday.db")
@@ -168,7 +168,7 @@ def test_an_unfinished_erasure_exits_with_1(memento):
     done = memento("erase", memory_id, "--yes", "--timeout", "0")
     assert done.status == 1
     assert "log not done yet" in done.err
-    assert "not the store's, not looked into: notes.txt" in done.out
+    assert "not files of the store, not checked: notes.txt" in done.out
     reader.close()
     assert memento("doctor").status == 0
 
@@ -224,7 +224,7 @@ def test_export_and_import_through_pipes(memento, monkeypatch):
         patch.setattr(sys, "stdout", piped := Binary())
         assert memento("export", "-").status == 0
     monkeypatch.setattr(sys, "stdin", Binary(piped.buffer.getvalue()))
-    assert memento("import", "-", "--trust", "user", "--root", "copy").out == "1 memories new\n"
+    assert memento("import", "-", "--trust", "user", "--root", "copy").out == "1 memory new\n"
 
 
 def test_what_is_damaged_is_named(memento):

@@ -2,8 +2,9 @@
 
 import json
 
-from memento import MemoryManager, Retrieval, Tier, demo, show, transcripts
-from memento.demo import NAMESPACE, story
+from memento import MemoryManager, Retrieval, Tier, ingest
+from memento.cli import demo, show
+from memento.cli.demo import NAMESPACE, story
 
 
 def test_every_answer_is_the_right_one(memento):
@@ -21,7 +22,7 @@ def test_the_demo_tells_its_story(memento):
     """It shows what a changed fact replaced, that reopening loses nothing, and what to try next."""
     shown = memento("demo").out
     assert story.BEFORE.text in shown.split(story.AFTER.text)[1]
-    count = len(list(transcripts.read(story.CONVERSATION))) + len(story.NOTES) + 1
+    count = len(list(ingest.read(story.CONVERSATION))) + len(story.NOTES) + 1
     assert f"{count} of {count} memories are there" in shown
     assert "memento demo --root demo_memory" in shown
     assert max(map(len, shown.splitlines())) <= 100
@@ -47,7 +48,7 @@ def test_a_kept_demo_can_be_asked_and_run_again(memento, tmp_path):
 
 def test_the_conversation_is_as_described():
     """About fifty turns of two speakers on four dates, and notes in all three tiers."""
-    turns = list(transcripts.read(story.CONVERSATION))
+    turns = list(ingest.read(story.CONVERSATION))
     assert len(turns) == 51
     assert {turn.actor for turn in turns} == {"Nadia", "Theo"}
     assert len({turn.occurred_at for turn in turns}) == 4

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from memento import MemoryManager
+
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 
@@ -25,14 +27,16 @@ def test_readme_has_the_two_commands():
     assert 'pip install ".[test]" && pytest' in lines
 
 
-def test_the_readme_example_finds_the_critical_fact(tmp_path, monkeypatch, capsys):
-    """The ten lines of the README print three hits, the critical fact among them."""
+def test_the_three_promised_calls(tmp_path, monkeypatch):
+    """A tier is the second argument of ``add``, and the critical fact is found."""
     monkeypatch.chdir(tmp_path)
-    code = (ROOT / "README.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
-    namespace = {}
-    exec(code, namespace)  # noqa: S102 - our own README
-    namespace["memory"].close()
-    printed = capsys.readouterr().out.splitlines()
+    with MemoryManager(root="agent_memory") as memory:
+        memory.add("This is a temporary note", "short")
+        memory.add("This is somewhat important", "medium")
+        memory.add("This is a critical fact to remember", "long")
+        printed = [
+            f"{hit.score} {hit.tier} {hit.text}" for hit in memory.retrieve("important fact", k=3)
+        ]
     assert any("long This is a critical fact to remember" in line for line in printed)
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from memento.config.tiers import LongConfig
 from memento.errors import TierUnavailable
-from memento.tiers.config import LongConfig
 from memento.tiers.long import LongTier
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from memento import Config, MemoryManager
+from memento.config.tiers import IndexConfig, ShortConfig
 from memento.errors import EmbedderError, EmbeddingMismatch, StoreError, TierUnavailable
-from memento.ledger import fulltext, vectors
+from memento.ledger import vectors
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.testing import HashEmbedder
 from memento.tiers import indexer as indexer_module
-from memento.tiers.config import IndexConfig, ShortConfig
 from memento.tiers.indexer import Indexer, spoken
 
 FAST = IndexConfig(start_seconds=0.0, poll_seconds=0.01, retry_seconds=0.01)
@@ -80,8 +80,8 @@ class Bench:
             lambda: self.index,
             lambda: self.lost,
             chores=lambda: None,
-            take_up=memory._engine._take_up,
-            waiting=lambda: bool(self.ledger.read(fulltext.behind)),
+            take_up=memory._engine.background.take_up,
+            waiting=lambda: bool(self.ledger.read(lambda c: c.words.behind())),
             housekeeping=self.kept_house.set,
             busy=lambda: bool(self.queries),
             streaming=lambda: self.stream,
@@ -108,7 +108,7 @@ def test_the_backlog_drains(bench, memory):
     assert bench.indexer.wait(30)
     assert bench.owed() == {}
     assert sorted(bench.index.rows.values()) == ["long", "medium"]
-    assert bench.ledger.read(vectors.embedders) == {"fake (8)": 3}
+    assert bench.ledger.read(lambda c: vectors.embedders(c, 1)) == {"fake (8)": 3}
     assert bench.kept_house.wait(30)
 
 
@@ -165,7 +165,7 @@ def test_a_row_changed_meanwhile_is_done_again(bench, memory):
     stale = HashEmbedder(8).embed(["before"])[0].tobytes()
     bench.ledger.write(lambda c: vectors.store(c, model, [(line, stale)]))
     assert bench.owed() == {"embed": 1}
-    assert bench.ledger.read(vectors.embedders) == {}
+    assert bench.ledger.read(lambda c: vectors.embedders(c, 1)) == {}
     assert bench.indexer.wait(30)
     ((vector,),) = bench.ledger.read(
         lambda c: c.execute("SELECT vector FROM embeddings").fetchall()
@@ -196,7 +196,7 @@ def test_a_memory_moved_before_it_was_taken_up_gets_its_vector(bench, memory, ta
     memory.move(kept.id, target)
     assert bench.owed() == {"embed": 1}
     assert bench.indexer.wait(30)
-    assert bench.ledger.read(vectors.embedders) == {"fake (8)": 1}
+    assert bench.ledger.read(lambda c: vectors.embedders(c, 1)) == {"fake (8)": 1}
     assert bench.owed() == {}
 
 
@@ -213,8 +213,8 @@ def test_what_is_taken_up_while_one_asks_is_still_owed(bench, memory):
     memory.add("on its way", "long")
 
     def waiting():
-        memory._engine._take_up()
-        return bool(bench.ledger.read(fulltext.behind))
+        memory._engine.background.take_up()
+        return bool(bench.ledger.read(lambda c: c.words.behind()))
 
     bench.indexer._waiting = waiting
     assert bench.indexer._owes()
@@ -230,6 +230,41 @@ def test_a_failing_embedder_is_named_and_asked_again(bench, memory):
     bench.indexer.retry()
     assert bench.indexer.wait(30)
     assert bench.indexer.trouble == {}
+
+
+@pytest.mark.parametrize("ending", [SystemExit("no model"), KeyboardInterrupt("no model")])
+def test_an_embedder_that_exits_is_named_and_ends_no_thread(bench, memory, monkeypatch, ending):
+    """It is in trouble like any other that fails, a flush ends, and it is asked again."""
+    ended = []
+    monkeypatch.setattr(threading, "excepthook", ended.append)
+    bench.embedding.failure = ending
+    memory.add("soap", "long")
+    assert not bench.indexer.wait(30)
+    assert "no model" in bench.indexer.trouble["embedder"]
+    assert type(ending).__name__ in bench.indexer.trouble["embedder"]
+    bench.embedding.failure = None
+    bench.indexer.retry()
+    assert bench.indexer.wait(30)
+    assert not bench.indexer.trouble
+    assert not ended
+
+
+def test_a_chore_that_exits_ends_no_thread(bench, memory, monkeypatch):
+    """Code of the application is called there too, and the work goes on after it."""
+    ended, tries = [], []
+
+    def chores():
+        tries.append(1)
+        if len(tries) == 1:
+            raise SystemExit
+
+    monkeypatch.setattr(threading, "excepthook", ended.append)
+    bench.indexer._chores = chores
+    memory.add("soap", "long")
+    bench.indexer.wait(30)
+    bench.indexer.retry()
+    assert bench.indexer.wait(30)
+    assert not ended
 
 
 def test_pauses_grow_up_to_a_minute(bench, caplog):
@@ -462,19 +497,22 @@ class TestInTheStore:
         owed = new._engine.ledger.read(vectors.backlog_size)
         assert "embed" not in owed
         assert new.stats().embedders == {"hash-48 (48)": 2}
-        model = old._engine.embedding._model
+        model = 1  # of the embedder before
         old._engine.ledger.write(lambda c: vectors.store(c, model, []))  # comes too late: dropped
 
-    @pytest.mark.parametrize("spec", ["nonsense", "openai:", object(), "sentence-transformers:"])
-    def test_an_embedder_that_cannot_be_is_named(self, open_memory, spec):
+    def test_an_embedder_that_cannot_be_made_any_more_is_named(self, open_memory, monkeypatch):
         """Nothing hangs: words find, and the trouble says what is wrong."""
+        monkeypatch.setenv("OPENAI_API_KEY", "sesame")
+        monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+        spec = "openai:text-embedding-3-small"
         memory = open_memory(embedder=spec, config=FAST_CONFIG)
+        monkeypatch.delenv("OPENAI_API_KEY")  # gone before it was ever used
         memory.add("green tea", "long")
         assert not memory.flush(wait=True, timeout=60)
-        assert "is not one of" in memory.stats().trouble["embedder"]
+        assert "OPENAI_API_KEY" in memory.stats().trouble["embedder"]
         found = memory.retrieve("tea")
         assert [hit.text for hit in found] == ["green tea"]
-        assert "is not one of" in found.missing["long"]
+        assert "OPENAI_API_KEY" in found.missing["long"]
 
     def test_an_embedder_that_breaks_its_contract_is_named(self, open_memory):
         """Vectors that are not of unit length never reach the ledger."""
@@ -507,7 +545,7 @@ class TestInTheStore:
 
     def test_queries_are_embedded_once(self, open_memory, monkeypatch):
         """Repeated queries come from a cache of bounded size, lone surrogates and all."""
-        monkeypatch.setattr("memento.embedding.CACHED_QUERIES", 2)
+        monkeypatch.setattr("memento.tiers.embedder.CACHED_QUERIES", 2)
         memory = open_memory(embedder=HashEmbedder(16), config=FAST_CONFIG)
         memory.add("green tea", "long")
         memory.flush(wait=True, timeout=60)

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from long_support import DIM, NS, Feeder, refusal, unit_vectors
 
+from memento.config.tiers import LongConfig
 from memento.errors import InvalidInput
 from memento.tiers import chroma, long
 from memento.tiers.chroma import ChromaFault, collection_name
-from memento.tiers.config import LongConfig
 from memento.tiers.long import LongState
 
 

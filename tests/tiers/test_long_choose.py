@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from memento.config.tiers import ChooseConfig, LongIndex
 from memento.errors import InvalidInput
-from memento.tiers.choose import choose_index
-from memento.tiers.config import ChooseConfig, LongIndex
+from memento.retrieve.choose import choose_index
 from memento.tiers.long import LongState
 
 READY = LongState.READY

@@ -11,18 +11,18 @@ from dataclasses import replace
 import pytest
 from long_support import NS, Feeder, refusal
 
+from memento.config.tiers import LongConfig
 from memento.errors import TierUnavailable
-from memento.tiers.config import LongConfig
 from memento.tiers.long import LongState
+from memento.tiers.ours import set_aside
 from memento.tiers.stamp import (
     FORMAT,
+    FolderState,
     Stamp,
     StampUnreadable,
-    Trust,
     judge,
     manifest,
     read_stamp,
-    set_aside,
     write_stamp,
 )
 
@@ -318,24 +318,24 @@ LEFT = replace(EXPECTED, clean=True, files=FILES, mark="m1")
 @pytest.mark.parametrize(
     ("stamp", "files", "trust"),
     [
-        (None, {}, Trust.NEW),
-        (LEFT, {}, Trust.NEW),
-        (None, FILES, Trust.FOREIGN),
-        (StampUnreadable("torn"), FILES, Trust.FOREIGN),
-        (replace(LEFT, format=FORMAT + 1), FILES, Trust.FOREIGN),
-        (replace(LEFT, identity="other"), FILES, Trust.FOREIGN),
-        (replace(LEFT, dim=9), FILES, Trust.FOREIGN),
-        (replace(LEFT, mark="m0"), FILES, Trust.FOREIGN),
-        (replace(LEFT, mark="m2"), FILES, Trust.CLEAN),
-        (replace(LEFT, clean=False), FILES, Trust.SUSPECT),
-        (replace(LEFT, clean=False, unclean=1), FILES, Trust.SUSPECT),
-        (replace(LEFT, clean=False, unclean=2), FILES, Trust.FATAL),
-        (replace(LEFT, chroma="1.4.0"), FILES, Trust.SUSPECT),
-        (LEFT, {"chroma.sqlite3": (11, 1, 7)}, Trust.SUSPECT),
-        (LEFT, {"chroma.sqlite3": (10, 2, 7)}, Trust.SUSPECT),
-        (LEFT, {"chroma.sqlite3": (10, 1, 8)}, Trust.SUSPECT),
-        (LEFT, {**FILES, "chroma.sqlite3-journal": (1, 1, 1)}, Trust.SUSPECT),
-        (LEFT, FILES, Trust.CLEAN),
+        (None, {}, FolderState.NEW),
+        (LEFT, {}, FolderState.NEW),
+        (None, FILES, FolderState.FOREIGN),
+        (StampUnreadable("torn"), FILES, FolderState.FOREIGN),
+        (replace(LEFT, format=FORMAT + 1), FILES, FolderState.FOREIGN),
+        (replace(LEFT, identity="other"), FILES, FolderState.FOREIGN),
+        (replace(LEFT, dim=9), FILES, FolderState.FOREIGN),
+        (replace(LEFT, mark="m0"), FILES, FolderState.FOREIGN),
+        (replace(LEFT, mark="m2"), FILES, FolderState.CLEAN),
+        (replace(LEFT, clean=False), FILES, FolderState.SUSPECT),
+        (replace(LEFT, clean=False, unclean=1), FILES, FolderState.SUSPECT),
+        (replace(LEFT, clean=False, unclean=2), FILES, FolderState.FATAL),
+        (replace(LEFT, chroma="1.4.0"), FILES, FolderState.SUSPECT),
+        (LEFT, {"chroma.sqlite3": (11, 1, 7)}, FolderState.SUSPECT),
+        (LEFT, {"chroma.sqlite3": (10, 2, 7)}, FolderState.SUSPECT),
+        (LEFT, {"chroma.sqlite3": (10, 1, 8)}, FolderState.SUSPECT),
+        (LEFT, {**FILES, "chroma.sqlite3-journal": (1, 1, 1)}, FolderState.SUSPECT),
+        (LEFT, FILES, FolderState.CLEAN),
     ],
 )
 def test_trust_in_a_folder(stamp, files, trust):

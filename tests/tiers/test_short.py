@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memento import Config
+from memento import Config, layout
+from memento.config.tiers import ShortConfig
 from memento.ledger.files import write_atomically
 from memento.tiers import short
-from memento.tiers.config import ShortConfig
 
 
 def small(capacity=3, sessions=256):
@@ -151,7 +151,7 @@ def snapshot_of(open_memory):
     memory = open_memory()
     memory.add_many({"text": f"turn {n}", "tier": "short", "session": "s"} for n in range(3))
     memory.close()
-    return memory.root / short.FILE_NAME
+    return memory.root / layout.SNAPSHOT
 
 
 class TestSnapshot:
@@ -193,7 +193,7 @@ class TestSnapshot:
         memory = open_memory()
         memory.add("hi", "short")
         memory.flush()
-        path = memory.root / short.FILE_NAME
+        path = memory.root / layout.SNAPSHOT
         path.write_bytes(b"untouched")
         memory.flush()
         assert path.read_bytes() == b"untouched"
@@ -202,11 +202,11 @@ class TestSnapshot:
         """In quiet moments, once what changed has waited long enough."""
         memory = open_memory()
         memory.add("hi", "short")
-        engine, path = memory._engine, memory.root / short.FILE_NAME
-        engine._keep_house()
+        engine, path = memory._engine, memory.root / layout.SNAPSHOT
+        engine.background.keep_house()
         assert not path.exists()
         clock.advance(timedelta(seconds=5))
-        engine._keep_house()
+        engine.background.keep_house()
         assert path.exists()
 
     def test_damage_is_moved_aside_and_never_an_error(self, open_memory):

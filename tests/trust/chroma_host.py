@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memento import Config, MemoryManager
+from memento.config.tiers import IndexConfig
 from memento.tiers import long
 from memento.tiers.chroma import ChromaFolder
-from memento.tiers.config import IndexConfig
 from memento.tiers.long import LongState, LongTier
 from memento.tiers.stamp import Trust
 

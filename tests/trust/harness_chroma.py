@@ -304,13 +304,14 @@ def damaged_chroma(folder: Path, *, full: bool, seed: int) -> TrustResult:
         control.count(name, tried(sound, folder, case, questions, control=True), right)
     return TrustResult(
         name="damaged Chroma folder",
-        promise="A Chroma folder that is lost, torn, garbled, outdated or held by another process"
-        " costs no answer: the host lives, finds everything at once, and the index comes back by"
-        " itself with the same ten best.",
+        promise="A Chroma folder that is lost, torn, corrupt, outdated or held by another process"
+        " costs no answer: the host process lives and finds everything at once, and the index is"
+        " rebuilt by itself with the same ten best hits.",
         cases=len(cases),
         failures=tally.failures,
-        control="no judgement of the stamp, no probe, no health check; only cases in which Chroma"
-        " raises no error",
+        control="without the check of the stamp, the probe and the health check; only cases"
+        " in which"
+        " Chroma raises no error",
         control_failed=control.died + control.wrong_after == len(silent),
         seed=seed,
         figures={
@@ -319,8 +320,8 @@ def damaged_chroma(folder: Path, *, full: bool, seed: int) -> TrustResult:
             "memories": ROWS,
             "host died or hung": tally.died,
             "wrong at once": tally.wrong_at_once,
-            "another ten best afterwards": tally.wrong_after,
-            "index not back": tally.not_back,
+            "different ten best hits afterwards": tally.wrong_after,
+            "index not rebuilt": tally.not_back,
             "longest from opening to 20 answers": f"{tally.slowest:.1f} s",
             "control": f"{control.wrong_after} of {len(silent)} silently wrong,"
             f" {control.died} died",

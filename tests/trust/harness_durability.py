@@ -51,8 +51,8 @@ def result(
     counts = ("acknowledged", "lost", "garbled", "unfound", "unindexed", "troubles", "unopened")
     return TrustResult(
         name="kill -9 at any moment",
-        promise="An add that returned is there after kill -9, with its text, found by its words,"
-        " and doctor finds nothing wrong.",
+        promise="A memory whose add returned is there after kill -9, with its text, and is found by"
+        " its words; doctor finds nothing wrong.",
         cases=kept["rounds"],
         failures=failures,
         control="a writer that acknowledges 20 ms before it adds",

@@ -2,7 +2,9 @@
 
 Each round fills a store with a canary in every place that can hold one (text, an earlier text, id,
 key, aliases, tags, metadata, source, a session's ring and its snapshot, what still waits for the
-index, copies set aside, vectors in the ledger and in Chroma), and lets a child erase it. What a
+index, copies set aside, vectors in the ledger and in Chroma) of two namespaces, and lets a child
+erase it from both. The vectors looked for are those that the ledger really held, and each is shown
+to be in the ledger, and in Chroma's files if it belongs there, before anything is erased. What a
 restore left beside the store is not erased, but has to be in the receipt. In most
 rounds the child is killed meanwhile; then the store is opened anew, and erased from again if it was
 killed too early.
@@ -19,6 +21,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import shim
@@ -26,13 +30,18 @@ from trust_result import TrustResult
 
 from memento import MemoryManager, Source
 from memento.errors import NotFound
-from memento.ledger import sqlite
+from memento.ledger.lite import sqlite
 from memento.testing import HashEmbedder
 
 ROUNDS = {False: 2, True: 60}
 DIM = 64
 OTHERS = 30
-"""Memories beside it, which must stay."""
+"""Memories beside it in each namespace, which must stay."""
+CROWD = 1_100
+"""As many in one round of the full form: past 1,000 rows Chroma writes its graph to the disk."""
+CROWDED = 13
+"""One round in so many has a crowd."""
+NAMESPACES = (("default",), ("tenant", "two"))
 HOW = ("ids", "source", "session", "everything")
 LATEST = 0.12
 """Longest time after which the child is killed, seconds: about what the erasure takes."""
@@ -44,45 +53,107 @@ def embedder() -> HashEmbedder:
     return HashEmbedder(DIM)
 
 
-def fill(root: Path, canary: str) -> list[bytes]:
-    """Put a canary everywhere; returns the vectors that must be gone with it."""
-    texts = [f"the passport is {canary} {n}" for n in range(3)]
+@dataclass(frozen=True)
+class Planted:
+    """What is to be erased besides words.
+
+    Attributes:
+        vectors: Vectors that the ledger held, earlier ones too.
+        absent: Those that were not where they belong even before, each as a sentence.
+    """
+
+    vectors: tuple[bytes, ...]
+    absent: tuple[str, ...]
+
+
+def fill(root: Path, canary: str, others: int = OTHERS) -> Planted:
+    """Put a canary everywhere, in both namespaces; returns what must be gone with it."""
     with MemoryManager(root, embedder=embedder()) as memory:
-        memory.add_many({"text": f"note number {n}", "tier": "long", "id": f"n{n}"}
-                        for n in range(OTHERS))  # fmt: skip
-        source = Source(uri=f"file:///{canary}", model=canary)
-        memory.add(texts[0], "long", id=f"id-{canary}", key=f"slot/{canary}", tags=[canary],
-                   aliases=[f"alias {canary}"], metadata={canary: [canary]}, actor=canary,
-                   session=canary, source=source)  # fmt: skip
-        memory.add(texts[2], "short", id=f"turn-{canary}", session=canary, source=source)
-        child = Source("agent", f"file:///{canary}", parents=(f"id-{canary}",))
-        memory.add(f"derived: {canary}", "long", session=canary, source=child)
+        views = [memory.of(*labels) for labels in NAMESPACES]
+        for view in views:
+            plant(view, canary, others)
         memory.flush(wait=True, timeout=WAIT)
-        memory.update(f"id-{canary}", text=texts[1])
-        memory.retrieve(f"passport {canary}")
+        earlier = stored(root, canary)
+        for view in views:
+            view.update(f"id-{canary}", text=f"the passport is {canary} 1 of {view.namespace[0]}")
+            view.retrieve(f"passport {canary}")
         memory.flush(wait=True, timeout=WAIT)
-        vectors = [vector.tobytes() for vector in memory.embed(texts)]
-    for name in ("short.json.bad-20250101T000000000000Z", "ledger.db.damaged-1"):
-        (root / name).write_text(canary)
+        vectors = stored(root, canary)
+    absent = [*missing_before(root, vectors)]
+    if len(vectors) < 3 * len(NAMESPACES) or not earlier.keys() - vectors.keys():
+        absent.append(f"{len(vectors)} vectors were stored, and {len(earlier)} before the update")
+    snapshot = b'{"format": 1, "sha256": "0", "content": {"revs": {}, "rings": ['
+    for name, head in (
+        ("short.json.bad-20250101T000000000000Z", snapshot),
+        ("ledger.db.damaged-1", (root / "ledger.db").read_bytes()[:100]),
+    ):
+        (root / name).write_bytes(head + canary.encode())
     for name in (f".{root.name}.0abcdef1.tmp", f"{root.name}.aside-20250101T000000000000Z"):
         root.with_name(name).mkdir()
         (root.with_name(name) / "ledger.db").write_text(canary)
-    return vectors
+    return Planted((*{**earlier, **vectors},), (*absent,))
+
+
+def plant(view: MemoryManager, canary: str, others: int) -> None:
+    """Put a canary everywhere in one namespace, among others that are to stay."""
+    where = view.namespace[0]
+    texts = [f"the passport is {canary} {n} of {where}" for n in range(3)]
+    source = Source(uri=f"file:///{canary}", model=canary)
+    view.add(texts[0], "long", id=f"id-{canary}", key=f"slot/{canary}", tags=[canary],
+             aliases=[f"alias {canary}"], metadata={canary: [canary]}, actor=canary,
+             session=canary, source=source)  # fmt: skip
+    view.add(texts[2], "short", id=f"turn-{canary}", session=canary, source=source)
+    child = Source("agent", f"file:///{canary}", parents=(f"id-{canary}",))
+    view.add(f"derived: {canary} of {where}", "long", session=canary, source=child)
+    view.add_many({"text": f"note number {n}", "tier": "long", "id": f"n{n}"}
+                  for n in range(others))  # fmt: skip
+
+
+def stored(root: Path, canary: str) -> dict[bytes, str]:
+    """Read the vectors of all that holds the canary from the ledger: vector to tier."""
+    query = ("SELECT vector, tier FROM embeddings JOIN memories USING (docid)"
+             " WHERE instr(text, ?)")  # fmt: skip
+    place = f"file:{root / 'ledger.db'}?mode=ro"
+    with closing(sqlite.sqlite3.connect(place, uri=True)) as file:
+        return {bytes(vector): tier for vector, tier in file.execute(query, (canary,))}
+
+
+def missing_before(root: Path, vectors: dict[bytes, str]) -> Iterator[str]:
+    """Name the vectors that are not in the files in which they belong."""
+    ledger = b"".join(path.read_bytes() for path in root.glob("ledger.db*"))
+    chroma = [path.read_bytes() for path in (root / "chroma").rglob("*") if path.is_file()]
+    for number, (vector, tier) in enumerate(vectors.items()):
+        if vector not in ledger:
+            yield f"vector {number} was not in the ledger before the erasure"
+        if tier == "long" and not any(vector in content for content in chroma):
+            yield f"vector {number} was not in Chroma before the erasure"
 
 
 def erase(root: Path, canary: str, how: str) -> None:
     """Be the child: add one more that waits for the index, then erase all of it, or forget it."""
     with MemoryManager(root, embedder=embedder()) as memory:
         memory.flush(wait=True, timeout=WAIT)
-        memory.add(f"late {canary}", "long", id=f"late-{canary}", session=canary,
-                   source=Source(uri=f"file:///{canary}"))  # fmt: skip
+        for labels in NAMESPACES:
+            memory.of(*labels).add(late(canary), "long", id=f"late-{canary}", session=canary,
+                                   source=Source(uri=f"file:///{canary}"))  # fmt: skip
         os.write(1, b"begins\n")
         rub_out(memory, canary, how)
         os.write(1, b"done\n")
 
 
+def late(canary: str) -> str:
+    """Return the text that may still wait for its vector when it is erased."""
+    return f"late {canary}"
+
+
 def rub_out(memory: MemoryManager, canary: str, how: str) -> None:
     """Say in one of the ways there are what is to go; what is gone already is no error."""
+    for labels in NAMESPACES:
+        rub_out_of(memory.of(*labels), canary, how)
+
+
+def rub_out_of(memory: MemoryManager, canary: str, how: str) -> None:
+    """Rub out in one namespace."""
     ids = [f"{name}-{canary}" for name in ("id", "turn", "late")]
     if how == "forget":
         for memory_id in ids:
@@ -115,24 +186,38 @@ def run_child(root: Path, canary: str, how: str, delay: float | None) -> bool:
         child.communicate()
 
 
-def spellings(canary: str, vectors: list[bytes]) -> Iterator[bytes]:
-    """Yield the bytes that must be nowhere: the words as files may spell them, and the vectors."""
+def spellings(canary: str) -> Iterator[bytes]:
+    """Yield the words that must be nowhere, as files may spell them."""
     for text in (canary, canary[1:], canary[:-3]):
         for encoding in ("utf-8", "utf-16-le", "utf-16-be"):
             yield text.encode(encoding)
-    yield from vectors
 
 
-def found_in(root: Path, canary: str, vectors: list[bytes]) -> list[str]:
+def found_in(root: Path, canary: str, vectors: tuple[bytes, ...]) -> list[str]:
     """Name the files that still hold something of it, full text included, whatever its spelling."""
-    wanted = [*spellings(canary, vectors)]
+    held = holding(root, [*spellings(canary), *vectors, *embedded(late(canary))])
+    return held + [f"full text: {term}" for term in terms(root) if canary[:-3] in term]
+
+
+def holding(root: Path, wanted: list[bytes]) -> list[str]:
+    """Name the files below a folder that hold one of some bytes."""
     files = [path for path in sorted(root.rglob("*")) if path.is_file()]
-    held = [
+    return [
         str(path.relative_to(root))
         for path in files
         if any(spelt in content for content in [path.read_bytes()] for spelt in wanted)
     ]
-    return held + [f"full text: {term}" for term in terms(root) if canary[:-3] in term]
+
+
+def embedded(text: str) -> list[bytes]:
+    """Return the vector of a text that nobody said."""
+    return [vector.astype("<f4").tobytes() for vector in embedder().embed([text])]
+
+
+def words_in_chroma(root: Path) -> list[str]:
+    """Name Chroma's files that hold words: it is given ids and vectors, and nothing to read."""
+    held = holding(root / "chroma", [b"note number", b"the passport is"])
+    return [f"words of a memory in chroma/{name}" for name in held]
 
 
 def unnamed_beside(root: Path, canary: str) -> list[str]:
@@ -156,19 +241,21 @@ def terms(root: Path) -> list[str]:
     return found
 
 
-def finish(root: Path, canary: str, how: str) -> list[str]:
+def finish(root: Path, canary: str, how: str, others: int) -> list[str]:
     """Open what was left, erase again if need be; returns what is wrong with the store."""
     with MemoryManager(root, embedder=embedder()) as memory:
         began = time.monotonic()
         rub_out(memory, canary, how)
         while not memory.flush(wait=True, timeout=WAIT) and time.monotonic() - began < WAIT:
             pass
-        stayed = 0 if how == "everything" else OTHERS
+        stayed = 0 if how == "everything" else others
         wrong = [f"doctor: {one.check}: {one.detail}" for one in memory.doctor() if not one.ok]
-        if len(memory.list(limit=2 * OTHERS)) != stayed:
-            wrong.append(f"{len(memory.list())} others are there, not {stayed}")
-        if how != "everything" and memory.retrieve("note number 7")[0].id != "n7":
-            wrong.append("another memory is not found")
+        for labels in NAMESPACES:
+            view = memory.of(*labels)
+            if len(view.list(limit=2 * others)) != stayed:
+                wrong.append(f"{len(view.list())} others are in {labels}, not {stayed}")
+            if how != "everything" and view.retrieve("note number 7")[0].id != "n7":
+                wrong.append(f"another memory of {labels} is not found")
     return wrong
 
 
@@ -176,31 +263,41 @@ def erased_is_gone(folder: Path, *, full: bool, seed: int) -> TrustResult:
     """Erase in every way, killed in most rounds, and look into every byte that is left."""
     dice = random.Random(seed)
     wrong: list[str] = []
-    killed = 0
+    killed = sought = 0
     for number in range(ROUNDS[full]):
         root, how = folder / f"store{number}", HOW[number % len(HOW)]
         canary = f"zq{dice.randrange(16**10):010x}xq"
-        vectors = fill(root, canary)
+        others = CROWD if number % CROWDED == CROWDED - 1 else OTHERS
+        planted = fill(root, canary, others)
+        sought += len(planted.vectors)
         delay = None if number % 4 == 1 else dice.uniform(0, LATEST)
         killed += run_child(root, canary, how, delay)
-        said = finish(root, canary, how) + found_in(root, canary, vectors)
+        said = [*planted.absent, *finish(root, canary, how, others)]
+        said += found_in(root, canary, planted.vectors) + words_in_chroma(root)
         said += unnamed_beside(root, canary)
         wrong += [f"round {number}, {how}: {one}" for one in said]
     root, canary = folder / "control", "zqcontrolcanaryxq"
-    vectors = fill(root, canary)
+    planted = fill(root, canary)
     run_child(root, canary, "forget", None)
-    held = found_in(root, canary, vectors)
+    held = found_in(root, canary, planted.vectors)
+    vectors_in = holding(root, [*planted.vectors])
     return TrustResult(
-        name="erased, and killed meanwhile",
-        promise="What is erased is in no file of the store: no text, earlier text, name, word or"
-        " vector; a process that is killed leaves the rest to the next one. Copies beside the"
-        " store are named.",
+        name="erasure, with kill -9 during it",
+        promise="An erased memory is in no file of the store: no text, earlier text, name, word or"
+        " vector, in two namespaces. If a process is killed during an erasure, the next one"
+        " finishes it. The receipt names copies beside the store.",
         cases=ROUNDS[full],
         failures=len(wrong),
-        control="forgetting it, which can be undone",
-        control_failed=any(name.startswith("chroma/") for name in held) and "ledger.db" in held,
+        control="forget instead of erase",
+        control_failed="ledger.db" in held
+        and "ledger.db" in vectors_in
+        and any(name.startswith("chroma/") for name in vectors_in),
         seed=seed,
-        figures={"killed before it ended": killed, "files of the control that hold it": len(held)},
+        figures={
+            "killed before it ended": killed,
+            "stored vectors looked for": sought,
+            "files of the control that contain it": len(held),
+        },
         details=tuple(wrong[:10]),
     )
 

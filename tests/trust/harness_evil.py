@@ -45,7 +45,7 @@ USUAL: dict[str, Any] = {
 
 
 class Interpolating:
-    """The control: a store that spells its values into the SQL."""
+    """The control: a store that writes its values into the SQL text."""
 
     def __init__(self) -> None:
         self._db = sqlite3.connect(":memory:")
@@ -143,10 +143,10 @@ def nothing_is_code(folder: Path, *, full: bool, seed: int) -> TrustResult:
     wrong += [f"made a file: {one}" for one in sorted(made) if not one.startswith("deep/store/")]
     return TrustResult(
         name="evil strings",
-        promise="No value is read as SQL, as a query's syntax, as a pattern or as a path.",
+        promise="No value is read as SQL, as query syntax, as a pattern or as a path.",
         cases=count,
         failures=len(wrong),
-        control="a store that spells values into its SQL",
+        control="a store that writes values into its SQL text",
         control_failed=control_fails(EVIL),
         seed=seed,
         figures={"strings": len(strings), "calls": count},

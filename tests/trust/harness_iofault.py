@@ -3,6 +3,8 @@
 A child runs a script of 25 operations through the public interface while `faultshim.c` lets one
 call fail, or that one and all later ones. After each failure the store must have raised the right
 error, hold what it held before, answer questions, and do the operation once the fault is gone.
+
+Beside that, small file systems are filled to the last byte: forgetting has to go on there.
 """
 
 from __future__ import annotations
@@ -14,20 +16,24 @@ import shutil
 import subprocess
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import script
 import shim
 from trust_result import TrustResult
 
 from memento import Config, MemoryManager
+from memento.config.tiers import IndexConfig
 from memento.errors import MementoError, StorageFailed, StorageFull
-from memento.ledger import sqlite
-from memento.ledger.writer import Writer
-from memento.retrieve import search
-from memento.tiers.config import IndexConfig
+from memento.ledger.lite import sqlite
+from memento.ledger.lite.reserve import Reserve
+from memento.ledger.lite.writer import Writer
+from memento.retrieve import searcher
 
 STEPS = 25
 KINDS = {"W": "write", "S": "sync", "T": "truncate", "R": "rename", "O": "make", "U": "remove"}
@@ -43,7 +49,14 @@ QUIET = Config(index=IndexConfig(start_seconds=86_400.0), close_seconds=0.0)
 CONTROLS = 24
 """Cases the control is put to, spread over all of the script: some of its calls come after the last
 commit, where nothing can be lost."""
-CONTROL = "a store that takes a refused commit for a done one"
+CONTROL = "a store that treats a refused commit as successful"
+
+
+SIZES = {False: ("12m",), True: ("12m", "24m", "40m", "80m")}
+"""Disks that are filled to the last byte."""
+FORGOTTEN = 100
+"""Memories of 3 kB forgotten there, one after the other."""
+NO_MOUNT = "a small file system cannot be mounted here (not root, or not allowed)"
 
 
 class Case(NamedTuple):
@@ -65,7 +78,7 @@ class Case(NamedTuple):
 def work(folder: Path, seed: int, wanted: list[Case], *, control: bool) -> None:
     """Run cases, one in each forked process; print what each found."""
     library, steps = shim.Shim(), script.steps(STEPS, seed)
-    assert search.Searcher  # loaded here, once for all
+    assert searcher.Searcher  # loaded here, once for all
     if control:
         Writer._commit = careless
     for case in wanted:
@@ -198,8 +211,9 @@ def failing_calls(folder: Path, *, full: bool, seed: int) -> TrustResult:
     """Let the n-th call fail, for every n."""
     told = {
         "name": "full disk, I/O error at the n-th call",
-        "promise": "A disk that refuses is a typed error: nothing is lost, reading works, and all"
-        " goes on once it gives way.",
+        "promise": "A full or failing disk raises a typed error: nothing is lost, reading"
+        " works, and"
+        " writing works again once the disk does.",
         "control": CONTROL,
         "seed": seed,
     }
@@ -228,7 +242,105 @@ def failing_calls(folder: Path, *, full: bool, seed: int) -> TrustResult:
     )
 
 
-HARNESSES = (failing_calls,)
+# --- a disk that is really full
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[Path | None]:
+    """Mount a file system of a size; None where that is not allowed."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    if os.geteuid() or subprocess.run(command, capture_output=True, check=False).returncode:
+        yield None
+        return
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def add_until_full(memory: MemoryManager) -> list[str]:
+    """Add until the disk refuses; returns the ids that were acknowledged."""
+    kept: list[str] = []
+    try:
+        while True:
+            kept.append(memory.add(f"memory {len(kept)} {'x' * 3000}", id=f"m{len(kept)}").id)
+    except StorageFull:
+        return kept
+
+
+def take_all(disk: Path) -> None:
+    """Be another program that takes every byte that is left."""
+    with (disk / "filler").open("ab", buffering=0) as file:
+        for size in (1 << 20, 4096, 1):
+            with suppress(OSError):
+                while True:
+                    file.write(bytes(size))
+
+
+def hidden(memory: MemoryManager, ids: list[str]) -> int:
+    """Forget one after the other; returns how many could be."""
+    for done, memory_id in enumerate(ids):
+        try:
+            memory.forget(memory_id)
+        except StorageFull:
+            return done
+    return len(ids)
+
+
+def on_full_disk(disk: Path) -> tuple[int, list[str]]:
+    """Fill a disk, forget on it, reopen, make room; returns how many were forgotten, and faults."""
+    wrong = []
+    memory = MemoryManager(disk / "store", embedder=None, config=QUIET)
+    kept = add_until_full(memory)
+    take_all(disk)
+    forgotten = hidden(memory, kept[:FORGOTTEN])
+    if len(memory.list(limit=100_000)) != len(kept) - forgotten:
+        wrong.append("reading on the full disk shows something else than what is held")
+    memory.close()
+    with MemoryManager(disk / "store", embedder=None, config=QUIET) as memory:
+        if len(memory.list(limit=100_000)) != len(kept) - forgotten:
+            wrong.append("memories are lost after reopening on the full disk")
+        command = ["mount", "-o", "remount,size=400m", str(disk)]
+        subprocess.run(command, capture_output=True, check=True)
+        memory.add("there is room again")
+        memory.erase(kept[: FORGOTTEN // 2], timeout=10)
+        wrong += script.complaints(memory)
+    return forgotten, wrong
+
+
+def full_disk(folder: Path, *, full: bool, seed: int) -> TrustResult:
+    """Fill small disks to the last byte and forget on them; then without a reserve."""
+    wrong, forgotten = [], {}
+    told = {
+        "name": "a disk that is full to the last byte",
+        "promise": f"Nothing is lost, reading works, and {FORGOTTEN} memories are forgotten one by"
+        " one without a free byte.",
+        "control": "a store that keeps no room aside",
+        "seed": seed,
+    }
+    for size in SIZES[full]:
+        with small_disk(folder / size, size) as disk:
+            if disk is None:
+                return TrustResult(**told, cases=0, failures=0, skipped=NO_MOUNT)
+            forgotten[size], said = on_full_disk(disk)
+        wrong += [f"{size}: {one}" for one in said]
+        if forgotten[size] < FORGOTTEN:
+            wrong.append(f"{size}: {forgotten[size]} were forgotten, then the disk was full")
+    with small_disk(folder / "control", "12m") as disk, mock.patch.object(Reserve, "keep"):
+        assert disk is not None
+        least, _ = on_full_disk(disk)
+    return TrustResult(
+        **told,
+        cases=len(forgotten) * FORGOTTEN,
+        failures=len(wrong),
+        control_failed=least < FORGOTTEN,
+        figures={f"forgotten on {size}": count for size, count in forgotten.items()},
+        details=tuple(wrong[:10]),
+    )
+
+
+HARNESSES = (failing_calls, full_disk)
 
 if __name__ == "__main__":
     given = [Case(*case) for case in json.load(sys.stdin)]

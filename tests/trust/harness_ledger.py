@@ -18,10 +18,10 @@ from trust_result import TrustResult
 
 from memento import MemoryManager
 from memento.errors import MementoError, StoreUnusable
+from memento.layout import LEDGER
 from memento.ledger import checks, rows
-from memento.ledger import salvage as ledger_salvage
-from memento.ledger.ledger import FILE_NAME
-from memento.salvage import salvage
+from memento.ledger.lite import salvage as ledger_salvage
+from memento.upkeep.salvage import salvage
 
 STEPS = 150
 CASES = {False: 32, True: 400}
@@ -97,7 +97,7 @@ def made(folder: Path, seed: int) -> Truth:
         script.do(memory, step)
     unfolded = folder / "unfolded"
     unfolded.mkdir()
-    for name in (FILE_NAME, f"{FILE_NAME}-wal"):
+    for name in (LEDGER, f"{LEDGER}-wal"):
         shutil.copy(memory.root / name, unfolded / name)
     memory.close()
     past: dict[str, set[str]] = {}
@@ -112,11 +112,11 @@ def damaged(truth: Truth, root: Path, rng: random.Random) -> str:
     how, source = rng.choice(KINDS), rng.choice((truth.folder, truth.folder, truth.unfolded))
     shutil.copytree(source, root)
     for other in root.iterdir():
-        if not other.name.startswith(FILE_NAME):
+        if not other.name.startswith(LEDGER):
             other.unlink()
-    data = bytearray((root / FILE_NAME).read_bytes())
+    data = bytearray((root / LEDGER).read_bytes())
     how(data, rng)
-    (root / FILE_NAME).write_bytes(data)
+    (root / LEDGER).write_bytes(data)
     return how.__name__
 
 
@@ -140,7 +140,7 @@ def unnoticed(root: Path, truth: Truth) -> list[str]:
 
 def badly_saved(root: Path, truth: Truth, how: str) -> list[str]:
     """Salvage a damaged store; list what is wrong with the new one."""
-    before = (root / FILE_NAME).read_bytes()
+    before = (root / LEDGER).read_bytes()
     try:
         done = salvage(root)
     except StoreUnusable as error:
@@ -161,7 +161,7 @@ def badly_saved(root: Path, truth: Truth, how: str) -> list[str]:
         wrong.append(f"one page cost {len(missing)} memories")
     if done.kept != len(held) or done.lost > len(missing):
         wrong.append(f"said {done.kept} kept, {done.lost} lost; it was {len(held)}, {len(missing)}")
-    if not done.aside.exists() or len(before) > (done.aside / FILE_NAME).stat().st_size:
+    if not done.aside.exists() or len(before) > (done.aside / LEDGER).stat().st_size:
         wrong.append("the damaged one was not kept")
     return wrong
 
@@ -184,10 +184,11 @@ def damaged_ledger(folder: Path, *, full: bool, seed: int) -> TrustResult:
         shutil.rmtree(folder)
     return TrustResult(
         name="damaged ledger",
-        promise="Doctor names every changed text; salvage saves what is whole, and only that.",
+        promise="Doctor names every changed text; salvage saves all undamaged memories, and"
+        " only those.",
         cases=CASES[full],
         failures=len(wrong),
-        control="the same without checksums: wrong texts pass, and are saved",
+        control="the same without checksums: wrong texts are not noticed, and are saved",
         control_failed=failed,
         seed=seed,
         figures={"memories in each": len(truth.state)},
@@ -205,10 +206,10 @@ def believing_everything(folder: Path, truth: Truth, seed: int) -> bool:
         for _ in range(24):
             root = folder / "damaged"
             shutil.copytree(truth.folder, root)
-            data = bytearray((root / FILE_NAME).read_bytes())
+            data = bytearray((root / LEDGER).read_bytes())
             at = data.index(b" harbour ", rng.randrange(len(data) // 2))
             data[at : at + 9] = b" HARBOR! "
-            (root / FILE_NAME).write_bytes(data)
+            (root / LEDGER).write_bytes(data)
             wrong += unnoticed(root, truth) + badly_saved(root, truth, "letters")
             for store in folder.glob("damaged*"):
                 shutil.rmtree(store)

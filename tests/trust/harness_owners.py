@@ -208,8 +208,8 @@ def several_owners(folder: Path, *, full: bool, seed: int) -> TrustResult:
     Round(folder / "control", control, ["--control"]).play(0.5, dice, roles)
     return TrustResult(
         name="several owners of one Chroma folder",
-        promise="A server, scripts and the command line can share a store: nothing is lost or"
-        " hangs, one of them owns the index, and when it dies another takes over.",
+        promise="A server, scripts and the command line can share a store: nothing is lost, nothing"
+        " hangs, one process owns the index, and when it dies another takes over.",
         cases=tally.rounds,
         failures=tally.failures,
         control="without the lock, so that two processes write one Chroma folder",

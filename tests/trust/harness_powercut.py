@@ -23,7 +23,7 @@ from trust_result import TrustResult
 
 from memento import MemoryManager
 from memento.errors import MementoError
-from memento.ledger import sqlite
+from memento.ledger.lite import sqlite
 from memento.tiers import short
 
 if TYPE_CHECKING:
@@ -261,7 +261,8 @@ def power_cut(folder: Path, *, full: bool, seed: int) -> TrustResult:
     """Cut the power at random moments of a script of changes, and look at what is left."""
     result = {
         "name": "power cut (simulated)",
-        "promise": "What was acknowledged outlasts a power cut, and nothing is there by half.",
+        "promise": "Every acknowledged change survives a power cut, and no change is there by"
+        " half.",
         "control": "the same with " + "; with the ".join(CONTROLS),
         "seed": seed,
     }

@@ -6,6 +6,10 @@ other memories' places, by key, by id and by ``replace``; texts derived from the
 behind; many more of theirs than of the
 user's. Then every surface is looked at. The null control is the same store with nobody untrusted.
 
+The second harness looks at what is not shown: it compares the user's own answers, every field of
+them, with those of a store in which no stranger ever spoke, and asks for days of the year while a
+stranger claims dates. The null control trusts the stranger.
+
 Alone: ``python benchmarks/trust.py --full --only quarantine``.
 """
 
@@ -16,9 +20,12 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from trust_result import TrustResult
+from twins import MOMENTS, NOW, QUESTIONS, UNNAMED, USERS, answers, differing, look_at, scripted
 
 from memento import Config, MemoryManager, Source
 from memento.errors import InvalidInput
@@ -272,9 +279,12 @@ def untrusted_words_wait(folder: Path, *, full: bool, seed: int) -> TrustResult:
     leaks = [what for what in control.wrong if "shows" in what]
     return TrustResult(
         name="poison from pages, tools and strangers' files",
-        promise="What an untrusted source says, or is derived from it, is not in what list, recent,"
-        " retrieve, nearest and prompt show until it is approved; it is no rule and not pinned, and"
-        " neither its key, its id, replace= nor a flood of it hides anything of the user's.",
+        promise="A memory from an untrusted source, or derived from one, is not in the"
+        " answers of list,"
+        " recent, retrieve, nearest and prompt until it is approved. It is not a rule and not"
+        " pinned,"
+        " and neither its key, its id, replace= nor a flood of such memories hides any of the"
+        " user's.",
         cases=cases,
         failures=len(wrong),
         control="the same with untrusted=()",
@@ -290,4 +300,87 @@ def untrusted_words_wait(folder: Path, *, full: bool, seed: int) -> TrustResult:
     )
 
 
-HARNESSES = (untrusted_words_wait,)
+PAIRS = {False: 3, True: 200}
+MINE, THEIRS = 15, 30
+MEETINGS = {False: 60, True: 200}
+CLAIMED = {False: 6, True: 40}
+"""Years in which a stranger claims a meeting on each of those days."""
+
+
+def unlike(folder: Path, seed: int, *, untrusted: tuple[str, ...], vectors: bool) -> list[str]:
+    """Name the answers that are not the same with and without a stranger's words beside."""
+    script = scripted(seed, MINE, THEIRS, mine_from=UNNAMED if vectors else USERS)
+    options = {
+        "embedder": HashEmbedder(32) if vectors else None,
+        "config": Config(untrusted=untrusted),
+    }
+    alone = look_at(folder / "alone", script, answers, poisoned=False, **options)
+    beside = look_at(folder / "beside", script, answers, poisoned=True, **options)
+    return differing(alone, beside)
+
+
+def unfound(folder: Path, meetings: int, years: int, *, untrusted: tuple[str, ...]) -> list[str]:
+    """Ask for a day of each of the user's meetings, beside a flood of claimed dates.
+
+    Returns:
+        The days whose meeting is not among the first five.
+    """
+    days = [NOW - timedelta(days=back) for back in range(2, 2 + meetings)]
+    claimed = [day.replace(year=NOW.year - back) for day in days for back in range(years)]
+    config = Config(untrusted=untrusted)
+    with MemoryManager(folder, embedder=None, clock=lambda: NOW, config=config) as memory:
+        memory.add_many(_meetings(days))
+        memory.add_many({**one, "id": None, "source": "web"} for one in _meetings(claimed, 1000))
+        for moment in MOMENTS:
+            memory.add("a page", occurred_at=moment, source="web")
+        asked = {f"{day:%d %B}": f"what was the meeting on {day:%d %B} about?" for day in days}
+        return [
+            day
+            for day, query in asked.items()
+            if day not in [hit.id for hit in memory.retrieve(query, 5, record=False)]
+        ]
+
+
+def _meetings(days: list[datetime], first: int = 0) -> Iterator[dict[str, Any]]:
+    for at, day in enumerate(days, start=first):
+        said = f"The meeting was about topic {at}"
+        yield {"text": said, "occurred_at": day, "id": f"{day:%d %B}"}
+
+
+def untrusted_words_move_nothing(folder: Path, *, full: bool, seed: int) -> TrustResult:
+    """Compare the user's answers with those of a store in which no stranger spoke."""
+    meetings, years = MEETINGS[full], CLAIMED[full]
+    hidden = unfound(folder / "dated", meetings, years, untrusted=UNTRUSTED)
+    wrong = [f"a dated flood hides the meeting of {day}" for day in hidden]
+    for number in range(PAIRS[full]):
+        pair, vectors = folder / f"pair{number}", number % 2 == 1
+        found = unlike(pair, seed + number, untrusted=UNTRUSTED, vectors=vectors)
+        wrong += [f"pair {number}: another answer to {what}" for what in found]
+    controls = (
+        len(unlike(folder / "control", seed, untrusted=(), vectors=True)),
+        len(unfound(folder / "control dates", meetings, years, untrusted=())),
+    )
+    return TrustResult(
+        name="a stranger's words beside the user's",
+        promise="Quarantined, rejected or forgotten, they change no order, score, confidence or"
+        " other field of what retrieve, nearest, prompt, list, recent and counts answer the user,"
+        " whatever they claim in any field, and no claimed date hides a dated memory.",
+        cases=meetings + PAIRS[full] * (len(QUESTIONS) + 1),
+        failures=len(wrong),
+        control="the same with untrusted=()",
+        control_failed=all(controls),
+        seed=seed,
+        figures={
+            "pairs of stores": PAIRS[full],
+            "memories of the user's in each": MINE,
+            "memories of the stranger's in one": THEIRS,
+            "days asked about": meetings,
+            "years in which a meeting is claimed on each": years,
+            "answers of the control that differ": controls[0],
+            "days of the control that are not found": controls[1],
+        },
+        details=tuple(wrong[:10]),
+    )
+
+
+HARNESSES = (untrusted_words_wait, untrusted_words_move_nothing)

@@ -1,5 +1,8 @@
 """Many processes with many threads write to one store: nothing lost, nothing twice, nobody starves.
 
+And one verb that changes many memories does not keep the others waiting: it takes the writer for a
+few at a time, and looks for secrets before. Its control does all in one piece.
+
 One of the processes is killed half way. The controls show that the gate is what it depends on:
 without it, a store that does not wait for SQLite's lock is refused; and a writer that acknowledges
 before it adds loses what the killed one had in hand.
@@ -15,22 +18,39 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import script
 import shim
+import writers
 from trust_result import TrustResult
+from writers import Held
 
-from memento import MemoryManager
+from memento import MemoryManager, engine
 from memento.errors import MementoError
-from memento.ledger import ledger as ledger_module
-from memento.ledger.gate import Gate
+from memento.ledger.lite import ledger as ledger_module
+from memento.ledger.lite.gate import Gate
+from memento.lifecycle import change
+from memento.upkeep import import_lines
 
 SIZES = {False: (3, 4, 1.5), True: (4, 16, 60.0)}
 """Processes, threads in each, and seconds; by whether it is the full form."""
 LONGEST = 5.0
 """Seconds no add may take, in the full form."""
+LONGEST_HELD = 1.0
+"""Seconds no verb may hold the writer, in the full form."""
+MANY = {False: 4_000, True: 40_000}
+"""Memories that the verbs change, an eighth of them those of a source; by the form."""
+BITTEN = ("update", "touch", "import_from", "forget_source", "restore_source", "forget_many")
+"""Verbs that may meet any number of memories, or a text of any length."""
+MOST_ROWS = 1_900
+"""Most rows, of all tables, that one transaction may change: some seven for each of a bite."""
+MOST_SEARCHED = 10_000
+"""Most characters that may be looked through for secrets while others wait: those of an add."""
 CONTROLS = ("no gate", "early acknowledgement")
 
 
@@ -124,9 +144,9 @@ def tell(child: subprocess.Popen[bytes]) -> None:
 
 def compare(root: Path, said: list[list[str]]) -> dict[str, Any]:
     """Look at what was said and what is there."""
-    lines = [line for process in said for line in process[:-1]]
-    reports = [json.loads(line) for line in lines if line.startswith("{")]
-    told = collections.Counter(line for line in lines if line.startswith("p"))
+    import_lines = [line for process in said for line in process[:-1]]
+    reports = [json.loads(line) for line in import_lines if line.startswith("{")]
+    told = collections.Counter(line for line in import_lines if line.startswith("p"))
     with MemoryManager(root, embedder=None) as memory:
         held = collections.Counter(m.id for m in memory.list(limit=1_000_000))
         unwell = script.complaints(memory)
@@ -163,10 +183,12 @@ def many_writers(folder: Path, *, full: bool, seed: int) -> TrustResult:
     processes, threads, seconds = SIZES[full]
     return TrustResult(
         name=f"{processes} processes with {threads} threads each, one killed",
-        promise=f"Nothing is lost or twice, nobody is refused, no add takes over {LONGEST:g} s.",
+        promise="No memory is lost or stored twice, no writer is refused, and no add takes over"
+        f" {LONGEST:g} s.",
         cases=found["acknowledged"],
         failures=len(wrong),
-        control="no gate and no patience: refused; acknowledging before adding: loses",
+        control="no gate and no waiting: writers are refused; acknowledging before adding:"
+        " memories are lost",
         control_failed=bool(refused and early),
         seed=seed,
         figures={
@@ -179,7 +201,79 @@ def many_writers(folder: Path, *, full: bool, seed: int) -> TrustResult:
     )
 
 
-HARNESSES = (many_writers,)
+def no_verb_holds_the_writer(folder: Path, *, full: bool, seed: int) -> TrustResult:
+    """Import, forget, change and search many memories while another thread adds."""
+    found = held_by_verbs(folder / "store", MANY[full])
+    wrong = too_much_in(found, full=full)
+    with in_one_piece():
+        control = too_much_in(held_by_verbs(folder / "control", MANY[False]), full=False)
+    return TrustResult(
+        name="verbs that change many memories",
+        promise=f"No transaction changes more than a bite or looks for secrets; the writer is held "
+        f"for {LONGEST_HELD:g} s at most, and no add takes over {LONGEST:g} s.",
+        cases=MANY[full] * len(found),
+        failures=len(wrong),
+        control="each verb in one transaction, and secrets looked for inside it",
+        control_failed=len(control) == len(found),
+        seed=seed,
+        figures={
+            "memories": MANY[full],
+            "verb that held the writer longest": max(found, key=lambda name: found[name].seconds),
+            "writer held, longest, seconds": round(max(one.seconds for one in found.values()), 3),
+            "longest add, seconds": round(max(one.longest_add for one in found.values()), 3),
+            "most rows changed at once": max(one.rows for one in found.values()),
+        },
+        details=tuple(wrong[:10]),
+    )
+
+
+def held_by_verbs(root: Path, rows: int) -> dict[str, Held]:
+    """Run each verb over so many memories while another thread adds; tell what was held."""
+    found: dict[str, Held] = {}
+    with MemoryManager(root, embedder=None) as memory:
+        writers.fill(memory, rows)
+        export = root.with_suffix(".jsonl")
+        memory.export(export)
+        for name, verb in writers.verbs(memory, rows, export).items():
+            if name.split()[0].rstrip(",") in BITTEN:
+                with writers.watched() as held, writers.adding(memory) as adds:
+                    verb()
+                held.longest_add = max(adds)
+                found[name] = held
+    return found
+
+
+def too_much_in(found: dict[str, Held], *, full: bool) -> list[str]:
+    """Say which verbs broke the promise; by the clock in the full form only."""
+    return [
+        f"{name}: {held}"
+        for name, held in found.items()
+        if held.rows > MOST_ROWS
+        or held.searched > MOST_SEARCHED
+        or (full and (held.seconds > LONGEST_HELD or held.longest_add > LONGEST))
+    ]
+
+
+@contextmanager
+def in_one_piece() -> Iterator[None]:
+    """Be the control: one transaction a verb, and secrets looked for inside it."""
+    accept, update = change.accept, change.update
+
+    def late(connection: Any, ns: int, memory_id: str, asked: Any, **terms: Any) -> Any:
+        corrections, how = asked
+        return update(connection, ns, memory_id, accept(corrections, **how), **terms)
+
+    with (
+        mock.patch.object(engine, "BITE", 1 << 60),
+        mock.patch.object(import_lines, "BITE", 1 << 60),
+        mock.patch.object(import_lines, "BITE_BYTES", 1 << 60),
+        mock.patch.object(change, "accept", lambda asked, **how: (asked, how)),
+        mock.patch.object(change, "update", late),
+    ):
+        yield
+
+
+HARNESSES = (many_writers, no_verb_holds_the_writer)
 
 if __name__ == "__main__":
     work(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

@@ -15,6 +15,7 @@ import re
 import zlib
 from collections.abc import Callable
 from pydoc_data.topics import topics
+from urllib.parse import quote
 
 DIGITS = "0123456789"
 UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -201,11 +202,85 @@ def _discord_hook(rng: Random) -> tuple[str, str]:
     return f"https://discord.com/api/webhooks/{number}/{token}", token
 
 
-def _header(rng: Random) -> tuple[str, str]:
-    bearer = f"{some(rng, ALNUM + '-._~', 30, 60)}x"
-    basic = base64.b64encode(rng.randbytes(rng.randint(18, 30))).decode()
-    scheme, token = rng.choice([("Bearer", bearer), ("Basic", basic), ("bearer", bearer)])
-    return f"Authorization: {scheme} {token}", token
+def _bearer(rng: Random) -> tuple[str, str]:
+    token = f"{some(rng, ALNUM, 12)}{some(rng, ALNUM + '-._~', 24, 48)}x"
+    return f"Authorization: {rng.choice(['Bearer', 'bearer'])} {token}", token
+
+
+def _basic(rng: Random) -> tuple[str, str]:
+    """Encode what people log in with: many such pairs have no digit in their Base64 (RFC 7617)."""
+    user = rng.choice(["admin", "ada", "svc-deploy", "ada.lovelace@example.com", "api", "elastic"])
+    password = rng.choice(
+        [
+            some(rng, ALNUM, 10, 20),
+            rng.choice(["Sunflower", "dragon", "Winter"])
+            + rng.choice("!#-_")
+            + some(rng, DIGITS, 4),
+            some(rng, LOWER, 8, 12),
+            some(rng, ALNUM + "!#$%", 16),
+        ]
+    )
+    token = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return f"Authorization: Basic {token}", token
+
+
+def _mistyped(prefix: str) -> Maker:
+    """Make tokens of the right form whose checksum does not hold."""
+    make = _with_crc(prefix)
+
+    def spoil(rng: Random) -> str:
+        token = make(rng)
+        at = rng.randrange(len(prefix), len(token))
+        return token[:at] + rng.choice(ALNUM.replace(token[at], "")) + token[at + 1 :]
+
+    return spoil
+
+
+def _grafana_cloud(rng: Random) -> str:
+    """Make an access policy's token: ``glc_`` and a JSON object in Base64."""
+    said = {"o": some(rng, DIGITS, 6), "n": "stack-1-hl-read", "k": some(rng, ALNUM, 24)}
+    return "glc_" + base64.b64encode(json.dumps(said | {"m": {"r": "eu"}}).encode()).decode()
+
+
+def _gitlab_routable(rng: Random) -> str:
+    return f"glpat-{some(rng, URLSAFE, 27)}.01.{some(rng, DIGITS + LOWER, 9)}"
+
+
+def _slack_cookie(rng: Random) -> str:
+    """Make a browser's session: ``xoxd-`` and Base64, escaped as in an address."""
+    return "xoxd-" + quote(base64.b64encode(rng.randbytes(90)).decode(), safe="")
+
+
+def _slack_client(rng: Random) -> str:
+    numbers = "-".join(some(rng, DIGITS, 12) for _ in range(3))
+    return f"xoxc-{numbers}-{some(rng, HEX, 64)}"
+
+
+def _slack_app(rng: Random) -> str:
+    return f"xapp-1-A{some(rng, UPPER + DIGITS, 10)}-{some(rng, DIGITS, 13)}-{some(rng, HEX, 64)}"
+
+
+def _password_for_html(rng: Random) -> tuple[str, str]:
+    password = some(rng, ALNUM, 12, 16) + "a1"
+    return (
+        f"{{&quot;user&quot;: &quot;ada&quot;, &quot;password&quot;: &quot;{password}&quot;}}",
+        password,
+    )
+
+
+def _password_typed(rng: Random) -> tuple[str, str]:
+    password = some(rng, ALNUM, 8, 14) + "a1"
+    how = rng.choice(
+        ["mysql --password {} -u root", "curl -u ada:{} https://x.example", "x --passwd '{}'"]
+    )
+    return how.format(password), password
+
+
+def _key_said(rng: Random) -> tuple[str, str]:
+    key = some(rng, rng.choice([ALNUM, HEX]), 32, 40) + "a1"
+    what = rng.choice(["the api key is {}", "the API key for staging is {}", "the aws secret is {}",
+                       "our access token was changed to {}"])  # fmt: skip
+    return what.format(key), key
 
 
 def _sentry(rng: Random) -> str:
@@ -227,9 +302,9 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "age-key": (_age,),
     "airtable-token": (_airtable,),
     "anthropic-key": (_anthropic,),
-    "assigned-key": (_assigned,),
+    "assigned-key": (_assigned, _key_said),
     "atlassian-token": (after("ATATT3xFfGF0", URLSAFE, 172), after("ATBB", ALNUM, 32)),
-    "authorization-header": (_header,),
+    "authorization-header": (_bearer, _basic),
     "aws-access-key-id": (after("AKIA", BASE32, 16), after("ASIA", BASE32, 16)),
     "aws-secret-access-key": (_aws_secret,),
     "azure-client-secret": (_azure_client,),
@@ -241,18 +316,24 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "docker-token": (after("dckr_pat_", URLSAFE, 27),),
     "doppler-token": (after("dp.pt.", ALNUM, 43), after("dp.st.dev.", ALNUM, 43)),
     "figma-token": (after("figd_", URLSAFE, 40),),
-    "fly-token": (after("fo1_", URLSAFE, 43),),
+    "fly-token": (after("fo1_", URLSAFE, 43), after("fm2_", BASE64, 300)),
     "github-token": (
         _with_crc("ghp_"),
         _with_crc("gho_"),
         _with_crc("ghs_"),
+        _with_crc("ghu_"),
+        after("ghr_", ALNUM, 76),
+        _mistyped("ghp_"),
         lambda rng: f"github_pat_{some(rng, ALNUM, 22)}_{some(rng, ALNUM, 59)}",
     ),
-    "gitlab-token": (after("glpat-", URLSAFE, 20), after("glrt-", URLSAFE, 20)),
+    "gitlab-token": (after("glpat-", URLSAFE, 20), after("glrt-", URLSAFE, 20), _gitlab_routable),
     "google-access-token": (after("ya29.", URLSAFE, 120, 200),),
     "google-api-key": (after("AIza", URLSAFE, 35),),
     "google-oauth-secret": (after("GOCSPX-", URLSAFE, 28),),
-    "grafana-token": (lambda rng: f"glsa_{some(rng, ALNUM, 32)}_{some(rng, HEX, 8)}",),
+    "grafana-token": (
+        lambda rng: f"glsa_{some(rng, ALNUM, 32)}_{some(rng, HEX, 8)}",
+        _grafana_cloud,
+    ),
     "groq-key": (after("gsk_", ALNUM, 52),),
     "heroku-key": (after("HRKU-AA", URLSAFE, 58),),
     "huggingface-token": (after("hf_", UPPER + LOWER, 34),),
@@ -262,10 +343,10 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "mailgun-key": (after("key-", HEX, 32),),
     "newrelic-key": (after("NRAK-", UPPER + DIGITS, 27),),
     "notion-token": (after("ntn_", ALNUM, 46), after("secret_", ALNUM, 43)),
-    "npm-token": (_with_crc("npm_"),),
+    "npm-token": (_with_crc("npm_"), _mistyped("npm_")),
     "openai-key": (_openai,),
     "openrouter-key": (after("sk-or-v1-", HEX, 64),),
-    "password": (_password_set, _password_said),
+    "password": (_password_set, _password_said, _password_for_html, _password_typed),
     "perplexity-key": (after("pplx-", ALNUM, 48),),
     "planetscale-token": (after("pscale_tkn_", URLSAFE, 43), after("pscale_pw_", URLSAFE, 43)),
     "postman-key": (lambda rng: f"PMAK-{some(rng, HEX, 24)}-{some(rng, HEX, 34)}",),
@@ -277,12 +358,19 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "sendgrid-key": (lambda rng: f"SG.{some(rng, URLSAFE, 22)}.{some(rng, URLSAFE, 43)}",),
     "sentry-token": (_sentry, after("sntryu_", HEX, 64)),
     "shopify-token": (after("shpat_", HEX, 32), after("shpss_", HEX, 32)),
-    "slack-token": (_slack,),
+    "slack-token": (_slack, _slack_client, _slack_cookie, _slack_app),
     "slack-webhook": (_slack_hook,),
-    "square-token": (after("sq0atp-", URLSAFE, 22), after("sq0csp-", URLSAFE, 43)),
+    "square-token": (
+        after("sq0atp-", URLSAFE, 22),
+        after("sq0csp-", URLSAFE, 43),
+        after("EAAA", URLSAFE, 60),
+    ),
     "stripe-key": (after("sk_live_", ALNUM, 24, 99), after("rk_test_", ALNUM, 24, 99)),
     "stripe-webhook-secret": (after("whsec_", ALNUM, 32),),
-    "supabase-key": (after("sbp_", HEX, 40),),
+    "supabase-key": (
+        after("sbp_", HEX, 40),
+        lambda rng: f"sb_secret_{some(rng, URLSAFE, 22)}_{some(rng, ALNUM, 8)}",
+    ),
     "tailscale-key": (
         lambda rng: f"tskey-auth-k{some(rng, ALNUM, 11)}CNTRL-{some(rng, ALNUM, 32)}",
     ),
@@ -359,14 +447,34 @@ _ASIDE: tuple[Callable[[Random], str], ...] = (
 )
 
 
+HIDDEN = ("\u200b", "\u00ad", "\u2060", "\ufeff", "\u200d")
+"""Characters nobody sees, which web pages put inside long words."""
+
+
 def keys(rng: Random, each: int) -> list[tuple[str, str, str]]:
     """Make keys, each in a text: (kind, what must not stay of it, text)."""
+    return [(kind.partition("/")[0], secret, text) for kind, secret, text in shapes(rng, each)]
+
+
+def shapes(rng: Random, each: int) -> list[tuple[str, str, str]]:
+    """As ``keys``, with so many of every shape that a kind has; they are named ``kind/shape``."""
     made = []
     for kind, makers in MAKERS.items():
-        for at in range(each):
-            key = makers[at % len(makers)](rng)
-            whole, secret = (key, key) if isinstance(key, str) else key
-            made.append((kind, secret, rng.choice(SURROUNDINGS).format(whole)))
+        for shape, make in enumerate(makers):
+            for _ in range(each):
+                key = make(rng)
+                whole, secret = (key, key) if isinstance(key, str) else key
+                made.append((f"{kind}/{shape}", secret, rng.choice(SURROUNDINGS).format(whole)))
+    return made
+
+
+def disguised(rng: Random, each: int) -> list[tuple[str, str, str]]:
+    """As ``shapes``, with a character nobody sees somewhere in the first half of the key."""
+    made = []
+    for kind, secret, text in shapes(rng, each):
+        at = rng.randrange(1, len(secret) // 2)
+        hidden = secret[:at] + rng.choice(HIDDEN) + secret[at:]
+        made.append((kind, secret[at:], text.replace(secret, hidden)))
     return made
 
 

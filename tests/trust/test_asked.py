@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 
 import pytest
@@ -48,6 +49,8 @@ def questions(memory, asked):
         lambda: memory.list(order=asked),
         lambda: memory.get(asked),
         lambda: memory.history(asked),
+        lambda: memory.related(asked),
+        lambda: memory.related("k", status=asked),
         lambda: memory.update(asked, text="x"),
         lambda: memory.update("k", source=asked),
         lambda: memory.update("k", remove_aliases=[asked]),
@@ -136,6 +139,42 @@ def test_no_message_repeats_a_long_value(tmp_path):
             said = ask_all(memory, asked)
             assert len(said) > 20
             assert [(n, what[:300]) for n, what in said if long[: MOST_SHOWN + 1] in what] == []
+
+
+class Quoting(HashEmbedder):
+    """An embedder that repeats a question in its error, as remote services do."""
+
+    def embed_queries(self, texts):
+        """Refuse it."""
+        raise RuntimeError(f"400 cannot embed {texts!r}: " + texts[0])
+
+
+class QuotingReranker:
+    """A reranker that does."""
+
+    def score(self, query, texts):
+        """Refuse it."""
+        raise ValueError(f"cannot judge {json.dumps(query)} with {len(texts)} texts")
+
+
+@pytest.mark.parametrize("letter", ["x", "\u00e9", "\n"])
+@pytest.mark.parametrize(
+    "given",
+    [{"embedder": Quoting(64)}, {"embedder": HashEmbedder(64), "reranker": QuotingReranker()}],
+    ids=["embedder", "reranker"],
+)
+def test_missing_does_not_repeat_a_long_question(tmp_path, given, letter):
+    """Not even where an embedder or a reranker quotes it; the reason stays."""
+    asked = f"kettle {letter}" + "".join(f"{n:04}{letter}" for n in range(1_000))
+    with MemoryManager(tmp_path, **given) as memory:
+        memory.add("the kettle is blue", id="k")
+        memory.add("the kettle is hot", id="h")
+        assert memory.flush(wait=True)
+        (said,) = memory.retrieve(asked, record=False).missing.values()
+        assert "cannot" in said
+        for spelt in (asked, repr(asked), json.dumps(asked)):
+            runs = (spelt[at : at + MOST_SHOWN + 1] for at in range(len(spelt) - MOST_SHOWN))
+            assert not any(run in said for run in runs)
 
 
 def test_the_command_line_keeps_no_question(tmp_path, capsys):

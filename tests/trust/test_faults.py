@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import harness_gone
 import harness_iofault
 import harness_kill
 import harness_ledger
@@ -12,6 +13,7 @@ import pytest
 HARNESSES = (
     *harness_powercut.HARNESSES,
     *harness_iofault.HARNESSES,
+    *harness_gone.HARNESSES,
     *harness_kill.HARNESSES,
     *harness_ledger.HARNESSES,
     *harness_writers.HARNESSES,

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import Config, Kind, MemoryManager, Source, Status, Trust
-from memento.backup import restore
 from memento.ledger import descent
-from memento.salvage import salvage
 from memento.testing import HashEmbedder
+from memento.upkeep.backup import restore
+from memento.upkeep.salvage import salvage
 
 EVERY = list(Status)
 
@@ -195,7 +195,7 @@ def test_who_waits_is_known_no_longer_than_it_is_true(memory):
 @pytest.mark.parametrize("together", [False, True])
 def test_an_import_is_an_arrival(memory, tmp_path, trust, together, monkeypatch):
     """Whatever the file is trusted: a page in it is held against what waited for it."""
-    monkeypatch.setattr("memento.transfer.read.BATCH", 1)
+    monkeypatch.setattr("memento.upkeep.import_lines.BITE", 1)
     memory.add("its summary", id="c", source=child_of("p", trust="user"))
     with MemoryManager(tmp_path / "theirs", embedder=None) as theirs:
         if together:
@@ -210,7 +210,7 @@ def test_an_import_is_an_arrival(memory, tmp_path, trust, together, monkeypatch)
 
 def test_one_s_own_file_is_taken_as_it_says(memory, tmp_path, monkeypatch):
     """A child that counts in it counts here, though its parent, behind it, was forgotten."""
-    monkeypatch.setattr("memento.transfer.read.BATCH", 1)
+    monkeypatch.setattr("memento.upkeep.import_lines.BITE", 1)
     with MemoryManager(tmp_path / "own", embedder=None) as own:
         own.add("its summary", id="c", source=child_of("p"))
         own.add("a note", id="p")

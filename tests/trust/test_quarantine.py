@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from memento import Config, Kind, MemoryManager, Source, Status, Trust
 from memento.cli import main
 from memento.errors import InvalidInput, NotFound, UntrustedSource
+from memento.ingest import read
 from memento.ledger import memories
 from memento.testing import HashEmbedder
-from memento.transcripts import read
 
 UNTRUSTED = (Trust.TOOL, Trust.WEB, Trust.IMPORT)
 PAGE = "https://example.org/page"

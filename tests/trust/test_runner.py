@@ -70,7 +70,7 @@ def options():
     ],
 )
 def test_a_verdict_needs_cases_and_a_control_that_fails(changed, verdict):
-    """Only a promise put to the test, unbroken, beside a failed control, is held."""
+    """A promise is held only if it was tested and not broken, and its control failed."""
     assert replace(HELD, **changed).verdict == verdict
 
 
@@ -106,7 +106,7 @@ def test_every_harness_of_this_folder_is_found():
 def test_the_page_says_what_was_found():
     """Counts, control, seed, versions and command of every record are on it."""
     text = page([RECORD], ["some.fault"])
-    for said in ("1 of 1 promises put to the test",
+    for said in ("1 of 1 tested promises",
                  "1 of 1 null controls", "9 \\| 9", "| seed | 7 |",
                  "`python x`", "Python 3", "a store without a log: failed"):  # fmt: skip
         assert said in text
@@ -116,7 +116,7 @@ def test_the_page_hides_neither_failure_nor_gap():
     """A broken promise, a lame control and a harness that was not run stand out."""
     broken = replace(HELD, failures=1, control_failed=False, details=("row 5 is gone",))
     text = page([replace(RECORD, result=broken)], ["some.fault", "other.fault"])
-    for said in ("0 of 1 promises put to the test",
+    for said in ("0 of 1 tested promises",
                  "BROKEN", "DID NOT FAIL", "- row 5 is gone",
                  "not run in the full form: `other.fault`"):  # fmt: skip
         assert said in text

@@ -8,10 +8,10 @@ import itertools
 import pytest
 
 from memento import MemoryManager, Status
-from memento.backup import restore
 from memento.errors import ArchiveDamaged, StoreUnusable
 from memento.ledger import memories
-from memento.salvage import salvage
+from memento.upkeep.backup import restore
+from memento.upkeep.salvage import salvage
 
 DAMAGE = {
     "links": [

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import io
 import random
+import sys
 from collections import Counter
 
 import harness_secrets
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from secret_prose import HELD, HOLD_NONE
 from secret_samples import MAKERS, keys, leaks, sentences
 
 from memento import Config, Draft, MemoryManager, Source
+from memento.admit.redact import redact, redact_value
+from memento.admit.secrets import FORMATS, KINDS, crc_base62
 from memento.cli import main
 from memento.errors import InvalidInput, SecretFound
-from memento.observe.formats import KINDS, bech32_holds, crc_base62
-from memento.observe.redact import redact, redact_value
 
 TOKEN = "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"  # noqa: S105 - an example in GitHub's own documentation
 GONE = "[redacted:github-token]"
@@ -24,7 +26,7 @@ GONE = "[redacted:github-token]"
 
 @pytest.mark.parametrize("harness", harness_secrets.HARNESSES, ids=lambda one: one.__name__)
 def test_the_promise_holds_and_its_control_fails(harness, tmp_path):
-    """At least 95 % of made-up keys are caught, at most 1 % of sentences changed, none stored."""
+    """Nine of ten keys of every shape are caught, at most 1 % of sentences changed, none stored."""
     result = harness(tmp_path, full=False, seed=1)
     assert result.verdict == "held", result
 
@@ -45,14 +47,13 @@ def test_each_kind_is_caught_under_its_own_name():
     assert {kind: n for kind, n in named.items() if n < 18} == {}
 
 
-def test_a_checksum_decides():
-    """A token whose checksum is wrong is no token: examples in manuals stay as they are."""
+def test_a_wrong_checksum_is_no_excuse():
+    """A token with one character mistyped gives away the rest; what stands for one stays."""
     assert crc_base62(TOKEN[4:34]) == TOKEN[34:]
-    wrong = TOKEN[:-1] + "8"
-    assert redact(wrong, Counter()) == wrong
-    # Source: BIP 173, valid and invalid checksums
-    assert bech32_holds("A12UEL5L")
-    assert not bech32_holds("A12UEL5M")
+    assert redact(TOKEN[:-1] + "8", Counter()) == GONE
+    assert redact(f"npm_{TOKEN[4:-1]}8", Counter()) == "[redacted:npm-token]"
+    shown = f"ghp_{'x' * 36} key{TOKEN[:-1]}8"
+    assert redact(shown, Counter()) == shown
 
 
 @settings(max_examples=300, deadline=None)
@@ -296,3 +297,171 @@ def test_leaks_sees_a_part():
     """The measure itself: a third of a secret counts as given away, a marker does not."""
     assert leaks("0123456789abcdefghijklmnop", "… 456789abcdef …")
     assert not leaks("0123456789abcdefghijklmnop", "[redacted:x] 01234")
+
+
+def _steps(text):
+    """Count the instructions of Python that redacting a text takes."""
+    steps = 0
+    redact(text, Counter())  # compiles the patterns, which is not counted
+
+    def trace(frame, event, _argument):
+        nonlocal steps
+        if event == "call":
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        steps += event == "opcode"
+        return trace
+
+    sys.settrace(trace)
+    try:
+        redact(text, Counter())
+    finally:
+        sys.settrace(None)
+    return steps
+
+
+def test_many_secrets_cost_no_more_each_than_few():
+    """Four times as many keys of two formats take four times the steps, not sixteen times."""
+
+    def crowded(count):
+        keys_ = "".join(f"AKIA{'QYLPMN5HHHFPZAM2'} " for _ in range(count))
+        return keys_ + "".join(f"PWD=tr0ub4dor-{at:06} " for at in range(count))
+
+    few, many = _steps(crowded(200)), _steps(crowded(800))
+    assert few > 200
+    assert many < 4.5 * few
+
+
+def test_line_ends_cost_nothing_where_no_key_begins():
+    """However many formats are suspected, a line takes no more steps than a word."""
+    anchors = " ".join(f"{anchor}{'x' * 16}" for one in FORMATS for anchor in one.anchors)
+    lines, words = (_steps(anchors + f"{gap}aB3d" * 2_000) for gap in "\n ")
+    assert lines < 2 * words
+    assert words > 1_000
+
+
+def test_anchors_at_the_end_of_lines_cost_what_they_are_many():
+    """Four times the lines take four times the steps, a few for each line and format."""
+    few, many = _steps("ghp_aB3dE6gH9jK2\n" * 200), _steps("ghp_aB3dE6gH9jK2\n" * 800)
+    assert many < 4.5 * few
+    assert many < 800 * 300
+
+
+@pytest.mark.parametrize("verb", ["add", "update", "replace", "import"])
+def test_secrets_are_looked_for_before_the_writer_is_taken(memory, tmp_path, monkeypatch, verb):
+    """However much there is to look through, nobody else's write waits for it."""
+    memory.add("a note", id="n")
+    with MemoryManager(tmp_path / "theirs", embedder=None) as theirs:
+        theirs.add("theirs")
+        theirs.export(stream := io.StringIO())
+    looked, writing = [], memory._engine.ledger._writer()._connection
+
+    def look(text, found):
+        looked.append(writing.in_transaction)
+        return redact(text, found)
+
+    monkeypatch.setattr("memento.admit.redact.redact", look)
+    verbs = {
+        "add": lambda: memory.add("another", metadata={"said": TOKEN}),
+        "update": lambda: memory.update("n", text=TOKEN, metadata={"a": TOKEN}, add_aliases=["b"]),
+        "replace": lambda: memory.add(TOKEN, id="n", replace=True),
+        "import": lambda: memory.import_from(io.StringIO(stream.getvalue())),
+    }
+    verbs[verb]()
+    assert looked
+    assert not any(looked)
+
+
+@pytest.mark.parametrize("name", ["aws", "github", "anthropic", "slack", "stripe", "jwt"])
+@pytest.mark.parametrize("hidden", ["\u200b", "\u00ad", "\ufeff"])
+def test_a_character_nobody_sees_does_not_hide_a_key(name, hidden):
+    """Copied from a web page, a key may have one inside, or beside it; all of it goes."""
+    key = SAMPLES[name]
+    for text in (f"{key[:9]}{hidden}{key[9:]}", f"{hidden.join(key)}", f"key{hidden}{key}{hidden}"):
+        kept = redact(f"use {text} für alles", Counter())
+        assert key.replace(hidden, "")[9:] not in kept.replace(hidden, "")
+        assert "[redacted:" in kept
+        assert kept.startswith("use ")
+        assert kept.endswith(" für alles")
+
+
+@pytest.mark.parametrize("broken", ["\n", "\r\n", "\\\n", "\n> ", "\n    "])
+def test_a_line_break_does_not_hide_a_key_of_fixed_length(broken):
+    """Where a key ends is known by its length, so what stands on the next line stays."""
+    for at in (20, 30, 39):
+        text = f"see {TOKEN[:at]}{broken}{TOKEN[at:]} and the rest\nof the mail"
+        assert redact(text, Counter()) == f"see {GONE} and the rest\nof the mail"
+        text = f"see {TOKEN[:at]}{broken}{TOKEN[at:]}\nnext line"
+        assert redact(text, Counter()) == f"see {GONE}\nnext line"
+    whole = f"{TOKEN}\nnext0line1of2the3mail"
+    assert redact(whole, Counter()) == f"{GONE}\nnext0line1of2the3mail"
+
+
+ORDINARY = (
+    "Basic configuration of the server; HTTP Basic authentication uses user:password.",
+    "Authorization: Basic dXNlcjpwYXNzd29yZA==",
+    "run it with --password PASSWORD or --password-file FILE, --passphrase $PASS",
+    "docker run -u 1000:1000 image; curl -u user:password https://x; curl -u $USER:$PASS x",
+    "the api key is required, the access token is documented in configuration_reference_v2",
+    "EAAA stands for nothing; sb_secret_ is a prefix, glc_ too, xoxd- and xoxc- as well",
+    "see ghr_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+    "Persisch \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 und \U0001f468\u200d\U0001f469",
+)
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_what_only_talks_of_keys_stays(text):
+    """Manuals, placeholders, variables, and joiners that belong to a script."""
+    assert redact(text, Counter()) is text
+
+
+def test_names_of_metadata_fields_are_redacted(memory):
+    """No secret is kept as the name of a field; two that become equal are both kept."""
+    other = f"{TOKEN[:-1]}8"
+    kept = memory.add("a note", metadata={"env": {f"A_{TOKEN}": 1, f"A_{other}": 2, "plain": 3}})
+    assert kept.metadata == {"env": {f"A_{GONE}": 1, f"A_{GONE} 2": 2, "plain": 3}}
+    assert memory.stats().redacted == {"github-token": 2}
+
+
+def test_sentences_about_passwords_and_keys_stay():
+    """Of 100 sentences, lines of code and logs that speak of secrets, at most one is changed."""
+    assert len(HOLD_NONE) >= 100
+    changed = [text for text in HOLD_NONE if redact(text, Counter()) != text]
+    assert changed[1:] == []
+
+
+def test_secrets_in_sentences_are_caught():
+    """Of 60 sentences that hold one, as people write them, nine of ten lose it."""
+    assert len(HELD) >= 60
+    stayed = [text for text, secret in HELD if secret in redact(text, Counter())]
+    assert len(stayed) <= 5, stayed
+
+
+@pytest.mark.parametrize("token", ["abcDEFghiJKLmnoPQRstuVWXyz", "kqzvbnwxjrtplmhgfdsc2"])
+def test_a_bearer_token_needs_no_digits(token):
+    """What stands behind ``Authorization: Bearer`` is a token, but for what stands for one."""
+    for name in ("Authorization", '"authorization"', "AUTHORIZATION"):
+        text = f"{name}: Bearer {token}"
+        assert redact(text, Counter()) == f"{name}: Bearer [redacted:authorization-header]"
+    for shown in (
+        "your-access-token-goes-here",
+        "YOUR_ACCESS_TOKEN_HERE",
+        "$ACCESS_TOKEN_OF_THE_APP",
+    ):
+        text = f"Authorization: Bearer {shown}"
+        assert redact(text, Counter()) is text
+
+
+def test_a_supabase_key_needs_no_digits():
+    """Its last mark is in a fixed place, so that names of code are not taken for one."""
+    key = "sb_secret_NqUNDhUgjKTVKaUodkmzHg_xSvEMPvz"
+    assert redact(f"use {key}", Counter()) == "use [redacted:supabase-key]"
+    name = "sb_secret_key_of_the_staging_environment"
+    assert redact(name, Counter()) is name
+
+
+def test_a_square_key_may_be_broken_over_lines():
+    """All of them are equally long, as those of the sandbox are."""
+    key = f"EAAA{'lm3Kq9ZrT5' * 6}"
+    assert redact(f"x {key[:30]}\n{key[30:]} y", Counter()) == "x [redacted:square-token] y"
+    short = "sandbox-sq0atb-KVmmWPaCesnJkFsvje76sQ"
+    assert redact(short, Counter()) == "sandbox-[redacted:square-token]"

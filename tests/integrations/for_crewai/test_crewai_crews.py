@@ -13,10 +13,11 @@ pytest.importorskip("crewai", reason="crewai is not installed: pip install 'agen
 
 from crewai import Agent, Process
 from crewai.flow.flow import Flow, listen, start
+from crewai.hooks.dispatch import HookAborted
 from crewai.memory.unified_memory import Memory
 from crewai_fakes import FACT
 
-from memento.errors import StoreClosed
+from memento.errors import InvalidInput, StoreClosed
 from memento.testing import HashEmbedder
 from memento_crewai import MementoCrewMemory, MementoEmbeddingFunction, MementoStorage
 
@@ -302,3 +303,23 @@ def test_example_prints_what_it_says(tmp_path):
         line.strip() for line in promised.split("Prints:\n\n")[1].splitlines()
     ], ran.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_no_database_holds_costs_no_result(make_crew, memory, manager, llm):
+    """A NUL or half a character in a finished result, as PDFs bring them, is mended and kept."""
+    llm.actions = [
+        ("Current Task: Find out who", f"Thought: ok\nFinal Answer: {KNOWN}. a\0b \ud800 pages.")
+    ]
+    assert make_crew(memory).kickoff().raw
+    assert KNOWN in second_prompts(llm)[0]
+    assert any("a\ufffdb \ufffd pages" in one.text for one in manager.list())
+
+
+def test_what_cannot_be_accepted_stops_no_crew(make_crew, memory, manager, monkeypatch):
+    """An error of what was given, not of the store, is told to the bus and raised by its type."""
+    with pytest.raises(InvalidInput) as told:
+        memory.remember("x", importance=7)
+    assert not isinstance(told.value, HookAborted)
+    monkeypatch.setattr(memory, "root_scope", "/" + "a/" * 400)  # too long for any scope
+    assert make_crew(memory).kickoff().raw
+    assert manager.list() == []

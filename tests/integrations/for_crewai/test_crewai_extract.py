@@ -1,5 +1,7 @@
 """What a finished task leaves worth remembering."""
 
+import re
+
 import pytest
 
 pytest.importorskip("crewai", reason="crewai is not installed: pip install 'agent-memento[crewai]'")
@@ -7,7 +9,26 @@ pytest.importorskip("crewai", reason="crewai is not installed: pip install 'agen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento_crewai.extract import extract
+from memento_crewai._extract import _TALK, _TASK, extract, parts
+
+TASK = re.compile(
+    r"Task: (?P<asked>.*?)\nAgent: .*?\nExpected result: .*?\nResult: ?(?P<said>.*)", re.DOTALL
+)
+TALK = re.compile(r"Input: (?P<asked>.*?)\nAgent: .*?\nResult: ?(?P<said>.*)", re.DOTALL)
+"""The meaning of CrewAI's texts; too slow to read them with."""
+HEADS = ("Task: ", "Input: ", "\nAgent: ", "\nExpected result: ", "\nResult:", "\nResult: ")
+
+
+class Counted(str):
+    """A text that counts the characters that are gone over to find something in it."""
+
+    __slots__ = ("looked",)
+
+    def find(self, wanted, start=0):
+        """Find as any text does."""
+        found = super().find(wanted, start)
+        self.looked = getattr(self, "looked", 0) + (found if found >= 0 else len(self)) - start
+        return found
 
 
 def task(result, asked="Find a venue"):
@@ -64,3 +85,28 @@ def test_any_text(text):
     """Nothing makes it fail, inside an envelope or out of it."""
     assert isinstance(extract(text), list)
     assert isinstance(extract(task(text)), list)
+
+
+@given(st.lists(st.sampled_from((*HEADS, "a", " ", "\n", "Task:", "\nResult")), max_size=14))
+def test_the_parts_are_those_of_the_patterns(pieces):
+    """The first head of each kind behind the one before it parts the text, as the patterns say."""
+    text = "".join(pieces)
+    for heads, pattern in ((_TASK, TASK), (_TALK, TALK)):
+        expected = found.group("asked", "said") if (found := pattern.fullmatch(text)) else None
+        assert parts(text, heads) == expected
+
+
+@pytest.mark.parametrize(
+    ("lead", "unit", "heads"),
+    [
+        ("", "Task: a\nAgent: b\nExpected result: ", _TASK),
+        ("Task: ", "\nAgent: ", _TASK),
+        ("", "Input: a\nAgent: b\n", _TALK),
+    ],
+)
+def test_no_text_is_gone_over_twice(lead, unit, heads):
+    """Of a text full of heads that lead nowhere each character is looked at once at most."""
+    text = Counted(lead + unit * 10_000)
+    assert parts(text, heads) is None
+    assert 0 < text.looked <= len(text)
+    assert len(extract(str(text))) > 0

@@ -17,7 +17,7 @@ from crewai.tools.memory_tools import create_memory_tools
 from memento.errors import InvalidInput, InvalidScope, NotFound, ReadOnlyStore, StoreClosed
 from memento.testing import HashEmbedder
 from memento_crewai import MementoCrewMemory, MementoStorage
-from memento_crewai.strict import StrictMemory
+from memento_crewai._strict import StrictMemory
 
 
 def texts(matches):

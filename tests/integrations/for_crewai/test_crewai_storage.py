@@ -244,7 +244,7 @@ def test_errors(storage, manager, open_memory, tmp_path, embed):
     blind = MementoStorage(open_memory(tmp_path / "blind"))
     with pytest.raises(TierUnavailable):
         blind.search([0.0])
-    with pytest.raises(InvalidInput, match="nothing to embed with"):
+    with pytest.raises(InvalidInput, match="cannot embed texts"):
         install(blind.manager)
     with pytest.raises(InvalidInput, match="MemoryManager"):
         MementoStorage("folder")
@@ -259,17 +259,37 @@ def test_errors(storage, manager, open_memory, tmp_path, embed):
 
 
 def test_what_cannot_be_embedded_is_not_nothing_found(manager, storage, embed, monkeypatch):
-    """A failing model is an error of the search, not an empty answer."""
+    """A model that fails for every text is an error of the search, not an empty answer."""
 
     def fail(_texts):
         raise RuntimeError("out of memory")
 
-    storage.save([record("tea")])
     asked = embed("tea")
     monkeypatch.setattr(manager._engine.embedding.loaded(), "embed", fail)
     storage.save([record("milk")])
     with pytest.raises(TierUnavailable):
         storage.search(asked)
+
+
+@pytest.mark.parametrize("query", ["tea", "coffee"])
+def test_one_refused_text_hides_no_other(manager, storage, embed, monkeypatch, caplog, query):
+    """What has a vector is found, or is not near enough; the log says that something is missing."""
+    storage.save([record("tea")])
+    assert manager.flush(wait=True)
+    asked, model = embed(query), manager._engine.embedding.loaded()
+    real = model.embed
+
+    def pick(texts):
+        if any("milk" in text for text in texts):
+            raise RuntimeError("too white")
+        return real(texts)
+
+    monkeypatch.setattr(model, "embed", pick)
+    storage.save([record("milk")])
+    with caplog.at_level(logging.WARNING):
+        found = storage.search(asked, min_score=0.9)
+    assert texts(found) == (["tea"] if query == "tea" else [])
+    assert "could be searched" in caplog.text
 
 
 def test_copies_share_the_store(storage):

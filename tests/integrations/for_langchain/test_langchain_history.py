@@ -31,8 +31,8 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from memento import Config, MemoryManager
 from memento.config import Limits
+from memento.config.tiers import ShortConfig
 from memento.errors import InvalidInput, ReadOnlyStore, SecretFound, StoreClosed
-from memento.tiers.config import ShortConfig
 from memento_langchain import MementoChatMessageHistory
 
 pytestmark = pytest.mark.filterwarnings(

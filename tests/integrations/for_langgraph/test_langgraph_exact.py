@@ -218,11 +218,14 @@ def _created_first(store: Any) -> bool:
 
 EXCEPTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "a tuple comes back as a list": (lambda s: _got(s, {"a": (1, 2)}), {"a": [1, 2]}),
-    "what is not JSON": (lambda s: _got(s, {"a": b"x"}), InvalidInput),
-    "no number that JSON lacks": (lambda s: _got(s, {"a": float("nan")}), InvalidInput),
-    "keys that are no strings": (lambda s: _got(s, {1: 2}), InvalidInput),
-    "holds a NUL": (lambda s: _got(s, {"a": "\0"}), InvalidInput),
-    "in a key, too": (lambda s: s.put(("a",), "\0", {}) or s.get(("a",), "\0").key, InvalidInput),
+    "refused (bytes": (lambda s: _got(s, {"a": b"x"}), InvalidInput),
+    "numbers that JSON lacks": (lambda s: _got(s, {"a": float("nan")}), InvalidInput),
+    "keys that are not strings": (lambda s: _got(s, {1: 2}), InvalidInput),
+    "with a NUL": (lambda s: _got(s, {"a": "\0"}), InvalidInput),
+    "so are values and keys": (
+        lambda s: s.put(("a",), "\0", {}) or s.get(("a",), "\0").key,
+        InvalidInput,
+    ),
     "or half a character": (lambda s: _got(s, {"a": "\ud800"}), InvalidInput),
     "at most `Config.limits.metadata_bytes`": (
         lambda s: _got(s, {"a": "x" * 1_100_000}),
@@ -233,7 +236,7 @@ EXCEPTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "a batch is all or nothing": (_half_bad, 0),
     "`created_at` is when": (_created_first, True),
     "in the order in which their keys were first put": (_order, ["1", "2", "3"]),
-    "or that was merely read": (_read_only_looked_at, []),
+    "or that was only read": (_read_only_looked_at, []),
     "is neither greater nor less": (lambda s: _searched(s, filter={"x": {"$gt": 1}}), []),
     "replaced by a marker": (
         lambda s: _got(s, {"password": "hunter2"}),
@@ -243,8 +246,8 @@ EXCEPTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
         lambda s: _searched(s, filter={"password": "hunter2"}),
         [],
     ),
-    "what bears on it": (lambda s: _searched(s, query="zebra"), []),
-    "of blanks or signs alone finds nothing": (lambda s: _searched(s, query=" ?"), []),
+    "the items that bear on it": (lambda s: _searched(s, query="zebra"), []),
+    "only spaces or punctuation finds nothing": (lambda s: _searched(s, query=" ?"), []),
     "a negative `limit` or `offset`": (lambda s: _searched(s, limit=-1), InvalidInput),
     "at most 256 characters": (lambda s: _got(s, {}, ("x" * 300,)), InvalidInput),
     "an unknown operator": (lambda s: _searched(s, filter={"text": {"$in": []}}), InvalidInput),

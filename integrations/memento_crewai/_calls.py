@@ -1,0 +1,83 @@
+"""Facts that CrewAI's memory and its storage do not tell each other.
+
+CrewAI's recall and save flows call the storage without saying for whom, and log its errors as if
+nothing had been found. Each of these calls runs inside a ``Call``: the storage reads from it which
+records the call may see, and writes its errors into it. Context variables reach all of CrewAI's
+threads.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from memento.errors import EmbedderError, MementoError, StoreError, TierUnavailable
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+logger = logging.getLogger("memento.crewai")
+
+TROUBLE = (StoreError, TierUnavailable, EmbedderError)
+"""Errors of the store, not of what it was given: a scope that an LLM made up stops no crew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of CrewAI's memory.
+
+    Attributes:
+        sees: Metadata that every record it finds must have, as in ``where``.
+        session: Source that every record it finds must have; None for any.
+        saving: It saves; a search then only looks for what might be consolidated.
+        failures: What went wrong, in order.
+    """
+
+    sees: Mapping[str, Any]
+    session: str | None = None
+    saving: bool = False
+    failures: list[MementoError] = field(default_factory=list)
+
+
+NOBODYS = Call(sees={})
+"""Stands in where the storage is used without CrewAI's memory."""
+
+_CALL: ContextVar[Call] = ContextVar("memento_crewai_call", default=NOBODYS)
+
+
+def current() -> Call:
+    """Return the call that this code runs for."""
+    return _CALL.get()
+
+
+@contextmanager
+def calling(call: Call) -> Iterator[None]:
+    """Run what is inside for a call, in whatever threads CrewAI makes for it."""
+    token = _CALL.set(call)
+    try:
+        yield
+    finally:
+        _CALL.reset(token)
+
+
+def noted(method: Callable[P, T]) -> Callable[P, T]:
+    """Write down trouble with the store before CrewAI can swallow it."""
+
+    @wraps(method)
+    def noting(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(*args, **kwargs)
+        except TROUBLE as error:
+            call = current()
+            if call is not NOBODYS:
+                logger.error("CrewAI's memory failed: %s", error)  # noqa: TRY400 - it is raised
+                if not (call.saving and method.__name__ == "search"):  # then it is saved as new
+                    call.failures.append(error)
+            raise
+
+    return noting

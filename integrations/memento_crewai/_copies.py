@@ -1,0 +1,76 @@
+"""Keep a memory through the copies that CrewAI makes of agents.
+
+``Agent.copy()``, and with it ``Crew.copy()`` and ``kickoff_for_each``, dumps an agent to a
+dictionary and builds another from it. Any subclass of ``Memory`` silently becomes a plain
+``Memory``, with another store and an LLM. The token below travels through the dump in the field
+``storage``; a plain ``Memory`` made from it becomes a ``MementoCrewMemory`` again. A plain
+``Memory`` over ``MementoStorage``, given or installed, becomes a ``StrictMemory``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Self, TypeVar, cast
+
+from crewai.memory.unified_memory import Memory
+
+from memento import MemoryManager
+from memento.errors import InvalidInput
+from memento_crewai._storage import MementoStorage
+from memento_crewai._strict import StrictMemory
+
+K = TypeVar("K", bound=type[Memory])
+
+NAME = "memento-crew-memory"
+"""Text of the token; in JSON nothing else is left of it."""
+
+
+class Token(str):
+    """Stands for the store in a dump: a string that knows its store.
+
+    Attributes:
+        manager: The store.
+        strict: See ``MementoCrewMemory``.
+    """
+
+    __slots__ = ("__dict__",)
+    manager: MemoryManager
+    strict: bool
+
+    def __new__(cls, manager: MemoryManager, *, strict: bool) -> Self:
+        """Make the token of one memory."""
+        token = super().__new__(cls, NAME)
+        token.manager, token.strict = manager, strict
+        return token
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Token:
+        """Return itself: a store is shared, not copied."""
+        return self
+
+
+def reviving(kind: K) -> K:
+    """Have every plain ``Memory`` that is made of a token become a memory of this class."""
+    original = cast("Callable[[Any, Any], None]", Memory.model_post_init)
+
+    @wraps(original)
+    def model_post_init(self: Any, context: Any, /) -> None:
+        if self.storage != NAME:
+            original(self, context)
+            plain = type(self) is Memory
+            if plain and isinstance(self._storage, MementoStorage):
+                self.__class__ = StrictMemory
+                self._failures = []
+            return
+        if not isinstance(self.storage, Token):
+            raise InvalidInput(
+                "memory",
+                "comes from a saved file, which cannot hold a store; "
+                "give the restored crew or agent its MementoCrewMemory",
+            )
+        self.__class__ = kind
+        self.__dict__.update(manager=self.storage.manager, strict=self.storage.strict)
+        kind.model_post_init(self, context)
+
+    Memory.model_post_init = model_post_init  # type: ignore[method-assign, assignment]
+    return kind

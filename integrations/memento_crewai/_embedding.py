@@ -1,0 +1,102 @@
+"""The local embedding model, as CrewAI and Chroma want it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from chromadb.api.types import EmbeddingFunction, Embeddings, Space
+from crewai.rag.embeddings.providers.custom.embedding_callable import CustomEmbeddingFunction
+
+from memento import MemoryManager
+from memento.embed import embed_checked, resolve
+from memento.errors import InvalidInput
+from memento_crewai._calls import noted
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memento.protocols import Embedder
+
+
+class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[str]]):
+    """Embeds with memento's own model: on this machine, without a key or a download.
+
+    CrewAI takes it as ``embedder=``, for memory and knowledge, or as the ``embedding_callable``
+    of its ``custom`` provider; Chroma as ``embedding_function=``. Safe from any thread.
+
+    Args:
+        embedder: What ``MemoryManager(embedder=...)`` takes, other than None; or a manager, to
+            embed as its memories are.
+
+    Raises:
+        InvalidInput: If it is none of these.
+        MissingExtra: If the embedder needs a package that is not installed.
+        EmbedderError: If the model cannot be loaded.
+    """
+
+    def __init__(self, embedder: str | Embedder | MemoryManager = "default") -> None:
+        self._spec = embedder
+        self._embed = _embedding(embedder)
+
+    @noted
+    def __call__(self, input: list[str]) -> Embeddings:  # noqa: A002 - Chroma's name
+        """Embed texts.
+
+        Args:
+            input: Texts, none empty.
+
+        Returns:
+            One vector a text, (dim,) float32, unit length.
+
+        Raises:
+            InvalidInput: If a text cannot be embedded.
+            EmbedderError: If the model fails.
+        """
+        return [*self._embed(input)]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> MementoEmbeddingFunction:
+        """Return itself: a model is shared, not copied."""
+        return self
+
+    @staticmethod
+    def name() -> str:
+        """Return the name under which Chroma keeps it with a collection."""
+        return "memento"
+
+    def default_space(self) -> Space:
+        """Return how its vectors are compared."""
+        return "cosine"
+
+    def supported_spaces(self) -> list[Space]:
+        """Return every way its vectors may be compared; of unit length, all rank alike."""
+        return ["cosine", "l2", "ip"]
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what Chroma keeps to build it again.
+
+        Raises:
+            InvalidInput: If it was made of an object, which a collection cannot keep.
+        """
+        if not isinstance(self._spec, str):
+            raise InvalidInput("embedder", "is an object; Chroma can keep only one given by name")
+        return {"embedder": self._spec}
+
+    @staticmethod
+    def build_from_config(config: dict[str, Any]) -> MementoEmbeddingFunction:
+        """Build it again from what Chroma kept."""
+        return MementoEmbeddingFunction(**config)
+
+
+def _embedding(
+    embedder: str | Embedder | MemoryManager,
+) -> Callable[[list[str]], NDArray[np.float32]]:
+    if isinstance(embedder, MemoryManager):
+        embedder.embed([])  # says at once if it has none
+        return embedder.embed
+    resolved = resolve(embedder)
+    if resolved is None:
+        raise InvalidInput("embedder", "is None: there is nothing to embed with")
+    return partial(embed_checked, resolved)

@@ -1,0 +1,411 @@
+"""CrewAI's Memory over memento: all three tiers, no LLM call, no key."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from typing import Any, Literal
+
+from crewai.events.event_bus import crewai_event_bus
+from crewai.events.types.memory_events import (
+    MemoryQueryCompletedEvent,
+    MemoryQueryFailedEvent,
+    MemoryQueryStartedEvent,
+    MemorySaveCompletedEvent,
+    MemorySaveFailedEvent,
+    MemorySaveStartedEvent,
+)
+from crewai.hooks.dispatch import HookAborted
+from crewai.memory.types import MemoryMatch, MemoryRecord
+from crewai.memory.unified_memory import Memory
+from crewai.memory.utils import join_scope_paths
+from pydantic import Field
+
+from memento import MemoryManager
+from memento.check import MAX_K
+from memento.errors import MementoError, NotFound, ReadOnlyStore
+from memento.types import Draft, Kind, Trust
+from memento.types import Memory as Stored
+from memento_crewai._asked import LOOK, TELLING, best, kind_of
+from memento_crewai._calls import TROUBLE
+from memento_crewai._copies import Token, reviving
+from memento_crewai._extract import extract
+from memento_crewai._records import (
+    PRIVATE,
+    Wanted,
+    marked,
+    mended,
+    to_match,
+    to_record,
+    to_scope,
+)
+from memento_crewai._storage import SETTLE, MementoStorage, active, checked, warn
+from memento_crewai._strict import ORIGIN, unswallowed
+
+logger = logging.getLogger("memento.crewai")
+
+MAX_ROLE = 256
+
+
+@reviving
+class MementoCrewMemory(Memory):
+    """A memory for ``Crew(memory=...)``, ``Agent(memory=...)`` and ``Flow.memory``.
+
+    Full text, the ring buffer and vectors answer together; nothing asks an LLM. A memory
+    is on the disk when the call returns, and is found at once. Safe from any thread;
+    copies of a crew share it. ``scope(...)`` and ``slice(...)`` give CrewAI's own views of it.
+
+    Args:
+        manager: The store. Its namespace bounds what this memory can see and reset; the
+            manager stays yours to close.
+        root_scope: Path under which everything is kept and looked for, such as
+            ``/crew/research``; None for the whole namespace.
+        read_only: Recall only: ``remember`` and ``update`` change nothing, ``forget``, ``reset``
+            and ``reset_all`` raise ``ReadOnlyStore``.
+        strict: Let an error of the store stop the crew. CrewAI by itself goes on without memory
+            after any error (its event bus knows); False leaves it at that.
+
+    Raises:
+        InvalidInput: If ``manager`` is no ``MemoryManager``.
+        InvalidScope: If ``root_scope`` is not well formed.
+    """
+
+    llm: Any = Field(default="none", exclude=True)
+    storage: Any = Field(exclude=True)
+    manager: Any = Field(exclude=True, repr=False)
+    strict: bool = True
+
+    def __init__(
+        self,
+        manager: MemoryManager,
+        root_scope: str | None = None,
+        *,
+        read_only: bool = False,
+        strict: bool = True,
+    ) -> None:
+        to_scope(root_scope)
+        store = checked(manager)
+        fields: dict[str, Any] = {"manager": store, "strict": strict}
+        super().__init__(
+            storage=Token(store, strict=strict),
+            root_scope=root_scope,
+            read_only=read_only,
+            **fields,
+        )
+
+    def model_post_init(self, context: Any, /) -> None:  # noqa: ARG002 - pydantic's signature
+        """Put our storage where CrewAI's own methods for scopes, lists and reset look for it."""
+        self._storage = MementoStorage(self.manager)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> MementoCrewMemory:
+        """Return itself: copies of a crew share one memory."""
+        return self
+
+    def remember(
+        self,
+        content: str,
+        scope: str | None = None,
+        categories: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        importance: float | None = None,
+        source: str | None = None,
+        private: bool = False,
+        agent_role: str | None = None,
+        root_scope: str | None = None,
+    ) -> MemoryRecord | None:
+        """Remember one thing; see ``remember_many``.
+
+        Returns:
+            The record, or None if this memory is read-only.
+        """
+        records = self._save(
+            [content], content, scope, categories, metadata, importance, source,
+            private, agent_role, root_scope,
+        )  # fmt: skip
+        return records[0] if records else None
+
+    def remember_many(
+        self,
+        contents: list[str],
+        scope: str | None = None,
+        categories: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        importance: float | None = None,
+        source: str | None = None,
+        private: bool = False,
+        agent_role: str | None = None,
+        root_scope: str | None = None,
+    ) -> list[MemoryRecord]:
+        """Remember several things in one transaction: all of them, or none.
+
+        A text repeated in the same scope, by the same source and role, is kept once, unless it is
+        private: each private memory is kept separately.
+
+        Args:
+            contents: Texts, none empty. A NUL or a lone surrogate in them or in the metadata,
+                which no database holds, becomes the replacement character.
+            scope: Path under the root; None for the root itself.
+            categories: Labels to filter by.
+            metadata: A JSON object.
+            importance: [0, 1]; None has each scored, by rules.
+            source: A user or conversation it comes from.
+            private: Only ``recall(source=...)`` with the same source finds it.
+            agent_role: Who says it; a question that names the role finds it sooner.
+            root_scope: Another root, for this call.
+
+        Returns:
+            The records, in order; none if this memory is read-only.
+
+        Raises:
+            InvalidInput: If a value cannot be accepted; nothing was written.
+            StoreError: If it could not be written.
+        """
+        return self._save(
+            contents, f"{len(contents)} memories", scope, categories, metadata, importance, source,
+            private, agent_role, root_scope,
+        )  # fmt: skip
+
+    def recall(
+        self,
+        query: str,
+        scope: str | None = None,
+        categories: list[str] | None = None,
+        limit: int = 10,
+        depth: Literal["shallow", "deep"] = "deep",  # noqa: ARG002 - no LLM: one depth, the full one
+        source: str | None = None,
+        include_private: bool = False,
+    ) -> list[MemoryMatch]:
+        """Find what bears on a query, best first.
+
+        A mere question comes last, and only if it says more than the query: questions get one
+        place in four, and the places left over.
+
+        Args:
+            query: Any text.
+            scope: Path under the root; what lies there and below. None for the root.
+            categories: Any one of these.
+            limit: Most matches, 1 to 10,000.
+            depth: Both of CrewAI's depths search every tier, without an LLM.
+            source: Who asks; finds its own private memories.
+            include_private: Find everyone's private memories, and of equal ones each.
+
+        Returns:
+            Matches with scores in [0, 1]; none if nothing bears on it.
+
+        Raises:
+            InvalidInput: If a value cannot be accepted.
+            StoreError: If the store cannot be read.
+        """
+        facts: dict[str, Any] = {"query": query, "limit": limit, "source_type": ORIGIN}
+        self._emit(MemoryQueryStartedEvent(**facts))
+        began = time.perf_counter()
+        with self._failing(lambda why: MemoryQueryFailedEvent(**facts, error=why)):
+            wanted = Wanted(
+                self._place(scope), categories or (), source=source, everyones=include_private
+            )
+            filters = wanted.arguments()
+            find = partial(
+                self.manager.retrieve,
+                query,
+                fold=not include_private,  # the same words of two sources are two memories
+                **filters,
+            )
+            found = find(limit, kinds=TELLING, wait=SETTLE, record=not self.read_only)
+            warn(found.missing)
+            before = find(min(limit + LOOK, MAX_K), kinds=Kind.QUESTION, record=False)
+            matches = [to_match(hit) for hit in best(found.hits, before.hits, query, limit)]
+        self._emit(MemoryQueryCompletedEvent(**facts, results=matches, query_time_ms=_since(began)))
+        return matches
+
+    def extract_memories(self, content: str) -> list[str]:
+        """Take a task's result apart into statements, by rules; stores nothing."""
+        return extract(content)
+
+    def update(
+        self,
+        record_id: str,
+        content: str | None = None,
+        scope: str | None = None,
+        categories: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        importance: float | None = None,
+    ) -> MemoryRecord:
+        """Change a record; its earlier version stays in the store's history.
+
+        Args:
+            record_id: Which one.
+            content: New text.
+            scope: New path, from the top.
+            categories: New labels, which replace all earlier ones.
+            metadata: New metadata, which replaces all of it.
+            importance: New importance, [0, 1].
+
+        Returns:
+            The record as it is now.
+
+        Raises:
+            NotFound: If there is none under the root.
+            InvalidInput: If a value cannot be accepted.
+            UntrustedSource: If the store does not trust agents.
+        """
+        stored, kept = active(self.manager, record_id, within=to_scope(self.root_scope)), None
+        if stored is None:
+            raise NotFound(record_id)
+        if self.read_only:
+            return to_record(stored)
+        if metadata is not None:
+            kept = marked(metadata, stored.session, private=PRIVATE in stored.metadata)
+        wanted = {
+            "text": mended(content),
+            "scope": None if scope is None else to_scope(scope),
+            "tags": mended(categories),
+            "metadata": kept,
+            "importance": importance,
+        }
+        given = {name: value for name, value in wanted.items() if value is not None}
+        return to_record(self.manager.update(record_id, **given, source=Trust.AGENT))
+
+    def forget(
+        self,
+        scope: str | None = None,
+        categories: list[str] | None = None,
+        older_than: datetime | None = None,
+        metadata_filter: dict[str, Any] | None = None,
+        record_ids: list[str] | None = None,
+    ) -> int:
+        """Hide the records that meet every condition given; ``manager.restore`` brings one back.
+
+        Returns:
+            How many.
+
+        Raises:
+            ReadOnlyStore: If this memory is read-only.
+        """
+        self._check_writable()
+        return super().forget(scope, categories, older_than, metadata_filter, record_ids)
+
+    def reset(self, scope: str | None = None) -> None:
+        """Hide all that lies at a scope under the root, and below.
+
+        Raises:
+            ReadOnlyStore: If this memory is read-only.
+        """
+        self._check_writable()
+        super().reset(scope)
+
+    def reset_all(self) -> None:
+        """Hide all that the manager's namespace holds, whatever the root.
+
+        Raises:
+            ReadOnlyStore: If this memory is read-only.
+        """
+        self._check_writable()
+        super().reset_all()
+
+    async def aextract_memories(self, content: str) -> list[str]:
+        """Take a text apart; see ``extract_memories``."""
+        return self.extract_memories(content)
+
+    async def aremember(self, content: str, *args: Any, **kwargs: Any) -> MemoryRecord | None:
+        """Remember one thing in a worker thread; see ``remember``."""
+        return await asyncio.to_thread(self.remember, content, *args, **kwargs)
+
+    async def aremember_many(
+        self, contents: list[str], *args: Any, **kwargs: Any
+    ) -> list[MemoryRecord]:
+        """Remember several things in a worker thread; see ``remember_many``."""
+        return await asyncio.to_thread(self.remember_many, contents, *args, **kwargs)
+
+    async def arecall(self, query: str, *args: Any, **kwargs: Any) -> list[MemoryMatch]:
+        """Find what bears on a query in a worker thread; see ``recall``."""
+        return await asyncio.to_thread(self.recall, query, *args, **kwargs)
+
+    def _save(
+        self,
+        contents: list[str],
+        label: str,
+        scope: str | None,
+        categories: list[str] | None,
+        metadata: dict[str, Any] | None,
+        importance: float | None,
+        source: str | None,
+        private: bool,
+        agent_role: str | None,
+        root_scope: str | None,
+    ) -> list[MemoryRecord]:
+        if self.read_only or not contents:
+            return []
+        facts: dict[str, Any] = {
+            "value": label,
+            "metadata": metadata,
+            "source_type": ORIGIN,
+            "agent_role": agent_role,
+        }
+        self._emit(MemorySaveStartedEvent(**facts))
+        began = time.perf_counter()
+        with self._failing(lambda why: MemorySaveFailedEvent(**facts, error=why)):
+            draft = partial(
+                Draft,
+                scope=to_scope(self._place(scope, root_scope)),
+                tags=tuple(mended(categories or ())),
+                metadata=marked(metadata, source, private=private),
+                importance=importance,
+                session=source or None,
+                actor=mended(agent_role or "").strip()[:MAX_ROLE] or None,
+                source=Trust.AGENT,
+                # a moment of its own keeps it apart from what says the same openly
+                occurred_at=self.manager.clock() if private else None,
+            )
+            drafts = [draft(one, kind=kind_of(one)) for one in mended(contents)]
+            stored = self.manager.add_many(drafts)
+            records = [to_record(_completed(self.manager, memory, drafts[0])) for memory in stored]
+        self._emit(MemorySaveCompletedEvent(**facts, save_time_ms=_since(began)))
+        return records
+
+    def _place(self, scope: str | None, root_scope: str | None = None) -> str:
+        root = self.root_scope if root_scope is None else root_scope
+        return join_scope_paths(root, scope)
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnlyStore(self.manager.root, "this memory is read-only: it forgets nothing")
+
+    def _emit(self, event: Any) -> None:
+        crewai_event_bus.emit(self, event)
+
+    @contextmanager
+    def _failing(self, event: Callable[[str], Any]) -> Iterator[None]:
+        """Tell the bus of an error and let it go on; if strict, trouble past CrewAI as well."""
+        try:
+            yield
+        except Exception as error:
+            kind = type(error).__name__
+            logger.error("CrewAI's memory failed: %s", kind)  # noqa: TRY400 - it is raised
+            self._emit(event(str(error)))
+            known = isinstance(error, MementoError) and not isinstance(error, TROUBLE)
+            if not self.strict or known or isinstance(error, HookAborted):
+                raise  # what was asked or told is at fault, not the store: that stops no crew
+            raise unswallowed(error) from error
+
+
+def _completed(manager: MemoryManager, memory: Stored, draft: Draft) -> Stored:
+    """Give a memory that was there already what the new one adds: equal content is kept once."""
+    if not memory.reinforced:
+        return memory
+    both: dict[str, Any] = {
+        "tags": tuple(dict.fromkeys((*memory.tags, *draft.tags))),
+        "metadata": {**memory.metadata, **draft.metadata},
+        "importance": max(memory.importance, draft.importance or 0.0),
+    }
+    if all(getattr(memory, name) == value for name, value in both.items()):
+        return memory
+    return manager.update(memory.id, **both, source=Trust.AGENT)
+
+
+def _since(began: float) -> float:
+    return (time.perf_counter() - began) * 1000

@@ -1,0 +1,194 @@
+"""CrewAI's records, scopes and filters in memento's terms. Pure.
+
+scope "/a/b"           scope "a/b"
+categories             tags
+importance, metadata   the same
+source                 session: where it comes from, a user or a conversation
+private                a mark in the metadata that names the source: only it may read it
+created_at             occurred_at; CrewAI's times are UTC without a time zone
+last_accessed          updated_at
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from crewai.memory.types import MemoryMatch, MemoryRecord
+from crewai.memory.utils import normalize_scope_path
+
+from memento import Filtering
+from memento.errors import InvalidInput
+from memento.policy import escape
+from memento.scopes import parse_scope
+from memento.types import Draft, Hit, Memory, Trust
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+PRIVATE = "crewai_private"
+"""Metadata key of a private memory; never shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which memories a call is about.
+
+    Attributes:
+        scope: CrewAI's path; what lies there and below. None for everywhere.
+        categories: Any one of these; none for all.
+        metadata: Keys with the value each must have.
+        older_than: Said before this moment, UTC without a time zone or with any.
+        source: Who asks; sees its own private memories.
+        everyones: See every private memory.
+    """
+
+    scope: str | None = None
+    categories: Collection[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    older_than: datetime | None = None
+    source: str | None = None
+    everyones: bool = True
+
+    def arguments(self) -> Filtering:
+        """Return the filters that decide all of this, but for ``nested``.
+
+        Raises:
+            InvalidScope: If the path is not well formed.
+        """
+        where: dict[str, Any] = {
+            key: [value] for key, value in self.metadata.items() if key not in self.nested
+        }
+        if not self.everyones:
+            where |= visible(self.source)
+        return Filtering(
+            within=to_scope(self.scope),
+            any_tags=list(self.categories) or None,
+            where=where,
+            until=None if self.older_than is None else aware(self.older_than),
+        )
+
+    @property
+    def nested(self) -> dict[str, Any]:
+        """The metadata asked for that is no scalar, which the ledger does not compare."""
+        return {
+            key: value for key, value in self.metadata.items() if isinstance(value, dict | list)
+        }
+
+    def admits(self, memory: Memory) -> bool:
+        """Tell whether a memory has what is ``nested``."""
+        return all(memory.metadata.get(key) == value for key, value in self.nested.items())
+
+
+class EscapedMatch(MemoryMatch):
+    """A match that enters a prompt as data: nothing in it can pass for the prompt's own text."""
+
+    def format(self) -> str:
+        """Render for a prompt; each value is written as JSON on one line."""
+        lines = [f"- (score={self.score:.2f}) {escape(self.record.content)}"]
+        if self.record.categories:
+            lines.append(f"  categories: {escape(self.record.categories)}")
+        kept = {key: value for key, value in self.record.metadata.items() if value is not None}
+        if kept:
+            lines.append(f"  metadata: {escape(kept)}")
+        return "\n".join(lines)
+
+
+def to_scope(path: str | None) -> str:
+    """Spell CrewAI's scope path as memento does.
+
+    Raises:
+        InvalidScope: If it is not well formed.
+    """
+    return parse_scope(normalize_scope_path(path or "/"))
+
+
+def to_record(memory: Memory) -> MemoryRecord:
+    """Spell a memory as CrewAI's record."""
+    return MemoryRecord(
+        id=memory.id,
+        content=memory.text,
+        scope=f"/{memory.scope}",
+        categories=list(memory.tags),
+        metadata={key: value for key, value in memory.metadata.items() if key != PRIVATE},
+        importance=memory.importance,
+        created_at=naive(memory.occurred_at),
+        last_accessed=naive(memory.updated_at),
+        source=memory.session,
+        private=is_private(memory),
+    )
+
+
+def to_match(hit: Hit) -> MemoryMatch:
+    """Spell a hit as CrewAI's match; it says by which ways it was found."""
+    return EscapedMatch(
+        record=to_record(hit.memory), score=hit.score, match_reasons=sorted(hit.ranks)
+    )
+
+
+def to_draft(record: MemoryRecord) -> Draft:
+    """Spell CrewAI's record as what ``add_many`` takes."""
+    return Draft(
+        id=record.id,
+        text=mended(record.content),
+        scope=to_scope(record.scope),
+        tags=tuple(mended(record.categories)),
+        metadata=marked(record.metadata, record.source, private=record.private),
+        importance=record.importance,
+        session=record.source or None,
+        source=Trust.AGENT,
+        occurred_at=aware(record.created_at),
+    )
+
+
+def is_private(memory: Memory) -> bool:
+    """Tell whether only its own source may read a memory."""
+    return PRIVATE in memory.metadata
+
+
+def visible(source: str | None) -> dict[str, list[Any]]:
+    """Return the condition, as in ``where``, that shows a source what is open and its own.
+
+    Raises:
+        InvalidInput: If the source is not a string, such as the mark of a record without one.
+    """
+    if not isinstance(source, str | None):
+        raise InvalidInput("source", f"must be a string, not {type(source).__name__}")
+    return {PRIVATE: [None] if source is None else [None, source]}
+
+
+def mark(source: str | None) -> str | bool:
+    """Return the mark of private records of a source; without a source, nobody can read them."""
+    return source or True
+
+
+def marked(
+    metadata: Mapping[str, Any] | None, source: str | None, *, private: bool
+) -> dict[str, Any]:
+    """Return metadata as it is stored, with the mark of what is private."""
+    kept = {key: one for key, one in mended(metadata or {}).items() if key != PRIVATE}
+    return kept | {PRIVATE: mark(source)} if private else kept
+
+
+def mended(value: Any) -> Any:
+    r"""Replace what no database can hold: a NUL or a lone surrogate, as scraped pages bring.
+
+    >>> mended({"page": ["nul \0"], "number": 1})
+    {'page': ['nul \ufffd'], 'number': 1}
+    """
+    if isinstance(value, str):
+        return _UNSTORABLE.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {mended(key): mended(one) for key, one in value.items()}
+    return [mended(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def aware(moment: datetime) -> datetime:
+    """Read a time of CrewAI's: UTC if it has no time zone."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+def naive(moment: datetime) -> datetime:
+    """Spell a time as CrewAI does: UTC without a time zone."""
+    return moment.astimezone(UTC).replace(tzinfo=None)

@@ -1,0 +1,369 @@
+"""A StorageBackend for CrewAI's own memory, and the one line that puts it under ``memory=True``.
+
+CrewAI's own memory decides by LLM what to keep and asks its storage by vector alone: full text
+and the ring buffer cannot take part. ``MementoCrewMemory`` brings all three tiers and no LLM call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from crewai.memory import unified_memory
+from crewai.memory.storage.factory import set_memory_storage_factory
+from crewai.memory.types import MemoryRecord, ScopeInfo
+
+from memento import Filtering, Memory, MemoryManager, Tier, Trust
+from memento.errors import InvalidInput, MissingExtra, NotFound, StoreClosed, TierUnavailable
+from memento_crewai._calls import current, noted
+from memento_crewai._embedding import MementoEmbeddingFunction
+from memento_crewai._records import (
+    Wanted,
+    is_private,
+    marked,
+    mended,
+    naive,
+    to_draft,
+    to_record,
+    to_scope,
+)
+
+logger = logging.getLogger("memento.crewai")
+
+Record = MemoryRecord
+Found = list[tuple[MemoryRecord, float]]
+
+DEFAULT_STORAGE = str(unified_memory.Memory.model_fields["storage"].default)
+"""The storage that CrewAI's memory asks for by default."""
+
+
+SETTLE = 5.0
+"""Seconds to wait at most until what was just remembered can be found by its meaning."""
+ALL = 1_000_000
+"""Most memories that are looked through for metadata that is no scalar."""
+
+
+class MementoStorage:
+    """Keeps CrewAI's memory records in a memento store. Safe from any thread.
+
+    Needs the store's embedder on CrewAI's side: ``Memory(storage=MementoStorage(manager),
+    embedder=MementoEmbeddingFunction())``. Vectors that come with records are not kept: the
+    store makes its own. Whatever is deleted is hidden, and ``manager.restore(id)`` brings it back.
+
+    A ``Memory`` over it raises what goes wrong with the store, which CrewAI would only log, and
+    keeps what is private from being consolidated with anything else; see ``StrictMemory``.
+
+    Args:
+        manager: The store; its namespace is what this storage sees.
+        strict: Let an error of the store stop the crew; False leaves it at CrewAI's habit.
+
+    Raises:
+        InvalidInput: If it is no ``MemoryManager``.
+    """
+
+    def __init__(self, manager: MemoryManager, *, strict: bool = True) -> None:
+        self.manager = checked(manager)
+        self.strict = strict
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> MementoStorage:
+        """Return itself: a store is shared, not copied."""
+        return self
+
+    @noted
+    def save(self, records: list[Record]) -> None:
+        """Store records in one transaction; on the disk when this returns.
+
+        One whose id is taken takes the place of what is there, deleted or not.
+
+        Raises:
+            InvalidInput: If one cannot be accepted; none was stored.
+            StoreError: If they could not be written.
+        """
+        self.manager.add_many([to_draft(record) for record in records], replace=True)
+
+    @noted
+    def search(
+        self,
+        query_embedding: list[float],
+        scope_prefix: str | None = None,
+        categories: list[str] | None = None,
+        metadata_filter: dict[str, Any] | None = None,
+        limit: int = 10,
+        min_score: float = 0.0,
+    ) -> Found:
+        """Find records by vector.
+
+        Args:
+            query_embedding: (dim,) made by the store's embedder.
+            scope_prefix: What lies there and below, segment by segment.
+            categories: Any one of these.
+            metadata_filter: Keys with the value each must have.
+            limit: Most records, >= 1.
+            min_score: Smallest cosine, [0, 1].
+
+        Returns:
+            Records and their cosines, [0, 1], best first.
+
+        Raises:
+            EmbeddingMismatch: If the vector comes from another embedder.
+            TierUnavailable: If there are no vectors to search since the embedder fails. Where there
+                are some, what the embedder refused, and what is not embedded yet after ``SETTLE``
+                seconds, is not found, and the log says so.
+            StoreError: If the store cannot be read.
+        """
+        filters = asked(self.manager, Wanted(scope_prefix, categories or (), metadata_filter or {}))
+        if filters is None:
+            return []
+        call = current()
+        filters["where"] = {**(filters["where"] or {}), **call.sees}
+        filters["session"] = call.session
+        found = self.manager.nearest(
+            query_embedding, limit, min_score=min_score, wait=SETTLE, **filters
+        )
+        if found.missing and not found.hits:
+            self._check_vectors(query_embedding)
+        warn(found.missing)
+        return [
+            (to_record(hit.memory), hit.score)
+            for hit in found
+            if not call.saving or hit.memory.session == call.session
+        ]
+
+    @noted
+    def delete(
+        self,
+        scope_prefix: str | None = None,
+        categories: list[str] | None = None,
+        record_ids: list[str] | None = None,
+        older_than: datetime | None = None,
+        metadata_filter: dict[str, Any] | None = None,
+    ) -> int:
+        """Forget the records that meet every condition given; returns how many."""
+        wanted = Wanted(scope_prefix, categories or (), metadata_filter or {}, older_than)
+        filters = asked(self.manager, wanted, record_ids)
+        return 0 if filters is None else len(self.manager.forget_many(**filters))
+
+    @noted
+    def update(self, record: Record) -> None:
+        """Replace the record that has the same id.
+
+        Its source, who may see it and when it was made stay as they are.
+
+        Raises:
+            NotFound: If there is none.
+            UntrustedSource: If the store does not trust agents.
+        """
+        stored = active(self.manager, record.id)
+        if stored is None:
+            raise NotFound(record.id)
+        self.manager.update(
+            record.id,
+            text=mended(record.content),
+            scope=to_scope(record.scope),
+            tags=mended(record.categories),
+            metadata=marked(record.metadata, stored.session, private=is_private(stored)),
+            importance=record.importance,
+            source=Trust.AGENT,
+        )
+
+    def get_record(self, record_id: str) -> Record | None:
+        """Return a record, or None if there is none."""
+        memory = active(self.manager, record_id)
+        return None if memory is None else to_record(memory)
+
+    def list_records(
+        self, scope_prefix: str | None = None, limit: int = 200, offset: int = 0
+    ) -> list[Record]:
+        """List the records at a scope and below, newest first."""
+        return [to_record(memory) for memory in self._listed(scope_prefix, limit, offset)]
+
+    def get_scope_info(self, scope: str) -> ScopeInfo:
+        """Describe what lies at a scope and below."""
+        path = to_scope(scope)
+        newest = self._listed(scope, 1)
+        oldest = self._listed(scope, 1, newest_first=False)
+        return ScopeInfo(
+            path=f"/{path}",
+            record_count=self.count(scope),
+            categories=list(self.list_categories(scope)),
+            oldest_record=naive(oldest[0].occurred_at) if oldest else None,
+            newest_record=naive(newest[0].occurred_at) if newest else None,
+            child_scopes=self.list_scopes(scope),
+        )
+
+    @noted
+    def list_scopes(self, parent: str = "/") -> list[str]:
+        """List the scopes right below one."""
+        path = to_scope(parent)
+        base = f"/{path}".rstrip("/")
+        below = (scope[len(base[1:]) :].strip("/") for scope in self.manager.counts(within=path))
+        return sorted({f"{base}/{rest.split('/')[0]}" for rest in below if rest})
+
+    @noted
+    def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
+        """Count the records of each category at a scope and below."""
+        return self.manager.counts("tag", within=to_scope(scope_prefix))
+
+    def count(self, scope_prefix: str | None = None) -> int:
+        """Count the records at a scope and below."""
+        return sum(self.manager.counts(within=to_scope(scope_prefix)).values())
+
+    def reset(self, scope_prefix: str | None = None) -> None:
+        """Forget everything at a scope and below."""
+        self.delete(scope_prefix)
+
+    async def asave(self, records: list[Record]) -> None:
+        """Store records; see ``save``."""
+        await asyncio.to_thread(self.save, records)
+
+    async def asearch(
+        self,
+        query_embedding: list[float],
+        scope_prefix: str | None = None,
+        categories: list[str] | None = None,
+        metadata_filter: dict[str, Any] | None = None,
+        limit: int = 10,
+        min_score: float = 0.0,
+    ) -> Found:
+        """Find records by vector; see ``search``."""
+        return await asyncio.to_thread(
+            self.search,
+            query_embedding,
+            scope_prefix,
+            categories,
+            metadata_filter,
+            limit,
+            min_score,
+        )
+
+    async def adelete(
+        self,
+        scope_prefix: str | None = None,
+        categories: list[str] | None = None,
+        record_ids: list[str] | None = None,
+        older_than: datetime | None = None,
+        metadata_filter: dict[str, Any] | None = None,
+    ) -> int:
+        """Forget records; see ``delete``."""
+        return await asyncio.to_thread(
+            self.delete, scope_prefix, categories, record_ids, older_than, metadata_filter
+        )
+
+    def _check_vectors(self, query: list[float]) -> None:
+        """Tell nothing found from nothing that could be found.
+
+        Raises:
+            TierUnavailable: If no memory has a vector, and the embedder is why.
+        """
+        trouble = self.manager.stats().trouble.values()
+        towards, away = query, [-number for number in query]  # every vector is near to one of them
+        if trouble and not any(self.manager.nearest(v, 1, record=False) for v in (towards, away)):
+            raise TierUnavailable(Tier.LONG, "; ".join(trouble))
+
+    def _listed(
+        self, scope: str | None, limit: int, offset: int = 0, *, newest_first: bool = True
+    ) -> list[Memory]:
+        if limit < 1:
+            return []
+        return self.manager.list(
+            within=to_scope(scope),
+            order="occurred",
+            newest_first=newest_first,
+            limit=limit,
+            offset=offset,
+        )
+
+
+def asked(manager: MemoryManager, wanted: Wanted, ids: list[str] | None = None) -> Filtering | None:
+    """Return the filters that decide what is wanted, or None if nothing can be.
+
+    Args:
+        manager: Whose store.
+        wanted: What may be found.
+        ids: Only these; None for all.
+    """
+    filters = wanted.arguments()
+    if wanted.nested:
+        named = ids
+        ids = [
+            memory.id
+            for memory in manager.list(limit=ALL, **filters)
+            if wanted.admits(memory) and (named is None or memory.id in named)
+        ]
+    if ids == []:
+        return None
+    if ids is not None:
+        filters["ids"] = ids
+    return filters
+
+
+def warn(missing: Mapping[str, str]) -> None:
+    """Log what could not be asked."""
+    for tier, problem in missing.items():
+        logger.warning("not all of the %s tier could be searched: %s", tier, problem)
+
+
+def active(manager: MemoryManager, memory_id: str, *, within: str = "") -> Memory | None:
+    """Return one memory, or None if no active one has this id at a scope or below."""
+    return next(iter(manager.list(ids=memory_id, within=within)), None)
+
+
+def install(manager: MemoryManager, *, strict: bool = True) -> None:
+    """Make a store the default of CrewAI's own memory, for this process.
+
+    From now on ``Crew(memory=True)``, ``Agent(memory=True)``, ``Memory()`` and the memory of a
+    ``Flow`` keep their records in ``manager`` and embed with its model instead of OpenAI's.
+    Memories made before, and those that name another storage or embedder, stay as they are. CrewAI
+    still asks its LLM what to keep. Another call replaces the first store.
+
+    Args:
+        manager: The store, with an embedder.
+        strict: Let an error of the store stop the crew, and refuse a closed one to who makes a
+            memory; False leaves it at CrewAI's habit, which is to go on without memory.
+
+    Raises:
+        InvalidInput: If it is no ``MemoryManager``, or has no embedder.
+        StoreClosed: If it is closed.
+        MissingExtra: If this CrewAI is not one that is known to work.
+    """
+    storage = MementoStorage(manager, strict=strict)
+    embedder = MementoEmbeddingFunction(manager)
+    if not hasattr(unified_memory, _EMBEDDER_OF_CREWAI):
+        raise MissingExtra("crewai", "a CrewAI that this version of memento was tested with")
+
+    def factory(spec: str) -> MementoStorage | None:
+        if spec != DEFAULT_STORAGE:
+            return None
+        if strict and manager.closed:
+            raise StoreClosed(manager.root)
+        return storage
+
+    if manager.closed:
+        raise StoreClosed(manager.root)
+    set_memory_storage_factory(factory)
+    setattr(unified_memory, _EMBEDDER_OF_CREWAI, lambda: embedder)
+
+
+def uninstall() -> None:
+    """Undo ``install``; memories made meanwhile keep their store."""
+    set_memory_storage_factory(None)
+    setattr(unified_memory, _EMBEDDER_OF_CREWAI, _ORIGINAL_EMBEDDER)
+
+
+def checked(manager: object) -> MemoryManager:
+    """Accept a manager.
+
+    Raises:
+        InvalidInput: If it is something else.
+    """
+    if not isinstance(manager, MemoryManager):
+        raise InvalidInput("manager", f"must be a MemoryManager, not {type(manager).__name__}")
+    return manager
+
+
+_EMBEDDER_OF_CREWAI = "_default_embedder"
+"""CrewAI has a seam for the default storage, none for the default embedder: this is its maker."""
+_ORIGINAL_EMBEDDER = getattr(unified_memory, _EMBEDDER_OF_CREWAI, None)

@@ -1,0 +1,97 @@
+"""Memories back into messages: only what this package wrote itself, and was trusted to say.
+
+A file chooses the session, the metadata and even the ids of the memories it brings, so none of
+these tells that a memory is a message of the conversation. The source does: neither ``ingest`` nor
+the import of an export that is not the caller's own leaves ``source.uri`` empty, and both can only
+lower the trust; the classes of this package leave it empty, and trust each role as ``source_of``
+says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage, messages_from_dict
+
+from memento import Memory, Status, Trust
+from memento_langchain._parts import UNREADABLE, unpack
+from memento_langchain._turns import ROLES, made_here, source_of
+
+MOST_PARTS = 1_000_000
+"""Most memories that one message is kept in."""
+
+
+class LeftOut(Exception):
+    """A memory that looks like a message is not replayed; says why."""
+
+
+def stands(memory: Memory) -> bool:
+    """Tell whether a memory is part of the conversation.
+
+    Tools' words are quarantined by default, and belong to the conversation all the same.
+    """
+    if not made_here(memory):
+        return False
+    heard = memory.status is Status.QUARANTINED and memory.source.kind is Trust.TOOL
+    return heard or memory.status is Status.ACTIVE
+
+
+def replay(head: Memory, parts: Mapping[str, str]) -> BaseMessage:
+    """Read the message that a memory holds, with the parts that stand elsewhere.
+
+    Args:
+        head: A memory, perhaps one that somebody else wrote.
+        parts: The share of a packed message that each further memory holds, by id.
+
+    Raises:
+        LeftOut: If it is no message of the conversation, or cannot be read.
+    """
+    if not stands(head):
+        raise LeftOut("is quarantined" if made_here(head) else "was not written by this class")
+    try:
+        spelt = _spelt(head, parts)
+        (message,) = messages_from_dict([spelt])
+        trusted = head.source.kind in _trusts_of(spelt)
+    except (*UNREADABLE, RecursionError) as error:
+        raise LeftOut(f"cannot be read ({type(error).__name__})") from error
+    if not trusted:
+        raise LeftOut(f"is a message of type {spelt['type']}, but comes from {head.source.kind}")
+    return message
+
+
+def ids_of_parts(head: Memory) -> list[str]:
+    """Name the memories that a message is kept in, the first included.
+
+    Raises:
+        LeftOut: If their number is not valid.
+    """
+    count = head.metadata.get("parts", 1)
+    if type(count) is not int or not 1 <= count <= MOST_PARTS:
+        raise LeftOut("cannot be read (parts)")
+    return [part_id(head.id, at) for at in range(count)]
+
+
+def part_id(name: str, at: int) -> str:
+    """Name one of the memories that a message is kept in."""
+    return f"{name}-{at}" if at else name
+
+
+def _spelt(head: Memory, parts: Mapping[str, str]) -> dict[str, Any]:
+    if "packed" in head.metadata:
+        known, ids = {**parts, head.id: head.metadata["packed"]}, ids_of_parts(head)
+        if not known.keys() >= set(ids):
+            raise LeftOut("lacks a part, which was forgotten")
+        return unpack([known[one] for one in ids])
+    spelt: dict[str, Any] = head.metadata["message"]
+    return {**spelt, "data": {"content": head.text, **spelt["data"]}}
+
+
+def _trusts_of(spelt: Mapping[str, Any]) -> Sequence[Trust]:
+    """Name how far a memory of such a message can be trusted.
+
+    A message of a class that LangChain does not know is encoded as one of type ``chat`` whose role
+    is its type.
+    """
+    types = [spelt["type"], spelt["data"]["role"]] if spelt["type"] == "chat" else [spelt["type"]]
+    return [Trust(source_of(ROLES.get(one, one)).kind) for one in types]

@@ -1,0 +1,77 @@
+"""Addresses that hold a secret: a stand-in is kept in their place, and found by either. Pure.
+
+A key or a label that is a token is where an item lies, so it can neither be kept as it is nor
+become a marker, which would be the same for all. It becomes the marker and a digest of the whole.
+Both the original and the stand-in lead to the item: a stand-in stands for itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import TypeVar
+
+from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
+
+from memento.admit import Redaction, Secrets
+
+AnyOp = TypeVar("AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
+
+
+def address(text: str, policy: Secrets) -> str:
+    """Return what a key or a label is kept as: itself, unless it holds a secret.
+
+    Raises:
+        SecretFound: If it holds one and the policy is to refuse it.
+
+    >>> address("food", Secrets.REDACT)
+    'food'
+    >>> kept = address("db password=xK9-vTq2!w", Secrets.REDACT)
+    >>> kept
+    'db password=[redacted:password]~b9cda31e9de5d017f33e8561914dc376'
+    >>> address(kept, Secrets.REDACT) == kept
+    True
+    """
+    kept = _kept([text], policy)
+    if kept is None or kept[0] == text:
+        return text
+    digest = blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
+    return f"{kept[0]}~{digest}"
+
+
+def addressed(op: AnyOp, policy: Secrets) -> AnyOp:
+    """Return an operation on what its addresses are kept as.
+
+    Raises:
+        SecretFound: If one holds a secret and the policy is to refuse it.
+    """
+    if policy is Secrets.ALLOW:
+        return op
+    if isinstance(op, SearchOp):
+        return op._replace(namespace_prefix=_labels(op.namespace_prefix, policy))
+    if isinstance(op, ListNamespacesOp):
+        conditions = op.match_conditions
+        return op._replace(
+            match_conditions=conditions and tuple(_condition(one, policy) for one in conditions)
+        )
+    if _kept([*op.namespace, op.key], policy) is None:  # all at once: mostly there is nothing
+        return op
+    return op._replace(namespace=_labels(op.namespace, policy), key=address(op.key, policy))
+
+
+def _kept(texts: Sequence[str], policy: Secrets) -> list[str] | None:
+    """Return what metadata would keep of keys; None if that is what they are, or no key at all."""
+    if not all(isinstance(text, str) for text in texts):
+        return None  # refused where it is used
+    spelt = json.dumps([{"key": text} for text in texts], ensure_ascii=False)
+    kept = Redaction(policy).json("key", spelt)
+    return None if kept == spelt else [one["key"] for one in json.loads(kept)]
+
+
+def _labels(labels: tuple[str, ...], policy: Secrets) -> tuple[str, ...]:
+    return tuple(address(label, policy) for label in labels)
+
+
+def _condition(condition: MatchCondition, policy: Secrets) -> MatchCondition:
+    return MatchCondition(condition.match_type, _labels(tuple(condition.path), policy))

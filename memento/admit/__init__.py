@@ -1,0 +1,5 @@
+"""A draft becomes an accepted entry: checked, redacted, weighed."""
+
+from memento.admit.redact import Redaction, Secrets
+
+__all__ = ["Redaction", "Secrets"]

@@ -1,0 +1,215 @@
+"""A draft is checked, given its defaults, and becomes an entry for the ledger. Pure.
+
+A draft that is refused raises ``InvalidInput`` naming the field; nothing is changed silently.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import uuid_utils
+
+from memento.admit.importance import TierChoice, importance, telling
+from memento.admit.redact import Redaction, Secrets
+from memento.check import (
+    Limits,
+    check_flag,
+    check_id,
+    check_metadata,
+    check_moment,
+    check_share,
+    check_source,
+    check_text,
+    expiry,
+    ids,
+    member,
+    names,
+    optional_name,
+    type_name,
+)
+from memento.errors import InvalidInput
+from memento.language import words as words_of
+from memento.ledger.memories import Entry
+from memento.ledger.rows import Row, content_hash
+from memento.scopes import parse_scope
+from memento.types import Draft, Kind, Status, Tier
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def drafts_of(items: Iterable[str | Mapping[str, Any] | Draft]) -> list[Draft]:
+    """Read what ``add_many`` is given.
+
+    Raises:
+        InvalidInput: If it is not a list, or an item is not a text, mapping or draft; names its
+            position.
+    """
+    if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
+        raise InvalidInput("items", f"must be a list of texts or drafts, not {type_name(items)}")
+    return [at_position(at, draft_of, item) for at, item in enumerate(items)]
+
+
+def at_position(at: int, check: Callable[[A], B], item: A) -> B:
+    """Check one item of several; a refusal names its position, from 0."""
+    try:
+        return check(item)
+    except InvalidInput as error:
+        raise error.within(f"items[{at}]") from None
+
+
+def draft_of(item: str | Mapping[str, Any] | Draft) -> Draft:
+    """Read what ``add_many`` accepts as a draft.
+
+    Raises:
+        InvalidInput: If it is not a text, mapping or draft, or a mapping with an unknown field.
+    """
+    if isinstance(item, Draft):
+        return item
+    if isinstance(item, str):
+        return Draft(item)
+    if not isinstance(item, Mapping):
+        raise InvalidInput("memory", f"expected a string, mapping or Draft, not {type_name(item)}")
+    known = {field.name for field in fields(Draft)}
+    if unknown := sorted(str(name) for name in item if name not in known):
+        raise InvalidInput("memory", f"unknown fields {unknown}; known: {sorted(known)}")
+    if "text" not in item:
+        raise InvalidInput("text", "is missing")
+    return Draft(**item)
+
+
+def admit(
+    draft: Draft,
+    *,
+    now: int,
+    limits: Limits,
+    choice: TierChoice,
+    secrets: Secrets | str = Secrets.REDACT,
+) -> Entry:
+    """Turn a draft into an entry.
+
+    Args:
+        draft: As the caller gave it.
+        now: The present moment, microseconds since 1970 UTC.
+        limits: The largest text and metadata that are accepted.
+        choice: Which tier an importance leads to.
+        secrets: Whether a secret in the draft is redacted, refused or kept.
+
+    Returns:
+        An entry whose row lacks only its place in the ledger, and its importance and tier where
+        these depend on what the namespace knows, see ``Entry.weigh``.
+
+    Raises:
+        InvalidInput: If anything about the draft cannot be accepted.
+        SecretFound: If it holds a secret and secrets are refused, or its key holds one.
+    """
+    clean = Redaction(secrets)
+    text = clean.text("text", check_text(draft.text, limits))
+    kind = member(Kind, "kind", draft.kind)
+    key = clean.slot("key", optional_name("key", draft.key))
+    aliases = clean.names("aliases", names("aliases", draft.aliases))
+    tags = clean.names("tags", names("tags", draft.tags))
+    metadata = clean.json("metadata", check_metadata(draft.metadata, limits))
+    source = check_source(draft.source)
+    scope = parse_scope(draft.scope)
+    session = optional_name("session", draft.session)
+    actor = clean.name("actor", optional_name("actor", draft.actor))
+    role = clean.name("role", optional_name("role", draft.role))
+    occurred = now if draft.occurred_at is None else check_moment("occurred_at", draft.occurred_at)
+    columns = words_of.columns(text, actor=actor, role=role, key=key, aliases=aliases, tags=tags)
+    head, rest = columns.spoken()
+    words = head + rest
+    given = None if draft.importance is None else check_share("importance", draft.importance)
+    row = Row(
+        docid=0,
+        ns=0,
+        rev=0,
+        id=check_id(draft.id) if draft.id is not None else str(uuid_utils.uuid7()),
+        text=text,
+        tier=_tier(draft, given or 0.0, choice).value,
+        kind=kind.value,
+        status=Status.ACTIVE.value,
+        scope=scope,
+        session=session,
+        actor=actor,
+        role=role,
+        key=key,
+        aliases=to_json(aliases),
+        importance=given or 0.0,
+        tags=to_json(tags),
+        metadata=metadata,
+        trust=source.kind.value,
+        source_uri=clean.name("source.uri", source.uri),
+        source_model=clean.name("source.model", source.model),
+        source_parents=to_json(source.parents),
+        pinned=int(check_flag("pinned", draft.pinned)),
+        occurred_at=occurred,
+        created_at=now,
+        updated_at=now,
+        valid_from=occurred,
+        valid_until=_end_of_validity(draft, occurred),
+        expires_at=expiry(draft.expires_in, now),
+        superseded_by=None,
+        reinforced=0,
+        version=1,
+        words=columns.title_words + len(words),
+        head_words=len(head),
+        cues=words_of.cues(text, role, words),
+        content_hash=content_hash(
+            text, scope, key, session, actor, role, occurred if draft.occurred_at else None
+        ),
+        checksum=b"",
+    )
+
+    def weigh(novelty: float) -> None:
+        row.importance = importance(text, words, kind, novelty)
+        row.tier = _tier(draft, row.importance, choice).value
+        row.seal()
+
+    if given is not None:
+        row.seal()
+    return Entry(
+        row=row,
+        text=columns,
+        chosen_id=draft.id is not None,
+        supersedes=ids("supersedes", draft.supersedes),
+        related=ids("related", draft.related),
+        derived=_derived(draft),
+        metadata_bytes=limits.metadata_bytes,
+        redacted=clean.found,
+        telling=() if given is not None else telling(words),
+        weigh=None if given is not None else weigh,
+    )
+
+
+def to_json(values: Sequence[str]) -> str:
+    """Write a list of strings as the ledger keeps it."""
+    return json.dumps(list(values), ensure_ascii=False) if values else "[]"
+
+
+def _tier(draft: Draft, weight: float, choice: TierChoice) -> Tier:
+    if draft.tier is None:
+        return choice.tier(weight, pinned=bool(draft.pinned))
+    return member(Tier, "tier", draft.tier)
+
+
+def _derived(draft: Draft) -> tuple[str, ...]:
+    """Name the columns whose value memento chose."""
+    given = (
+        (draft.importance, ("importance",)),
+        (draft.tier, ("tier",)),
+        (draft.occurred_at, ("occurred_at", "valid_from")),
+    )
+    return tuple(name for value, columns in given if value is None for name in columns)
+
+
+def _end_of_validity(draft: Draft, occurred: int) -> int | None:
+    if draft.valid_until is None:
+        return None
+    end = check_moment("valid_until", draft.valid_until)
+    if end <= occurred:
+        raise InvalidInput("valid_until", "must be later than occurred_at (now if not given)")
+    return end

@@ -1,0 +1,574 @@
+"""The formats of secrets, each by what its provider publishes about it. Pure data.
+
+A format is looked for only in a text that holds one of its anchors, and most anchors only in a
+text with a long run of characters that keys are made of; so an ordinary text pays few
+microseconds. Where a
+format can be decoded, that decides; where it is only a prefix and random characters, these must
+look random, so that ``ghp_xxxxxxxx`` in a manual stays as it is. A checksum that holds is proof
+enough to find a token glued to a word; one that does not hold proves nothing: a token with one
+character mistyped gives away the rest.
+
+Source: the providers' documentation of their tokens. GitHub's and npm's checksum: "Behind
+GitHub's new authentication token formats", github.blog, 2021. age: the C2SP specification of age
+keys. JWT: RFC 7519. PEM: RFC 7468. Basic: RFC 7617.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+
+MARK = "[redacted:"
+"""How the marker that takes the place of a secret begins."""
+
+BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+CHECKSUM_CHARS = 6
+LONG = 16
+"""Characters of the shortest run that holds a secret, passwords that are named so apart."""
+RUN_CHARS = BASE62 + "_-./+=:~@%!$&*#,;"
+"""Characters that such runs are made of."""
+LEAST_VARIED = 8
+"""Fewest different characters in 20 or more random ones; 20 hexadecimal digits have 8 or more in
+999 of 1,000 cases, and what people write to stand for a key has fewer."""
+
+_PLACEHOLDERS = frozenset({
+    "password", "passwd", "pass", "pwd", "secret", "token", "key", "changeme", "change_me",
+    "example", "placeholder", "redacted", "your_password", "yourpassword", "mypassword", "hunter",
+    "none", "null", "true", "false", "required", "optional", "hidden", "username", "user",
+    "string", "undefined",
+})  # fmt: skip
+_VARIABLE = re.compile(
+    r"\$[{(]|\$[A-Za-z_]\w*$|%[A-Za-z_]+%$|%\(|[{<*(\[]|[A-Za-z_][\w.]*[(\[]|[~.]{0,2}/"
+    r"|(?:os|process|self|env|config)\.|[A-Za-z]:\\"
+)
+_NO_PASSWORD = re.compile(
+    r"(?:[^\s@]+@[\w-]+(?:\.[\w-]+)+|\d+-?[A-Za-z]+(?:-[A-Za-z]+)*|[A-Za-z]+[.-]\d+(?:\.\d+)*)$"
+    r"|[A-Za-z][A-Za-z0-9+.-]*://|\d{4}-\d\d-\d\d"
+    r"|(?i:sha|md|aes|iso|rsa|utf|pci|nist|bcrypt|argon|pbkdf|base|fido|oauth|gpg|pgp)-?\d[\d.]*"
+    r"(?:-|$)"
+)
+"""Addresses, counts, versions, dates, standards and algorithms: what sentences say of passwords."""
+_NAME = r"(?:[A-Za-z]+\d{0,6}[A-Za-z]{0,24}|\d{1,12})"
+_NAMES = re.compile(rf"_*{_NAME}(?:[-_./]+{_NAME})+")
+_STANDS_FOR = re.compile(r"(?i:your|token|example|placeholder|insert|replace|redacted)")
+_WORDY = re.compile(r"[A-Za-z_.-]+")
+_RUN = re.compile(r"[A-Za-z0-9]{12,}")
+_LETTER, _DIGIT = re.compile(r"[A-Za-z]"), re.compile(r"\d")
+
+
+class SecretPlace(Enum):
+    """Where the anchors of a format are looked for."""
+
+    RUN = "run"
+    """In words of `LONG` characters or more, letter for letter."""
+    BESIDE = "beside"
+    """Anywhere in a text that has such a word, regardless of case."""
+    ANYWHERE = "anywhere"
+    """In any text, regardless of case."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretFormat:
+    """One format of secrets.
+
+    Attributes:
+        kind: What it is called in the marker, such as ``github-token``.
+        anchors: A text without any of these holds none; where to look for them says ``place``.
+        pattern: Expression that finds it; the group ``secret`` is what is taken out, else all of
+            the match.
+        proof: Tells a real one from what only looks like one.
+        place: Where an anchor must stand.
+        over_lines: Expression that finds a key that is broken over lines; it begins with an anchor.
+            "" unless all keys are equally long: only then is it known which line ends the key.
+        leading: Whether each key begins with an anchor.
+    """
+
+    kind: str
+    anchors: tuple[str, ...]
+    pattern: str
+    proof: Callable[[str], bool]
+    place: SecretPlace = SecretPlace.RUN
+    over_lines: str = ""
+    leading: bool = False
+
+    @property
+    def finder(self) -> re.Pattern[str]:
+        """The pattern, compiled when it is first wanted: all of them take 10 ms."""
+        return _compiled(self.pattern)
+
+    @property
+    def broken(self) -> re.Pattern[str]:
+        """The expression for keys broken over lines, compiled when it is first wanted."""
+        return _compiled(self.over_lines)
+
+
+_compiled = cache(re.compile)
+
+
+def crc_base62(body: str) -> str:
+    """Return the checksum GitHub and npm put at the end of a token: CRC-32 in six base-62 digits.
+
+    >>> crc_base62("zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ")
+    '0mLq17'
+    """
+    number = zlib.crc32(body.encode())
+    digits = ""
+    for _ in range(CHECKSUM_CHARS):
+        number, rest = divmod(number, 62)
+        digits = BASE62[rest] + digits
+    return digits
+
+
+def _crc(token: str) -> bool:
+    body = token.partition("_")[2]
+    return crc_base62(body[:-CHECKSUM_CHARS]) == body[-CHECKSUM_CHARS:]
+
+
+def _random(token: str) -> bool:
+    return len(set(token)) >= LEAST_VARIED
+
+
+def _mixed(token: str) -> bool:
+    """Tell random characters from hyphenated words: letters and digits, and many of both."""
+    return _random(token) and bool(_LETTER.search(token)) and len(_DIGIT.findall(token)) > 1
+
+
+def _cased(token: str) -> bool:
+    """Tell random characters behind a long prefix from words: digits, or letters of both cases."""
+    body = token.rpartition("secret_")[2]
+    return _random(token) and not (body.islower() and not _DIGIT.search(body))
+
+
+def _dense(token: str) -> bool:
+    """Tell random characters behind a prefix as short as ``sk-`` from words with hyphens."""
+    return any(_LETTER.search(run) and _DIGIT.search(run) for run in _RUN.findall(token))
+
+
+def _jwt(token: str) -> bool:
+    header = token.partition(".")[0]
+    try:
+        fields = json.loads(base64.urlsafe_b64decode(header + "=" * (-len(header) % 4)))
+    except (binascii.Error, ValueError):
+        return False
+    return isinstance(fields, dict) and ("alg" in fields or "enc" in fields)
+
+
+def _discord(token: str) -> bool:
+    """Tell a bot's token by its first part, which is its number in Base64."""
+    first = token.partition(".")[0]
+    try:
+        return base64.b64decode(first + "=" * (-len(first) % 4)).isdigit()
+    except (binascii.Error, ValueError):
+        return False
+
+
+def _user_and_password(token: str) -> bool:
+    """Tell what a header of basic authentication carries from a word: it says ``user:password``.
+
+    ``user:password`` itself is an example; any other pair is somebody's.
+    """
+    try:
+        said = base64.b64decode(token + "=" * (-len(token) % 4), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return False
+    user, colon, password = said.partition(":")
+    example = user.lower() in _PLACEHOLDERS and password.lower() in _PLACEHOLDERS
+    return bool(colon and password) and said.isprintable() and not example
+
+
+def _chosen(value: str) -> bool:
+    """Tell a password somebody chose from a variable, a path, a placeholder or a plain word."""
+    if value.startswith(MARK) or value.lower() in _PLACEHOLDERS or _VARIABLE.match(value):
+        return False
+    return len(set(value)) > 2 and not _WORDY.fullmatch(value)  # noqa: PLR2004 - "xxx", "***"
+
+
+def _url_password(value: str) -> bool:
+    """Tell a password in an address from what stands for one; here plain words are real."""
+    shown = value.startswith(MARK) or value.lower() in _PLACEHOLDERS or _VARIABLE.match(value)
+    return not shown and len(set(value)) > 2  # noqa: PLR2004 - "xxx", "***"
+
+
+def _spoken(value: str) -> bool:
+    """Tell a password said in a sentence from an address, a number of something, or a standard."""
+    mixed = bool(_LETTER.search(value)) and bool(_DIGIT.search(value))
+    return mixed and _chosen(value) and not _NO_PASSWORD.match(value)
+
+
+def _typed(value: str) -> bool:
+    return _chosen(value) and bool(_LETTER.search(value)) and bool(_DIGIT.search(value))
+
+
+def _keyed(value: str) -> bool:
+    """Tell a key from names: of code, of a path, or words and numbers with marks between them."""
+    return _chosen(value) and _mixed(value) and not _NAMES.fullmatch(value)
+
+
+def _borne(value: str) -> bool:
+    """Tell a token that stands behind ``Authorization:`` from words that stand for one."""
+    mixed = bool(_DIGIT.search(value)) or not (value.islower() or value.isupper())
+    return mixed and _random(value) and _chosen_or_word(value) and not _STANDS_FOR.search(value)
+
+
+def _chosen_or_word(value: str) -> bool:
+    return not value.startswith(MARK) and not _VARIABLE.match(value)
+
+
+_ESCAPES = (
+    r"\\[abfnrtv0]|\[[mK]",
+    r"%[0-9A-Fa-f]{2}|[\[;]\dm",
+    r"\\x[0-9A-Fa-f]{2}|[\[;]\d\dm",
+    r"[\[;]\d\d\dm",
+    r"\\u00[0-9A-Fa-f]{2}",
+)
+"""Escapes that end in a letter or digit, by length: those of JSON, Python and addresses, and the
+end of a sequence that switches a terminal's colours."""
+
+
+def _begins(first: str = "") -> str:
+    """Return an expression for where a token begins, after its first character if one is given."""
+    escapes = "|".join(f"(?<=(?:{one}){first})" for one in _ESCAPES)
+    return f"(?:(?<![A-Za-z0-9]{first})|{escapes})"
+
+
+_BEFORE = _begins()
+"""A token begins here: no letter or digit before it, except one that ends an escape."""
+_AFTER = r"(?![A-Za-z0-9])"
+"""A token ends here."""
+_WORD = "[A-Za-z0-9]"
+_URL = "[A-Za-z0-9_-]"
+"""The alphabet of URL-safe Base64."""
+_HEX = "[a-f0-9]"
+_PEM = r"(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+_QUOTE = r"(?:\\*[\"'`]|&(?:quot|apos|#3[49]|#x2[27]);)?"
+"""A quotation mark, as it is, escaped, or encoded for HTML."""
+_ASSIGNED = rf"{_QUOTE}[ \t]*(?::=|=>|[:=]|%3[ADad])[ \t]*{_QUOTE}"
+_PORT = "(?:80|443|1080|3128|8000|8080|8443|8888|9090)"
+"""Ports of proxies, which are not passwords."""
+_LAST = r"[^\s\"'`.,;:!?<>()\[\]{}\\]"
+"""The last character of a password: what closes a sentence or a bracket is not taken for it."""
+_NO_CODE = r"(?![A-Za-z0-9_+/~(\[-])"
+"""Nothing of a key follows, nor what makes a name of code of it: a call or a subscript."""
+_SAID = (
+    r"(?i:[ \t]+(?:for|of|on|to|at|in|from)(?:[ \t]+[\w'-]{1,40}){1,5}?)?[ \t]+"
+    r"(?i:(?:is|was|will[ \t]+be|has[ \t]+been|to)\b"
+    r"(?:[ \t]+(?:now|still|set|changed|reset|just|to)\b)*)"
+    r"(?:[ \t]*:)?[ \t]+[\"'`]?"
+)
+"""How a sentence says what a password is: between name and verb only what it is for."""
+_PASSWORD = rf"(?:(?!&(?:quot|apos|#3[49]|#x2[27]|lt|gt);)[^\s\"'`,;<>\x1b]){{5,127}}{_LAST}"
+"""Six to 128 characters somebody chose; it ends before a mark encoded for HTML."""
+_NAMED = rf"(?i:(?=[acpst]){_BEFORE}(?:"
+
+
+BREAK = r"\\?\r?\n[ \t>]*+"
+"""The end of a line, perhaps escaped for a shell, and how a mail or a block indents the next."""
+_FIXED = re.compile(r"(?:(?:\[[^\]]+\]\{\d+\})|\\?[._-])+")
+"""A body of so and so many characters, in parts with a mark between them."""
+_PART = re.compile(r"(\[[^\]]+\])\{(\d+)\}|(\\?[._-])")
+
+
+def _over_lines(body: str) -> str:
+    """Return an expression for a body with ends of lines inside, "" if its length is not known.
+
+    >>> _over_lines("[a-z]{2,}")
+    ''
+    """
+    if not _FIXED.fullmatch(body):
+        return ""
+    gap = f"(?:{BREAK})?+"
+    return _PART.sub(lambda m: f"(?:{gap}{m[1]}){{{m[2]}}}" if m[1] else gap + m[3], body)
+
+
+def _token(
+    kind: str,
+    prefixes: str,
+    body: str,
+    proof: Callable[[str], bool] = _random,
+    *,
+    start: str = _BEFORE,
+    end: str = _AFTER,
+) -> SecretFormat:
+    """Describe a format that is one of some prefixes, which are its anchors, and a body."""
+    anchors = tuple(prefixes.split())
+    prefix = "|".join(map(re.escape, anchors))
+    begin, broken = f"{start}(?:{prefix})", _over_lines(body)
+    over_lines = f"{begin}{broken}{end}" if broken else ""
+    return SecretFormat(
+        kind, anchors, f"{begin}{body}{end}", proof, over_lines=over_lines, leading=True
+    )
+
+
+def _shape(
+    kind: str,
+    anchors: str,
+    *parts: str,
+    proof: Callable[[str], bool] = _random,
+    place: SecretPlace = SecretPlace.RUN,
+) -> SecretFormat:
+    return SecretFormat(kind, tuple(anchors.split()), "".join(parts), proof, place)
+
+
+FORMATS: tuple[SecretFormat, ...] = (
+    # keys of several lines, and tokens that hold others' prefixes, come first
+    _shape(
+        "private-key",
+        "key-----",
+        rf"-----BEGIN {_PEM}(?:(?!-----BEGIN)[\s\S]){{32,20000}}?-----END {_PEM}",
+        rf"|-----BEGIN {_PEM}(?:(?:\s|\\[nr])+[A-Za-z0-9+/=]{{32,}})+",
+        place=SecretPlace.BESIDE,
+    ),
+    _token("age-key", "AGE-SECRET-KEY-1", "[A-Z0-9]{58}", start="", end=""),
+    _token("1password-token", "ops_eyJ", "[A-Za-z0-9+/=_-]{200,2000}", end=""),
+    _token("sentry-token", "sntrys_eyJ", "[A-Za-z0-9+/=_-]{40,500}", end=""),
+    _token("sentry-token", "sntryu_", f"{_HEX}{{64}}"),
+    _shape("jwt", "eyJ", rf"eyJ{_URL}{{8,2000}}+\.{_URL}{{8,}}\.{_URL}{{16,}}", proof=_jwt),
+    # clouds
+    _token("aws-access-key-id", "AKIA ASIA ABIA ACCA", "[A-Z2-7]{16}"),
+    _shape(
+        "aws-secret-access-key",
+        "secret",
+        rf"(?i:secret[_ ]?(?:access[_ ]?)?key){_ASSIGNED}",
+        r"(?P<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
+        proof=_mixed,
+        place=SecretPlace.BESIDE,
+    ),
+    _token("google-api-key", "AIza", f"{_URL}{{35}}"),
+    _token("google-oauth-secret", "GOCSPX-", f"{_URL}{{28}}"),
+    _token("google-access-token", "ya29.", f"{_URL}{{20,2000}}"),
+    _shape("azure-storage-key", "AccountKey=", r"AccountKey=(?P<secret>[A-Za-z0-9+/]{86}==)"),
+    _shape("azure-client-secret", "Q~", rf"{_BEFORE}[\w.~-]{{3}}\dQ~[\w.~-]{{31,34}}{_AFTER}"),
+    _token("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", f"{_HEX}{{64}}"),
+    _token("heroku-key", "HRKU-AA", f"{_URL}{{58}}"),
+    _token("fly-token", "fo1_", f"{_URL}{{43}}"),
+    _token("fly-token", "fm2_", "[A-Za-z0-9+/=_-]{100,4000}", _mixed, end=""),
+    _token(
+        "tailscale-key",
+        "tskey-",
+        f"(?:api|auth|client|scim|webhook)-{_WORD}{{4,40}}-{_WORD}{{20,60}}",
+    ),
+    _token("vault-token", "hvs. hvb. hvr.", f"{_URL}{{24,300}}"),
+    _shape(
+        "terraform-token", ".atlasv1.", rf"{_BEFORE}{_WORD}{{14}}\.atlasv1\.{_URL}{{60,70}}{_AFTER}"
+    ),
+    _token("pulumi-token", "pul-", f"{_HEX}{{40}}"),
+    _token(
+        "doppler-token", "dp.pt. dp.st. dp.ct. dp.sa.", r"(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}"
+    ),
+    _token("databricks-token", "dapi", rf"{_HEX}{{32}}(?:-\d)?"),
+    _token("planetscale-token", "pscale_", "(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,64}"),
+    _token("supabase-key", "sbp_", f"{_HEX}{{40}}"),
+    _token("supabase-key", "sb_secret_", f"{_URL}{{22}}_{_URL}{{8}}", _cased, end=f"(?!{_URL})"),
+    # code and packages
+    _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", f"{_WORD}{{36}}", _crc, start=""),
+    _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", f"{_WORD}{{36}}"),
+    _token("github-token", "ghr_", f"{_WORD}{{76}}"),
+    _token("github-token", "github_pat_", f"{_WORD}{{22}}_{_WORD}{{59}}"),
+    _token(
+        "gitlab-token",
+        "glpat- gldt- glrt- gloas- glptt- glft- glimt- glagent- glsoat- glcbt- glffct-",
+        "[A-Za-z0-9_.-]{20,}",
+    ),
+    _token(
+        "atlassian-token", "ATATT3 ATCTT3 ATBB", "[A-Za-z0-9_=-]{28,250}", end="(?![A-Za-z0-9_-])"
+    ),
+    _token("npm-token", "npm_", f"{_WORD}{{36}}", _crc, start=""),
+    _token("npm-token", "npm_", f"{_WORD}{{36}}", _mixed),
+    _token("pypi-token", "pypi-AgEIcHlwaS5vcmc pypi-AgENdGVzdC5weXBpLm9yZw", f"{_URL}{{50,1000}}"),
+    _token("rubygems-key", "rubygems_", f"{_HEX}{{48}}"),
+    _token("docker-token", "dckr_pat_ dckr_oat_", f"{_URL}{{27,40}}"),
+    # chat and mail
+    _token(
+        "slack-token",
+        "xoxa- xoxb- xoxc- xoxe- xoxo- xoxp- xoxr- xoxs-",
+        "[A-Za-z0-9-]{20,250}",
+        _mixed,
+    ),
+    _token("slack-token", "xoxd-", "[A-Za-z0-9%+/=_-]{40,400}", _mixed, end=""),
+    _token("slack-token", "xoxe.xoxb- xoxe.xoxp- xapp-", "[A-Za-z0-9-]{20,250}", _mixed),
+    _shape(
+        "slack-webhook",
+        "hooks.slack.com",
+        rf"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>{_WORD}{{6,}}(?:/{_WORD}{{8,}})+)",
+    ),
+    _shape("discord-webhook", "/webhooks/", rf"/webhooks/\d{{17,20}}/(?P<secret>{_URL}{{60,80}})"),
+    _shape(
+        "discord-token",
+        ".",
+        rf"[MNO]{_begins('[MNO]')}{_URL}{{23,27}}\.{_URL}{{6}}\.{_URL}{{27,38}}{_AFTER}",
+        proof=_discord,
+    ),
+    _shape("telegram-token", ":AA", rf"{_BEFORE}\d{{8,10}}:AA{_URL}{{33}}(?![A-Za-z0-9-])"),
+    _token("sendgrid-key", "SG.", rf"{_URL}{{22}}\.{_URL}{{43}}"),
+    _token("mailgun-key", "key-", f"{_HEX}{{32}}"),
+    _shape("mailchimp-key", "-us", rf"{_BEFORE}{_HEX}{{32}}-us\d{{1,2}}{_AFTER}"),
+    # language models
+    _token(
+        "anthropic-key", "sk-ant-", f"(?:[a-z]+\\d\\d-)?{_URL}{{40,}}", _dense, end=f"(?!{_URL})"
+    ),
+    _token("openrouter-key", "sk-or-v1-", f"{_HEX}{{64}}"),
+    _token(
+        "openai-key", "sk-", f"(?:proj-|svcacct-|admin-)?{_URL}{{20,}}", _dense, end=f"(?!{_URL})"
+    ),
+    _token("huggingface-token", "hf_", f"{_WORD}{{34,40}}"),
+    _token("groq-key", "gsk_", f"{_WORD}{{52}}"),
+    _token("xai-key", "xai-", f"{_WORD}{{70,90}}"),
+    _token("perplexity-key", "pplx-", f"{_WORD}{{48}}"),
+    _token("replicate-token", "r8_", f"{_WORD}{{37}}"),
+    # money
+    _token("stripe-key", "sk_live_ rk_live_ sk_test_ rk_test_", f"{_WORD}{{24,247}}"),
+    _token("stripe-webhook-secret", "whsec_", "[A-Za-z0-9+/=]{32,64}"),
+    _token("shopify-token", "shpat_ shpca_ shppa_ shpss_", "[a-fA-F0-9]{32}"),
+    _token("square-token", "sq0atp- sq0atb- sq0csp-", f"{_URL}{{22,43}}"),
+    _token(
+        "square-token",
+        "EAAA",
+        f"{_URL}{{60}}",
+        _mixed,
+        start=f"{_BEFORE}(?<![+/])",
+        end="(?![A-Za-z0-9+/=_-])",
+    ),
+    # tools
+    _token("airtable-token", "pat", rf"{_WORD}{{14}}\.{_HEX}{{64}}"),
+    _token("grafana-token", "glsa_", f"{_WORD}{{32}}_{_HEX}{{8}}"),
+    _token("grafana-token", "glc_eyJ", "[A-Za-z0-9+/=_-]{32,1000}", end=""),
+    _token("newrelic-key", "NRAK-", "[A-Z0-9]{27}"),
+    _token("linear-key", "lin_api_", f"{_WORD}{{40}}"),
+    _token("notion-token", "ntn_", f"{_WORD}{{40,50}}"),
+    _token("notion-token", "secret_", f"{_WORD}{{43}}", _mixed),
+    _token("figma-token", "figd_", f"{_URL}{{40,46}}"),
+    _token("postman-key", "PMAK-", f"{_HEX}{{24}}-{_HEX}{{34}}"),
+    # what a name or a place gives away
+    _shape(
+        "url-password",
+        "://",
+        rf"{_BEFORE}(?!https?://[^\s/:@?#]+:{_PORT}@)[A-Za-z][A-Za-z0-9+.-]{{0,20}}",
+        r"://[^\s/:@?#\"'<>]{0,128}:",
+        r"(?P<secret>[^\s/@\"'<>]{1,256})@(?=[\w.\[-])",
+        proof=_url_password,
+    ),
+    _shape(
+        "authorization-header",
+        "bearer",
+        rf"(?=[Bb]){_BEFORE}(?i:bearer)(?:[ \t]+|%20|\+)",
+        r"(?P<secret>[A-Za-z0-9._~+/-]{20,2000}+={0,2}+)(?![A-Za-z0-9.~+/-])",
+        proof=_keyed,
+        place=SecretPlace.BESIDE,
+    ),
+    _shape(
+        "authorization-header",
+        "bearer",
+        rf"(?=[Aa]){_BEFORE}(?i:authorization){_ASSIGNED}(?i:bearer)(?:[ \t]+|%20|\+)",
+        r"(?P<secret>[A-Za-z0-9._~+/-]{20,2000}+={0,2}+)(?![A-Za-z0-9.~+/-])",
+        proof=_borne,
+        place=SecretPlace.BESIDE,
+    ),
+    _shape(
+        "authorization-header",
+        "basic",
+        rf"(?=[Bb]){_BEFORE}(?i:basic)(?:[ \t]+|%20|\+)",
+        r"(?P<secret>[A-Za-z0-9+/]{6,2000}+={0,2}+)(?![A-Za-z0-9+/])",
+        proof=_user_and_password,
+        place=SecretPlace.ANYWHERE,
+    ),
+    _shape(
+        "password",
+        "passw passphrase pwd",
+        rf"{_NAMED}passw(?:or)?d|passphrase|pwd)){_ASSIGNED}(?P<secret>{_PASSWORD})",
+        proof=_chosen,
+        place=SecretPlace.ANYWHERE,
+    ),
+    _shape(
+        "password",
+        "passw passphrase",
+        rf"(?=[Pp]){_BEFORE}(?i:(?:password|passphrase)\b)",
+        _SAID,
+        rf"(?P<secret>[^\s\"'`\x1b]{{5,127}}{_LAST})(?![ \t]+(?i:is|was)\b)",
+        proof=_spoken,
+        place=SecretPlace.ANYWHERE,
+    ),
+    _shape(
+        "password",
+        "--pass",
+        r"(?<![\w-])--(?i:passw(?:or)?d|pass(?:phrase)?)[ \t]+[\"']?",
+        rf"(?P<secret>[^\s\"'`\x1b]{{1,127}}{_LAST})",
+        proof=_typed,
+        place=SecretPlace.ANYWHERE,
+    ),
+    _shape(
+        "password",
+        "curl",
+        rf"(?=[Cc]){_BEFORE}(?i:curl)\b[^\n]{{0,256}}?[ \t](?:-u|--user)[ =]?[\"']?",
+        r"[^\s:\"'`]{1,128}:(?P<secret>[^\s\"'`\x1b]{1,128})",
+        proof=_url_password,
+        place=SecretPlace.ANYWHERE,
+    ),
+    _shape(
+        "assigned-key",
+        "key token secret",
+        rf"(?=[AaCcSs]){_BEFORE}(?i:(?:api|access|auth|secret)[ _-]?(?:key|token)",
+        r"|(?:aws|client|app|shared)[ _-]?secret)\b",
+        _SAID,
+        rf"(?P<secret>[A-Za-z0-9+/_.~-]{{15,511}}[A-Za-z0-9+/_~-]={{0,2}}){_NO_CODE}",
+        proof=_keyed,
+        place=SecretPlace.BESIDE,
+    ),
+    _shape(
+        "assigned-key",
+        "key token secret credential",
+        rf"{_NAMED}api[_-]?key|access[_-]?key|private[_-]?key|secret[_-]?key|auth[_-]?key|",
+        rf"account[_-]?key|token|secret|credentials?)){_ASSIGNED}",
+        rf"(?P<secret>[A-Za-z0-9+/_.~-]{{16,512}}={{0,2}}){_NO_CODE}",
+        proof=_keyed,
+        place=SecretPlace.BESIDE,
+    ),
+)
+"""In order of precedence: where two overlap, the first counts."""
+
+
+_GATES = ("_", "-", ".")
+
+
+def _gate(one: SecretFormat) -> str:
+    """Return a character that every anchor of a format has; "" if there is none."""
+    return next((gate for gate in _GATES if all(gate in a for a in one.anchors)), "")
+
+
+IN_RUNS = tuple(
+    (
+        gate,
+        tuple(
+            (anchor, one)
+            for one in FORMATS
+            if one.place is SecretPlace.RUN and _gate(one) == gate
+            for anchor in one.anchors
+        ),
+    )
+    for gate in ("", *_GATES)
+)
+"""Character that some formats' anchors share, and those anchors with their formats."""
+
+
+def _folded(place: SecretPlace) -> tuple[tuple[bytes, tuple[SecretFormat, ...]], ...]:
+    ones = [one for one in FORMATS if one.place is place]
+    anchors = dict.fromkeys(anchor for one in ones for anchor in one.anchors)
+    return tuple(
+        (anchor.encode(), tuple(one for one in ones if anchor in one.anchors)) for anchor in anchors
+    )
+
+
+BESIDE, ANYWHERE = _folded(SecretPlace.BESIDE), _folded(SecretPlace.ANYWHERE)
+"""Anchors to look for in the text in lower case, with their formats."""
+RUNS = bytes(byte not in RUN_CHARS.encode() for byte in range(256))
+"""Table for ``bytes.translate``: 0 for what runs are made of, 1 for all else."""
+
+ORDER = {id(one): rank for rank, one in enumerate(FORMATS)}
+KINDS = tuple(sorted({one.kind for one in FORMATS}))
+"""All that a marker can name."""

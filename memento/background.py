@@ -1,0 +1,156 @@
+"""What the background thread of one open store does in quiet moments, and what it gives way to.
+
+None of it is needed for an answer to be right: the log of what was retrieved, the snapshot of the
+short tier, full text catching up, room on the disk, and what an erasure left to be done.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from memento.config import Config
+from memento.ledger import erase, memories
+from memento.ledger.contract import Ledger, Session
+
+if TYPE_CHECKING:
+    from memento.tiers.short import ShortTier
+    from memento.upkeep.erase import Eraser
+
+ACCESSES = 10_000
+"""Most retrievals whose log line waits in RAM; older ones give way."""
+UNFOLDED = 524_288
+"""Most bytes by which folding the log may make the file grow: on a full disk the reserve pays, of
+which this is half."""
+
+
+class Background:
+    """The chores of one open store. Made again in a forked child.
+
+    Args:
+        ledger: The store's ledger.
+        short: The short tier, whose snapshot is written.
+        eraser: Finishes what an erasure left to be done.
+        now: Returns the present moment, microseconds.
+        config: Settings.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        short: ShortTier,
+        eraser: Eraser,
+        now: Callable[[], int],
+        config: Config,
+    ) -> None:
+        self._ledger = ledger
+        self._short = short
+        self._eraser = eraser
+        self._now = now
+        self._config = config
+        self._lock = threading.Lock()
+        self._queries = 0
+        self._accesses: deque[tuple[int, int, list[str]]] = deque(maxlen=ACCESSES)
+        self.fresh: set[int] = set()
+        """Namespaces this process added to since full text last took a bite of them."""
+        self._seen = self._tidied = self._swept = -1
+        self._snapshot_due = now() + self._snapshot_period()
+
+    def busy(self) -> bool:
+        """Tell whether a query is in flight."""
+        return self._queries > 0
+
+    def query_begins(self) -> None:
+        """Note that a query is in flight; the background thread gives way."""
+        with self._lock:
+            self._queries += 1
+
+    def query_ends(self) -> None:
+        """Note that a query is done."""
+        with self._lock:
+            self._queries -= 1
+
+    def note_access(self, ns: int, ids: list[str]) -> None:
+        """Keep in RAM which memories were retrieved, until ``log_accesses``."""
+        with self._lock:
+            self._accesses.append((ns, self._now(), ids))
+
+    def log_accesses(self) -> None:
+        """Write to the log what was retrieved and is still there."""
+        with self._lock:
+            waiting = list(self._accesses)
+            self._accesses.clear()
+        if not waiting:
+            return
+
+        def job(connection: Session) -> None:
+            for ns, at, ids in waiting:
+                if there := erase.still_there(connection, ns, ids):
+                    memories.record(connection, ns, at, "retrieved", None, {"ids": there})
+
+        self._ledger.write(job)
+
+    def finish_erasing(self) -> None:
+        """Go on with an erasure that is not done, if there is one."""
+        version = self._ledger.data_version()
+        if version != self._swept or self._eraser.pending:
+            self._eraser.finish()
+            self._swept = version
+
+    def take_up(self) -> None:
+        """Let full text take a bite of what came, and with it the backlog.
+
+        Of all namespaces only those are asked that this process added to, if there are any.
+        """
+        fresh = [self.fresh.pop() for _ in range(len(self.fresh))]
+        for ns in fresh or self._behind():
+            if self._catch_up(ns):
+                self.fresh.add(ns)
+
+    def waiting(self) -> bool:
+        """Tell whether full text, and with it the backlog, lacks anything that came."""
+        return bool(self._behind())
+
+    def index_words(self) -> None:
+        """Let full text catch up, a little at a time."""
+        for ns in self._behind():
+            while not self._queries and self._catch_up(ns):
+                pass
+
+    def keep_house(self) -> None:
+        """Do what is due in a quiet moment."""
+        self.log_accesses()
+        now = self._now()
+        if self._short.stale and now >= self._snapshot_due:
+            self._snapshot_due = now + self._snapshot_period()
+            self._short.snapshot()
+        version = self._ledger.data_version()
+        quiet, self._seen = version == self._seen, version
+        if quiet and version != self._tidied and not self._ledger.read_only:
+            self.tidy()
+            self._tidied = self._ledger.data_version()
+
+    def tidy(self) -> None:
+        """Do to the file what would slow down an ``add``: full text, its segments, the log.
+
+        And keep room for a full disk, if it had to be given back and there is some again.
+        """
+        self.index_words()
+        while not self._queries and self._ledger.write(lambda c: c.words.merge()):
+            pass
+        unfolded = self._ledger.growth() > UNFOLDED
+        if unfolded or self._ledger.wal_bytes() > self._config.index.checkpoint_bytes:
+            self._ledger.checkpoint()
+        self._ledger.keep_reserve()
+
+    def _behind(self) -> list[int]:
+        return self._ledger.read(lambda c: c.words.behind())
+
+    def _catch_up(self, ns: int) -> bool:
+        """Let full text take one bite of a namespace; tell whether there is more."""
+        return self._ledger.write(lambda c: c.words.catch_up(ns, c.words.at_once))
+
+    def _snapshot_period(self) -> int:
+        return int(self._config.short.snapshot_seconds * 1_000_000)

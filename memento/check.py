@@ -1,0 +1,278 @@
+"""Accept or refuse one value: the same rule wherever a value comes in. Pure.
+
+``add``, the filters, ``update``, an import, the command line and the adapters all use these checks.
+A value that cannot be accepted raises ``InvalidInput`` naming the field; nothing is changed
+silently.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from memento.clock import to_micros
+from memento.errors import InvalidInput
+from memento.types import Source, Trust
+
+E = TypeVar("E", bound=StrEnum)
+
+MAX_NAME = 256
+"""Longest key, alias, tag, actor, role or session, characters."""
+MAX_ID = 128
+MAX_URI = 2048
+MAX_INTEGER = 2**63 - 1
+MAX_WAIT = 86_400.0
+"""Longest time a call may wait for an index, seconds."""
+MAX_DEPTH = 64
+"""Deepest nesting of metadata; SQLite reads JSON to 1,000 levels, Python to fewer."""
+MAX_ITEMS = 64
+"""Most aliases, tags or links on one memory."""
+MAX_K = 10_000
+"""Most hits one call may ask for."""
+MAX_IDS = 100_000
+"""Most ids one call may choose among."""
+MAX_SECONDS = 1000 * 366 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The largest text and metadata that are accepted.
+
+    Attributes:
+        text_chars: Longest text, characters, >= 1.
+        metadata_bytes: Largest metadata as JSON, bytes, >= 2. It is read whenever its memory is, so
+            keep large things elsewhere and their address here.
+    """
+
+    text_chars: int = 65_536
+    metadata_bytes: int = 1_048_576
+
+
+def check_text(text: object, limits: Limits) -> str:
+    """Accept a text that is not empty, not too long, and can be stored as UTF-8."""
+    if not isinstance(text, str):
+        raise InvalidInput("text", f"must be a string, not {type_name(text)}")
+    if not text.strip():
+        raise InvalidInput("text", "is empty")
+    if len(text) > limits.text_chars:
+        raise InvalidInput(
+            "text", f"{len(text):,} characters; the limit is {limits.text_chars:,}: split it"
+        )
+    return storable("text", text)
+
+
+def check_moment(field: str, moment: object) -> int:
+    """Accept a timezone-aware datetime; returns microseconds since 1970 UTC."""
+    if not isinstance(moment, datetime):
+        raise InvalidInput(field, f"must be a datetime, not {type_name(moment)}")
+    if moment.tzinfo is None or moment.utcoffset() is None:
+        raise InvalidInput(field, "has no time zone; use for example datetime.now(UTC)")
+    try:
+        return to_micros(moment.astimezone(UTC))
+    except OverflowError:
+        raise InvalidInput(field, "is before the year 1 or after 9999 in UTC") from None
+
+
+def check_share(field: str, value: object) -> float:
+    """Accept a number in [0, 1]."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput(field, f"must be a number in [0, 1], not {type_name(value)}")
+    if not 0.0 <= value <= 1.0:
+        raise InvalidInput(field, f"must be in [0, 1], not {shown(value)}")
+    return float(value)
+
+
+def check_seconds(field: str, value: object) -> float:
+    """Accept a time to wait, from none to a day."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput(field, f"must be a number of seconds, not {type_name(value)}")
+    if not 0.0 <= value <= MAX_WAIT:
+        raise InvalidInput(field, f"must be from 0 to {MAX_WAIT:.0f} seconds, not {shown(value)}")
+    return float(value)
+
+
+def check_count(field: str, value: object, *, least: int = 1, most: int = MAX_K) -> int:
+    """Accept a whole number from ``least`` to ``most``."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInput(field, f"must be a whole number, not {shown(value)}")
+    if not least <= value <= most:
+        raise InvalidInput(field, f"must be from {least} to {most:,}, not {shown(value)}")
+    return value
+
+
+def check_flag(field: str, value: object) -> bool:
+    """Accept a bool."""
+    if not isinstance(value, bool):
+        raise InvalidInput(field, f"must be True or False, not {type_name(value)}")
+    return value
+
+
+def check_id(value: object, field: str = "id") -> str:
+    """Accept an id that the caller chose: 1 to 128 printable characters."""
+    if not isinstance(value, str) or not value or len(value) > MAX_ID or not value.isprintable():
+        raise InvalidInput(field, f"must be 1 to {MAX_ID} printable characters, not {shown(value)}")
+    return value
+
+
+def check_metadata(metadata: object, limits: Limits) -> str:
+    """Accept a JSON object; returns it as JSON text."""
+    if not isinstance(metadata, Mapping):
+        raise InvalidInput("metadata", f"must be a mapping, not {type_name(metadata)}")
+    if not metadata:
+        return "{}"
+    plain = _plain(dict(metadata), 1)
+    try:
+        encoded = json.dumps(plain, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput("metadata", f"is not JSON: {error}") from error
+    if len(encoded.encode()) > limits.metadata_bytes:
+        raise InvalidInput("metadata", f"is larger than {limits.metadata_bytes:,} bytes as JSON")
+    return encoded
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """Refuse values that ``json`` would change silently, or that SQLite could not read."""
+    if depth > MAX_DEPTH:
+        raise InvalidInput("metadata", f"is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, dict):
+        if wrong := [key for key in value if not isinstance(key, str)]:
+            raise InvalidInput("metadata", f"keys must be strings, not {shown(wrong[0])}")
+        return {storable("metadata", k): _plain(item, depth + 1) for k, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, depth + 1) for item in value]
+    return storable("metadata", value) if isinstance(value, str) else value
+
+
+def check_source(source: object) -> Source:
+    """Accept a Source, a trust class, or nothing (the user)."""
+    if source is None:
+        return Source()
+    if not isinstance(source, Source):
+        return Source(member(Trust, "source", source))
+    return Source(
+        member(Trust, "source.kind", source.kind),
+        None if source.uri is None else short_name("source.uri", source.uri, most=MAX_URI),
+        optional_name("source.model", source.model),
+        ids("source.parents", source.parents),
+    )
+
+
+def expiry(expires_in: object, now: int) -> int | None:
+    """Turn a time to live, in seconds or as timedelta, into a moment in microseconds."""
+    if expires_in is None:
+        return None
+    if isinstance(expires_in, timedelta):
+        seconds = expires_in.total_seconds()
+    elif isinstance(expires_in, int | float) and not isinstance(expires_in, bool):
+        seconds = expires_in
+    else:
+        raise InvalidInput(
+            "expires_in", f"must be seconds or a timedelta, not {type_name(expires_in)}"
+        )
+    if not 0.0 < seconds < MAX_SECONDS:
+        raise InvalidInput(
+            "expires_in", f"must be > 0 and at most 1,000 years, not {shown(expires_in)}"
+        )
+    return now + int(seconds * 1_000_000)
+
+
+def member(kind: type[E], field: str, value: object) -> E:
+    """Accept a member of an enumeration or its value; nothing else."""
+    try:
+        # The message of the enumeration would contain the value, whatever its size.
+        return kind(value if isinstance(value, str) else "")
+    except ValueError:
+        known = ", ".join(item.value for item in kind)
+        raise InvalidInput(field, f"{shown(value)} is not one of: {known}") from None
+
+
+def names(field: str, values: object) -> tuple[str, ...]:
+    """Accept a sequence of short non-empty strings; repeats are dropped, order kept."""
+    if values == ():
+        return ()
+    if isinstance(values, str) or not isinstance(values, Sequence | set | frozenset):
+        raise InvalidInput(field, f"must be a list of strings, not {type_name(values)}")
+    if len(values) > MAX_ITEMS:
+        raise InvalidInput(field, f"has more than {MAX_ITEMS} items")
+    checked = dict.fromkeys(short_name(field, value) for value in values)
+    return tuple(sorted(checked) if isinstance(values, set | frozenset) else checked)
+
+
+def optional_name(field: str, value: object) -> str | None:
+    """Accept a short non-empty string or None."""
+    return None if value is None else short_name(field, value)
+
+
+def ids(field: str, values: object) -> tuple[str, ...]:
+    """Accept one id or several."""
+    if values == ():
+        return ()
+    if isinstance(values, str):
+        return (check_id(values, field),)
+    if not isinstance(values, Sequence):
+        raise InvalidInput(field, f"must be an id or a list of ids, not {type_name(values)}")
+    if len(values) > MAX_ITEMS:
+        raise InvalidInput(field, f"has more than {MAX_ITEMS} items")
+    return tuple(dict.fromkeys(check_id(value, field) for value in values))
+
+
+def short_name(field: str, value: object, *, most: int = MAX_NAME) -> str:
+    """Accept a string that is not empty and at most so many characters long."""
+    if not isinstance(value, str):
+        raise InvalidInput(field, f"must be a string, not {type_name(value)}")
+    if not value.strip():
+        raise InvalidInput(field, "is empty")
+    if len(value) > most:
+        raise InvalidInput(field, f"is longer than {most} characters")
+    return storable(field, value)
+
+
+def storable(field: str, value: str) -> str:
+    """Accept a string that SQLite and UTF-8 can hold."""
+    if "\0" in value:
+        raise InvalidInput(field, "holds a NUL character")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(
+            field, "holds a lone surrogate; decode the bytes it came from with the right encoding"
+        ) from None
+    return value
+
+
+SHOWN = 60
+"""Most characters of a value that a message repeats."""
+MAX_SAID = 400
+"""Most characters of a message of an embedder or reranker that are passed on."""
+CUT = " [...]"
+
+
+def shown(value: object) -> str:
+    """Write a value for a message, in at most 60 characters."""
+    plain = isinstance(value, str | float | timedelta | None)
+    if plain or (isinstance(value, int) and abs(value) <= MAX_INTEGER):
+        return f"{str.__repr__(value) if isinstance(value, str) else repr(value):.60}"
+    return f"this {type_name(value)}"
+
+
+def type_name(value: object) -> str:
+    """Return the name of a value's type, for a message."""
+    return type(value).__name__
+
+
+def unquoted(message: str, asked: str) -> str:
+    """Cut a foreign message where it repeats more than 60 characters of what was asked.
+
+    >>> unquoted("cannot embed: " + "word " * 40, "word " * 40)[-20:]
+    ' word word wor [...]'
+    """
+    said = message[:MAX_SAID]
+    for spelt in (asked, repr(asked), json.dumps(asked)):
+        for at in range(len(said) - SHOWN):
+            if said[at : at + SHOWN + 1] in spelt:
+                return f"{said[: at + SHOWN - len(CUT)]}{CUT}"
+    return said

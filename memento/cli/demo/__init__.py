@@ -1,0 +1,175 @@
+"""``memento demo``: the main job on a real conversation, in one minute and offline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.text import Text
+
+from memento import MemoryManager, ingest
+from memento.cli.demo import story
+from memento.cli.show import STYLES, console, moment, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from memento.types import Hit, Memory, Retrieval
+
+NAMESPACE = "demo"
+WAYS = {"text": "words", "meaning": "meaning", "name": "name", "exact": "spelling"}
+"""Names of the searches in the output of the demo."""
+
+
+def run(root: Path | None = None) -> None:
+    """Remember, ask, correct, close, open again, and show it all on stdout.
+
+    Args:
+        root: Folder of the store; None for a temporary one. In your own folder the demo uses a
+            separate namespace, and a second run adds nothing.
+    """
+    out = console()
+    out.print(Text("memento demo: two friends, an old wooden boat, and an agent that remembers"))
+    with _folder(root) as folder:
+        with MemoryManager(folder, namespace=NAMESPACE) as memory:
+            adding = _remember(out, memory)
+            _heading(out, "Ask")
+            _line(
+                out, "Below each answer: its tier, who said it and when, its score, and which rank"
+            )
+            _line(out, "it took by its words, by its meaning, by its exact spelling or by name.")
+            asking = [_ask(out, memory, question.text) for question in story.QUESTIONS]
+            _change(out, memory)
+            count = memory.stats().memories
+        _reopen(out, folder, count)
+    _heading(out, "How long it took")
+    _line(out, f"a durable add {_ms(median(adding))}, an answer {_ms(median(asking))} (medians)")
+    _try_next(out, root)
+
+
+@contextmanager
+def _folder(root: Path | None) -> Iterator[Path]:
+    if root is not None:
+        yield root
+        return
+    with TemporaryDirectory(prefix="memento-demo-") as folder:
+        yield Path(folder)
+
+
+def _remember(out: Console, memory: MemoryManager) -> list[float]:
+    """Add the conversation and the notes; returns the seconds each single ``add`` took."""
+    _heading(out, "Remember")
+    began = perf_counter()
+    turns = memory.add_many(ingest.read(story.CONVERSATION))
+    took = perf_counter() - began
+    _line(out, f"{len(turns)} turns of 4 talks in one transaction, {_ms(took)}: {_tiers(turns)}")
+    notes, seconds = [], []
+    for draft in (*story.NOTES, story.BEFORE):
+        began = perf_counter()
+        notes += memory.add_many([draft])
+        seconds.append(perf_counter() - began)
+    _line(out, f"{len(notes)} notes, facts and rules one by one: {_tiers(notes)}")
+    began = perf_counter()
+    memory.flush(wait=True)
+    _line(out, f"indexed for search by meaning in {perf_counter() - began:.1f} s; no add waited")
+    return seconds
+
+
+def _ask(out: Console, memory: MemoryManager, question: str) -> float:
+    """Ask one question and show the best answer; returns the seconds it took."""
+    found = memory.retrieve(question, k=3)
+    _show(out, found)
+    return found.took["total"]
+
+
+def _change(out: Console, memory: MemoryManager) -> None:
+    _heading(out, "A fact changes")
+    memory.add_many([story.AFTER])
+    memory.flush(wait=True)
+    _show(out, memory.retrieve(story.CHANGED.text, k=3))
+    (before,) = memory.list(status="superseded")
+    _line(out, f"It took the place of this, kept but no longer found ({_day(before)}):")
+    _quote(out, before.text, "dim")
+
+
+def _reopen(out: Console, folder: Path, count: int) -> None:
+    _heading(out, "Closed, and opened again")
+    began = perf_counter()
+    with MemoryManager(folder, namespace=NAMESPACE) as memory:
+        same = memory.stats().memories
+        opened = perf_counter() - began
+        _line(out, f"{same} of {count} memories are there after {_ms(opened)}")
+        _show(out, memory.retrieve(story.QUESTIONS[1].text, k=3))
+
+
+def _try_next(out: Console, root: Path | None) -> None:
+    _heading(out, "Try next")
+    folder = root or "demo_memory"
+    if root is None:
+        _line(out, f"memento demo --root {folder}")
+    _line(out, f'memento retrieve "which berth do they have?" --root {folder} --namespace demo')
+    _line(out, 'memento add "I take my coffee black" --tier long')
+    _line(out, "memento ingest YOUR_CHAT.json")
+    _line(out, "memento --help")
+
+
+def _show(out: Console, found: Retrieval) -> None:
+    """Show a question, its best answer and where that came from."""
+    out.print()
+    out.print(Padding(Text(found.query, "bold"), (0, 0, 0, 2), expand=False))
+    if not found:
+        _line(out, "nothing found")
+        return
+    best = found[0]
+    _quote(out, best.text, STYLES[best.tier])
+    origin = Text(f"{best.tier} tier", STYLES[best.tier])
+    origin.append(
+        f" | {_speaker(best.memory)} {_day(best.memory)} | score {best.score:.2f} | {_why(best)}",
+        "dim",
+    )
+    out.print(Padding(origin, (0, 0, 0, 4), expand=False))
+
+
+def _heading(out: Console, text: str) -> None:
+    out.print()
+    out.print(Text(text, "bold underline"))
+
+
+def _line(out: Console, text: str) -> None:
+    out.print(Padding(Text(text), (0, 0, 0, 2), expand=False))
+
+
+def _quote(out: Console, text: str, style: str) -> None:
+    out.print(Padding(Text(f'"{plain(text)}"', style), (0, 0, 0, 4), expand=False))
+
+
+def _why(hit: Hit) -> str:
+    """Say in a few words which searches found it, and at which rank."""
+    ranks = sorted(hit.ranks.items(), key=lambda item: (item[1], item[0]))
+    return ", ".join(f"{WAYS.get(way, way)} #{rank}" for way, rank in ranks)
+
+
+def _speaker(memory: Memory) -> str:
+    return memory.actor or "noted"
+
+
+def _day(memory: Memory) -> str:
+    return moment(memory.occurred_at)[:10]
+
+
+def _tiers(memories: Iterable[Memory]) -> str:
+    counts = Counter(memory.tier.value for memory in memories)
+    return ", ".join(f"{counts[tier]} {tier}" for tier in STYLES if counts[tier])
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:.1f} ms"

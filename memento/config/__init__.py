@@ -1,0 +1,193 @@
+"""All settings of memento: ``Config`` combines the small configs of its parts.
+
+The settings of the tiers and of the read path are in this folder, below the code they tune; those
+of ``admit`` stand beside their code.
+
+``Config()`` is right for most uses. ``Config.from_env()`` reads the ``MEMENTO_*`` variables of the
+environment once; besides it, only the command line reads any of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from typing import Any
+
+from memento.admit.importance import TierChoice
+from memento.admit.redact import Secrets
+from memento.check import Limits
+from memento.config.retrieve import RetrieveConfig
+from memento.config.tiers import ChooseConfig, IndexConfig, LongConfig, LongIndex, ShortConfig
+from memento.errors import InvalidInput
+from memento.types import Trust
+
+PREFIX = "MEMENTO_"
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Settings of one store.
+
+    Attributes:
+        limits: Largest texts and metadata that ``add`` accepts.
+        secrets: ``redact``, ``reject`` or ``allow``: how to treat an API key or password in a text
+            to remember, see ``memento.admit.redact``.
+        untrusted: Sources whose memories are quarantined until approved, cannot be rules and cannot
+            be pinned: values of ``Trust``; empty to trust all sources equally.
+        tier_choice: Which importance leads to which tier.
+        short: Ring buffers and their snapshot.
+        index: The background indexer.
+        long: Chroma.
+        choose: When Chroma answers instead of exact search.
+        long_index: ``auto``, ``chroma`` or ``exact``: which index answers a search by meaning.
+        retrieve: Ranking.
+        close_seconds: Longest time, in seconds, that ``close`` lets the indexer finish its current
+            batch, >= 0.
+        allow_network: Whether the store may be on a file system that is not known to be local,
+            where a second machine or a second process can damage it without notice.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    secrets: Secrets | str = Secrets.REDACT
+    untrusted: tuple[Trust | str, ...] = (Trust.TOOL, Trust.WEB, Trust.IMPORT)
+    tier_choice: TierChoice = field(default_factory=TierChoice)
+    short: ShortConfig = field(default_factory=ShortConfig)
+    index: IndexConfig = field(default_factory=IndexConfig)
+    long: LongConfig = field(default_factory=LongConfig)
+    choose: ChooseConfig = field(default_factory=ChooseConfig)
+    long_index: LongIndex | str = LongIndex.AUTO
+    retrieve: RetrieveConfig = field(default_factory=RetrieveConfig)
+    close_seconds: float = 10.0
+    allow_network: bool = False
+
+    def __post_init__(self) -> None:
+        self._check_parts()
+        _check_choice("long_index", self.long_index, LongIndex)
+        _check_choice("secrets", self.secrets, Secrets)
+        if not isinstance(self.untrusted, tuple):
+            raise InvalidInput("untrusted", f"must be a tuple, not {self.untrusted!r}")
+        for source in self.untrusted:
+            _check_choice("untrusted", source, Trust)
+        for name, value, least in (
+            ("short.capacity", self.short.capacity, 1),
+            ("short.sessions", self.short.sessions, 1),
+            ("short.snapshot_seconds", self.short.snapshot_seconds, 0),
+            ("limits.text_chars", self.limits.text_chars, 1),
+            ("limits.metadata_bytes", self.limits.metadata_bytes, 2),
+            ("close_seconds", self.close_seconds, 0),
+            ("retrieve.k1", self.retrieve.k1, 0),
+            ("retrieve.near", self.retrieve.near, 0),
+            ("retrieve.far", self.retrieve.far, 0),
+            ("retrieve.smooth", self.retrieve.smooth, 0),
+        ):
+            if not _is_number(value) or not least <= value < float("inf"):
+                raise InvalidInput(name, f"must be at least {least} and finite, not {value!r}")
+        for name in ("arm", "terms", "cap", "few", "many", "passage", "kept_mb", "rerank"):
+            value = getattr(self.retrieve, name)
+            if not (name == "passage" and value is None) and (type(value) is not int or value < 1):
+                raise InvalidInput(f"retrieve.{name}", f"must be an integer >= 1, not {value!r}")
+        for name, least in (("b", 0), ("echo", 0), ("noise", -1)):
+            value = getattr(self.retrieve, name)
+            if not _is_number(value) or not least <= value <= 1:
+                raise InvalidInput(f"retrieve.{name}", f"must be in [{least}, 1], not {value!r}")
+
+    def _check_parts(self) -> None:
+        for part in fields(self):
+            kind: object = part.default_factory
+            if isinstance(kind, type) and not isinstance(value := getattr(self, part.name), kind):
+                problem = f"must be a {kind.__name__}, not {type(value).__name__}"
+                raise InvalidInput(part.name, problem)
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> Config:
+        """Read settings from ``MEMENTO_*`` variables.
+
+        The names are ``MEMENTO_SHORT_CAPACITY``, ``MEMENTO_SNAPSHOT_SECONDS``,
+        ``MEMENTO_TEXT_CHARS``, ``MEMENTO_LONG_INDEX``, ``MEMENTO_SECRETS``,
+        ``MEMENTO_UNTRUSTED`` (names joined with commas, empty for none),
+        ``MEMENTO_ALLOW_NETWORK`` (0 or 1), and ``MEMENTO_ROOT`` and ``MEMENTO_NAMESPACE``, which
+        only the command line reads.
+
+        Args:
+            environ: The environment; None for that of the process.
+
+        Raises:
+            InvalidInput: If a value cannot be read, or a ``MEMENTO_*`` name is not known.
+
+        >>> Config.from_env({"MEMENTO_LONG_INDEX": "exact"}).long_index
+        'exact'
+        """
+        environ = os.environ if environ is None else environ
+        config = cls()
+        for name, text in sorted(environ.items()):
+            if name.startswith(PREFIX) and name not in _ELSEWHERE:
+                if name not in _READERS:
+                    known = ", ".join(sorted((*_READERS, *_ELSEWHERE)))
+                    raise InvalidInput(name, f"is not a setting of memento; known: {known}")
+                config = _READERS[name](config, text)
+        return config
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check_choice(name: str, value: object, choices: type[StrEnum]) -> None:
+    if value not in tuple(choices):
+        raise InvalidInput(name, f"{value!r} is not one of: {', '.join(choices)}")
+
+
+_ELSEWHERE = frozenset({"MEMENTO_ROOT", "MEMENTO_NAMESPACE"})
+
+
+def _number(name: str, text: str, kind: Callable[[str], Any]) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise InvalidInput(name, f"{text!r} is not a number") from None
+
+
+def _capacity(config: Config, text: str) -> Config:
+    capacity = _number("MEMENTO_SHORT_CAPACITY", text, int)
+    return replace(config, short=replace(config.short, capacity=capacity))
+
+
+def _snapshot(config: Config, text: str) -> Config:
+    seconds = _number("MEMENTO_SNAPSHOT_SECONDS", text, float)
+    return replace(config, short=replace(config.short, snapshot_seconds=seconds))
+
+
+def _text_chars(config: Config, text: str) -> Config:
+    chars = _number("MEMENTO_TEXT_CHARS", text, int)
+    return replace(config, limits=replace(config.limits, text_chars=chars))
+
+
+def _long_index(config: Config, text: str) -> Config:
+    return replace(config, long_index=text)
+
+
+def _secrets(config: Config, text: str) -> Config:
+    return replace(config, secrets=text)
+
+
+def _untrusted(config: Config, text: str) -> Config:
+    return replace(config, untrusted=tuple(part.strip() for part in text.split(",") if text))
+
+
+def _allow_network(config: Config, text: str) -> Config:
+    if text not in {"0", "1"}:
+        raise InvalidInput("MEMENTO_ALLOW_NETWORK", f"{text!r} is neither 0 nor 1")
+    return replace(config, allow_network=text == "1")
+
+
+_READERS: dict[str, Callable[[Config, str], Config]] = {
+    "MEMENTO_SHORT_CAPACITY": _capacity,
+    "MEMENTO_SNAPSHOT_SECONDS": _snapshot,
+    "MEMENTO_TEXT_CHARS": _text_chars,
+    "MEMENTO_LONG_INDEX": _long_index,
+    "MEMENTO_SECRETS": _secrets,
+    "MEMENTO_UNTRUSTED": _untrusted,
+    "MEMENTO_ALLOW_NETWORK": _allow_network,
+}

@@ -1,0 +1,134 @@
+"""Settings of the read path, with the source of each number.
+
+This module does not import NumPy, so that configuration is cheap to import.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Weight of each piece of evidence: what a memory that has it fully adds to its score.
+
+    Fitted together (listwise softmax, L2 1e-3) on the development halves of two public
+    benchmarks, LoCoMo and BEAM, each with half of the mass, by ``benchmarks/fit_weights.py``;
+    then rounded. Unit: nats of that softmax. All >= 0.
+
+    Attributes:
+        window: BM25 of the memory and its neighbours' heads, relative to the best candidate.
+        cover: Share of the query's words, by rarity, in the memory and its neighbours' heads.
+        session_text: BM25 of its session, relative to the best candidate.
+        meaning: Cosine to the query, smoothed over neighbours, min-max over the candidates.
+        session_meaning: Best cosine in its session, min-max over the candidates.
+        speaker: The query names one participant, who said it.
+        calendar: It was said at a time that the query names, or soon after.
+        said_date: Its text mentions a time that the query names.
+        when: The query asks when, and it has a word about time.
+        digit: The query asks how many, and it has a digit.
+        first_person: It is in the first person.
+        user: It is not from an assistant or tool, and the query does not ask for a summary.
+        opens: It is the user's first turn of the session.
+        standing: It is a standing instruction.
+        answers: The turn before it is a question like this one, by cosine or shared words.
+        importance: Its importance, centred; a bounded prior, not fitted.
+        reranked: The reranker's score, min-max over the memories it scored; only with a reranker.
+    """
+
+    window: float = 2.9
+    cover: float = 1.2
+    session_text: float = 0.9
+    meaning: float = 2.8
+    session_meaning: float = 1.5
+    speaker: float = 2.5
+    calendar: float = 3.3
+    said_date: float = 1.3
+    when: float = 1.4
+    digit: float = 1.8
+    first_person: float = 0.6
+    user: float = 2.3
+    opens: float = 1.0
+    standing: float = 2.2
+    answers: float = 1.4
+    importance: float = 0.3
+    reranked: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sure:
+    """Logistic functions that give the confidence: a factor for each sign, then a constant.
+
+    Fitted by ``benchmarks/reliability.py --fit`` on the development halves of LoCoMo and BEAM,
+    each with half of the weight; half of the questions belong to another store than the one that
+    is asked. Then rounded. The signs are those of `confidence.Signs`; for the share, its natural
+    logarithm is used.
+
+    Attributes:
+        hit: Cosine, cover, share, constant: chance that a hit is an answer.
+        hit_by_words: Cover, share, constant: the same without vectors.
+        answer: Cosine, cover, fit, constant: chance that an answer is among the hits. The values
+            are half way between the best fit (7.0, 2.5, 12.6) and the best fit for whether the
+            question belongs to this store; that costs 0.5 % of the likelihood.
+        answer_by_words: Cover, fit, constant: the same without vectors.
+        near: Cosine, constant: chance that a hit of a search by vector alone is an answer.
+    """
+
+    hit: tuple[float, float, float, float] = (3.9, 1.2, 1.0, -2.2)
+    hit_by_words: tuple[float, float, float] = (2.2, 1.2, -0.4)
+    answer: tuple[float, float, float, float] = (8.0, 3.0, 11.0, -13.6)
+    answer_by_words: tuple[float, float, float] = (3.6, 9.9, -8.6)
+    near: tuple[float, float] = (6.7, -5.7)
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieveConfig:
+    """Settings of search and ranking in ``retrieve``.
+
+    Attributes:
+        weights: Weight of each piece of evidence.
+        arm: Candidates that each search proposes, >= 1. 30 loses 3 points of any@10 on BEAM
+            500K, 400 gains none.
+        terms: Most words of a query that are looked up, >= 1; the first ones are taken.
+        cap: Most rows read for one word, >= 1. For a more frequent word, only the rows that also
+            have a rarer word of the query are read, or else the newest rows.
+        k1: BM25 saturation of repeated words, > 0 (the usual 1.2).
+        b: BM25 share of length normalisation, [0, 1]. 0.5 finds more here than the usual 0.75.
+        near: Weight of a word in the head of the previous or next turn; 1 for the memory itself.
+        far: The same for the second previous and second next turn.
+        smooth: Weight of each neighbour's vector; 1 for the memory's own. Short turns only.
+        few: Hits if the caller does not give a number, >= 1.
+        many: The same for a query that wants several memories; see `question.Query`. If it equals
+            ``few``, such queries are treated like all others.
+        passage: Characters shown of each memory if the query wants several and there is a token
+            budget, >= 1; None to show every memory whole.
+        noise: Cosine below which a memory without any word of the query is not proposed, [-1, 1].
+            With the default model and our English set, a question and an unrelated fact have a
+            cosine of 0.07 on average, and one pair in twenty has more than 0.22; answers in quite
+            different words begin at 0.12.
+        kept_mb: Megabytes of outlines and vectors that the read path keeps in RAM between
+            queries, for all namespaces together, >= 1. A namespace takes 7.5 KB, each of its
+            memories 90 to 180 bytes, and 1.5 to 3 KB more if it is searched exactly. Namespaces
+            used least recently are evicted first; reading one again takes 10 µs per memory.
+        rerank: Candidates that a reranker scores, if there is one, >= 1.
+        echo: Share of its score that a memory keeps if it only repeats the query, [0, 1].
+        sure: Parameters of the confidence.
+    """
+
+    weights: Weights = field(default_factory=Weights)
+    arm: int = 200
+    terms: int = 32
+    cap: int = 2000
+    k1: float = 1.2
+    b: float = 0.5
+    near: float = 0.5
+    far: float = 0.2
+    smooth: float = 0.5
+    few: int = 5
+    many: int = 30
+    passage: int | None = 240
+    noise: float = 0.2
+    echo: float = 0.25
+    kept_mb: int = 256
+    rerank: int = 30
+    sure: Sure = field(default_factory=Sure)

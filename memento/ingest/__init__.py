@@ -1,0 +1,16 @@
+"""Files become drafts: notes, documents and conversations, for ``memento ingest FILE``.
+
+reader         read, detect: the file's format, and each draft's identity and trust
+formats        Format: the formats that can be read, one line each
+documents      text and Markdown
+conversations  OpenAI messages, ShareGPT, LoCoMo
+drafts         JSON objects with the fields of a draft
+fields         the values of a JSON record, checked
+source         lines, JSON values and places of a file
+parts          a long text in parts
+"""
+
+from memento.ingest.formats import Format
+from memento.ingest.reader import detect, read
+
+__all__ = ["Format", "detect", "read"]

@@ -1,0 +1,194 @@
+"""Conversations become episodes, one for each turn: OpenAI messages, ShareGPT and LoCoMo."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memento.ingest.fields import checked, list_of, mapping, string, time_of
+from memento.ingest.parts import TURN_LIMIT, pieces
+from memento.ingest.source import FilePlace, is_message, source_named, values
+from memento.types import Draft, Kind
+
+UNSPOKEN_ROLES = frozenset({"system", "developer"})
+"""Messages of these roles instruct the model; nobody said them, so they are left out."""
+_SHAREGPT_ROLES = {"human": "user", "gpt": "assistant", "chatgpt": "assistant", "function": "tool"}
+_TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
+_SESSION_FIELDS = ("session", "session_id", "conversation_id")
+_TURN_FIELDS = ("id", "message_id")
+_TIME_FIELDS = ("occurred_at", "timestamp", "created_at", "time")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_LOCOMO_TIME = re.compile(
+    r"(\d{1,2}):(\d{2})\s*([ap])m\s+on\s+(\d{1,2})\s+([a-z]{3})[a-z]*,?\s+(\d{4})", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """A conversation: what its turns have in common."""
+
+    source: str
+    session: str
+
+    def turn(
+        self,
+        text: str,
+        turn: str,
+        *,
+        actor: str | None = None,
+        role: str | None = None,
+        at: datetime | None = None,
+    ) -> Iterator[Draft]:
+        """Yield the draft of one turn; none if nothing was said in it, several if a great deal."""
+        for piece in pieces(text, TURN_LIMIT) if text.strip() else ():
+            yield Draft(
+                piece,
+                kind=Kind.EPISODE,
+                session=self.session,
+                actor=actor,
+                role=role,
+                source=source_named(self.source),
+                metadata={"turn": turn},
+                occurred_at=at,
+            )
+
+
+def read_chat(path: Path, name: str) -> Iterator[Draft]:
+    """Read OpenAI messages: an episode for each message."""
+    for number, (place, value) in enumerate(values(path), start=1):
+        if is_message(value):  # one message a line: the file is the conversation
+            yield from _message(value, place, _Talk(name, name), number)
+        else:
+            yield from _messages(value, place, name, number)
+
+
+def _messages(value: Any, place: FilePlace, name: str, number: int) -> Iterator[Draft]:
+    fields = {"messages": value} if isinstance(value, list) else mapping(value, place)
+    place = place if isinstance(value, list) else place.at("messages")
+    talk = _Talk(name, _first(fields, (*_SESSION_FIELDS, "id"), place) or f"{name}#{number}")
+    for turn, message in enumerate(list_of(fields.get("messages"), place), start=1):
+        here = place.at(turn - 1)
+        yield from _message(mapping(message, here), here, talk, turn)
+
+
+def _message(
+    fields: Mapping[str, Any], place: FilePlace, talk: _Talk, position: int
+) -> Iterator[Draft]:
+    role = checked(string, fields.get("role"), place.at("role"))
+    if role in UNSPOKEN_ROLES:
+        return
+    session = _first(fields, _SESSION_FIELDS, place)
+    yield from (replace(talk, session=session) if session else talk).turn(
+        _said(fields.get("content"), place.at("content")),
+        _first(fields, _TURN_FIELDS, place) or str(position),
+        actor=_first(fields, ("name",), place),
+        role=role,
+        at=_when(fields, place),
+    )
+
+
+def _said(content: Any, place: FilePlace) -> str:
+    """Return the text of a message: its content, or the text blocks in it; "" for none."""
+    if content is None or isinstance(content, str):
+        return checked(string, content or "", place)
+    blocks = [mapping(block, place.at(n)) for n, block in enumerate(list_of(content, place))]
+    texts = [block.get("text") for block in blocks if block.get("type") in _TEXT_BLOCKS]
+    return "\n".join(checked(string, text, place) for text in texts)
+
+
+def _first(fields: Mapping[str, Any], names: Sequence[str], place: FilePlace) -> str | None:
+    """Return the first of these fields that is there, numbers as text."""
+    for name in names:
+        value = fields.get(name)
+        if value is not None and value != "":
+            number = isinstance(value, int) and not isinstance(value, bool)
+            return str(value) if number else checked(string, value, place.at(name))
+    return None
+
+
+def _when(fields: Mapping[str, Any], place: FilePlace) -> datetime | None:
+    for name in _TIME_FIELDS:
+        if fields.get(name) is not None:
+            return checked(time_of, fields[name], place.at(name))
+    return None
+
+
+def read_sharegpt(path: Path, name: str) -> Iterator[Draft]:
+    """Read ShareGPT conversations: an episode for each message."""
+    for number, (place, value) in enumerate(values(path), start=1):
+        fields = mapping(value, place)
+        session = _first(fields, (*_SESSION_FIELDS, "id"), place) or f"{name}#{number}"
+        turns = list_of(fields.get("conversations"), place.at("conversations"))
+        for turn, message in enumerate(turns, start=1):
+            here = place.at("conversations").at(turn - 1)
+            yield from _sharegpt_turn(mapping(message, here), here, _Talk(name, session), turn)
+
+
+def _sharegpt_turn(
+    fields: Mapping[str, Any], place: FilePlace, talk: _Talk, position: int
+) -> Iterator[Draft]:
+    speaker = checked(string, fields.get("from"), place.at("from"))
+    role = _SHAREGPT_ROLES.get(speaker, speaker)
+    if role not in UNSPOKEN_ROLES:
+        text = checked(string, fields.get("value"), place.at("value"))
+        yield from talk.turn(text, str(position), role=role, at=_when(fields, place))
+
+
+def read_locomo(path: Path, name: str) -> Iterator[Draft]:
+    """Read LoCoMo dialogues: an episode for each turn."""
+    for number, (place, value) in enumerate(values(path), start=1):
+        sample = mapping(value, place)
+        label = _first(sample, ("sample_id",), place) or f"{name}#{number}"
+        if "conversation" in sample:
+            place = place.at("conversation")  # noqa: PLW2901 - one step further into the same value
+            sample = mapping(sample["conversation"], place)
+        yield from _locomo_turns(sample, place, name, label)
+
+
+def _locomo_turns(
+    sessions: Mapping[str, Any], place: FilePlace, name: str, label: str
+) -> Iterator[Draft]:
+    for key in _locomo_sessions(sessions):
+        day = sessions.get(f"{key}_date_time")
+        at = checked(_locomo_time, day, place.at(f"{key}_date_time")) if day else None
+        talk = _Talk(name, f"{label}/{key}")
+        for n, value in enumerate(list_of(sessions[key], place.at(key))):
+            yield from _locomo_turn(value, place.at(key).at(n), talk, at)
+
+
+def _locomo_turn(value: Any, place: FilePlace, talk: _Talk, at: datetime | None) -> Iterator[Draft]:
+    turn = mapping(value, place)
+    text, caption, speaker, own_id = (
+        _first(turn, (field,), place) for field in ("text", "blip_caption", "speaker", "dia_id")
+    )
+    shared = f" [shares {caption}]" if caption else ""
+    yield from talk.turn(
+        f"{text or ''}{shared}".strip(), own_id or place.text, actor=speaker, at=at
+    )
+
+
+def _locomo_sessions(fields: Mapping[str, Any]) -> list[str]:
+    """Return the names of the sessions in the order of their numbers."""
+    numbers = [int(found[1]) for key in fields if (found := re.fullmatch(r"session_(\d+)", key))]
+    return [f"session_{number}" for number in sorted(numbers)]
+
+
+def _locomo_time(value: Any) -> datetime:
+    """Read a time such as ``1:56 pm on 8 May, 2023``."""
+    found = _LOCOMO_TIME.fullmatch(string(value).strip())
+    if found is None or (month := found[5].lower()) not in _MONTHS:
+        raise ValueError(f"expected a time such as '1:56 pm on 8 May, 2023', found {value!r}")
+    hour, minute, half, day, _, year = found.groups()
+    afternoon = 12 if half.lower() == "p" else 0
+    return datetime(
+        int(year),
+        _MONTHS.index(month) + 1,
+        int(day),
+        int(hour) % 12 + afternoon,
+        int(minute),
+        tzinfo=UTC,
+    )

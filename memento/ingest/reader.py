@@ -1,0 +1,127 @@
+"""Read a file into drafts: recognise its format, give each draft an id and a source.
+
+Text, Markdown and JSON Lines (``.jsonl``, ``.ndjson``) are read as a stream; a ``.json`` file is
+one value and is held in memory. Every file may be gzipped.
+
+Every draft has an ``id`` made of the name of the source and of the content of the draft. Reading
+the same file again gives the same ids, so that ingesting twice adds nothing, an interrupted ingest
+can be run again, and an edited file adds only its new parts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid5
+
+from memento.check import member
+from memento.ingest.formats import Format
+from memento.ingest.source import JSON_SUFFIXES, FilePlace, is_message, plain_name, values
+from memento.scopes import parse_scope
+from memento.types import Draft, Source, Trust
+
+ID_SPACE = UUID("6a1c0f9e-5d0b-5c52-9a39-0f3f4cf4b6d1")
+"""Root of the name-based ids made here. Changing it would make every ingested file new again."""
+_SPEAKERS = {"assistant": Trust.AGENT, "tool": Trust.TOOL, "function": Trust.TOOL}
+
+
+def detect(path: str | Path) -> Format:
+    """Tell how a file is written, by its suffix and, for JSON, by its first value.
+
+    Args:
+        path: The file; an ending ``.gz`` is ignored. A file whose suffix belongs to no format is
+            read as plain text.
+
+    Raises:
+        InvalidInput: If the file cannot be read, or its JSON is of no known shape.
+    """
+    suffix = Path(plain_name(Path(path))).suffix.lower()
+    if suffix not in JSON_SUFFIXES:
+        return next((one for one in Format if suffix in one.suffixes), Format.TEXT)
+    first = next(values(Path(path)), None)
+    return Format.DRAFTS if first is None else _shape(*first)
+
+
+def read(
+    path: str | Path,
+    format: Format | str | None = None,  # noqa: A002 - the word for it
+    *,
+    name: str | None = None,
+    scope: str = "",
+    trust: Trust | str = Trust.USER,
+) -> Iterator[Draft]:
+    """Read a file into drafts, in the order of the file.
+
+    Paragraphs become facts of a session named after the file, so that each is also found by its
+    neighbours. A heading is kept with the paragraphs under it, as ``metadata["heading"]``
+    (``"Setup > Linux"``) and as a tag; a heading alone makes no draft.
+    Turns become episodes with their session, actor, role and time, and their own id or position
+    as ``metadata["turn"]``. Messages of the system, and messages without text such as bare tool
+    calls, are left out. A time without a zone is UTC.
+
+    Args:
+        path: The file, gzipped or not.
+        format: How it is written; None to ``detect`` it.
+        name: What the source is called, in ``Source.uri`` and in the ids; None takes the name of
+            the file without its folder. Give one to keep two files of the same name apart.
+        scope: Scope of the drafts that name none themselves.
+        trust: How far the file is trusted. Turns of the assistant or of a tool are trusted as
+            theirs at most. The source that a draft names can lower the trust, never raise it: a
+            file cannot vouch for itself.
+
+    Returns:
+        Drafts with ``id`` and ``source`` set.
+
+    Raises:
+        InvalidInput: If the file cannot be read, is not UTF-8, or holds a value that does not
+            fit; the message names file and line (in a ``.json`` file the place within the
+            value). Raised at the call, or while iterating, for errors further on in the file.
+    """
+    path = Path(path)
+    kind = detect(path) if format is None else member(Format, "format", format)
+    name = plain_name(path) if name is None else name
+    drafts = kind.reader(path, name)
+    given = member(Trust, "trust", trust)
+    return (_trusted(draft, given) for draft in _identified(drafts, name, parse_scope(scope)))
+
+
+def _trusted(draft: Draft, given: Trust) -> Draft:
+    """Trust a draft as little as its file, its speaker or its own source is trusted."""
+    source = draft.source
+    assert isinstance(source, Source)  # noqa: S101 - every reader sets one
+    least = Trust.least([given, source.kind, _SPEAKERS.get(draft.role or "", Trust.USER)])
+    return draft if least is source.kind else replace(draft, source=replace(source, kind=least))
+
+
+def _identified(drafts: Iterable[Draft], name: str, scope: str) -> Iterator[Draft]:
+    seen: Counter[bytes] = Counter()
+    for draft in drafts:
+        placed = draft if draft.scope else replace(draft, scope=scope)
+        yield placed if placed.id else replace(placed, id=_identity(placed, name, seen))
+
+
+def _identity(draft: Draft, name: str, seen: Counter[bytes]) -> str:
+    """Name a draft by its content, and by how often the source had exactly that content before."""
+    said = (draft.scope, draft.session, draft.actor, draft.role, draft.key, str(draft.kind))
+    when = draft.occurred_at and draft.occurred_at.isoformat()
+    content = json.dumps([name, *said, when, draft.text]).encode()
+    digest = sha256(content).digest()[:16]
+    seen[digest] += 1
+    return str(uuid5(ID_SPACE, f"{digest.hex()} {seen[digest]}"))
+
+
+def _shape(place: FilePlace, value: Any) -> Format:
+    """Tell what a record is by the fields it has."""
+    if isinstance(value, list) or is_message(value):
+        return Format.CHAT
+    if isinstance(value, dict):
+        for shape in Format:
+            if not value.keys().isdisjoint(shape.marks):
+                return shape
+    marks = ", ".join(mark for shape in Format for mark in shape.marks)
+    raise place.error(f"has no known shape: it is not a message and has no field of {marks}")

@@ -1,0 +1,118 @@
+"""Read a file line by line or value by value, within bounds, each with its place."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from gzip import GzipFile
+from pathlib import Path
+from typing import Any
+
+from memento.errors import InvalidInput
+from memento.types import Source
+
+LINE_BYTES = 16 * 1024 * 1024
+"""Longest line that is read; a few kB of gzip can hold a line of any length."""
+UNPACKED_BYTES = 64 * 1024 * 1024
+"""Largest ``.json`` file that is unpacked from gzip: it is one value, and is held in memory."""
+JSON_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlace:
+    """Where in a file a value is, for the message of an error."""
+
+    text: str
+
+    def at(self, part: str | int) -> FilePlace:
+        """Return the place of a field or an item within this one."""
+        step = f"[{part}]" if isinstance(part, int) else f" {part}"
+        return FilePlace(f"{self.text}{step}")
+
+    def error(self, problem: str) -> InvalidInput:
+        """Return the error that names this place."""
+        return InvalidInput("path", f"{self.text}: {problem}")
+
+
+def plain_name(path: Path) -> str:
+    """Return the name of a file without ``.gz``."""
+    return path.name[:-3] if path.name.lower().endswith(".gz") else path.name
+
+
+def source_named(name: str) -> Source:
+    """Return the source of the drafts of a file."""
+    return Source(uri=name)
+
+
+def lines(path: Path, most: int = LINE_BYTES) -> Iterator[tuple[FilePlace, str]]:
+    """Yield the lines of a text file, gzipped or not, each with its place and without its end.
+
+    A line of more than ``most`` bytes is refused, and never read whole.
+    """
+    number, name = 0, path.name or str(path)
+    try:
+        with path.open("rb") as raw:
+            packed = raw.peek(2)[:2] == b"\x1f\x8b"
+            stream = GzipFile(fileobj=raw) if packed else raw
+            for number, line in enumerate(iter(lambda: stream.readline(most + 1), b""), 1):
+                place = FilePlace(f"{name}:{number}")
+                if len(line) > most:
+                    raise place.error(f"is longer than {most:,} bytes; break the line")
+                yield place, _decoded(line, place, first=number == 1)
+    except (OSError, EOFError, zlib.error) as error:  # a missing file, a folder, a torn archive
+        after = f" after line {number}" if number else ""
+        why = getattr(error, "strerror", None) or error
+        raise FilePlace(f"{name}{after}").error(f"cannot be read: {why}") from error
+
+
+def _decoded(line: bytes, place: FilePlace, *, first: bool) -> str:
+    try:
+        text = line.decode("utf-8-sig" if first else "utf-8")
+    except UnicodeDecodeError as error:
+        raise place.error("is not UTF-8 text") from error
+    if "\0" in text:
+        raise place.error("holds a NUL character; is it a text file?")
+    return text.rstrip("\r\n")
+
+
+def values(path: Path) -> Iterator[tuple[FilePlace, Any]]:
+    """Yield the records of a JSON file, each with its place."""
+    if Path(plain_name(path)).suffix.lower() != ".json":
+        for place, line in lines(path):
+            if line.strip():
+                yield place, _parsed(line, place)
+        return
+    place = FilePlace(path.name)
+    document = _parsed("\n".join(_bounded(path, place)), place)
+    if isinstance(document, list) and not is_message(next(iter(document), None)):
+        yield from ((place.at(n), value) for n, value in enumerate(document))
+    else:
+        yield place, document
+
+
+def _bounded(path: Path, place: FilePlace) -> Iterator[str]:
+    """Yield the lines of a document that is held in memory; a plain file is as large as it is."""
+    most = max(UNPACKED_BYTES, path.stat().st_size if path.is_file() else 0)
+    left = most + 1  # the last line may have no end
+    for _, line in lines(path, most):
+        left -= len(line) + 1
+        if left < 0:
+            raise place.error(f"unpacks to more than {most:,} bytes; make it JSON Lines")
+        yield line
+
+
+def _parsed(text: str, place: FilePlace) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        line = f"line {error.lineno}, " if "\n" in text else ""
+        raise place.error(f"is not JSON ({error.msg}, {line}column {error.colno})") from error
+    except (ValueError, RecursionError) as error:  # a number too long or a nesting too deep
+        raise place.error(f"is not JSON that can be read ({error})") from error
+
+
+def is_message(value: Any) -> bool:
+    """Tell whether a JSON value is one message of a conversation."""
+    return isinstance(value, dict) and "role" in value and "text" not in value

@@ -1,0 +1,1 @@
+"""Reading text: words, stems, dates, questions and statements. Pure, without the ledger."""

@@ -1,0 +1,384 @@
+"""Split texts into words, for the full-text index and for queries. Pure; standard library only.
+
+Indexing and searching both use this module, so that they agree: `fold` normalises a text for the
+index, `columns` splits it into the columns of the full-text table, `cues` notes the features of a
+text when it is written, `terms` splits a query into words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from enum import IntFlag
+from itertools import compress
+from typing import NamedTuple
+
+from memento.language.stem import stemmed
+
+HEAD = 200
+"""Characters at the start of a text that help to find its neighbours in the conversation. On
+public dialogue benchmarks, 250 to 400 find no more and 120 fewer."""
+
+SHORT = 400
+"""Longest text, in characters, that is a short turn."""
+
+# Scripts written without spaces: Han, Kana, Thai, Lao, Burmese, Khmer; and Hangul, where particles
+# are joined to words, so that a word rarely has the same form in a question and in its answer.
+_UNSPACED = (
+    "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\U00020000-\U0003ffff\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u1000-\u103f\u1780-\u17d3"
+    "\uac00-\ud7a3"
+)
+# Vowel signs and other marks that are part of a word although \w does not match them.
+_MARKS = (
+    "\u0300-\u036f\u06d6-\u06ed\u0900-\u0963\u0970-\u0dff\u0e31-\u0e3a"
+    "\u0e47-\u0e4e\u0eb1-\u0ecd\u102b-\u103e\u17b4-\u17d3"
+)
+_RUN = re.compile(f"[{_UNSPACED}]+")
+_WORD = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*")
+_APART = bytes(code if chr(code).isalnum() else ord(" ") for code in range(128)) + bytes(128)
+# Characters that are not part of a word here, and marks without a letter before them. SQLite has
+# other Unicode tables, and must not take them for parts of a word either.
+_NO_WORD = re.compile(rf"[^\w{_MARKS}\x00-\x7f]|(?<![^\W_])(?<![{_MARKS}])(?:(?!\w)[{_MARKS}])+")
+# Accents, Hebrew points, Arabic vowels and tatweel: dropped, because people rarely type them.
+_ACCENTS = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]"
+)
+_DOTLESS = "\u0131"  # Turkish, upper case I
+_UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\ud800-\udfff]")
+
+_STOP_WORDS = """
+    a about after all also am an and any are as at be because been before being but by can could
+    did do does doing for from had has have having he her hers him his how i if in into is it its
+    just me more most my no nor not of on once only or other our out over own same she should so
+    some such than that the their them then there these they this those to too under until up us
+    very was we were what when where which while who whom why will with would you your yours
+    s t don now d ll m o re ve y
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+
+_META_WORDS = """
+    mention only item items list order ordered walk brought bring aspects aspect throughout
+    across conversation conversations session sessions chat chats discussion discussions discussed
+    discuss talked mentioned told said summary summarize summarise comprehensive provide give
+    overview tell remind different key including show complete detailed can could please earlier
+    previously ever two three four five six seven eight nine ten
+"""
+META_WORDS = frozenset(_META_WORDS.split())
+"""Words about the conversation or the form of the answer, not about its subject."""
+
+
+class Cue(IntFlag):
+    """Features of a memory that are known when it is written, one bit each."""
+
+    USER = 1
+    """The role is ``user``."""
+    ASSISTANT = 2
+    """The role is ``assistant`` or any other than ``user``."""
+    FIRST_PERSON = 4
+    """Says I, my, we ..."""
+    DIGIT = 8
+    """Has a digit."""
+    TIME_WORD = 16
+    """Has a word about time: yesterday, May, week, 2023 ..."""
+    STANDING = 32
+    """A standing instruction of a person: "always ...", "from now on ..."."""
+    QUESTION = 64
+    """Ends with a question mark."""
+    SHORT = 128
+    """At most `SHORT` characters."""
+
+
+_FIRST_PERSON = re.compile(r"\b(I|I'm|I've|[Mm]y|[Ww]e|[Oo]ur|me)\b")
+_DIGIT = re.compile(r"\d")
+_YEAR = re.compile(r"\b\d{4}\b")
+_STANDING = re.compile(
+    r"^\W*(please )?(always|never|from now on|going forward|in future)\b"
+    r"|\b(from now on|going forward|when(ever)? I ask"
+    r"|(please|make sure to|remember to|want you to) (always|never)"
+    r"|(always|never) (use|include|give|show|format|provide|mention|add|write|call|answer|reply)"
+    r")\b",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"[?\uff1f\u061f]\W*$")
+_STANDING_WITHIN = 600  # characters; an instruction is said at the start
+
+_TIMES = frozenset(
+    """yesterday today tonight tomorrow last next this ago week weekend month year january february
+    march april may june july august september october november december monday tuesday wednesday
+    thursday friday saturday sunday easter christmas halloween thanksgiving""".split()  # noqa: SIM905 - words read better as one text
+)
+# `_FIRST_PERSON` and `_STANDING` cost ten times as much and can match only with one of these words.
+_SELF = frozenset(["i", "my", "we", "our", "me"])
+_ORDERS = frozenset(["always", "never", "now", "forward", "future", "ask"])
+_BITS = tuple(map(int, Cue))
+
+
+def cues(text: str, role: str | None, spoken: Sequence[str] | None = None) -> int:
+    """Note the features of a text once, so that no query has to read it again.
+
+    Args:
+        text: The text as given.
+        role: Chat role of the speaker; a text without a role is a statement of the user.
+        spoken: Its words, folded, if they are already known.
+
+    Returns:
+        The bits of `Cue` that hold.
+
+    >>> Cue(cues("Always answer in French.", "user"))
+    <Cue.USER|STANDING|SHORT: 161>
+    """
+    spoken = words(text) if spoken is None else spoken
+    digit = _DIGIT.search(text)
+    held = (
+        role == "user",
+        role not in {None, "user"},
+        not _SELF.isdisjoint(spoken) and _FIRST_PERSON.search(text),
+        digit,
+        not _TIMES.isdisjoint(spoken) or (digit and _YEAR.search(text, digit.start())),
+        role in {None, "user"}
+        and not _ORDERS.isdisjoint(spoken)
+        and _STANDING.search(text[:_STANDING_WITHIN]),
+        _QUESTION.search(text[-40:]),
+        len(text) <= SHORT,
+    )
+    return sum(compress(_BITS, held))
+
+
+def fold(text: str) -> str:
+    """Normalise a text for the index.
+
+    Compatibility forms, case and accents are removed. Words in Cyrillic and Arabic script are
+    reduced to their stems, see `stem`; the index itself does that for English. A run of a script
+    without spaces becomes overlapping pairs of characters, followed by its last character alone, so
+    that a query of one character finds it as a prefix. A character that SQLite cannot store becomes
+    a space.
+
+    >>> fold("Straße ÉCLAIR")
+    'strasse eclair'
+    >>> fold("东京塔").split()
+    ['东京', '京塔', '塔']
+    """
+    plain = _plain(text)
+    return plain if plain.isascii() else _RUN.sub(_pairs_and_last, stemmed(plain))
+
+
+def words(text: str) -> list[str]:
+    """List the words of a text in order, normalised as in the index.
+
+    >>> words("Don't panic, foo_bar!")
+    ['don', 't', 'panic', 'foo', 'bar']
+    """
+    return _words_in(fold(text))
+
+
+def terms(text: str) -> list[str]:
+    """List the words of a query in order, normalised.
+
+    Like `words`, but a run of a script without spaces gives only its pairs: the single character
+    at the end of a run in the index would match the end of other runs.
+
+    >>> terms("东京塔 in Japan")
+    ['东京', '京塔', 'in', 'japan']
+    """
+    plain = _plain(text)
+    return _words_in(plain if plain.isascii() else _RUN.sub(_pairs, stemmed(plain)))
+
+
+def is_unspaced(word: str) -> bool:
+    """Tell whether a word belongs to a script written without spaces, or is Hangul."""
+    return bool(_RUN.match(word))
+
+
+def content(of: Sequence[str]) -> list[str]:
+    """Keep the words that name the subject of a query; if no word would be left, drop fewer.
+
+    >>> content(["what", "did", "i", "say", "about", "rust"]), content(["who", "am", "i"])
+    (['say', 'rust'], ['who', 'am', 'i'])
+    """
+    telling = [word for word in of if word not in STOP_WORDS]
+    return [word for word in telling if word not in META_WORDS] or telling or list(of)
+
+
+class Columns(NamedTuple):
+    """One row of the full-text table.
+
+    Attributes:
+        title: The speaker and the names of the memory.
+        head: The first `HEAD` characters, folded.
+        rest: The text after the head, folded.
+    """
+
+    title: str
+    head: str
+    rest: str
+
+    def spoken(self) -> tuple[list[str], list[str]]:
+        """List the words of the head and the words of the rest, in order."""
+        return _words_in(self.head), _words_in(self.rest)
+
+    @property
+    def title_words(self) -> int:
+        """Number of words in the title, >= 0."""
+        return self.title.count(" ") + 1 if self.title else 0
+
+    @property
+    def words(self) -> int:
+        """Number of words in all columns, >= 0."""
+        return self.title_words + sum(map(len, self.spoken()))
+
+    @property
+    def head_words(self) -> int:
+        """Number of words in the head, >= 0."""
+        return len(self.spoken()[0])
+
+
+def columns(
+    text: str,
+    *,
+    actor: str | None = None,
+    role: str | None = None,
+    key: str | None = None,
+    aliases: Sequence[str] = (),
+    tags: Sequence[str] = (),
+) -> Columns:
+    """Split a memory into the columns of the full-text table.
+
+    Args:
+        text: Text of the memory.
+        actor: Who said it; None for the role.
+        role: Chat role of the speaker.
+        key: The slot it fills; split into words.
+        aliases: Other names to find it by.
+        tags: Labels.
+
+    >>> columns("Uses vim.", actor="Ada", key="user/editor")
+    Columns(title='ada user editor', head='uses vim.', rest='')
+    """
+    names = [name for name in (actor or role, key, *aliases, *tags) if name]
+    title = " ".join([word for name in names for word in words(name)])
+    head, rest = split_head(text)
+    return Columns(title, fold(head), fold(rest) if rest else "")
+
+
+def split_head(text: str) -> tuple[str, str]:
+    """Split a text after about `HEAD` characters, between two words if possible.
+
+    >>> split_head("short")
+    ('short', '')
+    """
+    if len(text) <= HEAD:
+        return text, ""
+    cut = max(text.rfind(gap, HEAD // 2, HEAD + 1) for gap in (" ", "\n"))
+    cut = cut if cut > 0 else HEAD
+    return text[:cut], text[cut:]
+
+
+_QUOTED = re.compile(
+    r'"([^"]{2,200})"|“([^”]{2,200})”|«([^»]{2,200})»|「([^」]{2,200})」|`([^`]{2,200})`'
+)
+_EDGE = ".,;:!?\"'()[]{}<>\u201c\u201d\u2018\u2019«»`*"
+_ALNUM = re.compile(r"[^\W_]")
+_IN_WORD = re.compile(r"\w")
+_INNER = re.compile(r"[^\W_][_/.:@#\\+=&-]+[^\W_]")
+_AMOUNT = re.compile(
+    r"[\d.,:/-]+(st|nd|rd|th|s|am|pm|k|m|b|x|h|min|km|kg|cm|mm|gb|mb|kb|px|%)?", re.IGNORECASE
+)
+_MIX = re.compile(r"[^\W\d_]\d|\d[^\W\d_]")
+_DOTTED = re.compile(r"[^\W_]{2,}(\.[^\W_]{2,})+", re.UNICODE)
+_CODED = re.compile(r"_|://|::|@.+\.|\\|^[~.]?/|/.*/|/.*\.|#\d|-.*\d|\d.*-|^@[^/]+/", re.UNICODE)
+_NUMBERED = re.compile(r"#\d{2,}", re.ASCII)
+_HASH = re.compile(r"(?=(?:[A-Za-z]*\d){3})[A-Za-z\d]{7,}", re.ASCII)  # three digits at least
+
+
+def quoted(text: str) -> list[str]:
+    """List the phrases of a query that are in quotation marks.
+
+    >>> quoted('who said "it works on my machine"?')
+    ['it works on my machine']
+    """
+    found = (next(filter(None, match.groups())) for match in _QUOTED.finditer(text))
+    return [phrase for phrase in (part.strip() for part in found) if _ALNUM.search(phrase)]
+
+
+def identifiers(text: str) -> list[str]:
+    """List the tokens of a query that must match exactly.
+
+    These are ticket numbers, names from code, paths, addresses and hashes; not amounts, times or
+    plain dates.
+
+    >>> identifiers("why did ticket4711 break foo_bar at 10am on 2024-05-01, see a.io/x/y?")
+    ['ticket4711', 'foo_bar', 'a.io/x/y']
+    """
+    return [token for token in map(_trim, text.split()) if _is_identifier(token)]
+
+
+def _trim(token: str) -> str:
+    trimmed = token.strip(_EDGE)
+    return trimmed.removesuffix("'s").removesuffix("\u2019s")
+
+
+def _is_identifier(token: str) -> bool:
+    if token.isalpha():  # nearly always
+        return False
+    if len(token) < 3 or len(token) > 300 or _AMOUNT.fullmatch(token):  # noqa: PLR2004 - documented bounds
+        return False
+    if _INNER.search(token) and (_CODED.search(token) or _DOTTED.fullmatch(token)):
+        return True
+    if _NUMBERED.fullmatch(token):
+        return True
+    mixed = len(token) > 3 and bool(_MIX.search(token))  # noqa: PLR2004 - "mp3" is a word
+    return mixed and (token[0] not in "0123456789" or bool(_HASH.fullmatch(token)))
+
+
+def squeeze(text: str) -> str:
+    """Normalise case, accents and white space but keep punctuation, for exact comparison."""
+    return " ".join(_plain(text).split())
+
+
+def _words_in(folded: str) -> list[str]:
+    """List the words of a folded text. ASCII uses a table, at a seventh of the pattern's cost."""
+    if folded.isascii():
+        return folded.encode().translate(_APART).decode().split()
+    return _WORD.findall(folded)
+
+
+def holds(text: str, phrase: str) -> bool:
+    """Tell whether a text contains a phrase, with no letter or digit right before or after it.
+
+    >>> holds("see ticket4711.", "ticket4711"), holds("see ticket47110", "ticket4711")
+    (True, False)
+    """
+    at = text.find(phrase)
+    while at >= 0:
+        end = at + len(phrase)
+        around = text[max(0, at - 1) : at] + text[end : end + 1]
+        if not _IN_WORD.search(around):
+            return True
+        at = text.find(phrase, at + 1)
+    return False
+
+
+def _plain(text: str) -> str:
+    text = _UNSTORABLE.sub(" ", text)
+    if text.isascii():
+        return text.lower()
+    apart = unicodedata.normalize("NFKD", text).casefold().replace(_DOTLESS, "i")
+    return _NO_WORD.sub(" ", unicodedata.normalize("NFKC", _ACCENTS.sub("", apart)))
+
+
+def _pairs(run: re.Match[str]) -> str:
+    found = run.group()
+    if len(found) == 1:
+        return f" {found} "
+    return f" {' '.join(_bigrams(found))} "
+
+
+def _pairs_and_last(run: re.Match[str]) -> str:
+    found = run.group()
+    return f" {' '.join([*_bigrams(found), found[-1]])} "
+
+
+def _bigrams(run: str) -> Iterator[str]:
+    return (run[i : i + 2] for i in range(len(run) - 1))

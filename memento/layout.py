@@ -1,0 +1,74 @@
+"""The names of the files of a store, and what to tell them by: the one place that spells them.
+
+The store is a folder. Only the ledger in it is the truth; everything else is derived from it, or
+says who is using it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+LEDGER = "ledger.db"
+"""The ledger file."""
+LOG = f"{LEDGER}-wal"
+"""Its write-ahead log."""
+JOURNAL = f"{LEDGER}-journal"
+"""Its rollback journal, which only the first moment of a new store has."""
+BESIDE = ("-journal", "-wal", "-shm")
+"""What SQLite adds to the name of a database file for its own files beside it."""
+SNAPSHOT = "short.json"
+"""Snapshot of the ring buffers."""
+CHROMA = "chroma"
+"""Folder of the long tier's index."""
+RESERVE = "reserve"
+"""Room kept aside for a full disk."""
+TURN = "writer.lock"
+"""Lock file at which the writers of several processes take turns."""
+
+ASIDE = re.compile(r"\.?(ledger\.db|short\.json|chroma|chroma\.json)\..+")
+"""Names of copies that were set aside, among others that `IN_USE` has."""
+IN_USE = re.compile(
+    r"ledger\.db-(wal|shm|journal)|chroma\.(json|lock)|short\.json\.[0-9a-f]{8}\.tmp"
+)
+"""Names that look like a copy and belong to a file in use."""
+UNFINISHED = re.compile(r"\.ledger\.db\.[a-z0-9_]{8}\.tmp(-journal|-wal|-shm)?|chroma\.json\.tmp")
+"""Names that only a writer of the store gives, to what it has not finished."""
+OURS = re.compile(
+    r"ledger\.db(-wal|-shm|-journal)?|short\.json|chroma(\.json|\.lock)?|\w+\.lock|reserve"
+)
+"""Names of the store's own files."""
+OF_A_NEW_STORE = re.compile(
+    r"ledger\.db-(journal|shm)|(writer|chroma)\.lock|probe\.[0-9a-f]{8}\.tmp|reserve"
+    rf"|{UNFINISHED.pattern}"
+)
+"""Names of files that may be there before the ledger is, of a store whose making was cut off."""
+OF_A_STORE = re.compile(
+    r"\.?(ledger\.db|short\.json|chroma\.json|chroma)([-.].+)?"
+    r"|(writer|chroma)\.lock|probe\.[0-9a-f]{8}\.tmp|reserve"
+)
+"""Names that the store, SQLite, and what they set aside or leave unfinished have."""
+DRAFT = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp(-journal|-wal|-shm)?")
+"""Names of files and folders that are not finished, and of SQLite's own beside them."""
+
+
+def stamp_of(folder: Path) -> Path:
+    """Return the file that says what a folder of the long tier's index holds.
+
+    >>> stamp_of(Path("store/chroma")).name
+    'chroma.json'
+    """
+    return folder.with_name(f"{folder.name}.json")
+
+
+def lock_of(folder: Path) -> Path:
+    """Return the lock file that says who has a folder of the long tier's index open.
+
+    >>> lock_of(Path("store/chroma")).name
+    'chroma.lock'
+    """
+    return folder.with_name(f"{folder.name}.lock")
+
+
+REMAINS = (LEDGER, LOG, SNAPSHOT, CHROMA, stamp_of(Path(CHROMA)).name)
+"""What tells that a folder holds a store, or what is left of one."""

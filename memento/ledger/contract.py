@@ -1,0 +1,484 @@
+"""What every engine of the ledger owes to the rest of memento.
+
+Nothing above ``ledger`` knows which engine a store has. What it may ask of one is here, and the
+suite in ``tests/conformance/ledger`` says it again in tests that each engine passes. In short:
+
+1. ``Ledger.write`` returns when the transaction is durable. Jobs of one namespace run one after
+   the other. A job that fails undoes what it did, and nothing else.
+2. The revisions of a namespace appear in order and without gaps to every reader: whoever saw
+   revision n sees all that came before it.
+3. ``Ledger.read`` is one snapshot: whatever commits meanwhile, a job sees none of it.
+4. Text compares by code points, floats are 8 bytes, times are integer microseconds since 1970 UTC,
+   row ids are ``namespace number << 40 | seq``: exports of two engines agree, and a namespace is
+   one range of every index.
+5. ``Words.postings`` gives the newest rows, ascending and of one moment, for each expression.
+6. A connection lost while a transaction commits is answered by asking what became of it, never by
+   writing a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from memento.language.words import Columns
+from memento.ledger.match import Match
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+F = TypeVar("F")
+
+
+class Answer(Protocol):
+    """What a statement answered, to be read once."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows a change touched."""
+        ...
+
+    def fetchone(self) -> Any:
+        """Return the next row as a tuple, or None."""
+        ...
+
+    def fetchmany(self, size: int = ...) -> list[Any]:
+        """Return the next rows, up to ``size``; empty at the end."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """Return the rows that are left."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the rows that are left."""
+        ...
+
+
+class Session(Protocol):
+    """What a job may do with its connection, while it runs and no longer.
+
+    The job is inside a transaction that others begin and end. The shared modules of the ledger are
+    its only users: everything above hands it on.
+    """
+
+    @property
+    def words(self) -> Words:
+        """The full text, as of this transaction."""
+        ...
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        ...
+
+    def execute(self, sql: str, parameters: Any = ..., /) -> Answer:
+        """Run one statement of the shared text, see ``dialect``.
+
+        Args:
+            sql: The statement. Values are never spelt in it.
+            parameters: A sequence, one for each ``?``, or for the highest of ``?1``, ``?2`` ...
+
+        Raises:
+            StoreError: As it leaves ``Ledger.read`` or ``Ledger.write``; within the job it may be
+                the driver's own.
+        """
+        ...
+
+    def executemany(self, sql: str, parameters: Iterable[Any], /) -> Answer:
+        """Run one statement for each of several sequences of values."""
+        ...
+
+
+class Words(Protocol):
+    """The full text of a ledger, as of the transaction of the `Session` it was asked of.
+
+    It takes the rows of a namespace in order of arrival, and may be behind: rows up to some seq are
+    in the index, the rest wait. A `Tail` knows the waiting ones. Words are folded alike by every
+    engine: case, accents and English endings make no difference.
+    """
+
+    @property
+    def at_once(self) -> int:
+        """Rows that `catch_up` takes in about 2 ms, for which an ``add`` may wait."""
+        ...
+
+    def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
+        """Find the newest indexed rows of a namespace that match.
+
+        Args:
+            ns: Namespace number.
+            matches: What is looked up.
+            limit: Most rows for each, >= 1.
+
+        Returns:
+            For each expression, the seqs of its rows, ascending, no repeats; the largest ``limit``
+            of them if there are more.
+        """
+        ...
+
+    def holds(self, ns: int, word: str) -> bool:
+        """Tell whether any heard memory of a namespace that is indexed has a word.
+
+        Of a word that very many memories hold, only the oldest are looked at.
+
+        Args:
+            ns: Namespace number.
+            word: A folded word of letters and digits only.
+        """
+        ...
+
+    def waiting_words(self, ns: int) -> set[str]:
+        """Return the words of the heard rows of a namespace that wait."""
+        ...
+
+    def behind(self) -> list[int]:
+        """Return the namespaces that have rows waiting."""
+        ...
+
+    def is_due(self, newest: int, count: int) -> bool:
+        """Tell whether rows about to come are to be indexed at once, and those that wait.
+
+        Args:
+            newest: Row id of the last of them.
+            count: How many they are, >= 1.
+        """
+        ...
+
+    def insert(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
+        """Index the next rows of a namespace, at least one, ascending; none before them may wait.
+
+        From here on they are owed a vector, unless they have one or are forgotten.
+        """
+        ...
+
+    def catch_up(self, ns: int, most: int = ...) -> bool:
+        """Index the oldest waiting rows of a namespace; tell whether there may be more.
+
+        Args:
+            ns: Namespace number.
+            most: Most rows, >= 1; without it, all.
+        """
+        ...
+
+    def replace(self, docid: int, document: Columns) -> None:
+        """Index a row again because its text changes."""
+        ...
+
+    def remove(self, docids: Sequence[int]) -> int:
+        """Take rows out of the index; returns how many were in it."""
+        ...
+
+    def edition(self) -> int:
+        """Return a number that changes when the index is rebuilt, by whatever process."""
+        ...
+
+    def merge(self) -> bool:
+        """Do a little of what makes later searches cheaper; tell whether there was any to do."""
+        ...
+
+    def intact(self) -> bool:
+        """Tell whether the index agrees with what it was built from."""
+        ...
+
+    def misindexed(self) -> list[tuple[int, tuple[str, ...] | None]]:
+        """Return the rows whose entry is absent though it is due, or made from another text.
+
+        Returns:
+            Row ids with their entry: title, head, rest; None where there is no entry.
+        """
+        ...
+
+    def strays(self) -> int:
+        """Count entries whose memory is not there."""
+        ...
+
+    def drop_strays(self) -> None:
+        """Remove entries whose memory is not there."""
+        ...
+
+    def rebuild(self) -> int:
+        """Build the index again from the memories; returns how many rows it holds."""
+        ...
+
+
+class Tail(Protocol):
+    """The waiting rows of every namespace that was asked about, in RAM. Safe from any thread."""
+
+    def follow(
+        self,
+        session: Session,
+        ns: int,
+        newest: int,
+        erased: Iterable[int] = (),
+        *,
+        afresh: bool = False,
+    ) -> None:
+        """Take in the rows that came, and drop those that the index has by now.
+
+        Args:
+            session: Of a job that reads.
+            ns: Namespace number.
+            newest: Newest revision of the namespace.
+            erased: Row ids that are gone for good since the last call.
+            afresh: Whether they are not known; then everything held of the namespace is read again.
+        """
+        ...
+
+    def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
+        """Find the newest waiting rows of a namespace that match; see `Words.postings`.
+
+        To be asked before the index: rows dropped from here in between are there already.
+        """
+        ...
+
+
+class Ledger(Protocol):
+    """The open ledger of one store: all memories of all its namespaces. Safe from any thread.
+
+    In a forked child it opens its own connections on first use.
+    """
+
+    @property
+    def root(self) -> Path:
+        """Folder of the store; its derived files lie there too."""
+        ...
+
+    @property
+    def path(self) -> Path:
+        """The ledger file, for messages and sizes."""
+        ...
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it cannot be written at present; reading works all the same."""
+        ...
+
+    @property
+    def immutable(self) -> bool:
+        """Whether it lies where nothing can be written, not even a file beside it."""
+        ...
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        ...
+
+    @property
+    def library(self) -> tuple[str, str]:
+        """Name of what keeps the rows, and its version with any warning there is about it."""
+        ...
+
+    def write(
+        self,
+        job: Callable[[Session], T],
+        *,
+        makes_room: bool = False,
+        frees_room: bool = False,
+    ) -> T:
+        """Run a job in one transaction and return when it is durable.
+
+        Jobs of one namespace run one after the other, several perhaps in one commit. A job that
+        raises undoes what it did and nothing else.
+
+        Args:
+            job: What to do. It may run in another caller's thread, must not commit, and may be
+                called a second time if the first time was undone.
+            makes_room: Whether it hides or removes something, for which room is kept on a full
+                disk.
+            frees_room: Whether it removes rows, which later writes may take the place of. The
+                last of that room is for that.
+
+        Raises:
+            StoreClosed: After ``close``.
+            ReadOnlyStore: If the store cannot be written.
+            StorageFull: If there is no room for it.
+            StoreGone: If the files are no longer where they were opened; what was written may
+                be in files that nobody will open again.
+            StoreError: If it could not be committed; nothing was written.
+        """
+        ...
+
+    def read(self, job: Callable[[Session], T]) -> T:
+        """Run a job on one snapshot of the ledger. If it tries to write, it is refused.
+
+        Raises:
+            StoreClosed: After ``close``.
+            StoreUnusable: If the ledger is damaged where the job reads.
+            StoreError: If it tries to write.
+        """
+        ...
+
+    def check_present(self) -> None:
+        """Look whether the files are still the ones that were opened.
+
+        Raises:
+            StoreClosed: After ``close``.
+            StoreGone: If they were removed, moved or replaced.
+        """
+        ...
+
+    def find_namespace(self, labels: tuple[str, ...]) -> int | None:
+        """Return the number of a namespace, or None if nothing was ever stored in it.
+
+        Every verb that reads asks this first.
+
+        Raises:
+            StoreGone: As ``check_present``.
+        """
+        ...
+
+    def labels(self, ns: int) -> tuple[str, ...]:
+        """Return the labels of a namespace number."""
+        ...
+
+    def data_version(self) -> int:
+        """Return a number that changes when another connection has written.
+
+        Raises:
+            StoreGone: As ``check_present``.
+        """
+        ...
+
+    def make_tail(self) -> Tail:
+        """Make an index of waiting rows, which knows none yet."""
+        ...
+
+    def quick_check(self) -> list[str]:
+        """Return what is wrong with the structure of the file, the full text aside."""
+        ...
+
+    def compact(self) -> None:
+        """Write the ledger again without what was deleted."""
+        ...
+
+    def fold_log(self, seconds: float) -> bool:
+        """Empty the log of changes; tells whether nobody stood in the way.
+
+        Args:
+            seconds: Longest wait for those who read an older state, >= 0.
+        """
+        ...
+
+    def checkpoint(self) -> None:
+        """Fold what is possible of the log into the file, without making anyone wait."""
+        ...
+
+    def wal_bytes(self) -> int:
+        """Return the size of the log, bytes."""
+        ...
+
+    def growth(self) -> int:
+        """Return how many bytes the file will grow by when the log is folded into it."""
+        ...
+
+    @property
+    def reserve_trouble(self) -> str:
+        """Why no room is kept aside for a full disk; empty if there is some."""
+        ...
+
+    def keep_reserve(self) -> None:
+        """Take room aside for a full disk, unless that was done or there is too little."""
+        ...
+
+    def close(self) -> None:
+        """Close every connection, after the reads and writes in hand. Idempotent."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a backup file holds.
+
+    Attributes:
+        schema: Its schema version.
+        memories: Number of memories of every status.
+        taken_at: When it was made, microseconds; None for a plain copy of a ledger.
+    """
+
+    schema: int
+    memories: int
+    taken_at: int | None
+
+
+class BackupTool(Protocol):
+    """How an engine copies a ledger into one file, and makes a ledger of such a file."""
+
+    def copy(self, source: Path, target: Path, now: int, *, immutable: bool = ...) -> None:
+        """Write all that is committed into an empty file, as of one moment.
+
+        Args:
+            source: A ledger file.
+            target: The empty file.
+            now: The present moment, microseconds.
+            immutable: Whether the ledger is on a medium where nothing can be written.
+        """
+        ...
+
+    def fetch(self, source: Path, target: Path) -> None:
+        """Copy a backup, or a ledger that nobody writes, into an empty file."""
+        ...
+
+    def inspect(self, path: Path, sees: Callable[[int], bool] = ...) -> Contents:
+        """Check everything in a backup.
+
+        Args:
+            path: The file.
+            sees: Which namespaces' ids an error may name; those of others are counted.
+
+        Raises:
+            ArchiveDamaged: If anything is wrong.
+        """
+        ...
+
+    def settle(self, path: Path) -> None:
+        """Bring a copy to the present schema, owing what must be made again."""
+        ...
+
+    def reach(self, path: Path) -> int | None:
+        """Return the earliest moment a ledger can be set back to, microseconds; None for any."""
+        ...
+
+    def set_back_to(self, path: Path, moment: int) -> int:
+        """Undo all that happened after a moment; returns how many memories are left."""
+        ...
+
+
+class Salvaged(Protocol):
+    """What a damaged ledger gave."""
+
+    @property
+    def memories(self) -> Mapping[int, Any]:
+        """Whole rows by row id."""
+        ...
+
+    @property
+    def changed(self) -> Mapping[int, str]:
+        """Ids of rows that are there but not as they were written, by row id."""
+        ...
+
+    @property
+    def lost(self) -> Collection[int]:
+        """Row ids of memories of which nothing whole is left."""
+        ...
+
+    @property
+    def versions(self) -> Sequence[Any]:
+        """Earlier states that are whole."""
+        ...
+
+
+class SalvageTool(Protocol[F]):
+    """How an engine finds what is whole in a damaged ledger, and makes a new one of it."""
+
+    def find(self, path: Path) -> F:
+        """Read a damaged ledger, which is not changed."""
+        ...
+
+    def write(self, found: F, target: Path) -> None:
+        """Make a ledger of it in an empty file."""
+        ...

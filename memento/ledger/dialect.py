@@ -1,0 +1,118 @@
+"""The places where the engines' SQL differs, each by its name.
+
+The shared modules are one text for every engine. Where SQL itself has a word that all understand,
+they use it (``coalesce``, ``CASE``, ``ON CONFLICT``); the rest is here, so that one search finds
+every place that a second engine has to answer for. The fragments are put together when a module is
+imported: a statement costs nothing more when it runs. No statement is rewritten later.
+
+As written here they are SQLite's; each says what PostgreSQL calls it.
+"""
+
+from __future__ import annotations
+
+SKIP_IF_THERE = "ON CONFLICT DO NOTHING"
+"""End of an ``INSERT ... VALUES`` that leaves a row alone that is there. Same in PostgreSQL."""
+
+IN_ORDER_OF_ROWS = "NOT INDEXED"
+"""After the name of a table: read the rows themselves, not an index, which may be what is damaged.
+PostgreSQL: nothing; it has no clustered table to walk."""
+
+
+def or_replace(key: str, *columns: str) -> str:
+    """Return the end of an ``INSERT`` that replaces columns of the row that has the key.
+
+    Same in PostgreSQL. An ``INSERT ... SELECT`` needs a ``WHERE`` before it.
+
+    >>> or_replace("name", "value")
+    'ON CONFLICT (name) DO UPDATE SET value = excluded.value'
+    """
+    changes = ", ".join(f"{column} = excluded.{column}" for column in columns)
+    return f"ON CONFLICT ({key}) DO UPDATE SET {changes}"
+
+
+def each_of(json: str) -> str:
+    """Return the table of the items of JSON text: ``key``, ``value``, ``type``, ``atom``.
+
+    PostgreSQL: a function of the schema over ``jsonb_array_elements`` and ``jsonb_each``.
+    """
+    return f"json_each({json})"
+
+
+def is_json(text: str) -> str:
+    """Return the condition that a text is JSON. PostgreSQL 16: ``IS JSON``; before, a function."""
+    return f"json_valid({text})"
+
+
+def each_of_sound(json: str) -> str:
+    """Return `each_of` for a column that damage may have made something else of: then no items."""
+    return each_of(f"CASE WHEN {is_json(json)} THEN {json} ELSE '[]' END")
+
+
+def one_of(hole: str = "?") -> str:
+    """Return the condition that a column's value is in a JSON list that is bound.
+
+    One statement then serves lists of any length. PostgreSQL: ``= ANY (...)``.
+
+    >>> one_of()
+    'IN (SELECT value FROM json_each(?))'
+    """
+    return f"IN (SELECT value FROM {each_of(hole)})"
+
+
+def field_of(json: str, name: str) -> str:
+    """Return one field of a JSON object. PostgreSQL: ``(json::jsonb ->> name)``, cast.
+
+    >>> field_of("earlier", "created_at")
+    "json_extract(earlier, '$.created_at')"
+    """
+    return f"json_extract({json}, '$.{name}')"
+
+
+def same(column: str, hole: str = "?") -> str:
+    """Return the condition that two values are equal, or both null.
+
+    PostgreSQL: ``IS NOT DISTINCT FROM``.
+
+    >>> same("session")
+    'session IS ?'
+    """
+    return f"{column} IS {hole}"
+
+
+def differs(column: str, hole: str = "?") -> str:
+    """Return the condition that two values are not the same, see `same`.
+
+    PostgreSQL: ``IS DISTINCT FROM``.
+    """
+    return f"{column} IS NOT {hole}"
+
+
+def join_numbers(column: str) -> str:
+    """Return the values of a column as one text, joined by commas, in no promised order.
+
+    One value costs SQLite's driver a fraction of what as many rows do. PostgreSQL:
+    ``string_agg``.
+
+    >>> join_numbers("docid")
+    'group_concat(docid)'
+    """
+    return f"group_concat({column})"
+
+
+def skipping(count: str = "?") -> str:
+    """Return the end of a ``SELECT`` that leaves out its first rows and has no limit.
+
+    PostgreSQL: ``OFFSET`` alone.
+    """
+    return f"LIMIT -1 OFFSET {count}"
+
+
+def without_index(column: str) -> str:
+    """Return a column so that no index on it is used for the condition it stands in.
+
+    For conditions beside a row id, by which the rows are found at once. Same in PostgreSQL.
+
+    >>> without_index("ns")
+    '+ns'
+    """
+    return f"+{column}"

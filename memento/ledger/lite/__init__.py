@@ -1,0 +1,1 @@
+"""The ledger in one SQLite file. Only ``ledger.opening`` knows this package."""

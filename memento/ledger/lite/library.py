@@ -1,0 +1,36 @@
+"""The SQLite library in use.
+
+Prefers the ``pysqlite3`` wheel: system SQLite from 3.7.0 to 3.51.2 can lose a WAL reset race
+between several processes. sqlite-utils prefers it likewise, so both speak to one library.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+else:
+    try:
+        import pysqlite3 as sqlite3
+    except ImportError:
+        import sqlite3
+
+__all__ = ["SAFE_VERSION", "DatabaseError", "Error", "library_version", "open_in_memory", "sqlite3"]
+
+Error = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite may raise. The latter where the damage it complains of, and quotes, is no UTF-8."""
+DatabaseError = sqlite3.DatabaseError
+
+SAFE_VERSION = (3, 51, 3)
+"""First SQLite release without the WAL-reset race. Source: sqlite.org/wal.html."""
+
+
+def library_version() -> tuple[int, ...]:
+    """Return the version of the SQLite library in use, such as ``(3, 53, 4)``."""
+    return tuple(int(part) for part in sqlite3.sqlite_version.split("."))
+
+
+def open_in_memory() -> sqlite3.Connection:
+    """Open a database in RAM that any one thread at a time may use."""
+    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)

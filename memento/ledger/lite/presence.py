@@ -1,0 +1,80 @@
+"""Whether the files that are open are still the ones at their paths.
+
+SQLite goes on writing into a file that was removed, moved away or replaced, and says nothing: the
+rows are in a file that nobody will open again. A look at the paths after each commit costs about
+two microseconds a file, and tells before anything is acknowledged.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from memento.errors import StoreGone
+from memento.ledger.files import explain_os
+
+LOG = ("-wal", "-shm")
+"""What SQLite keeps beside a file while it is open for writing; it must be the same for all."""
+
+_ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+
+
+class _File(NamedTuple):
+    """A path, and what tells the file that is open from another one at its place."""
+
+    path: bytes
+    device: int
+    number: int
+
+
+class Presence:
+    """Remembers which files stand at some paths, and tells if they no longer do.
+
+    Args:
+        path: The ledger file.
+        beside: Suffixes of the files beside it to watch as well.
+
+    Raises:
+        StoreGone: If one of them is not there.
+        StoreError: If the system refuses to say.
+    """
+
+    def __init__(self, path: Path, *, beside: tuple[str, ...] = ()) -> None:
+        self._path = path
+        real = Path(os.path.realpath(path)) if beside else path  # SQLite's own lie beside that
+        logs = [real.with_name(real.name + suffix) for suffix in beside]
+        self._files = [self._noted(one) for one in (path, *logs)]
+
+    def check(self) -> None:
+        """Look again.
+
+        Raises:
+            StoreGone: If a file was removed, moved or replaced.
+            StoreError: If the system refuses to say.
+        """
+        for path, device, number in self._files:
+            try:
+                found = os.stat(path)  # noqa: PTH116 - a Path costs more than the look
+            except OSError as error:
+                raise self._absent(path, error) from error
+            if found.st_ino != number or found.st_dev != device:
+                raise self._gone(path, "replaced by another file")
+
+    def _noted(self, path: Path) -> _File:
+        spelt = os.fsencode(path)
+        try:
+            found = os.stat(spelt)  # noqa: PTH116 - as in ``check``
+        except OSError as error:
+            raise self._absent(spelt, error) from error
+        return _File(spelt, found.st_dev, found.st_ino)
+
+    def _absent(self, path: bytes, error: OSError) -> Exception:
+        if error.errno in _ABSENT:
+            return self._gone(path, "removed or moved away")
+        return explain_os(self._path, error)
+
+    def _gone(self, path: bytes, happened: str) -> StoreGone:
+        name = Path(os.fsdecode(path)).name
+        return StoreGone(self._path.parent, f"{name} was {happened}")

@@ -1,0 +1,147 @@
+"""The folder of a store: made private to its owner, and never one that holds something else."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from memento import layout
+from memento.errors import StoreUnusable
+from memento.ledger.files import explain_os, is_draft_of, sync_name
+from memento.ledger.lite import reserve
+
+SHOWN = 3
+"""Most strange files named in an error."""
+
+_HARMLESS = frozenset({
+    "lost+found", ".gitignore", ".gitkeep", ".gitattributes", ".keep", ".dockerignore",
+    ".DS_Store", ".localized", "._.DS_Store", ".directory", "Thumbs.db", "desktop.ini",
+    "CACHEDIR.TAG", ".nobackup", ".stfolder",
+})  # fmt: skip
+"""Names that file systems, desktops and version control put into a folder that is empty to its
+owner."""
+
+log = logging.getLogger("memento.ledger.lite.root")
+
+
+def make_root(root: Path) -> None:
+    """Make the folder of a store, private to its owner, or accept the one that is there.
+
+    A folder that is there may hold a store, or nothing but what is harmless. One that holds what a
+    store derives from its ledger, and no ledger, is refused: it may be what is left of a store, or
+    another program's, such as a ``chroma`` folder of its own. It is made private if
+    nothing else is in it; one that holds a store and other files as well keeps its mode, since it
+    may be somebody's home.
+
+    Raises:
+        StoreUnusable: If the path is something else than a folder, or the folder holds other things
+            and no store, or is another user's and open to others.
+        ReadOnlyStore: If it cannot be made.
+        StoreError: If the disk stands in the way; see its children.
+    """
+    try:
+        if root.exists() and not root.is_dir():
+            raise StoreUnusable(root, "is not a folder; give the folder that holds the store")
+        if root.exists():
+            _accept(root)
+        else:
+            _make(root)
+    except NotADirectoryError as error:
+        raise StoreUnusable(root, "lies under a file; give another folder") from error
+    except OSError as error:
+        raise explain_os(root, error) from error
+
+
+def _make(root: Path) -> None:
+    made = [folder for folder in (root, *root.parents) if not folder.exists()]
+    root.mkdir(parents=True, mode=0o700, exist_ok=True)  # others may be opening it too
+    root.chmod(0o700)
+    for folder in reversed(made):
+        sync_name(folder)
+
+
+def _accept(root: Path) -> None:
+    """Refuse a folder that is something else than a store's, and make the others private."""
+    with os.scandir(root) as entries:
+        found = list(entries)
+    holds_store = (root / layout.LEDGER).exists()
+    if not holds_store and (left := _remains(root)):
+        raise StoreUnusable(
+            root,
+            f"holds {', '.join(left)} and no {layout.LEDGER}. If they are what is left of a store,"
+            " restore a backup with set_aside=True (--set-aside), or move them away to begin with"
+            " an empty store. If they are another program's, give a folder of its own, such as"
+            f" {root / 'agent_memory'}",
+        )
+    strange = sorted(entry.name for entry in found if _is_strange(entry, new=not holds_store))
+    if strange and not holds_store:
+        shown = ", ".join(map(repr, strange[:SHOWN])) + (" ..." if len(strange) > SHOWN else "")
+        raise StoreUnusable(
+            root,
+            f"holds other files ({shown}) and no store; give a folder of its own, such as"
+            f" {root / 'agent_memory'}",
+        )
+    _make_private(root, new=not holds_store, alone=not strange)
+    if holds_store:
+        _drop_second_names(root, found)
+
+
+def _remains(root: Path) -> list[str]:
+    """Name what a store whose ledger is gone would leave, and others may have named so too."""
+    derived = (name for name in layout.REMAINS if name != layout.LEDGER)
+    return [name for name in derived if os.path.lexists(root / name)]
+
+
+def _drop_second_names(root: Path, found: Iterable[os.DirEntry[str]]) -> None:
+    """Remove the draft's name of a ledger that was restored by a process killed just after.
+
+    The file has both names then. It is not opened: closing it would end SQLite's locks on it.
+    """
+    ledger = (root / layout.LEDGER).stat()
+    for entry in found:
+        if is_draft_of(entry.name, layout.LEDGER) and os.path.samestat(
+            entry.stat(follow_symlinks=False), ledger
+        ):
+            (root / entry.name).unlink(missing_ok=True)
+
+
+def _is_strange(entry: os.DirEntry[str], *, new: bool) -> bool:
+    """Tell whether a file is none of a store's; in a new store every link is strange."""
+    if entry.name in _HARMLESS or entry.name.startswith(".Trash-"):
+        return False
+    ours = layout.OF_A_NEW_STORE if new else layout.OF_A_STORE
+    if not ours.fullmatch(entry.name):
+        return True
+    if not new:
+        return False
+    return entry.is_symlink() or (entry.name == layout.RESERVE and not reserve.is_ours(entry))
+
+
+def _make_private(root: Path, *, new: bool, alone: bool) -> None:
+    """Take the folder away from other users.
+
+    Raises:
+        StoreUnusable: If it is open to others, another user's, and to be a new store's.
+    """
+    mode = stat.S_IMODE(root.stat().st_mode)
+    if not mode & 0o077:
+        return
+    if not alone:
+        log.warning("%s has mode %o and holds other files too; it is left so", root, mode)
+        return
+    try:
+        root.chmod(0o700)
+    except OSError as error:
+        if new and error.errno not in {errno.EPERM, errno.EACCES}:
+            raise
+        if new:
+            raise StoreUnusable(
+                root,
+                f"is open to other users (mode {mode:o}) and cannot be made private"
+                f" ({error.strerror}); give a folder in it, such as {root / 'agent_memory'}",
+            ) from error
+        log.warning("%s has mode %o and cannot be made private: %s", root, mode, error)

@@ -1,0 +1,245 @@
+"""What is whole in a damaged ledger, found page by page, and a new ledger made of it.
+
+A memory is whole if its checksum says so; nothing else is taken over as right. Links and events are
+taken over where they are whole, too, and speak of memories that are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, field
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from memento.errors import StoreFromTheFuture
+from memento.language.words import cues
+from memento.ledger import checks, descent, namespaces, schema
+from memento.ledger.lite import migrations
+from memento.ledger.lite.pages import Pages
+from memento.ledger.lite.sqlite import Connection, connect, translated
+from memento.ledger.rows import (
+    COLUMNS,
+    HOLES,
+    NAMES,
+    STATE,
+    Row,
+    State,
+    checksum,
+    columns_of,
+    earlier_state,
+    is_changed_event,
+    is_changed_link,
+    is_changed_state,
+    is_whole,
+)
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.types import Tier
+
+BUSY_SECONDS = 30.0
+RELATIONS = frozenset({"supersedes", "related", "proposes"})
+
+
+@dataclass(slots=True)
+class Rescued:
+    """What a damaged ledger gave.
+
+    Attributes:
+        memories: Whole rows by row id, the newest of each.
+        namespaces: Labels as JSON by namespace number.
+        versions: Earlier states, as in the table, checked.
+        links: As in the table.
+        events: As in the table, without their own number.
+        erased: Lines about what was erased, by row id.
+        changed: Ids of rows that are there but not as they were, by row id.
+        known: Row ids that indexes tell of, to how often; each memory is in two at least.
+        seals: Checksums of labels by namespace number.
+        latest: Newest revision of a row id that an index tells of.
+    """
+
+    memories: dict[int, Row] = field(default_factory=dict)
+    namespaces: dict[int, str] = field(default_factory=dict)
+    versions: list[tuple[Any, ...]] = field(default_factory=list)
+    links: list[tuple[Any, ...]] = field(default_factory=list)
+    events: list[tuple[Any, ...]] = field(default_factory=list)
+    erased: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    changed: dict[int, str] = field(default_factory=dict)
+    known: Counter[int] = field(default_factory=Counter)
+    seals: dict[int, bytes] = field(default_factory=dict)
+    latest: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def lost(self) -> set[int]:
+        """Row ids of memories that were there and of which nothing whole is left."""
+        believed = {docid for docid, times in self.known.items() if times > 1}  # else it is garbled
+        return (believed | self.changed.keys()) - self.memories.keys() - self.erased.keys()
+
+
+def find(path: Path) -> Rescued:
+    """Read a damaged ledger, which is not changed.
+
+    Args:
+        path: The file; its write-ahead log is read as well.
+
+    Raises:
+        OSError: If it cannot be read.
+        StoreFromTheFuture: If a newer memento wrote it.
+    """
+    found, pages = Rescued(), Pages(path)
+    ours = pages.application_id == schema.APPLICATION_ID
+    if ours and pages.user_version > schema.SCHEMA_VERSION:
+        raise StoreFromTheFuture(path, found=pages.user_version, known=schema.SCHEMA_VERSION)
+    versions: list[tuple[Any, ...]] = []
+    for record in pages.records():
+        if record.rowid is None:
+            _take_indexed(found, versions, record.values)
+        else:
+            _take_row(found, record.rowid, record.values)
+    _drop_outdated(found)
+    _drop_changed_labels(found)
+    found.versions = [version for version in versions if _is_whole(found, version)]
+    found.links = [link for link in found.links if {link[0], link[1]} <= found.memories.keys()]
+    found.events = [event for event in found.events if event[3] in found.memories]
+    return found
+
+
+def write(found: Rescued, target: Path) -> None:
+    """Make a ledger of what was found.
+
+    Args:
+        found: What a damaged ledger gave.
+        target: An empty file.
+
+    Raises:
+        StoreError: If it cannot be written.
+    """
+    opened = connect(target, busy_seconds=BUSY_SECONDS, writable=True, wal=False)
+    with closing(opened) as connection, translated(target):
+        migrations.migrate(connection, target)
+        connection.execute("BEGIN IMMEDIATE")
+        _write_memories(connection, found)
+        for table, rows in (
+            (f"versions (docid, rev, {STATE})", found.versions),
+            ("links (src, dst, relation, weight, seal)", found.links),
+            ("events (ns, at, kind, docid, detail, seal)", found.events),
+            ("erased (docid, ns, rev)", list(found.erased.values())),
+        ):  # fmt: skip
+            marks = ", ".join("?" * (table.count(",") + 1))
+            connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
+        descent.note_all(connection)
+        checks.owe_missing(connection)
+        connection.execute("COMMIT")
+
+
+def _write_memories(connection: Connection, found: Rescued) -> None:
+    numbers = {docid >> SEQ_BITS for docid in (*found.memories, *found.erased)}
+    labels = {ns: json.dumps(["salvaged", str(ns)]) for ns in numbers} | found.namespaces
+    for ns, text in sorted(labels.items()):
+        namespaces.insert(connection, ns, text)
+    for row in sorted(found.memories.values(), key=lambda row: row.docid):
+        connection.execute(f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})", row.values())
+    connection.words.rebuild()
+
+
+def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
+    """Keep what a page of a table holds, if it is of use."""
+    match values:
+        case (None, int(), int(), str(), int() | None, str() | None) | (
+            None,
+            int(),
+            int(),
+            str(),
+            int() | None,
+            str() | None,
+            bytes() | None,
+        ):
+            _take_event(found, *values[1:])
+        case (None, str(labels)) | (None, str(labels), int()) if namespaces.are_labels(labels):
+            found.namespaces[rowid] = labels
+        case (None, int(ns), int(rev)) if rowid >> SEQ_BITS == ns:
+            found.erased[rowid] = (rowid, ns, rev)
+        case (None, int(ns), *_) if len(values) == len(NAMES) and rowid >> SEQ_BITS == ns:
+            _take_memory(found, Row(rowid, *values[1:]))
+
+
+def _take_event(
+    found: Rescued,
+    ns: int,
+    at: int,
+    kind: str,
+    docid: int | None,
+    detail: str | None,
+    seal: bytes | None = None,
+) -> None:
+    if not is_changed_event(ns, at, kind, docid, detail, seal):
+        found.events.append((ns, at, kind, docid, detail, seal))
+
+
+def _take_memory(found: Rescued, row: Row) -> None:
+    if checksum(row) != row.checksum or not _is_sane(row):
+        found.changed[row.docid] = str(row.id)
+    elif row.docid not in found.memories or found.memories[row.docid].rev < row.rev:
+        found.memories[row.docid] = row
+
+
+def _is_sane(row: Row) -> bool:
+    """Look at what the checksum does not cover, and count the words anew."""
+    if row.tier not in tuple(Tier) or not all(isinstance(n, int) for n in _UNSEALED(row)):
+        return False
+    columns = columns_of(row)
+    row.words, row.head_words = columns.words, columns.head_words
+    row.cues = cues(row.text, row.role)
+    return row.docid & SEQ_MASK <= row.rev <= SEQ_MASK
+
+
+_UNSEALED = attrgetter("rev", "updated_at")
+
+
+def _take_indexed(found: Rescued, versions: list[tuple[Any, ...]], values: tuple[Any, ...]) -> None:
+    """Keep what a page of an index, or of a table without row ids, holds."""
+    match values:
+        case (int(ns), str() | bytes(), int(docid)) if docid >> SEQ_BITS == ns:
+            found.known[docid] += 1
+        case (int(ns), int(rev), int(docid)) if docid >> SEQ_BITS == ns and rev <= SEQ_MASK:
+            found.latest[docid] = max(rev, found.latest.get(docid, 0))
+        case (str(name), bytes(seal)) if (owner := namespaces.sealed_by(name)) is not None:
+            found.seals[owner] = seal
+        case (int(src), str(relation), int(dst), float(weight)) | (
+            int(src),
+            str(relation),
+            int(dst),
+            float(weight),
+            None,
+        ) if relation in RELATIONS:
+            found.links.append((src, dst, relation, weight, None))
+        case (int(src), str(relation), int(dst), float(weight), bytes(seal)):
+            if not is_changed_link(src, dst, relation, weight, seal):
+                found.links.append((src, dst, relation, weight, seal))
+        case (int(), int(), int(), str(), str(), str(), int(), str(), str()):
+            versions.append(values)
+
+
+def _drop_outdated(found: Rescued) -> None:
+    """Let go of rows that were erased, or of which there was a newer state."""
+    for docid, row in list(found.memories.items()):
+        if docid in found.erased or row.rev < found.latest.get(docid, 0):
+            del found.memories[docid]
+            found.changed[docid] = row.id
+
+
+def _drop_changed_labels(found: Rescued) -> None:
+    """Let go of labels that are not as they were: nobody's memories go to another."""
+    for ns, text in list(found.namespaces.items()):
+        if found.seals.get(ns, right := namespaces.checksum(ns, text)) != right:
+            del found.namespaces[ns]
+
+
+def _is_whole(found: Rescued, version: tuple[Any, ...]) -> bool:
+    """Tell whether an earlier state is what it was."""
+    row = found.memories.get(version[0])
+    if row is None:
+        return False
+    state = State(*version[2:])
+    return not is_changed_state(row, state) and is_whole(earlier_state(row, state))

@@ -1,0 +1,183 @@
+"""Connections to the ledger file, and SQLite's errors in memento's words."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+from urllib.parse import quote
+
+from memento.errors import (
+    ReadOnlyStore,
+    StorageFailed,
+    StorageFull,
+    StoreBusy,
+    StoreClosed,
+    StoreError,
+    StoreUnusable,
+)
+from memento.ledger.files import explain_os
+from memento.ledger.lite.library import Error, sqlite3
+from memento.ledger.lite.words import LiteWords
+
+
+class Connection(sqlite3.Connection):
+    """A connection to the ledger file: what a job is handed, see ``contract.Session``."""
+
+    @property
+    def words(self) -> LiteWords:
+        """The full text of this connection's ledger."""
+        return LiteWords(self)
+
+
+MMAP_BYTES = 256 * 1024 * 1024
+
+_WRITER = ("synchronous=FULL",)
+_READER = ("query_only=ON", "cache_size=-16384")  # KiB
+
+_SAYINGS: tuple[tuple[str, type[StoreError], str], ...] = (
+    ("database or disk is full", StorageFull, "the disk is full; nothing was written"),
+    ("disk i/o error", StorageFailed, "the disk reported an I/O error; nothing was written"),
+    ("readonly database", ReadOnlyStore, "the store is read-only; nothing was written"),
+    ("database is locked", StoreBusy, "another process is writing; try again"),
+    ("not a database", StoreUnusable, "this file is not a memento ledger"),
+    ("malformed", StoreUnusable, "the ledger is damaged; run `memento doctor`"),
+    ("unable to open", StoreUnusable, "the ledger cannot be opened"),
+)
+
+_VAGUE = frozenset({"disk i/o error", "unable to open"})
+"""What SQLite says of many things; the system knows better."""
+_PROBE_BYTES = 8 * 4096
+
+
+def connect(
+    path: Path,
+    *,
+    busy_seconds: float,
+    writable: bool,
+    immutable: bool = False,
+    wal: bool = True,
+) -> Connection:
+    """Open a connection that any one thread at a time may use.
+
+    Args:
+        path: The ledger file; it must exist.
+        busy_seconds: How long SQLite waits for another process's lock, > 0.
+        writable: False gives a connection that can only read.
+        immutable: Read a file on a medium where not even the ``-shm`` file can be made.
+        wal: Whether a writable connection keeps a write-ahead log; False for a file that nobody
+            else has open, which is then whole without any file beside it.
+
+    Raises:
+        StoreError: If SQLite cannot open it.
+    """
+    mode = "rw" if writable else "ro"
+    suffix = "&immutable=1" if immutable else ""
+    with translated(path):
+        connection = sqlite3.connect(
+            f"file:{quote(str(path.absolute()))}?mode={mode}{suffix}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=busy_seconds,
+            cached_statements=256,
+            factory=Connection,
+        )
+        try:
+            if writable and wal:
+                _enter_wal(connection, busy_seconds)
+            elif writable:
+                connection.execute("PRAGMA journal_mode=DELETE")
+            for pragma in (f"mmap_size={MMAP_BYTES}", *(_WRITER if writable else _READER)):
+                connection.execute(f"PRAGMA {pragma}")
+        except Error:
+            connection.close()
+            raise
+    return connection
+
+
+def roll_back(path: Path, *, busy_seconds: float) -> None:
+    """Undo a transaction that a crash cut off while the file was not yet in WAL mode.
+
+    Raises:
+        StoreError: If SQLite cannot.
+    """
+    with translated(path):
+        connection = sqlite3.connect(
+            f"file:{quote(str(path.absolute()))}?mode=rw", uri=True, timeout=busy_seconds
+        )
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        finally:
+            connection.close()
+
+
+def _enter_wal(connection: Connection, busy_seconds: float) -> None:
+    """Put the file into WAL mode; SQLite does not wait by itself for another that does the same."""
+    deadline = time.monotonic() + busy_seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+        else:
+            return
+
+
+def explain(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StoreError:
+    """Say in memento's words what SQLite reported about a file."""
+    said = "malformed" if isinstance(error, UnicodeDecodeError) else str(error).lower()
+    if "closed database" in said:
+        return StoreClosed(path)
+    for words, kind, problem in _SAYINGS:
+        if words in said:
+            return (words in _VAGUE and _refusal(path)) or kind(path, problem)
+    return StoreError(path, f"SQLite says: {error}")
+
+
+def _refusal(path: Path) -> StoreError | None:
+    """Ask the system itself why nothing can be written beside a file; None if something can.
+
+    SQLite has one name for an exceeded quota, a file size limit, a file system that went
+    read-only and a broken disk.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    probe = path.with_name(f"probe.{token_hex(4)}.tmp")
+    try:
+        end = max(file.stat().st_size for file in (path, log) if file.exists())
+        descriptor = os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        try:
+            if os.pwrite(descriptor, bytes(_PROBE_BYTES), end) < _PROBE_BYTES:
+                raise OSError(errno.ENOSPC, "no room for a few pages more")
+        finally:
+            os.close(descriptor)
+            probe.unlink()
+    except (OSError, ValueError) as error:  # ValueError: there is no file at all
+        return explain_os(path, error) if isinstance(error, OSError) else None
+    return None
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into memento's, with the path they concern."""
+    try:
+        yield
+    except Error as error:
+        raise explain(path, error) from error
+
+
+def create_private(path: Path) -> None:
+    """Create an empty file that only its owner can read, unless it exists; never through a link."""
+    flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        if os.fstat(descriptor).st_size == 0:
+            os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,134 @@
+"""Put a new store in the place of another one, which stays beside it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from glob import escape
+from pathlib import Path
+from typing import TypeVar
+
+from memento import layout
+from memento.clock import in_name, system_clock
+from memento.errors import StoreBusy, StoreUnusable
+from memento.ledger.files import explain_os, remove_drafts, sync_folder, unfinished
+from memento.ledger.lite.gate import Gate
+from memento.ledger.lite.sqlite import connect, translated
+
+T = TypeVar("T")
+
+PATIENCE = 0.1
+"""Seconds to wait for somebody who is about to close the store."""
+
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD, RENAME_EXCHANGE. Source: renameat2(2)
+
+
+def swap(root: Path, build: Callable[[Path], T]) -> tuple[T, Path]:
+    """Build a store beside the one that is there, then let them change places.
+
+    Where the system can (Linux), a crash leaves the one or the other at its place; elsewhere there
+    is a moment between two renames in which nothing is.
+
+    Args:
+        root: Folder of a store.
+        build: Makes the new ledger at the path it is given.
+
+    Returns:
+        What ``build`` returned, and where the old store is now.
+
+    Raises:
+        StoreBusy: If somebody has the store open.
+        StoreError: If the new one cannot be written; the old one is where it was.
+    """
+    root = root.resolve()
+    aside = root.with_name(f"{root.name}.aside-{in_name(system_clock())}")
+    try:
+        _remove_unbuilt(root)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{root.name}.", suffix=".tmp", dir=root.parent))
+        inode = fresh.stat().st_ino
+        try:
+            built = build(fresh / layout.LEDGER)
+            sync_folder(fresh)
+            with _alone(root / layout.LEDGER):
+                _change_places(root, fresh, aside)
+        finally:
+            if fresh.exists() and fresh.stat().st_ino == inode:  # and not the old store
+                shutil.rmtree(fresh, ignore_errors=True)
+        sync_folder(root.parent)
+    except OSError as error:
+        raise explain_os(root, error) from error
+    return built, aside
+
+
+def _remove_unbuilt(root: Path) -> None:
+    """Remove what a process that was killed while it built left beside the store.
+
+    Only drafts are: in a folder of that name that holds more, the old store may be.
+    """
+    for folder in root.parent.glob(f".{escape(root.name)}.????????.tmp"):
+        if folder.is_dir() and set(folder.iterdir()) <= set(unfinished(folder)):
+            remove_drafts(folder / layout.LEDGER)
+            if not any(folder.iterdir()):
+                folder.rmdir()
+
+
+def _change_places(root: Path, fresh: Path, aside: Path) -> None:
+    if _exchange(root, fresh):
+        try:
+            fresh.rename(aside)
+        except OSError:
+            _exchange(root, fresh)
+            raise
+        return
+    root.rename(aside)
+    try:
+        fresh.rename(root)
+    except OSError:
+        aside.rename(root)
+        raise
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders change names at once; False if the system does not know how."""
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is None:
+        return False
+    return bool(call(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep the writers of all processes out of a ledger that nobody has open.
+
+    Whoever opens it meanwhile cannot write before the block ends, and then finds that its files are
+    no longer at their place.
+
+    Raises:
+        StoreBusy: If somebody has it open.
+    """
+    if not path.exists():
+        yield
+        return
+    gate = Gate(path, PATIENCE)
+    try:
+        _enter(gate, path)
+        yield
+    finally:
+        gate.leave()
+        gate.close()
+
+
+def _enter(gate: Gate, path: Path) -> None:
+    """Get the turn to write, and fold the log, which only works if nobody else has it open."""
+    try:
+        gate.enter()
+        with translated(path):
+            connect(path, busy_seconds=PATIENCE, writable=True, wal=False).close()
+    except StoreBusy as error:
+        raise StoreBusy(path, "is open in another process; close that first") from error
+    except StoreUnusable:
+        return  # damaged, perhaps the reason for all this: it is kept as it is

@@ -1,0 +1,433 @@
+"""One writer a process, behind group commit: the first to come commits for those who wait.
+
+Between processes the gate lets them take turns.
+
+An uncontended write runs in its caller's own thread, since every hand-over to another thread
+costs a scheduler tick. When several threads write, whoever leads takes all that wait into one
+transaction and one fsync.
+
+A signal handler may raise after any call, so nothing that must be undone is left to the statement
+after the call that did it: each ``try`` begins first, and what ends it may be done twice. Locks
+are held by ``with``, which Python does not interrupt for a lock written in C; a ``Condition`` is
+written in Python, and only waits.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from memento.errors import StoreClosed, StoreError, StoreGone
+from memento.ledger.lite.gate import Gate
+from memento.ledger.lite.library import Error
+from memento.ledger.lite.presence import Presence
+from memento.ledger.lite.sqlite import Connection, explain, translated
+
+T = TypeVar("T")
+
+LOG_PAGES = 8192
+"""A writer folds the log into the file by itself only past this many pages (32 MiB); the
+background thread does it much earlier, so that no ``add`` pays for it."""
+LEAST_PAGES = 64
+"""As many on a disk that is nearly full."""
+ROOM_SHARE = 4
+"""The log may grow to one in so many bytes that are free: folding it makes the file grow as much,
+and a log that cannot be folded could take nothing more, not even what makes room."""
+ROOM_EVERY = 8
+"""Commits from one look at the free room to the next; a look takes two microseconds."""
+PAGE_BYTES = 4096
+
+MAX_GROUP = 256
+"""Most jobs in one commit; bounds how long the first of them waits."""
+
+_INTERRUPTED = "the writing thread was interrupted; {}"
+
+
+def free_bytes(folder: Path) -> int:
+    """Return how much may still be written to the disk of a folder; a guess if it does not say."""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return LOG_PAGES * PAGE_BYTES * ROOM_SHARE
+    return found.f_bavail * found.f_frsize
+
+
+def growth(connection: Connection, path: Path) -> int:
+    """Return how many bytes the file will grow by when the log is folded into it."""
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    return int(pages) * PAGE_BYTES - path.stat().st_size
+
+
+class _Ticket(Generic[T]):
+    """A job in the queue and what became of it."""
+
+    __slots__ = ("done", "error", "job", "kept", "result")
+
+    def __init__(self, job: Callable[[Connection], T]) -> None:
+        self.job = job
+        self.result: T | None = None
+        self.error: BaseException | None = None
+        self.kept = False
+        self.done = False
+
+    def run(self, connection: Connection) -> None:
+        self.result = self.job(connection)
+
+    def answer(self, path: Path) -> T:
+        if self.error is not None:
+            raise self.error
+        if not self.kept:  # nobody came to say why
+            raise StoreError(path, _INTERRUPTED.format("it may have been written"))
+        return self.result  # type: ignore[return-value]  # set by run() before kept
+
+
+class _Group(list[_Ticket[object]]):
+    """Jobs of one commit, and how far that came."""
+
+    __slots__ = ("kept", "sent")
+
+    def __init__(self) -> None:
+        self.sent = False  # whether COMMIT may have been done
+        self.kept = False  # whether it was, with the files still in their place
+
+    def fail(self, error: Exception) -> None:
+        """Tell every member that has no error of its own."""
+        for member in self:
+            member.error = member.error or error
+
+    def end(self) -> None:
+        """Let every member have its answer; harmless if repeated."""
+        for member in self:
+            member.kept = self.kept
+            member.done = True
+
+
+class Writer:
+    """Runs jobs on the one writing connection, each atomic, several to a commit.
+
+    Args:
+        path: Ledger file, for error messages.
+        connection: The writing connection; nobody else may use it.
+        gate: Where writers of several processes queue; closed with the connection.
+        presence: Tells whether the files it writes are still the ones at their paths.
+    """
+
+    def __init__(self, path: Path, connection: Connection, gate: Gate, presence: Presence) -> None:
+        self._path = path
+        self._presence = presence
+        self._gone = False
+        self._commits = 0
+        self._pages = 0
+        self._gate = gate
+        self._connection = connection
+        self._lock = threading.RLock()  # never lost by an interrupted Condition.wait
+        self._turn = threading.Condition(self._lock)
+        self._waiting: deque[_Ticket[object]] = deque()
+        self._leader: object = None  # whoever may use the connection
+        self._holders = 0
+        self._closed = False
+
+    def run(self, job: Callable[[Connection], T]) -> T:
+        """Run a job inside a transaction and return when it is on the disk.
+
+        Args:
+            job: Called with the connection inside ``BEGIN IMMEDIATE``. It may run in
+                another caller's thread and must not commit. If it raises, its changes
+                alone are undone.
+
+        Returns:
+            What the job returned.
+
+        Raises:
+            StoreClosed: If it was closed before the job's turn came.
+            StoreGone: If the files are no longer where they were opened.
+            StoreError: If the disk or another process stood in the way; nothing was written. Or
+                if the thread that wrote for this one was interrupted; it says whether anything
+                may have been written.
+        """
+        ticket = _Ticket(job)
+        try:
+            with self._lock:
+                self._waiting.append(ticket)  # type: ignore[arg-type]  # tickets of any type
+            while not ticket.done:
+                self._lead_or_wait(ticket)
+        except BaseException:
+            self._withdraw(ticket)
+            raise
+        return ticket.answer(self._path)
+
+    def check_present(self) -> None:
+        """Look whether the files are still the ones that were opened.
+
+        Raises:
+            StoreGone: If they are not.
+        """
+        self._presence.check()
+
+    def close(self) -> None:
+        """Close the connection; SQLite folds the write-ahead log into the file.
+
+        Jobs still waiting, and later ones, get ``StoreClosed``.
+        """
+        with self._lock:
+            while self._leader is not None:
+                self._turn.wait()
+            if not self._closed:
+                self._closed = True
+                self._connection.close()
+                self._gate.close()
+
+    def forget(self) -> None:
+        """Let go of the gate in a forked child; the connection stays the parent's."""
+        self._gate.forget()
+
+    def checkpoint(self) -> None:
+        """Fold what it can of the write-ahead log into the file without making anyone wait."""
+        self._held(self._checkpoint)
+
+    def fold_if_room(self) -> None:
+        """Fold the log into the file if the disk has room for what the file then grows by.
+
+        The next writer begins the log again, in room that it has already. Where there is too
+        little room nothing is tried: it would take what is left and fold nothing.
+        """
+        self._held(self._fold_if_room)
+
+    def _checkpoint(self) -> None:
+        if not self._closed:
+            with translated(self._path):
+                self._roll_back()
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+    def _fold_if_room(self) -> None:
+        if not self._closed:
+            with translated(self._path):
+                self._roll_back()
+                self._fold_within(free_bytes(self._path.parent))
+
+    def _fold_within(self, free: int) -> None:
+        if growth(self._connection, self._path) > free:
+            self._pages = 0
+            self._connection.execute("PRAGMA wal_autocheckpoint=0").fetchone()
+            return
+        self._bound_log(free)
+        self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+    def alone(self, job: Callable[[Connection], T]) -> T:
+        """Run a job outside any transaction, while no other process has its turn to write.
+
+        Args:
+            job: Called with the connection; it makes its own transactions, if any.
+
+        Raises:
+            StoreClosed: If it was closed before.
+            StoreGone: If the files are no longer where they were opened.
+            StoreError: If the disk or another process stood in the way.
+        """
+        return self._held(lambda: self._alone(job))
+
+    def _alone(self, job: Callable[[Connection], T]) -> T:
+        def looked_after() -> T:
+            self._look()
+            with translated(self._path):
+                self._roll_back()
+                try:
+                    result = job(self._connection)
+                finally:
+                    self._roll_back()
+            self._look()
+            return result
+
+        return self._in_turn(looked_after)
+
+    def hold(self) -> None:
+        """Wait for the commit in hand and let no other begin until ``release``; for a fork.
+
+        Whoever writes meanwhile comes after: a thread that writes without pause would otherwise
+        lead again before this one has woken up.
+        """
+        self._hold(self)
+
+    def release(self) -> None:
+        """Let the next leader go."""
+        self._release(self)
+
+    def _held(self, work: Callable[[], T]) -> T:
+        """Do some work while nobody else leads."""
+        holder = object()
+        try:
+            try:
+                self._hold(holder)
+                return work()
+            finally:
+                self._release(holder)
+        except BaseException:
+            self._release(holder)  # the first may have been interrupted
+            raise
+
+    def _hold(self, holder: object) -> None:
+        with self._lock:
+            self._holders += 1
+            try:
+                while self._leader is not None:
+                    self._turn.wait()
+                self._leader = holder
+            finally:
+                self._holders -= 1
+                self._turn.notify_all()  # if it was interrupted, those behind it may go
+
+    def _release(self, holder: object) -> None:
+        """Let the next leader go; harmless if repeated."""
+        if self._leader is holder:
+            with self._lock:
+                self._turn.notify_all()  # first, so that an interrupt of it is made good
+                self._leader = None
+
+    def _withdraw(self, ticket: _Ticket[T]) -> None:
+        """Take back a job that nobody began, since its caller gave up."""
+        with self._lock:
+            if ticket in self._waiting:
+                self._waiting.remove(ticket)  # type: ignore[arg-type]  # tickets of any type
+
+    def _lead_or_wait(self, ticket: _Ticket[T]) -> None:
+        """Commit a group, then let the next leader go. The ticket may be in a later group."""
+        group = _Group()
+        try:
+            try:
+                with self._lock:
+                    while (self._leader is not None or self._holders) and not ticket.done:
+                        self._turn.wait()
+                    if ticket.done:
+                        return
+                    self._leader = ticket
+                    group += islice(self._waiting, MAX_GROUP)
+                    for _ in group:
+                        self._waiting.popleft()
+                self._commit(group)
+            finally:
+                self._end(ticket, group)
+        except BaseException:
+            self._end(ticket, group)  # the first may have been interrupted
+            raise
+
+    def _end(self, ticket: _Ticket[T], group: _Group) -> None:
+        """Let a group have its answers and the next leader go; harmless if repeated."""
+        if self._leader is ticket:
+            with self._lock:
+                group.end()
+                while self._waiting and self._waiting[0].done:  # it was interrupted on its way
+                    self._waiting.popleft()
+                self._turn.notify_all()
+                self._leader = None
+
+    def _commit(self, group: _Group) -> None:
+        """Commit a group; if it fails as a whole, every member learns of it."""
+        try:
+            self._in_turn(lambda: self._transact(group))
+        except Exception as error:
+            if group.kept:  # a signal handler raised it
+                raise
+            group.fail(explain(self._path, error) if isinstance(error, Error) else error)
+        except BaseException:
+            if not group.kept:
+                written = "it may have been written" if group.sent else "nothing was written"
+                group.fail(StoreError(self._path, _INTERRUPTED.format(written)))
+            raise
+
+    def _in_turn(self, work: Callable[[], T]) -> T:
+        """Do some work while no other process writes."""
+        if self._closed:  # then the gate is, too
+            raise StoreClosed(self._path.parent)
+        try:
+            try:
+                self._gate.enter()
+                return work()
+            finally:
+                self._gate.leave()
+        except BaseException:
+            self._gate.leave()  # the first may have been interrupted
+            raise
+
+    def _transact(self, group: _Group) -> None:
+        execute = self._connection.execute
+        if self._gone:
+            self._look()
+        try:
+            self._roll_back()
+            execute("BEGIN IMMEDIATE")
+            if len(group) == 1:
+                group[0].run(self._connection)
+            else:
+                for member in group:
+                    self._run_apart(member)
+            group.sent = True
+            execute("COMMIT")
+            self._look()
+            group.kept = True
+            self._mind_room()
+        except BaseException as error:
+            self._undo(group, error)
+            raise
+
+    def _undo(self, group: _Group, error: BaseException) -> None:
+        """Roll back, unless COMMIT returned and only then a signal handler raised."""
+        if self._roll_back():
+            group.sent = False
+        elif group.sent and not isinstance(error, (Error, StoreError)):
+            self._look()
+            group.kept = True
+
+    def _roll_back(self) -> bool:
+        """End a transaction that was left, if there is one; tell whether there was."""
+        if not self._connection.in_transaction:
+            return False
+        self._connection.execute("ROLLBACK")
+        return True
+
+    def _look(self) -> None:
+        """Look whether the files are where they were; between a commit and its acknowledgement.
+
+        Once they are not, each group looks before it begins as well: nothing more is written into a
+        file that nobody will open.
+        """
+        try:
+            self._presence.check()
+        except StoreGone:
+            self._gone = True
+            raise
+        self._gone = False
+
+    def _mind_room(self) -> None:
+        """Now and then, bound the log by the room that folding it would take."""
+        if self._commits % ROOM_EVERY == 0:
+            free = free_bytes(self._path.parent)
+            if self._pages or growth(self._connection, self._path) <= free:
+                self._bound_log(free)
+        self._commits += 1
+
+    def _bound_log(self, free: int) -> None:
+        allowed = max(LEAST_PAGES, min(LOG_PAGES, free // ROOM_SHARE // PAGE_BYTES))
+        pages = 1 << allowed.bit_length() - 1  # steps, as each change costs more than the look
+        if pages != self._pages:
+            kept = -1 if pages == LOG_PAGES else pages * PAGE_BYTES
+            self._connection.execute(f"PRAGMA journal_size_limit={kept}").fetchone()
+            self._connection.execute(f"PRAGMA wal_autocheckpoint={pages}").fetchone()
+            self._pages = pages
+
+    def _run_apart(self, member: _Ticket[object]) -> None:
+        """Run one job of several so that its failure undoes its own changes only."""
+        execute = self._connection.execute
+        execute("SAVEPOINT job")
+        try:
+            member.run(self._connection)
+        except Exception as error:
+            if not self._connection.in_transaction:  # SQLite gave up on the whole group
+                raise
+            execute("ROLLBACK TO job")
+            member.error = explain(self._path, error) if isinstance(error, Error) else error
+        execute("RELEASE job")

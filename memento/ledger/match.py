@@ -1,0 +1,86 @@
+"""What is looked up in the full text: expressions over words, without any engine's syntax. Pure.
+
+The read path builds them, each engine's `contract.Words` answers them. Every value is a word to be
+found and never syntax: quotes, operators and wildcards in it mean nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Column: TypeAlias = Literal["title", "head", "rest"]
+"""Part of a memory that is indexed by itself, see ``language.words.Columns``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Rows that hold a word, in any form the index folds into one.
+
+    Attributes:
+        text: The word; one that the index cuts into several must stand there as a whole. One
+            without letters or digits is found nowhere.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Rows that hold a word that starts so.
+
+    Attributes:
+        text: How it starts; see `Word.text`.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Rows that hold words one right after the other, in one column.
+
+    Attributes:
+        words: The words in order, at least one.
+    """
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """Rows that hold in one column what is looked for.
+
+    Attributes:
+        column: The column.
+        what: What is looked for in it.
+    """
+
+    column: Column
+    what: Word | Start | Phrase
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Rows that every one of several expressions matches.
+
+    Attributes:
+        parts: The expressions, at least one.
+    """
+
+    parts: tuple[Match, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    """Rows that at least one of several expressions matches.
+
+    Attributes:
+        parts: The expressions, at least one.
+    """
+
+    parts: tuple[Match, ...]
+
+
+Match: TypeAlias = Word | Start | Phrase | In | All | Any
+"""An expression. Equal ones match the same rows, and are one key of a cache."""

@@ -1,0 +1,1 @@
+"""Rules for what may become of a memory."""

@@ -1,1 +1,0 @@
-"""Write path: a draft is validated, weighed and becomes a row the ledger accepts."""

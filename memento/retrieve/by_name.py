@@ -1,0 +1,207 @@
+"""Search by name: memories whose key or alias the query contains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from memento.language.words import content, terms
+
+MIN_TYPO = 4
+"""Shortest word, in letters, in which one typing error is accepted."""
+_ALIKE = 2  # first letters that a mistyped word keeps
+
+Phrase = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A name found in a query.
+
+    Attributes:
+        rows: Rows of the memories with this name.
+        length: Number of its words, >= 1.
+        typos: Number of its words with a typing error, >= 0.
+        start: Position of its first word in the query.
+    """
+
+    rows: tuple[int, ...]
+    length: int
+    typos: int
+    start: int
+
+
+class Names:
+    """The keys and aliases of a namespace, found by whole words.
+
+    Names of memories that are not heard (see `status.HEARD`) are kept apart, so that a name from an
+    untrusted source does not affect how the user's names are found.
+    """
+
+    def __init__(self) -> None:
+        self._heard, self._unheard = _Bearers(), _Bearers()
+
+    def put(self, row: int, key: str | None, aliases: Sequence[str], *, heard: bool = True) -> None:
+        """Set the names of a row, replacing those it had.
+
+        Args:
+            row: Row in the roster.
+            key: The slot it fills, or None; found in full or by its last segment.
+            aliases: Other names, each found only in full.
+            heard: Whether the row is heard.
+        """
+        self._heard.drop(row)
+        self._unheard.drop(row)
+        bearers = self._heard if heard else self._unheard
+        bearers.put(row, tuple(dict.fromkeys(_phrases(key, aliases))))
+
+    def called(
+        self,
+        query: Sequence[str],
+        shown: Callable[[int], bool] | None = None,
+        *,
+        unheard: bool = False,
+    ) -> list[Called]:
+        """Find the names that a query uses.
+
+        Args:
+            query: Its words in order, folded, including stop words.
+            shown: Tells which rows may be found; None for all. A name of other rows only is
+                ignored, so that a hidden memory never blocks a visible one.
+            unheard: Whether names of rows that are not heard are included.
+
+        Returns:
+            At each word the longest names first, and exact spelling before a typing error; each
+            word belongs to one name only.
+        """
+        asked = (self._heard, self._unheard) if unheard else (self._heard,)
+        if not any(bearers.rows for bearers in asked):
+            return []
+        return list(_Search(query, asked, shown))
+
+
+class _Bearers:
+    """Names and their rows.
+
+    Attributes:
+        rows: Name to the rows with that name.
+        words: First letters to the words of names that begin with them, each with its frequency.
+        longest: Number of words of the longest name so far.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[Phrase, list[int]] = {}
+        self.words: dict[str, dict[str, int]] = {}
+        self.longest = 0
+        self._phrases: dict[int, tuple[Phrase, ...]] = {}
+
+    def put(self, row: int, phrases: tuple[Phrase, ...]) -> None:
+        """Set the names of a row that has no names yet."""
+        for phrase in phrases:
+            self.rows.setdefault(phrase, []).append(row)
+            self._spell(phrase, +1)
+            self.longest = max(self.longest, len(phrase))
+        if phrases:
+            self._phrases[row] = phrases
+
+    def drop(self, row: int) -> None:
+        """Remove the names of a row, if it has any."""
+        for phrase in self._phrases.pop(row, ()):
+            self.rows[phrase] = [other for other in self.rows[phrase] if other != row]
+            self._spell(phrase, -1)
+
+    def _spell(self, phrase: Phrase, count: int) -> None:
+        for word in phrase:
+            if len(word) >= MIN_TYPO and word.isalpha():
+                known = self.words.setdefault(word[:_ALIKE], {})
+                known[word] = known.get(word, 0) + count
+                if not known[word]:
+                    del known[word]
+
+
+class _Search:
+    """One search for the names in a query; iterating over it yields each `Called`.
+
+    Args:
+        query: Words of the query, in order.
+        bearers: Names and their rows.
+        shown: Tells which rows may be found; None for all.
+    """
+
+    def __init__(
+        self,
+        query: Sequence[str],
+        bearers: Sequence[_Bearers],
+        shown: Callable[[int], bool] | None,
+    ) -> None:
+        self._bearers, self._shown = bearers, shown
+        self._longest = max(one.longest for one in bearers)
+        self._spelt = [tuple(self._spellings(word)) for word in query]
+
+    def __iter__(self) -> Iterator[Called]:
+        start = 0
+        while start < len(self._spelt):
+            best = next(self._at(start), None)
+            if best is not None:
+                yield best
+            start += best.length if best else 1
+
+    def _at(self, start: int) -> Iterator[Called]:
+        for length in range(min(self._longest, len(self._spelt) - start), 0, -1):
+            matches = list(self._matching(self._spelt[start : start + length]))
+            for typos, phrase in sorted(matches):
+                rows = self._bearing(phrase)
+                if self._shown is not None:
+                    rows = tuple(filter(self._shown, rows))
+                if rows:
+                    yield Called(rows, length, typos, start)
+
+    def _bearing(self, phrase: Phrase) -> tuple[int, ...]:
+        return tuple(row for one in self._bearers for row in one.rows.get(phrase, ()))
+
+    def _known(self, phrase: Phrase) -> bool:
+        return any(phrase in one.rows for one in self._bearers)
+
+    def _matching(self, spellings: Sequence[Sequence[str]]) -> Iterator[tuple[int, Phrase]]:
+        """Yield (typing errors, phrase) for each known phrase with at most one error in total."""
+        exact = tuple(options[0] for options in spellings)
+        if self._known(exact):
+            yield 0, exact
+        for at, options in enumerate(spellings):
+            for other in options[1:]:
+                phrase = (*exact[:at], other, *exact[at + 1 :])
+                if self._known(phrase):
+                    yield 1, phrase
+
+    def _spellings(self, word: str) -> Iterator[str]:
+        yield word
+        if len(word) < MIN_TYPO or not word.isalpha() or content([word, ""]) == [""]:
+            return
+        alike = [one.words.get(word[:_ALIKE], {}) for one in self._bearers]
+        if not any(word in known for known in alike):
+            near = {other for known in alike for other in known if one_edit(word, other)}
+            yield from sorted(near)
+
+
+def _phrases(key: str | None, aliases: Sequence[str]) -> Iterator[Phrase]:
+    spoken = [key, key.rsplit("/", 1)[-1]] if key is not None else []
+    for name in [*spoken, *aliases]:
+        if phrase := tuple(terms(name)):
+            yield phrase
+
+
+def one_edit(one: str, other: str) -> bool:
+    """Tell whether two words differ by one letter: added, removed, replaced, or two swapped.
+
+    >>> one_edit("kubernets", "kubernetes"), one_edit("recieve", "receive"), one_edit("cat", "dog")
+    (True, True, False)
+    """
+    if len(one) > len(other):
+        one, other = other, one
+    if len(other) - len(one) > 1 or one == other:
+        return False
+    at = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+    if len(one) < len(other):
+        return one[at:] == other[at + 1 :]
+    swapped = one[at : at + 2] == other[at : at + 2][::-1]
+    return one[at + 1 :] == other[at + 1 :] or (swapped and one[at + 2 :] == other[at + 2 :])

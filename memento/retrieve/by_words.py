@@ -1,0 +1,355 @@
+"""Search by words: BM25 over the postings of a full-text index, with statistics per namespace.
+
+The index only tells which rows have a word, in the head and anywhere; the scores are computed here.
+So another namespace never changes a score, filters apply before any limit, and the words of
+neighbouring turns contribute without being stored twice.
+
+Source: Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009; the
+word counts are 0 or 1 per row, plus shares for the heads of the neighbours (BM25F with the
+neighbours as fields).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memento.config.retrieve import RetrieveConfig
+from memento.language.words import STOP_WORDS, is_unspaced
+from memento.ledger.match import All, Any, In, Match, Start, Word
+from memento.retrieve.question import Query, match_term
+from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct
+from memento.retrieve.source import TextSource
+
+_STARTS = (5, 4)  # first letters by which a word is looked for that is in no memory
+_FARTHER = 8  # so many times more rows are read when too few of them are wanted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posting:
+    """The rows in which one word occurs.
+
+    Attributes:
+        own: Rows that have it.
+        head: Rows whose head has it.
+        df: Number of heard rows of the namespace that have it; estimated for a frequent word.
+    """
+
+    own: Rows
+    head: Rows
+    df: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lexical:
+    """Scores of each row by the words of a query.
+
+    Attributes:
+        score: (n,) BM25 with neighbours, >= 0.
+        cover: (n,) share of the query's idf found in the row and its neighbours, [0, 1].
+        matched: (n,) bit i is set if the row itself has term i.
+        sessions: BM25 of each session, >= 0.
+    """
+
+    score: Floats
+    cover: Floats
+    matched: NDArray[np.uint32]
+    sessions: Floats
+
+
+def look_up(
+    query: Query, snap: Snapshot, source: TextSource, mask: Mask, config: RetrieveConfig
+) -> list[Posting]:
+    """Fetch the rows in which each word of a query occurs, see `Reader`.
+
+    A word with more rows than `Reader.cap` is read only in some of them: in rows that also have a
+    rarer word of the query or, if all words are that frequent, in rows that have all of them; and
+    in the newest rows, unless the rarer words lead to enough wanted memories. Rows that are not
+    read do not make a word rare. A word that is in no memory is looked for by its first letters,
+    see `_by_start`.
+    """
+    reader = Reader.of(snap, source, mask, config.cap, min(config.arm, config.cap))
+    found = _by_words(query, reader)
+    rare = [match for match, place in found if place.whole and mask[place.rows].any()]
+    keep = not rare or (len(rare) < len(found) and _reached(found, rare, mask) < reader.enough)
+    every = [match for match, _ in found]
+    among = Any((*rare,)) if rare else All((*every,)) if len(every) > 1 else None
+    own = _own(found, reader, among, keep=keep)
+    head = _heads(found, reader, among)
+    df = [_df(place, snap, whole=not _frequent(place, among)) for _, place in found]
+    return [Posting(*fields) for fields in zip(own, head, df, strict=True)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """The rows that an expression matches.
+
+    Attributes:
+        rows: Ascending rows: the newest matches, and older ones if they are wanted.
+        whole: Whether no other wanted row matches.
+    """
+
+    rows: Rows
+    whole: bool
+
+
+_Find = tuple[Word | Start, Place]
+"""An expression, and the rows that it matches."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reader:
+    """Reads the newest rows that match expressions, and older ones if too few are wanted.
+
+    Wanted rows are found however many unwanted rows match (superseded ones, those that a filter
+    leaves out). Rows that are neither heard nor wanted (quarantined ones, forgotten ones) are
+    skipped as if they did not exist.
+
+    Attributes:
+        snap: The namespace.
+        source: Source of the postings.
+        mask: (n,) which rows are wanted.
+        cap: Rows read at first, >= 1.
+        enough: Number of wanted rows that makes older ones unnecessary, >= 1.
+        seen: (n,) which rows are heard or wanted; None for all.
+    """
+
+    snap: Snapshot
+    source: TextSource
+    mask: Mask
+    cap: int
+    enough: int
+    seen: Mask | None
+
+    @classmethod
+    def of(cls, snap: Snapshot, source: TextSource, mask: Mask, cap: int, enough: int) -> Self:
+        """Make a reader; see the attributes."""
+        seen = None if snap.live == snap.n else snap.heard | mask
+        return cls(snap, source, mask, cap, enough, seen)
+
+    def read(self, matches: Sequence[Match]) -> list[Place]:
+        """Read the rows that each FTS5 expression matches."""
+        if not matches:
+            return []
+        limit = self.cap + min(self.cap, self._unseen)  # usually one read is enough
+        newest = self.source.postings(matches, limit)
+        return [self._farther(*one, limit) for one in zip(matches, newest, strict=True)]
+
+    @property
+    def _unseen(self) -> int:
+        return 0 if self.seen is None else len(self.seen) - int(np.count_nonzero(self.seen))
+
+    def _farther(self, match: Match, docids: NDArray[np.int64], limit: int) -> Place:
+        count = self.cap
+        rows = self._newest(match, docids, limit, count)
+        while len(rows) == count and np.count_nonzero(self.mask[rows]) < self.enough:
+            count *= _FARTHER
+            (docids,) = self.source.postings([match], count)
+            rows = self._newest(match, docids, count, count)
+        newest = np.arange(len(rows)) >= len(rows) - self.cap
+        return Place(rows[newest | self.mask[rows]], whole=len(rows) < count)
+
+    def _newest(self, match: Match, docids: NDArray[np.int64], limit: int, count: int) -> Rows:
+        """Return the newest rows that match; read on as long as too few of them are visible.
+
+        Args:
+            match: FTS5 expression.
+            docids: Its docids that were already read.
+            limit: Most docids that were asked for.
+            count: Most rows to return.
+        """
+        rows = self._visible(docids)
+        while len(rows) < count and len(docids) == limit:
+            limit *= _FARTHER
+            (docids,) = self.source.postings([match], limit)
+            rows = self._visible(docids)
+        return rows[-count:]
+
+    def _visible(self, docids: NDArray[np.int64]) -> Rows:
+        rows = self.snap.rows_of(docids)
+        return rows if self.seen is None else rows[self.seen[rows]]
+
+
+def _no_question(query: Query) -> bool:
+    """Tell whether a query is keywords or in another language: it has few English stop words.
+
+    In an English question, a word without a match is usually absent from the answer as well (the
+    index stems English), and prefix matches for it would mislead.
+    """
+    return 4 * sum(word in STOP_WORDS for word in query.words) <= len(query.words)
+
+
+def _by_words(query: Query, reader: Reader) -> list[_Find]:
+    """Return for each word the expression that finds it, and its rows."""
+    matches = [match_term(term) for term in query.terms]
+    found = list(zip(matches, reader.read(matches), strict=True))
+    if not _no_question(query):
+        return found
+    return [
+        one if len(one[1].rows) else next(_by_start(term, reader), one)
+        for term, one in zip(query.terms, found, strict=True)
+    ]
+
+
+def _by_start(term: str, reader: Reader) -> Iterator[_Find]:
+    """Yield expressions for words with the same first letters as a long word, most letters first.
+
+    They find other forms of the word, and compounds that begin with it.
+    """
+    if not term.isalpha() or is_unspaced(term):
+        return
+    for letters in _STARTS:
+        if letters < len(term):
+            match = Start(term[:letters])
+            (place,) = reader.read([match])
+            if len(place.rows):
+                yield match, place
+
+
+def _reached(found: Sequence[_Find], rare: Sequence[Match], mask: Mask) -> int:
+    """Count the wanted rows that have one of the rare words."""
+    held = np.zeros(len(mask), np.bool_)
+    for match, place in found:
+        if match in rare:
+            held[place.rows] = True
+    return int(np.count_nonzero(held & mask))
+
+
+def _frequent(place: Place, among: Match | None) -> bool:
+    """Tell whether a word has too many rows to read all, and rarer words to narrow it."""
+    return among is not None and not place.whole
+
+
+def _beside(match: Match, among: Match | None) -> Match:
+    """Return what finds a word where another expression matches too."""
+    return match if among is None else All((match, among))
+
+
+def _own(found: Sequence[_Find], reader: Reader, among: Match | None, *, keep: bool) -> list[Rows]:
+    """Return the rows of each word that are scored.
+
+    Args:
+        found: Expression and rows of each word.
+        reader: Reads more rows.
+        among: An expression that narrows a frequent word to certain rows; None for all rows.
+        keep: x.
+    """
+    often = [_beside(match, among) for match, place in found if _frequent(place, among)]
+    joint = iter(reader.read(often))
+    owned: list[Rows] = []
+    for _, place in found:
+        rows = place.rows
+        if _frequent(place, among):
+            beside = next(joint).rows
+            rows = distinct(np.concatenate([rows, beside])) if keep else beside
+        owned.append(rows)
+    return owned
+
+
+def _heads(found: Sequence[_Find], reader: Reader, among: Match | None) -> list[Rows]:
+    """Return the rows that have each word in their head."""
+    if not reader.snap.talks:  # no row has neighbours
+        return [np.zeros(0, np.intp)] * len(found)
+    matches = [
+        _beside(In("head", match), among if _frequent(place, among) else None)
+        for match, place in found
+    ]
+    return [place.rows for place in reader.read(matches)]
+
+
+def _df(place: Place, snap: Snapshot, *, whole: bool) -> float:
+    """Count the heard rows that have a word; estimate the number if not all are read."""
+    heard = place.rows[snap.heard[place.rows]]
+    return float(len(heard)) if whole else _estimated_df(heard, snap)
+
+
+def _estimated_df(newest: Rows, snap: Snapshot) -> float:
+    """Estimate how many rows have a word from the density of its newest ones."""
+    if not len(newest):
+        return 0.0
+    return len(newest) * snap.live / np.count_nonzero(snap.heard[newest[0] :])
+
+
+def bm25(
+    query: Query, postings: Sequence[Posting], snap: Snapshot, config: RetrieveConfig
+) -> Lexical:
+    """Score every row that has a word of the query, or whose neighbours have one.
+
+    Args:
+        query: The query the postings belong to.
+        postings: One for each of ``query.terms``.
+        snap: The namespace.
+        config: k1, b, near, far.
+    """
+    score, mass = np.zeros(snap.n, np.float32), np.zeros(snap.n, np.float32)
+    tf, matched = np.zeros(snap.n, np.float32), np.zeros(snap.n, np.uint32)
+    sessions = np.zeros(len(snap.sessions), np.float32)
+    total = 0.0
+    for bit, (term, posting) in enumerate(zip(query.terms, postings, strict=True)):
+        rows = _count(tf, posting, snap, config)  # a row may be in it several times,
+        weight = idf(posting.df, snap.live)  # so the values below depend only on the row
+        total += weight
+        length = snap.window_words[rows] / np.float32(snap.mean_window)
+        score[rows] = score[rows] + weight * _saturated(tf[rows], length, config)
+        mass[rows] = mass[rows] + np.float32(weight)
+        matched[posting.own] |= np.uint32(1 << bit)
+        tf[rows] = 0
+        if len(sessions) and term in query.topic:
+            _add_sessions(sessions, posting, weight, snap, config)
+    return Lexical(score, mass / np.float32(total or 1.0), matched, sessions)
+
+
+def idf(df: float, n: int) -> float:
+    """Weigh a word by its rarity, > 0.
+
+    Source: Lucene's BM25. A word in most rows still has a small weight, which distinguishes the
+    memories of a small store.
+    """
+    return math.log1p((max(n, df) - df + 0.5) / (df + 0.5))
+
+
+def _saturated(tf: Floats, length: Floats, config: RetrieveConfig) -> Floats:
+    norm: Floats = np.float32(config.k1) * (
+        np.float32(1 - config.b) + np.float32(config.b) * length
+    )
+    counted: Floats = tf * np.float32(config.k1 + 1) / (tf + norm)
+    return counted
+
+
+def _count(tf: Floats, posting: Posting, snap: Snapshot, config: RetrieveConfig) -> Rows:
+    """Add the counts of one word to ``tf`` and return the rows that have one."""
+    tf[posting.own] += 1
+    touched = [posting.own]
+    for rows, share in _windows(posting.head, snap, config):
+        tf[rows] += np.float32(share)  # each row once: a turn follows only one turn
+        touched.append(rows)
+    return np.concatenate(touched)
+
+
+def _windows(head: Rows, snap: Snapshot, config: RetrieveConfig) -> Iterator[tuple[Rows, float]]:
+    """Yield the rows that have these rows as neighbours, and the weight of such a neighbour."""
+    if not len(head):
+        return
+    for step in (1, -1):
+        first = snap.neighbours(head, step)
+        second = snap.neighbours(first, step)
+        yield first[first >= 0], config.near
+        yield second[second >= 0], config.far
+
+
+def _add_sessions(
+    scores: Floats, posting: Posting, weight: float, snap: Snapshot, config: RetrieveConfig
+) -> None:
+    heard = posting.own[snap.heard[posting.own]]
+    session = snap.session[heard]
+    session = session[session >= 0]
+    if len(session):
+        tf = np.bincount(session, minlength=len(scores))
+        codes = np.flatnonzero(tf)
+        length = (snap.sessions[codes] / snap.mean_session).astype(np.float32)
+        scores[codes] += weight * _saturated(tf[codes].astype(np.float32), length, config)

@@ -1,0 +1,88 @@
+"""LRU cache of the rosters of namespaces in RAM, limited by their total size in bytes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from memento.ledger.predicate import Filters
+from memento.retrieve.roster import Mask, Roster
+from memento.retrieve.visible import Open
+
+AROUND = 7_500
+"""Bytes of a namespace besides its arrays: the objects around them, its snapshot, and the mask for
+queries without filters. Measured with tracemalloc: 7,100 to 7,400, for 1 to 500 memories."""
+
+
+@dataclass(slots=True)
+class Held:
+    """The cached state of one namespace, and how far it has followed the ledger.
+
+    Attributes:
+        roster: Outlines of its memories, and their vectors if it is searched exactly.
+        rev: Newest revision that is known.
+        stamp: Newest vector that is known.
+        lock: Held by the thread that brings it up to date.
+        counted: Its bytes as last counted.
+        open: Rows that a query without filters may find; None before the first such query.
+    """
+
+    roster: Roster = field(default_factory=Roster)
+    rev: int = 0
+    stamp: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    counted: int = 0
+    open: Open | None = None
+
+    def open_at(self, filters: Filters) -> Mask:
+        """Return the rows that a query without filters may find; the caller holds the lock.
+
+        Args:
+            filters: The filters of that query: only the present moment.
+        """
+        if self.open is None or not self.open.since <= filters.now < self.open.until:
+            self.open = Open.of(self.roster.snapshot(), filters)
+        return self.open.mask
+
+
+class Kept:
+    """The cached namespaces; one that was evicted is built again on its next use. Thread-safe.
+
+    Args:
+        most: Most bytes of all of them together. The one used last stays, however large it is.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._held: OrderedDict[int, Held] = OrderedDict()
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def hold(self, ns: int) -> Held:
+        """Return a namespace, empty if it is not cached, and mark it as used last."""
+        with self._lock:
+            held = self._held.get(ns)
+            if held is None:
+                held = self._held[ns] = Held()
+            self._held.move_to_end(ns)
+            return held
+
+    def make_room(self, ns: int) -> None:
+        """Count the bytes of an updated namespace and evict those used least recently.
+
+        A thread that still uses an evicted one keeps its own reference.
+        """
+        with self._lock:
+            held = self._held.get(ns)
+            if held is None:  # evicted in the meantime
+                return
+            size = held.roster.nbytes + AROUND
+            self._bytes += size - held.counted
+            held.counted = size
+            while self._bytes > self._most and len(self._held) > 1:
+                _, least = self._held.popitem(last=False)
+                self._bytes -= least.counted

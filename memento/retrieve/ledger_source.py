@@ -1,0 +1,215 @@
+"""The inputs of `find` from the ledger and the long tier, limited to one namespace."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memento.ledger import memories, vectors
+from memento.ledger.contract import Ledger, Tail
+from memento.ledger.match import Match
+from memento.ledger.predicate import Filters
+from memento.ledger.rows import docid_of
+from memento.retrieve.by_meaning import dots
+from memento.retrieve.roster import distinct
+
+if TYPE_CHECKING:
+    from memento.tiers.long import LongTier
+
+Docids = NDArray[np.int64]
+State = tuple[int, int]
+"""Newest revision of a namespace, and the edition of the full-text index."""
+_WIDER = 4
+"""So many times more are asked of an index when too few of the nearest are visible."""
+
+
+class Postings:
+    """Cache of the docids that expressions match, valid while nothing changes. Thread-safe.
+
+    Frequent words recur in queries and are the most expensive to look up.
+
+    Args:
+        most: Most expressions kept, >= 0; those used least recently are evicted first.
+    """
+
+    LONGEST = 4096
+    """Most docids of a cached expression; larger results are rarely needed twice."""
+
+    def __init__(self, most: int = 512) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[int, State, Match, int], Docids] = OrderedDict()
+
+    def find(self, ns: int, state: State, match: Match, limit: int) -> Docids | None:
+        """Return the cached docids of an expression, or None."""
+        key = (ns, state, match, limit)
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+            return found
+
+    def put(self, ns: int, state: State, match: Match, limit: int, docids: Docids) -> None:
+        """Keep the docids of an expression."""
+        if len(docids) > self.LONGEST:
+            return
+        docids.flags.writeable = False
+        with self._lock:
+            self._kept[ns, state, match, limit] = docids
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+
+class LedgerSource:
+    """The texts and postings of one namespace, for one query; see `source.TextSource`.
+
+    Args:
+        ledger: The store.
+        ns: Number of the namespace.
+        labels: Its labels.
+        tail: Texts that are not in the full-text index yet.
+        kept: Postings of earlier queries.
+
+    Attributes:
+        ns: Number of the namespace.
+        labels: Its labels.
+        state: Last known state of the namespace; None before it is known.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        ns: int,
+        labels: tuple[str, ...],
+        tail: Tail,
+        kept: Postings,
+    ) -> None:
+        self._ledger, self._tail, self._kept = ledger, tail, kept
+        self.ns, self.labels = ns, labels
+        self.state: State | None = None
+
+    def postings(self, matches: Sequence[Match], limit: int) -> list[Docids]:
+        """Return the docids that expressions match, from the cache if nothing has changed."""
+        if self.state is None:
+            return self._read(matches, limit)
+        kept = [self._kept.find(self.ns, self.state, match, limit) for match in matches]
+        unread = [match for match, docids in zip(matches, kept, strict=True) if docids is None]
+        read = iter(self._read(unread, limit) if unread else ())
+        found: list[Docids] = []
+        for match, known in zip(matches, kept, strict=True):
+            docids = next(read) if known is None else known
+            if known is None:
+                self._kept.put(self.ns, self.state, match, limit, docids)
+            found.append(docids)
+        return found
+
+    def _read(self, matches: Sequence[Match], limit: int) -> list[Docids]:
+        waiting = self._tail.postings(self.ns, matches, limit)
+        found = self._ledger.read(lambda c: c.words.postings(self.ns, matches, limit))
+        first = docid_of(self.ns, 0)
+        return [first + _together(*both, limit) for both in zip(found, waiting, strict=True)]
+
+    def texts(self, docids: Sequence[int]) -> list[str]:
+        """Return the texts of memories, ``""`` for an erased one."""
+        found = self._ledger.read(lambda c: memories.texts(c, self.ns, docids))
+        return [found.get(docid, "") for docid in docids]
+
+    def matching(self, filters: Filters) -> Docids:
+        """Return the docids that pass filters which only the ledger can decide."""
+        found = self._ledger.read(lambda c: memories.matching(c, self.ns, filters))
+        return np.array(found, np.int64)
+
+
+def _together(found: Docids, waiting: Docids, limit: int) -> Docids:
+    return distinct(np.concatenate([found, waiting]))[-limit:] if len(waiting) else found
+
+
+def _numbers(listed: str) -> Docids:
+    """Read numbers joined by commas."""
+    return np.fromstring(listed, np.int64, sep=",")
+
+
+class LongSearch:
+    """Search in the long tier's index, and exactly in the vectors it lacks, for one query.
+
+    Args:
+        ledger: The store.
+        source: The namespace.
+        model: Number of the embedder.
+        dim: Length of its vectors.
+        long: The index.
+        tail: Row ids and vectors that the index does not have yet.
+        overfetch: The index is asked for so many times more, >= 1.
+        seen: Row ids that are visible, ascending; None for all.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        source: LedgerSource,
+        *,
+        model: int,
+        dim: int,
+        long: LongTier,
+        tail: Sequence[tuple[int, bytes]],
+        overfetch: int,
+        seen: Docids | None = None,
+    ) -> None:
+        self._ledger, self._ns, self._labels = ledger, source.ns, source.labels
+        self._model, self._none = model, bytes(4 * dim)
+        self._long, self._tail, self._overfetch = long, tail, overfetch
+        self._seen = seen
+        self._read: dict[int, bytes] = {}
+
+    def nearest(self, vector: NDArray[np.float32], n: int) -> tuple[Docids, NDArray[np.float32]]:
+        """Return the n nearest, nearest first."""
+        rows, cosines = self._indexed(vector, n * self._overfetch)
+        if self._tail:  # a vector that changed after it was indexed is taken from here
+            fresh = np.array([docid for docid, _ in self._tail], np.int64)
+            matrix = np.frombuffer(b"".join(blob for _, blob in self._tail), np.float32)
+            kept = ~np.isin(rows, fresh)
+            rows = np.concatenate([rows[kept], fresh])
+            now = dots(matrix.reshape(len(fresh), -1), vector)
+            cosines = np.concatenate([cosines[kept], now])
+            rows, cosines = self._visible(rows, cosines)
+        order = np.lexsort((-rows, -cosines))
+        return rows[order], cosines[order]
+
+    def _indexed(self, vector: NDArray[np.float32], n: int) -> tuple[Docids, NDArray[np.float32]]:
+        """Return the n nearest visible rows that the index knows, nearest first."""
+        asked = n
+        while True:
+            found = self._long.search(self._labels, vector, asked)
+            names = [memory_id for memory_id, _ in found]
+            known = self._ledger.read(
+                lambda c, names=names: memories.docids_in_place(c, self._ns, names)  # type: ignore[misc]
+            )
+            places, rows = (_numbers(listed) for listed in known)
+            cosines = np.array([cosine for _, cosine in found], np.float32)[places]
+            rows, cosines = self._visible(rows, cosines)
+            if self._seen is None or len(rows) >= n or len(found) < asked:
+                return rows[:n], cosines[:n]
+            asked *= _WIDER
+
+    def _visible(
+        self, rows: Docids, cosines: NDArray[np.float32]
+    ) -> tuple[Docids, NDArray[np.float32]]:
+        if self._seen is None:
+            return rows, cosines
+        kept = np.isin(rows, self._seen)
+        return rows[kept], cosines[kept]
+
+    def vectors_of(self, docids: Docids) -> NDArray[np.float32]:
+        """Return vectors from the ledger, each read once; zeros for a memory without one."""
+        asked = docids.tolist()
+        unread = [docid for docid in asked if docid not in self._read]
+        if unread:
+            self._read |= dict.fromkeys(unread, self._none)
+            self._read |= self._ledger.read(lambda c: vectors.read(c, unread, self._model))
+        held = b"".join([self._read[docid] for docid in asked])
+        return np.frombuffer(held, np.float32).reshape(len(asked), -1)

@@ -1,0 +1,154 @@
+"""Parse a query: from its text and a few facts about the namespace, make a `Query`. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import date
+
+from memento.language import words as spelling
+from memento.language.dates import Period, asked
+from memento.ledger.match import Start, Word
+
+_WHEN = re.compile(
+    r"\s*(when|what (year|month|date|day|time)|how long|since when)\b", re.IGNORECASE
+)
+_COUNT = re.compile(r"\s*how (many|much|old|long|often|far|tall|big)\b", re.IGNORECASE)
+_KIND = re.compile(r"\b(?:which|what)\s+(\w+)", re.IGNORECASE)
+_SUMMARY = re.compile(r"summar|overview|recap", re.IGNORECASE)
+_SINGULAR = (
+    r"(?!(?:is|was|does|has|this|his|us|gas|bus|class|address|status|process|business|less|basis"
+    r"|news)\b)"
+)
+_PLURAL = rf"{_SINGULAR}[\w'-]*(?:[^sui]s|ies)\b"  # or a word that looks like one
+_LIST = re.compile(
+    rf"""  # which kinds of books; which of her many books did; what has she; what are; list all
+    \b(?:what|which)\s+(?:(?:are|were|kinds?|types?|sorts?|all|other|different|various|of|the
+        |some|my|our|his|her|their|have|main|key|specific|recent|new|\w+ly)\s+)*{_PLURAL}
+    |\b(?:what|which)\s+(?:[\w'-]+\s+){{0,4}}?{_PLURAL}\s+
+        (?:do|does|did|has|have|had|are|were|would|will|might|could|can|should)\b
+    |^\W*(?:what|where|which|who)\b(?:\s+\w+){{0,4}}?\s+(?:has|have)\b(?!\s+to\b)
+        (?!.*\b(?:last|ago)\b)
+    |^\W*(?:what|who|which)\s+are\b|\bwhat\s+(?:other|else)\b
+    |\b(?:list|enumerate|name\s+(?:all|the|every|some)|all\s+(?:the|of|my|our|his|her|their)
+        |every|each|everything|both)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SEVERAL = re.compile(
+    r"""  # counts, comparisons, orders
+    \bhow\s+(?:many|often|frequently)\b|\bin\s+total\b|\btotal\s+(?:number|of)\b
+    |\b(?:compared?|comparison|differ(?:s|ences?)?|versus|vs|in\s+common)\b
+    |\bin\s+(?:what|which)\s+order\b|\border\s+(?:in|of)\b|\bin\s+order\b(?!\s+to)
+    |\bchronolog\w*|\btimeline\b|\bsequence\s+of\b|\bover\s+time\b|\bevol(?:ve|ution)\w*
+    |\bhistory\s+of\b|\bthroughout\b|\bacross\s+(?:all|my|our)\b|\bsteps\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+MAX_TEXT = 4000
+"""Characters of a query that are parsed; only the embedder sees the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A parsed query.
+
+    Attributes:
+        text: The query as given.
+        words: All its words in order, folded.
+        terms: The words to look up, each once, in order.
+        topic: Those of ``terms`` that name no participant (all, if only participants are named).
+        kinds: Those of ``terms`` that say what kind of thing is asked for: "which editor ...".
+        exact: Identifiers and quoted phrases, as given; they must match exactly.
+        periods: Times it asks about.
+        speaker: Code of the one participant it names, or None.
+        wants_time: Whether it asks when.
+        wants_number: Whether it asks how many.
+        wants_summary: Whether it asks for a summary.
+        wants_several: Whether one memory is not enough: it asks for a list, a count, a comparison,
+            an order or a summary. Guessed from the words of an English question, so not certain.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    terms: tuple[str, ...]
+    topic: frozenset[str]
+    kinds: frozenset[str]
+    exact: tuple[str, ...]
+    periods: tuple[Period, ...]
+    speaker: int | None
+    wants_time: bool
+    wants_number: bool
+    wants_summary: bool
+    wants_several: bool
+
+
+def parse(
+    text: str,
+    *,
+    now: date,
+    years: Collection[int],
+    people: dict[str, int],
+    max_terms: int,
+) -> Query:
+    """Parse a query.
+
+    Args:
+        text: The query, any string.
+        now: The day it is asked.
+        years: Years that the memories mention.
+        people: Names of participants to their codes, see `tally.people`.
+        max_terms: Most words to look up, >= 1.
+    """
+    seen = text[:MAX_TEXT]
+    words = tuple(spelling.terms(seen))
+    named = _named(words, people)
+    terms = tuple(dict.fromkeys(spelling.content(words)))[:max_terms]
+    spoken = {part for name in people for part in name.split()} if named else set[str]()
+    topic = frozenset(terms) - spoken
+    return Query(
+        text=text,
+        words=words,
+        terms=terms,
+        topic=topic or frozenset(terms),
+        kinds=frozenset(terms).intersection(spelling.terms(" ".join(_KIND.findall(seen)))),
+        exact=tuple(dict.fromkeys([*spelling.quoted(seen), *spelling.identifiers(seen)])),
+        periods=tuple(asked(seen, now, years)),
+        speaker=next(iter(named)) if len(named) == 1 else None,
+        wants_time=bool(_WHEN.match(seen)),
+        wants_number=bool(_COUNT.match(seen)),
+        wants_summary=bool(_SUMMARY.search(seen)),
+        wants_several=wants_several(seen),
+    )
+
+
+def wants_several(text: str) -> bool:
+    """Tell from the words of a query whether it wants several memories.
+
+    >>> wants_several("Which books did Ada read?"), wants_several("Which book did Ada read first?")
+    (True, False)
+    """
+    return any(shape.search(text) for shape in (_LIST, _SEVERAL, _SUMMARY))
+
+
+def match_term(term: str) -> Word | Start:
+    """Write the FTS5 expression that finds one word, with any characters in it.
+
+    Args:
+        term: The word; a single character of a script without spaces finds every run that has it.
+
+    >>> match_term("near"), match_term("猫")
+    (Word(text='near'), Start(text='猫'))
+    """
+    single = len(term) == 1 and spelling.is_unspaced(term)
+    return Start(term) if single else Word(term)
+
+
+def _named(words: tuple[str, ...], people: dict[str, int]) -> set[int]:
+    """Return the codes of the participants that a query names."""
+    longest = max((name.count(" ") + 1 for name in people), default=0)
+    found = {
+        people.get(" ".join(words[at : at + length]), -1)
+        for length in range(1, longest + 1)
+        for at in range(len(words) - length + 1)
+    }
+    return found - {-1}

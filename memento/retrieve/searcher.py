@@ -1,0 +1,557 @@
+"""Answer a request: bring the namespace's roster up to date, call `find`, read the rows."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memento.check import (
+    check_count,
+    check_flag,
+    check_seconds,
+    check_share,
+    shown,
+    unquoted,
+)
+from memento.clock import from_micros
+from memento.config import Config
+from memento.config.tiers import LongIndex
+from memento.embed import rerank_checked
+from memento.errors import (
+    EmbedderError,
+    EmbeddingMismatch,
+    InvalidInput,
+    MissingExtra,
+    RerankerError,
+    TierUnavailable,
+)
+from memento.ledger import memories, vectors
+from memento.ledger.contract import Ledger, Session
+from memento.ledger.predicate import Filters
+from memento.ledger.rows import Row, damaged, is_sound, strings_in, to_memory
+from memento.retrieve import confidence
+from memento.retrieve.answer import Found, Match, Ranking, Rerank, find
+from memento.retrieve.by_meaning import best_rows, dots
+from memento.retrieve.cache import Held, Kept
+from memento.retrieve.choose import choose_index
+from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings
+from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
+from memento.retrieve.visible import allow, needs_ledger
+from memento.tiers.embedder import StoreEmbedder
+from memento.types import Hit, Retrieval, Tier
+
+if TYPE_CHECKING:
+    from memento.protocols import Reranker, TokenCounter
+    from memento.tiers.long import LongTier
+
+_WIDER = 4
+"""So many times more are asked of an index when too few of the nearest pass the filters."""
+LEDGER = "ledger"
+"""Key in ``missing`` if memories that were found are damaged."""
+CHARS_PER_TOKEN = 4
+"""Characters of an average English token; used when no counter is given."""
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text from its length, at least 1."""
+    return max(1, -(-len(text) // CHARS_PER_TOKEN))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A checked call of ``retrieve``; see there for the meaning of each field."""
+
+    query: str
+    k: int | None
+    match: Match
+    min_score: float
+    cutoff: float
+    tokens: int | None
+    count_tokens: TokenCounter
+    fold: bool
+    wait: float
+    filters: Filters
+
+    @classmethod
+    def checked(
+        cls,
+        query: str,
+        *,
+        k: int | None,
+        match: str,
+        min_score: float,
+        cutoff: float,
+        tokens: int | None,
+        count_tokens: TokenCounter | None,
+        fold: bool,
+        wait: float,
+        filters: Filters,
+    ) -> Self:
+        """Validate the arguments of ``retrieve``.
+
+        Raises:
+            InvalidInput: If one cannot be accepted.
+        """
+        if not isinstance(query, str):
+            raise InvalidInput("query", f"must be a string, not {type(query).__name__}")
+        return cls(
+            query=query,
+            k=None if k is None else check_count("k", k),
+            match=_check_match(match),
+            min_score=check_share("min_score", min_score),
+            cutoff=check_share("cutoff", cutoff),
+            tokens=None if tokens is None else check_count("tokens", tokens, most=1 << 40),
+            count_tokens=count_tokens or estimate_tokens,
+            fold=check_flag("fold", fold),
+            wait=check_seconds("wait", wait),
+            filters=filters,
+        )
+
+
+def _check_match(match: str) -> Match:
+    for known in get_args(Match):
+        if match == known:
+            return known  # type: ignore[no-any-return]  # one of the literals
+    raise InvalidInput("match", f"{shown(match)} is not one of: {', '.join(get_args(Match))}")
+
+
+log = logging.getLogger("memento.retrieve.searcher")
+
+_GARBLED = (KeyError, TypeError, ValueError, OverflowError)
+"""Errors from reading a row that was damaged on the disk."""
+
+
+def _rows_since(connection: Session, ns: int, rev: int) -> list[RosterRow]:
+    outlines = memories.outlines_since(connection, ns, rev)
+    return [RosterRow._make((*outline[:-1], strings_in(outline[-1]))) for outline in outlines]
+
+
+def _readable(rows: list[RosterRow]) -> list[RosterRow]:
+    """Leave out the rows that a roster cannot take."""
+    try:
+        Roster().apply(rows)
+    except _GARBLED:
+        half = len(rows) // 2
+        return _readable(rows[:half]) + _readable(rows[half:]) if half else []
+    return rows
+
+
+class Searcher:
+    """Answers requests for every namespace of a store. Thread-safe.
+
+    Args:
+        ledger: The store.
+        config: Settings.
+        embedding: The embedder, or None for full text only.
+        reranker: Reorders the best candidates, or None.
+        long: Returns the long tier, or None while there is none.
+        trouble: Returns the problems of the indexer in a namespace: part to reason.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        config: Config,
+        embedding: StoreEmbedder | None,
+        reranker: Reranker | None,
+        long: Callable[[], LongTier | None],
+        trouble: Callable[[int], Mapping[str, str]],
+    ) -> None:
+        self._ledger = ledger
+        self._config = config
+        self._embedding = embedding
+        self._rerank = None if reranker is None else partial(rerank_checked, reranker)
+        self._long = long
+        self._trouble = trouble
+        self._kept = Kept(config.retrieve.kept_mb * 1_000_000)
+        self._tail = ledger.make_tail()
+        self._postings = Postings()
+
+    def search(self, labels: tuple[str, ...], request: Request) -> Retrieval:
+        """Find memories of one namespace."""
+        began = time.perf_counter()
+        ns = self._ledger.find_namespace(labels)
+        if ns is None:
+            return Retrieval(request.query, took={"total": time.perf_counter() - began})
+        missing = self._owing(ns) if request.wait and self._embedding is not None else {}
+        asked = self._embedded(request.query, missing)
+        embedded = time.perf_counter()
+        source = self._source(labels, ns)
+        try:
+            ranking = self._ranked(request, source, asked, self._rerank, missing)
+        except RerankerError as error:
+            missing["reranker"] = unquoted(str(error), request.query)
+            ranking = self._ranked(request, source, asked, None, missing)
+        ranked = time.perf_counter()
+        hits = self._hits(labels, ns, ranking, request.filters, missing)
+        ended = time.perf_counter()
+        took = {
+            "embed": embedded - began,
+            "rank": ranked - embedded,
+            "read": ended - ranked,
+            "total": ended - began,
+        }
+        return Retrieval(request.query, hits, missing, ranking.confidence if hits else 0.0, took)
+
+    def nearest(
+        self,
+        labels: tuple[str, ...],
+        vector: Sequence[float] | NDArray[np.floating[Any]],
+        *,
+        k: int,
+        min_score: float,
+        filters: Filters,
+    ) -> Retrieval:
+        """Find memories of one namespace by vector alone; see ``MemoryManager.nearest``."""
+        began = time.perf_counter()
+        check_count("k", k)
+        least = check_share("min_score", min_score)
+        if self._embedding is None:
+            raise TierUnavailable(Tier.LONG, "this memory has no embedder, so nothing has a vector")
+        asked = _unit(vector, self._embedding)
+        ns, model = self._ledger.find_namespace(labels), self._embedding.known_model()
+        if ns is None:
+            return Retrieval("")
+        missing = self._owing(ns)
+        if model is None:
+            return Retrieval("", missing=missing)
+        source = self._source(labels, ns)
+        try:
+            near = list(self._near(source, _Embedded(asked, model), k, filters, exact=False))
+        except TierUnavailable:  # Chroma failed just now; exact search has all vectors
+            near = list(self._near(source, _Embedded(asked, model), k, filters, exact=True))
+        found = Ranking(tuple(self._by_vector(near, least)))
+        hits = self._hits(labels, ns, found, filters, missing)
+        sure = max((hit.confidence for hit in hits), default=0.0)
+        return Retrieval("", hits, missing, sure, {"total": time.perf_counter() - began})
+
+    def _source(self, labels: tuple[str, ...], ns: int) -> LedgerSource:
+        return LedgerSource(self._ledger, ns, labels, self._tail, self._postings)
+
+    def _owing(self, ns: int) -> dict[str, str]:
+        """Report, as in ``missing``, memories that cannot be found by their meaning yet."""
+        owed = self._ledger.read(lambda c: vectors.owed_in(c, ns))
+        return {Tier.LONG.value: self._still_owed(ns, f"{owed:,}", owed)} if owed else {}
+
+    def _still_owed(self, ns: int, count: str, owed: int) -> str:
+        """Say how many memories are not embedded yet, and what helps."""
+        cure = self._trouble(ns).get("embedder", "flush(wait=True) waits for them")
+        are = "memory is" if owed == 1 else "memories are"
+        return f"{count} {are} still to be embedded; {cure}"
+
+    def _name_most_owed(
+        self, ns: int, snap: Snapshot, indexed: bool, missing: dict[str, str]
+    ) -> None:
+        """Report it if most of a namespace cannot be found by its meaning yet.
+
+        The rows with a vector are known here unless an index searches them; then the backlog tells,
+        which is usually empty.
+        """
+        if self._embedding is None or Tier.LONG.value in missing:
+            return
+        if indexed:
+            most = snap.live // 2 + 1
+            if self._ledger.read(lambda c: vectors.owed_up_to(c, ns, most)) == most:
+                missing[Tier.LONG.value] = self._still_owed(ns, "most", most)
+        elif 2 * np.count_nonzero(snap.has_vector) < snap.live:
+            active = having_trait(snap.status, "found")
+            owed = int(np.count_nonzero(active & ~snap.has_vector))
+            if 2 * owed > np.count_nonzero(active):
+                missing[Tier.LONG.value] = self._still_owed(ns, f"{owed:,}", owed)
+
+    def _by_vector(self, near: Sequence[tuple[int, float]], least: float) -> Iterator[Found]:
+        cosines = np.array([cosine for _, cosine in near], np.float32)
+        sure = confidence.of_nearest(cosines, self._config.retrieve.sure).tolist()
+        for place, ((docid, cosine), chance) in enumerate(zip(near, sure, strict=True), start=1):
+            if cosine >= least:
+                terms, ranks, signs = {"meaning": cosine}, {"meaning": place}, {"cosine": cosine}
+                yield Found(docid, cosine, chance, terms, ranks, folded=(), signs=signs)
+
+    def _embedded(self, query: str, missing: dict[str, str]) -> _Embedded | None:
+        if self._embedding is None or not query.strip():
+            return None
+        try:
+            model = self._embedding.known_model()
+            if model is None:
+                return None  # nothing has ever been embedded here
+            return _Embedded(self._embedding.query(query), model)
+        except (EmbedderError, InvalidInput, MissingExtra) as error:
+            missing[Tier.LONG.value] = unquoted(str(error), query)
+            return None
+
+    def _ranked(
+        self,
+        request: Request,
+        source: LedgerSource,
+        asked: _Embedded | None,
+        rerank: Rerank | None,
+        missing: dict[str, str],
+    ) -> Ranking:
+        try:
+            return self._rank(request, source, asked, rerank, missing, exact=False)
+        except TierUnavailable:  # Chroma failed just now; exact search has all vectors
+            return self._rank(request, source, asked, rerank, missing, exact=True)
+
+    def _rank(
+        self,
+        request: Request,
+        source: LedgerSource,
+        asked: _Embedded | None,
+        rerank: Rerank | None,
+        missing: dict[str, str],
+        *,
+        exact: bool,
+    ) -> Ranking:
+        """Bring the namespace up to date and rank what it holds."""
+        filters = request.filters
+        snap, allowed, nearest = self._follow(
+            source, filters, None if asked is None else asked.model, exact=exact
+        )
+        if request.query.strip():  # a blank one asks for no vectors, so none were loaded
+            self._name_most_owed(source.ns, snap, nearest is not None, missing)
+        return find(
+            request.query,
+            snap,
+            source,
+            None if asked is None else asked.vector,
+            self._config.retrieve,
+            now=from_micros(filters.now),
+            k=request.k,
+            match=request.match,
+            allowed=allowed,
+            nearest=nearest,
+            rerank=rerank,
+            min_score=request.min_score,
+            cutoff=request.cutoff,
+            tokens=request.tokens,
+            count=request.count_tokens,
+            fold=request.fold,
+            shorten=filters.as_of is None,  # a passage is a part of the present text
+        )
+
+    def _near(
+        self, source: LedgerSource, asked: _Embedded, k: int, filters: Filters, *, exact: bool
+    ) -> Iterator[tuple[int, float]]:
+        """Yield row ids and cosines in [0, 1], nearest first."""
+        snap, allowed, nearest = self._follow(source, filters, asked.model, exact=exact)
+        if nearest is not None:
+            wanted, sought = min(k, int(np.count_nonzero(allowed))), k
+            while True:
+                docids, cosines = nearest.nearest(asked.vector, sought)
+                keep = np.isin(docids, snap.docid[allowed])
+                if np.count_nonzero(keep) >= wanted or sought >= snap.n:
+                    break
+                sought *= _WIDER  # too many of the nearest did not pass the filters
+            docids, cosines = docids[keep][:k], cosines[keep][:k]
+        elif snap.vectors is None:
+            return
+        else:
+            every = dots(snap.vectors, asked.vector)
+            rows = best_rows(np.flatnonzero(snap.has_vector & allowed), every, k)
+            docids, cosines = snap.docid[rows], every[rows]
+        yield from zip(docids.tolist(), np.clip(cosines, 0, 1).tolist(), strict=True)
+
+    def _follow(
+        self, source: LedgerSource, filters: Filters, model: int | None, *, exact: bool
+    ) -> tuple[Snapshot, Mask, LongSearch | None]:
+        """Bring the namespace up to date; return it, the rows that pass, and the vector index.
+
+        Args:
+            source: The namespace.
+            filters: The caller's filters.
+            model: Number of the embedder whose vectors are needed, or None.
+            exact: Whether to search without the long tier's index.
+
+        Returns:
+            The namespace, with its vectors if no index searches them; the rows that pass the
+            filters; the index, or None.
+        """
+        docids = source.matching(filters) if needs_ledger(filters) else None
+        held = self._kept.hold(source.ns)
+        nearest: LongSearch | None = None
+        with held.lock:
+            held.rev, edition = self._ledger.read(lambda c: self._follow_rows(c, source.ns, held))
+            source.state = held.rev, edition
+            snap = held.roster.snapshot()
+            narrow = filters.narrow
+            allowed = allow(snap, filters, docids) if narrow else held.open_at(filters)
+            if model is not None:
+                wanted = int(np.count_nonzero(allowed)) if narrow else None
+                seen = None if snap.live == snap.n else snap.docid[snap.heard | allowed]
+                nearest = None if exact else self._long_search(source, held, model, wanted, seen)
+                if nearest is None:
+                    self._load_vectors(source.ns, held, model)
+                    snap = held.roster.snapshot()
+        self._kept.make_room(source.ns)
+        return snap, allowed, nearest
+
+    def _follow_rows(self, connection: Session, ns: int, held: Held) -> tuple[int, int]:
+        """Read the new and changed rows.
+
+        Returns:
+            The revision that is now known, and the edition of the full-text index.
+        """
+        rev, edition = memories.latest_rev(connection, ns), connection.words.edition()
+        if rev == held.rev:
+            self._tail.follow(connection, ns, rev)
+            return rev, edition
+        held.open = None
+        afresh = not held.rev
+        rows = _rows_since(connection, ns, held.rev)
+        try:
+            held.roster.apply(rows)
+        except _GARBLED as error:
+            log.warning("namespace %s has damaged rows (%s); run `memento doctor`", ns, error)
+            held.roster, held.stamp = Roster(), 0
+            held.roster.apply(_readable(_rows_since(connection, ns, 0)))
+        erased = [row.docid for row in rows if row.status == ERASED]
+        self._tail.follow(connection, ns, rev, erased, afresh=afresh)
+        return rev, edition
+
+    def _long_search(
+        self,
+        source: LedgerSource,
+        held: Held,
+        model: int,
+        allowed: int | None,
+        seen: Docids | None,
+    ) -> LongSearch | None:
+        """Return the long tier's search if it should answer, or None for exact search."""
+        config = self._config
+        if len(held.roster) < config.choose.exact_below and config.long_index != LongIndex.CHROMA:
+            return None  # decided before ``long()`` is called, since that loads Chroma
+        long = self._long()
+        if long is None or self._embedding is None:
+            return None
+        tail = self._ledger.read(lambda c: vectors.unindexed(c, source.ns, model))
+        choice, _why = choose_index(
+            config.long_index,
+            live=len(held.roster),
+            allowed=allowed,
+            state=long.state,
+            backlog=len(tail),
+            config=config.choose,
+        )
+        if choice is LongIndex.EXACT:
+            return None
+        held.roster.drop_vectors()
+        held.stamp = 0
+        overfetch = 1 if allowed is None else config.choose.overfetch
+        return LongSearch(
+            self._ledger,
+            source,
+            model=model,
+            dim=self._embedding.dim,
+            long=long,
+            tail=tail,
+            overfetch=overfetch,
+            seen=seen,
+        )
+
+    def _load_vectors(self, ns: int, held: Held, model: int) -> None:
+        """Bring the vectors for exact search up to date. Caller holds the lock."""
+
+        def job(connection: Session) -> int:
+            stamp = vectors.latest_stamp(connection)
+            if stamp != held.stamp:
+                for bite in vectors.since(connection, ns, model, held.stamp):
+                    docids = np.array([docid for docid, _ in bite], np.int64)
+                    matrix = np.frombuffer(b"".join(blob for _, blob in bite), np.float32)
+                    held.roster.set_vectors(docids, matrix.reshape(len(bite), -1))
+            return stamp
+
+        held.stamp = self._ledger.read(job)
+
+    def _hits(
+        self,
+        labels: tuple[str, ...],
+        ns: int,
+        ranking: Ranking,
+        filters: Filters,
+        missing: dict[str, str],
+    ) -> tuple[Hit, ...]:
+        """Read the rows that were found. A row that changed in the meantime is shown as it is now.
+
+        A damaged row is left out and reported in ``missing``; a row that was folded into it takes
+        its place.
+        """
+        folded = [docid for one in ranking.found for docid in one.folded]
+
+        def job(connection: Session) -> tuple[dict[int, Row], set[int]]:
+            rows = memories.by_docids(
+                connection, ns, [*(one.docid for one in ranking.found), *folded]
+            )
+            garbled = {docid for docid, row in rows.items() if not is_sound(row)}
+            if filters.as_of is not None:
+                sound = [row for docid, row in rows.items() if docid not in garbled]
+                garbled |= memories.reword_as_of(connection, sound, filters.as_of)
+            return rows, garbled
+
+        rows, garbled = self._ledger.read(job)
+        if garbled:
+            missing[LEDGER] = damaged([str(rows[docid].id) for docid in sorted(garbled)])
+            log.warning("left out of an answer: %s", missing[LEDGER])
+        shown = {
+            docid: row
+            for docid, row in rows.items()
+            if docid not in garbled and row.status in filters.statuses
+        }
+        return tuple(_hit(labels, shown, one) for one in _standing(ranking.found, shown))
+
+
+def _standing(found: Sequence[Found], shown: Mapping[int, Row]) -> Iterator[Found]:
+    """Yield the found rows that can be shown; for others, the first row folded into them."""
+    for one in found:
+        known = [docid for docid in (one.docid, *one.folded) if docid in shown]
+        if known:
+            yield (
+                one
+                if known[0] == one.docid
+                else replace(one, docid=known[0], folded=tuple(known[1:]), passage=None)
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Embedded:
+    """A query vector of unit length, and the number of the embedder that made it."""
+
+    vector: NDArray[np.float32]
+    model: int
+
+
+def _unit(
+    vector: Sequence[float] | NDArray[np.floating[Any]], embedding: StoreEmbedder
+) -> NDArray[np.float32]:
+    """Validate a vector of the store's embedder and return it with unit length."""
+    try:
+        asked = np.asarray(vector, np.float32)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput("vector", f"must be a list of numbers: {error}") from error
+    if asked.ndim != 1 or not np.isfinite(asked).all():
+        raise InvalidInput("vector", "must be one row of finite numbers")
+    if len(asked) != embedding.dim:
+        raise EmbeddingMismatch(embedding.identity, f"one of {len(asked)} dimensions")
+    length = float(np.linalg.norm(asked))
+    if not length:
+        raise InvalidInput("vector", "has no direction: all its numbers are 0")
+    return asked / np.float32(length)
+
+
+def _hit(labels: tuple[str, ...], rows: Mapping[int, Row], one: Found) -> Hit:
+    return Hit(
+        memory=to_memory(rows[one.docid], labels),
+        score=one.score,
+        confidence=one.confidence,
+        terms=one.terms,
+        ranks=one.ranks,
+        folded=tuple(rows[docid].id for docid in one.folded if docid in rows),
+        passage=one.passage,
+        signs=one.signs,
+    )

@@ -1,0 +1,128 @@
+"""Decide which rows may be found: one mask per query, before anything is ranked or limited."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memento.ledger.predicate import Filters
+from memento.retrieve.roster import KINDS, NEVER, STATUSES, TIERS, Mask, Snapshot, having_trait
+from memento.retrieve.tally import Interned
+from memento.scopes import contains
+
+
+def needs_ledger(filters: Filters) -> bool:
+    """Tell whether filters need facts that only the ledger has, not the roster."""
+    return bool(
+        filters.tags
+        or filters.any_tags
+        or filters.where
+        or filters.ids
+        or filters.pinned is not None
+    )
+
+
+def allow(snap: Snapshot, filters: Filters, docids: NDArray[np.int64] | None = None) -> Mask:
+    """Mark the rows that pass the filters; agrees with `ledger.predicate.predicate`.
+
+    Args:
+        snap: The namespace.
+        filters: The caller's filters.
+        docids: Rows that passed in the ledger, if `needs_ledger`; None for all.
+
+    Returns:
+        (snap.n,) mask.
+    """
+    mask = _in(snap.status, [STATUSES[status] for status in filters.statuses])
+    mask &= snap.expires_at > filters.now
+    if filters.tiers:
+        mask &= _in(snap.tier, [TIERS[tier] for tier in filters.tiers])
+    if filters.kinds:
+        mask &= _in(snap.kind, [KINDS[kind] for kind in filters.kinds])
+    if filters.scopes:
+        mask &= _named(snap.scope, snap.scopes, _about(snap.scopes, filters.scopes))
+    if filters.within:
+        mask &= _named(snap.scope, snap.scopes, _below(snap.scopes, filters.within))
+    if filters.sessions:
+        known = (snap.session_names.find(name) for name in filters.sessions)
+        mask &= _named(snap.session, snap.session_names, [at for at in known if at is not None])
+    if filters.since is not None:
+        mask &= snap.occurred_at >= filters.since
+    if filters.until is not None:
+        mask &= snap.occurred_at < filters.until
+    mask &= _holding(snap, filters)
+    if docids is not None:
+        chosen = np.zeros(snap.n, np.bool_)
+        chosen[snap.rows_of(docids)] = True
+        mask &= chosen
+    return mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Open:
+    """The rows that a query without filters may find, valid as long as no row changes.
+
+    Attributes:
+        mask: One value for every row.
+        since: Moment from which the mask is valid, microseconds since 1970 UTC.
+        until: Moment until which it is valid, exclusive; then a memory expires or ends.
+    """
+
+    mask: Mask
+    since: int
+    until: int
+
+    @classmethod
+    def of(cls, snap: Snapshot, filters: Filters) -> Self:
+        """Mark the rows that pass when the caller set no filters."""
+        mask, now = allow(snap, filters), filters.now
+        mask.flags.writeable = False
+        ends = (snap.expires_at, snap.valid_until)
+        until = min(int(np.min(end[end > now], initial=NEVER)) for end in ends)
+        return cls(mask, now, until)
+
+
+def _holding(snap: Snapshot, filters: Filters) -> Mask:
+    """Mark rows valid at the moment asked about; superseded rows shown on request need not be."""
+    if filters.as_of is None:
+        holds: Mask = snap.valid_until > filters.now
+        holds |= having_trait(snap.status, "ended")
+        return holds
+    held: Mask = snap.valid_until > filters.as_of
+    held &= snap.valid_from <= filters.as_of
+    return held
+
+
+def _in(codes: NDArray[np.int8], wanted: Collection[int]) -> Mask:
+    mask = np.zeros(len(codes), np.bool_)
+    for code in wanted:
+        mask |= codes == code
+    return mask
+
+
+def _about(known: Interned, asked: Collection[str]) -> list[int]:
+    """List the codes of scopes at, below or above one of those asked about."""
+    return [
+        code
+        for code, path in enumerate(list(known.names))
+        if any(contains(scope, path) or contains(path, scope) for scope in asked)
+    ]
+
+
+def _below(known: Interned, asked: Collection[str]) -> list[int]:
+    """List the codes of scopes at or below one of those asked about."""
+    return [
+        code
+        for code, path in enumerate(list(known.names))
+        if any(contains(scope, path) for scope in asked)
+    ]
+
+
+def _named(codes: NDArray[np.int32], known: Interned, wanted: Collection[int]) -> Mask:
+    table = np.zeros(len(known.names) + 1, np.bool_)  # the last entry is for -1, no name
+    table[list(wanted)] = True
+    return table[codes]

@@ -1,0 +1,188 @@
+"""One table: the meaning of each status to every part of memento.
+
+A part asks for a trait (``having("holds_slot")``, ``sql("in_ring")``) and never for the name of a
+status, so that a new status is one row here, and a part that cannot handle it fails at import.
+Setting a status by name is for ``lifecycle`` alone, which asks ``check_transition`` first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+
+from memento import layout
+from memento.errors import StoreUnusable
+from memento.types import Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """The meaning of one status.
+
+    Attributes:
+        found: ``retrieve``, ``list``, ``prompt`` and ``recent`` show it without being asked to.
+        holds_slot: It fills the slot of its key; at most one memory of a slot has this trait.
+        in_ring: It stands in the ring buffer of its session, if its tier is short.
+        embedded: The indexer embeds it when the full text takes it in.
+        owed_vector: The indexer embeds it whenever it came to this status, and ``doctor`` sees to
+            it. A status with this trait is ``embedded`` too.
+        in_index: Chroma holds its vector, if its tier is not short.
+        in_statistics: It has a share in word frequencies, mean lengths, the span of dates, the list
+            of people, and lends context to its neighbours.
+        folds_repeats: Equal content that is added again is merged into it.
+        ended: It held once and was replaced: it answers for the past (``as_of``).
+        current: It says what its source says now: it was neither replaced nor taken back.
+        accepted: Only a memory that is trusted, or was approved, has this status.
+        keeps_id: An id that it has cannot be taken by a trusted memory.
+        becomes: The statuses it may change to.
+    """
+
+    found: bool = False
+    holds_slot: bool = False
+    in_ring: bool = False
+    embedded: bool = False
+    owed_vector: bool = False
+    in_index: bool = False
+    in_statistics: bool = False
+    folds_repeats: bool = False
+    ended: bool = False
+    current: bool = False
+    accepted: bool = False
+    keeps_id: bool = True
+    becomes: frozenset[Status]
+
+
+TABLE: Mapping[Status, Traits] = MappingProxyType(
+    {
+        Status.ACTIVE: Traits(
+            found=True,
+            holds_slot=True,
+            in_ring=True,
+            embedded=True,
+            owed_vector=True,
+            in_index=True,
+            in_statistics=True,
+            folds_repeats=True,
+            current=True,
+            accepted=True,
+            becomes=frozenset({Status.SUPERSEDED, Status.FORGOTTEN, Status.QUARANTINED}),
+        ),
+        Status.SUPERSEDED: Traits(
+            embedded=True,
+            owed_vector=True,
+            in_statistics=True,
+            ended=True,
+            accepted=True,
+            becomes=frozenset({Status.ACTIVE, Status.FORGOTTEN, Status.QUARANTINED}),
+        ),
+        Status.FORGOTTEN: Traits(
+            keeps_id=False,
+            becomes=frozenset({Status.ACTIVE, Status.SUPERSEDED, Status.QUARANTINED}),
+        ),
+        Status.QUARANTINED: Traits(
+            embedded=True,
+            folds_repeats=True,
+            current=True,
+            keeps_id=False,
+            becomes=frozenset({Status.ACTIVE, Status.SUPERSEDED, Status.FORGOTTEN}),
+        ),
+    }
+)
+"""Every status and its traits."""
+
+if missing := [status.value for status in Status if status not in TABLE]:
+    raise TypeError(f"statuses without a row in memento.status.TABLE: {missing}")
+
+FLAGS = frozenset(field.name for field in fields(Traits)) - {"becomes"}
+"""The traits that are yes or no."""
+
+
+def _check_table() -> None:
+    """Refuse a table whose traits contradict each other.
+
+    Raises:
+        TypeError: If they do.
+    """
+    for status, traits in TABLE.items():
+        if traits.holds_slot and Status.SUPERSEDED not in traits.becomes:
+            raise TypeError(f"{status.value} holds a slot, so it must be able to be superseded")
+        if traits.current and Status.FORGOTTEN not in traits.becomes:
+            raise TypeError(f"{status.value} is current, so it must be able to be forgotten")
+        if traits.owed_vector and not traits.embedded:
+            raise TypeError(f"{status.value} needs a vector (owed_vector), so it must be embedded")
+
+
+_check_table()
+
+
+def having(*traits: str) -> tuple[str, ...]:
+    """Return the values of the statuses that have any of some traits, in the order of the table.
+
+    Raises:
+        KeyError: If there is no such trait.
+
+    >>> having("current")
+    ('active', 'quarantined')
+    >>> having("holds_slot", "ended")
+    ('active', 'superseded')
+    """
+    if unknown := set(traits) - FLAGS:
+        raise KeyError(*sorted(unknown))
+    return tuple(
+        status.value
+        for status, row in TABLE.items()
+        if any(getattr(row, trait) for trait in traits)
+    )
+
+
+def lacking(trait: str) -> tuple[str, ...]:
+    """Return the values of the statuses that lack a trait, in the order of the table."""
+    have = having(trait)
+    return tuple(status.value for status in TABLE if status.value not in have)
+
+
+def sql(*traits: str) -> str:
+    """Return the SQL condition that ``status`` has any of some traits.
+
+    One status is compared by ``=``, as the partial indexes of the schema are.
+
+    >>> sql("holds_slot")
+    "status = 'active'"
+    >>> sql("current")
+    "status IN ('active', 'quarantined')"
+    """
+    return _condition(having(*traits))
+
+
+def sql_lacking(trait: str) -> str:
+    """Return the SQL condition that ``status`` lacks a trait; see ``sql``."""
+    return _condition(lacking(trait))
+
+
+def _condition(statuses: tuple[str, ...]) -> str:
+    if len(statuses) == 1:
+        return f"status = '{statuses[0]}'"
+    return "status IN ({})".format(", ".join(f"'{status}'" for status in statuses))
+
+
+HEARD = frozenset(having("in_statistics"))
+"""Statuses in normal standing. The others leave no trace in an answer that does not ask for them:
+not in its statistics, in the names of participants, in sessions or in what is new."""
+
+_BECOMES = {
+    status.value: frozenset(after.value for after in traits.becomes)
+    for status, traits in TABLE.items()
+}
+
+
+def check_transition(memory_id: str, before: str, after: str) -> None:
+    """Accept a change of status that the table allows.
+
+    Raises:
+        StoreUnusable: If it does not; ``before`` may be damaged.
+    """
+    if before != after and after not in _BECOMES.get(before, ()):
+        raise StoreUnusable(
+            layout.LEDGER, f"memory {memory_id!r} is {before}; it cannot be {after}"
+        )

@@ -1,0 +1,205 @@
+"""The embedder of one store: loaded on first use, and never mixed with another one."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from memento.embed import embed_checked, resolve
+from memento.errors import EmbeddingMismatch
+from memento.forks import whole
+from memento.ledger import vectors
+from memento.ledger.contract import Ledger, Session
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memento.protocols import Embedder
+
+CACHED_QUERIES = 1024
+"""Query vectors kept in RAM, 1.5 kB each with 384 dimensions."""
+
+CANARY = "A heron stands in the reeds and waits for the morning ferry."
+"""A text whose vector is stored with the embedder's name: other weights give another vector."""
+
+SAME = 0.9
+"""Least cosine of two vectors of one text with the same weights. Another processor, runtime or
+precision stays above it (0.99 for int8 against float32); vectors of other weights are unrelated."""
+
+
+class StoreEmbedder:
+    """Embeds for one ledger and guards the identity of its vectors. Thread-safe.
+
+    Args:
+        ledger: Ledger that stores the vectors.
+        spec: Any setting that ``memento.embed.resolve`` accepts, except None.
+    """
+
+    def __init__(self, ledger: Ledger, spec: str | Embedder) -> None:
+        self._ledger = ledger
+        self._spec = spec
+        self._lock = threading.Lock()
+        self._embedder: Embedder | None = None
+        self._looking = threading.Lock()
+        self._warm = False
+        self._sung: NDArray[np.float32] | None = None
+        self._recognised: int | None = None
+        self._kept = False
+        self._queries: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+
+    @property
+    def identity(self) -> str:
+        """Name and dimension of the embedder in use."""
+        embedder = self.loaded()
+        return f"{embedder.name} ({embedder.dim})"
+
+    @property
+    def dim(self) -> int:
+        """Length of the vectors."""
+        return self.loaded().dim
+
+    def loaded(self) -> Embedder:
+        """Return the embedder; it is created on first use."""
+        if self._embedder is None:
+            with whole(), self._lock:
+                if self._embedder is None:
+                    embedder = resolve(self._spec)
+                    assert embedder is not None  # noqa: S101 - only None resolves to None
+                    self._embedder = embedder
+        return self._embedder
+
+    def model(self) -> int:
+        """Return the number under which this embedder's vectors are stored.
+
+        Raises:
+            EmbeddingMismatch: If the store's vectors come from an embedder with another name.
+        """
+        embedder, identity = self.loaded(), self.identity
+        stored, model = self._working(embedder)  # another process may reindex
+        if stored is None:
+            self._ledger.write(lambda c: _adopt_if_first(c, identity))
+            stored, model = self._working(embedder)
+        if stored != identity:
+            raise EmbeddingMismatch(str(stored), identity)
+        if model is None:
+            model = self._ledger.write(
+                lambda c: vectors.embedder_id(c, embedder.name, embedder.dim)
+            )
+        return model
+
+    def known_model(self) -> int | None:
+        """Return the number if vectors of this embedder are stored, without writing.
+
+        Raises:
+            EmbeddingMismatch: If the store's vectors come from another embedder or other weights.
+            EmbedderError: If the embedder fails while its weights are checked.
+        """
+        embedder = self._embedder or self.loaded()
+        stored, model = self._working(embedder)
+        identity = f"{embedder.name} ({embedder.dim})"
+        if stored is not None and stored != identity:
+            raise EmbeddingMismatch(stored, identity)
+        if model is not None and model != self._recognised:
+            self._recognise(model, keep=False)
+        return model
+
+    def adopt(self) -> int:
+        """Make this the embedder of the store, and queue every row without a vector from it.
+
+        Returns:
+            Number of rows to embed.
+        """
+        embedder, identity = self.loaded(), self.identity
+        _, known = self._working(embedder)
+        changed = known is not None and self._likeness(known) < SAME
+
+        def job(connection: Session) -> int:
+            if changed and known is not None:
+                vectors.retire(connection, known)
+            vectors.set_embedder(connection, identity)
+            model = vectors.embedder_id(connection, embedder.name, embedder.dim)
+            if changed:  # at once, so that a process with the earlier weights notices
+                vectors.set_canary(connection, model, self._canary().tobytes())
+            return vectors.owe_embedding(connection, model)
+
+        return self._ledger.write(job)
+
+    def warm(self) -> None:
+        """Load the model, so that the first text does not wait for it, and check its weights.
+
+        Raises:
+            EmbeddingMismatch: If the store's vectors come from other weights of the same name.
+        """
+        model = self.model()
+        if model != self._recognised or not self._kept:
+            self._recognise(model, keep=True)
+
+    def _working(self, embedder: Embedder) -> tuple[str | None, int | None]:
+        return self._ledger.read(lambda c: vectors.working(c, embedder.name, embedder.dim))
+
+    def _recognise(self, model: int, *, keep: bool) -> None:
+        """Compare the embedder with a vector it made before; once per process.
+
+        Args:
+            model: Its number.
+            keep: Whether to store that vector if the store has none yet.
+        """
+        with self._looking:
+            if (likeness := self._likeness(model)) < SAME:
+                raise EmbeddingMismatch(
+                    self.identity,
+                    f"{self.identity} with other weights (cosine {likeness:.2f} for one text)",
+                )
+            if keep and not self._ledger.read_only:
+                vector = self._canary().tobytes()
+                self._ledger.write(lambda c: vectors.set_canary(c, model, vector))
+            self._recognised, self._kept = model, keep or self._kept
+
+    def _likeness(self, model: int) -> float:
+        """Return the cosine of one text's vector now and then; 1 if none was stored."""
+        import numpy as np  # noqa: PLC0415 - must not load with memento
+
+        before = self._ledger.read(lambda c: vectors.canary(c, model))
+        if before is None:
+            return 1.0
+        return float(self._canary() @ np.frombuffer(before, np.float32))
+
+    def _canary(self) -> NDArray[np.float32]:
+        if self._sung is None:
+            self._sung = self.embed([CANARY])[0]
+        return self._sung
+
+    def embed(self, texts: Sequence[str], *, queries: bool = False) -> NDArray[np.float32]:
+        """Embed texts and check the answer against the contract; see ``embed.embed_checked``."""
+        if self._warm:
+            return embed_checked(self.loaded(), texts, queries=queries)
+        with whole():  # the first text loads libraries and the model
+            made = embed_checked(self.loaded(), texts, queries=queries)
+        self._warm = True
+        return made
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        """Embed a query, (dim,) float32, unit length; repeated ones come from a cache."""
+        with self._lock:
+            if text in self._queries:
+                self._queries.move_to_end(text)
+                return self._queries[text]
+        vector: NDArray[np.float32] = self.embed([_encodable(text)], queries=True)[0]
+        with self._lock:
+            self._queries[text] = vector
+            while len(self._queries) > CACHED_QUERIES:
+                self._queries.popitem(last=False)
+        return vector
+
+
+def _adopt_if_first(connection: Session, identity: str) -> None:
+    if vectors.current_embedder(connection) is None:
+        vectors.set_embedder(connection, identity)
+
+
+def _encodable(text: str) -> str:
+    """Replace characters without an encoding by a question mark; a query may hold any."""
+    return text.encode(errors="replace").decode()

@@ -1,0 +1,1 @@
+"""Maintenance of a store: backup, restore, erase, doctor, salvage, export and import."""

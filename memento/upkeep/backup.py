@@ -1,0 +1,181 @@
+"""Back up a store into one file, and restore it from there, also as of an earlier moment.
+
+A backup holds the ledger; the rest of a store is rebuilt from it when the restored store is opened.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from memento import layout
+from memento.check import check_moment
+from memento.clock import from_micros
+from memento.errors import (
+    ArchiveDamaged,
+    InvalidInput,
+    MomentUnknown,
+    TargetExists,
+)
+from memento.ledger import files
+from memento.ledger.checks import Sees
+from memento.ledger.contract import Contents, Ledger
+from memento.ledger.opening import backup_tool, folder_of, make_root, swap
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup that was written and checked.
+
+    Attributes:
+        path: The file.
+        taken_at: The moment it shows, UTC.
+        memories: Memories in it, of every status and namespace.
+        bytes: Its size.
+    """
+
+    path: Path
+    taken_at: datetime
+    memories: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A store made from a backup.
+
+    Attributes:
+        root: Its folder.
+        memories: Memories in it, of every status and namespace.
+        taken_at: When the backup was made, UTC; None for a plain copy of a ledger.
+        moment: The moment it was set back to, UTC, or None.
+        aside: New folder of the store that was there before, or None.
+    """
+
+    root: Path
+    memories: int
+    taken_at: datetime | None
+    moment: datetime | None
+    aside: Path | None
+
+
+def back_up(
+    ledger: Ledger, file: str | Path, *, sees: Sees, now: int, overwrite: bool = False
+) -> Backup:
+    """Write a store into one file while it is in use, and check that it can be read.
+
+    Args:
+        ledger: The store.
+        file: Name of the backup.
+        sees: Namespaces whose damaged memories an error names; those of others are only counted.
+        now: The present moment, microseconds.
+        overwrite: Replace an existing file.
+
+    Raises:
+        InvalidInput: If the file would be in the store's own folder.
+        TargetExists: If the file exists already.
+        StoreGone: If the store is no longer where it was opened.
+        StoreError: If it cannot be written, or the written file is damaged.
+    """
+    path = files.path_of("file", file)
+    if ledger.root.resolve() in path.resolve().parents:
+        raise InvalidInput("file", "is inside the store's own folder and would be lost with it")
+    tool = backup_tool()
+    with files.new_file(path, overwrite=overwrite) as draft:
+        ledger.check_present()
+        tool.copy(ledger.path, draft, now, immutable=ledger.immutable)
+        ledger.check_present()  # it is read by its path: where another store may be by now
+        contents = tool.inspect(draft, sees)
+        size = draft.stat().st_size
+    return Backup(path, from_micros(now), contents.memories, size)
+
+
+def restore(
+    file: str | Path,
+    root: str | Path = "agent_memory",
+    *,
+    at: datetime | None = None,
+    set_aside: bool = False,
+) -> Restored:
+    """Make a store from a backup.
+
+    The full text is in the backup; the snapshot and the long tier are rebuilt in the background
+    when the store is opened.
+
+    Args:
+        file: A backup, or a copy of a ``ledger.db``, with its ``-wal`` beside it if it has one.
+        root: Folder of the store; created if missing.
+        at: Set the store back to this moment, with a time zone: later memories are left out, and
+            later changes are undone.
+        set_aside: If ``root`` holds a store, rename its folder and keep it.
+
+    Raises:
+        InvalidInput: If ``at`` is not a moment with a time zone, or ``root`` is not the name of a
+            folder.
+        TargetExists: If ``root`` holds a store and ``set_aside`` is False.
+        StoreBusy: If a process has that store open.
+        ArchiveDamaged: If the file is not a backup, or is damaged.
+        MomentUnknown: If the state of the store at that moment cannot be rebuilt.
+        StoreFromTheFuture: If a newer memento wrote the backup.
+        StoreError: If the store cannot be written.
+    """
+    source, folder = files.path_of("file", file), folder_of(root).absolute()
+    moment = None if at is None else check_moment("at", at)
+    if not source.is_file():
+        raise ArchiveDamaged(source, "is not a file; give the name of a backup")
+    there = [name for name in layout.REMAINS if os.path.lexists(folder / name)]
+    if not there:
+        make_root(folder)
+        count, taken_at = _build(source, folder / layout.LEDGER, moment)
+        aside = None
+    elif set_aside:
+        (count, taken_at), aside = swap(folder, lambda target: _build(source, target, moment))
+    else:
+        raise TargetExists(
+            folder,
+            f"holds a store ({there[0]}); restore into another folder, or have it set aside"
+            " (set_aside=True, --set-aside)",
+        )
+    return Restored(
+        root=folder,
+        memories=count,
+        taken_at=None if taken_at is None else from_micros(taken_at),
+        moment=None if moment is None else from_micros(moment),
+        aside=aside,
+    )
+
+
+def _build(source: Path, target: Path, moment: int | None) -> tuple[int, int | None]:
+    """Make a ledger from a backup and check it; returns its number of memories and its time."""
+    tool = backup_tool()
+    with files.new_file(target) as draft:
+        tool.fetch(source, draft)
+        found = _inspected(source, draft)
+        tool.settle(draft)
+        count = found.memories
+        if moment is not None:
+            _check_reach(source, draft, moment, found.taken_at)
+            count = tool.set_back_to(draft, moment)
+    return count, found.taken_at
+
+
+def _inspected(source: Path, draft: Path) -> Contents:
+    try:
+        return backup_tool().inspect(draft)
+    except ArchiveDamaged as error:
+        problem = str(error).removeprefix(f"{draft}: ")
+        raise ArchiveDamaged(source, problem) from error
+
+
+def _check_reach(source: Path, draft: Path, moment: int, latest: int | None) -> None:
+    earliest = backup_tool().reach(draft)
+    too_early = earliest is not None and moment < earliest
+    if too_early or (latest is not None and moment > latest):
+        raise MomentUnknown(
+            source,
+            from_micros(moment),
+            earliest=None if earliest is None else from_micros(earliest),
+            latest=None if latest is None else from_micros(latest),
+        )

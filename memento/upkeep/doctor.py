@@ -1,0 +1,226 @@
+"""Find damage, report it, and repair derived data. The memories are never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from memento.errors import StoreClosed, StoreError, StoreGone
+from memento.ledger import checks, namespaces, vectors
+from memento.ledger.checks import Sees, Whose
+from memento.ledger.contract import Ledger
+from memento.ledger.files import explain_os
+from memento.tiers import ours
+from memento.types import Finding
+
+SHOWN = 5
+"""Most ids named in one finding."""
+
+STALE = "stale, a later state of them was written and the disk lost it"
+NEWER = "indexed with a text that they never had: perhaps they are stale, and that was their latest"
+AGAIN = "restore a backup, or `memento salvage` and add them again"
+SALVAGE = "`memento salvage` makes a new ledger of all intact memories"
+
+
+def examine(
+    ledger: Ledger,
+    *,
+    sees: Sees = checks.everyone,
+    repair: bool,
+    embedding: bool,
+    trouble: dict[str, str],
+) -> list[Finding]:
+    """Check everything in the store.
+
+    Args:
+        ledger: The store.
+        sees: Namespaces whose damaged memories are named; those of others are only counted.
+        repair: Whether to repair derived data: full text, backlog, stray rows.
+        embedding: Whether an embedder is in use, so that every memory needs a vector.
+        trouble: Problems of the indexer: stage to reason.
+
+    Returns:
+        One finding per check, in a fixed order.
+    """
+    if gone := _gone(ledger):
+        return [_library(ledger), gone]  # nothing else can be checked if the store is missing
+    repair = repair and not ledger.read_only
+    checks_of = {
+        "ledger": lambda: _structure(ledger),
+        "memories": lambda: _contents(ledger, sees),
+        "namespaces": lambda: _owners(ledger),
+        "history": lambda: _history(ledger, sees),
+        "links and events": lambda: _marks(ledger),
+        "full text": lambda: _fulltext(ledger, sees, repair=repair),
+        "derived rows": lambda: _strays(ledger, repair=repair),
+    }
+    if embedding:
+        checks_of["vectors"] = lambda: _vectors(ledger, repair=repair)
+    return [
+        _library(ledger),
+        *(_found(check, look) for check, look in checks_of.items()),
+        *_reserve(ledger),
+        *_left_alone(ledger),
+        *(Finding(stage, ok=False, detail=why) for stage, why in sorted(trouble.items())),
+    ]
+
+
+def _gone(ledger: Ledger) -> Finding | None:
+    try:
+        ledger.check_present()
+    except StoreGone as error:
+        return Finding("store", ok=False, detail=str(error))
+    return None
+
+
+def _found(check: str, look: Callable[[], Finding]) -> Finding:
+    """Run a check, and report damage that prevents the check."""
+    try:
+        return look()
+    except StoreClosed:
+        raise
+    except StoreError as error:
+        return Finding(check, ok=False, detail=str(error))
+
+
+def _library(ledger: Ledger) -> Finding:
+    name, said = ledger.library
+    return Finding(name, ok=True, detail=said)
+
+
+def _reserve(ledger: Ledger) -> list[Finding]:
+    if ledger.read_only or not ledger.reserve_trouble:
+        return []
+    return [Finding("reserve", ok=False, detail=ledger.reserve_trouble)]
+
+
+def _left_alone(ledger: Ledger) -> list[Finding]:
+    """Name the files that have a name of the store's without proof; they are never deleted."""
+    try:
+        left = ours.left_alone(ledger.root)
+    except OSError as error:
+        return [Finding("other files", ok=False, detail=str(explain_os(ledger.root, error)))]
+    if not left:
+        return []
+    detail = (
+        f"{', '.join(left)}: not proven to be this store's, so neither changed nor deleted, not by"
+        " erase either; move what is yours elsewhere, and delete the rest yourself"
+    )
+    return [Finding("other files", ok=False, detail=detail)]
+
+
+def _structure(ledger: Ledger) -> Finding:
+    problems = ledger.quick_check()
+    if problems:
+        return Finding("ledger", ok=False, detail="; ".join([*problems, SALVAGE]))
+    return Finding("ledger", ok=True, detail="the file is sound")
+
+
+def _contents(ledger: Ledger, sees: Sees) -> Finding:
+    changed = ledger.read(checks.changed_rows)
+    if changed:
+        return Finding("memories", ok=False, detail=f"{_named(ledger, changed, sees)}; {SALVAGE}")
+    stale = ledger.read(checks.stale_rows)
+    if stale:
+        return Finding(
+            "memories", ok=False, detail=f"{_named(ledger, stale, sees, STALE)}; {AGAIN}"
+        )
+    return Finding("memories", ok=True, detail="every memory matches its checksum")
+
+
+def _owners(ledger: Ledger) -> Finding:
+    problems = ledger.read(namespaces.wrong)
+    if problems:
+        return Finding("namespaces", ok=False, detail="; ".join([*problems[:SHOWN], SALVAGE]))
+    return Finding("namespaces", ok=True, detail="every label matches its checksum")
+
+
+def _history(ledger: Ledger, sees: Sees) -> Finding:
+    changed = ledger.read(checks.changed_versions)
+    if changed:
+        return Finding(
+            "history", ok=False, detail=f"earlier states of {_named(ledger, changed, sees)}"
+        )
+    return Finding("history", ok=True, detail="every earlier state matches its checksum")
+
+
+def _marks(ledger: Ledger) -> Finding:
+    links, events = ledger.read(checks.changed_links), ledger.read(checks.changed_events)
+    if links or events:
+        changed = f"{links} links and {events} events changed outside memento; {SALVAGE}"
+        return Finding("links and events", ok=False, detail=changed)
+    return Finding("links and events", ok=True, detail="each matches its checksum")
+
+
+def _named(
+    ledger: Ledger, changed: Sequence[Whose], sees: Sees, what: str = "changed outside memento"
+) -> str:
+    named, others = checks.split(changed, sees)
+    shown = [str(memory_id) for _, memory_id in named[:SHOWN]]
+    if sees is checks.everyone:
+        shown = [f"{_labels(ledger, ns)}: {memory_id}" for ns, memory_id in named[:SHOWN]]
+    if len(named) > SHOWN:
+        shown.append("...")
+    if others:
+        shown.append(f"and {others} of other namespaces" if named else "of other namespaces")
+    return f"{len(changed)} {what}: {', '.join(shown)}"
+
+
+def _labels(ledger: Ledger, ns: int) -> str:
+    try:
+        return "/".join(ledger.labels(ns))
+    except StoreError:  # the labels are damaged also, which has its own finding
+        return f"namespace {ns}"
+
+
+def _fulltext(ledger: Ledger, sees: Sees, *, repair: bool) -> Finding:
+    wrong, newer = ledger.read(checks.unindexed_rows)
+    sound = ledger.read_only or ledger.write(lambda c: c.words.intact())
+    if sound and not wrong:
+        return Finding("full text", ok=True, detail="agrees with the memories")
+    stale = ledger.read(checks.stale_rows)
+    if (stale or newer) and sound:  # an index that is at odds with itself tells nothing of rows
+        detail = f"{wrong} memories are indexed wrongly"
+        if newer and not stale:
+            detail = f"{_named(ledger, newer, sees, NEWER)}; compare them with a backup"
+        return Finding("full text", ok=False, detail=f"{detail}; the index is left as it is")
+    detail = f"{wrong} memories are indexed wrongly" if wrong else "the index is damaged"
+
+    def rebuild() -> int:
+        return ledger.write(lambda c: c.words.rebuild())
+
+    return _mend("full text", detail, rebuild, repair=repair)
+
+
+def _strays(ledger: Ledger, *, repair: bool) -> Finding:
+    strays = {table: count for table, count in ledger.read(checks.stray_rows).items() if count}
+    if not strays:
+        return Finding("derived rows", ok=True, detail="none without its memory")
+    detail = ", ".join(f"{count} in {table}" for table, count in sorted(strays.items()))
+    return _mend(
+        "derived rows",
+        f"without their memory: {detail}",
+        lambda: ledger.write(checks.drop_strays),
+        repair=repair,
+    )
+
+
+def _vectors(ledger: Ledger, *, repair: bool) -> Finding:
+    unowed = ledger.read(checks.unowed_rows)
+    if unowed:
+        return _mend(
+            "vectors",
+            f"{unowed} memories have no vector and are not queued",
+            lambda: ledger.write(checks.owe_missing),
+            repair=repair,
+        )
+    owed = ledger.read(vectors.backlog_size)
+    waiting = sum(count for op, count in owed.items() if op != "embed")
+    detail = f"{owed.get('embed', 0)} still to be embedded, {waiting} on their way into Chroma"
+    return Finding("vectors", ok=True, detail=detail)
+
+
+def _mend(check: str, detail: str, cure: Callable[[], object], *, repair: bool) -> Finding:
+    if not repair:
+        return Finding(check, ok=False, detail=detail)
+    cure()
+    return Finding(check, ok=True, detail=f"{detail}; mended", repaired=True)

@@ -1,0 +1,347 @@
+"""Erase: remove memories for good, from every file of the store.
+
+``forget`` hides and can be undone; this cannot. One transaction deletes the rows from the ledger
+and records the steps still to do on the files. Then the ledger and the snapshot are written again
+without the deleted rows, copies that were set aside are removed, the Chroma folder is removed (the
+long tier rebuilds it), and the write-ahead log is emptied. Each step can be repeated. If a process
+dies, the next one that opens the store does the rest; a file that another process has open is left
+to that process.
+
+It reaches only the files in the store's folder; ``NOT_REACHED`` lists what remains elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from memento import layout
+from memento.admit.redact import redact
+from memento.check import MAX_URI, ids, short_name
+from memento.clock import from_micros
+from memento.errors import (
+    InvalidInput,
+    NotFound,
+    ReadOnlyStore,
+    StorageFull,
+    StoreClosed,
+    StoreError,
+)
+from memento.ledger import erase as sql
+from memento.ledger import vectors
+from memento.ledger.contract import Ledger, Session
+from memento.ledger.erase import Chosen
+from memento.ledger.files import explain_os, remove_litter, sync_folder, unfinished, written
+from memento.tiers import ours
+from memento.tiers.ownership import FolderLock
+from memento.tiers.short import ShortTier
+from memento.tiers.stamp import read_stamp
+
+POLL_SECONDS = 0.05
+"""Pause, in seconds, between checks of the work of other processes."""
+PATIENCE = 1.0
+"""Longest wait, in seconds, for the last readers of the log; writers wait as long."""
+
+NOT_REACHED = (
+    "backups and exports made before, and what one that was killed left (.NAME.*.tmp)",
+    "texts already handed to a model or shown",
+    "what the file system, a volume snapshot, the disk's firmware or swap keeps of old blocks",
+)
+"""Copies that erasing cannot reach."""
+
+log = logging.getLogger("memento.upkeep.erase")
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """The receipt of an erasure, or of a dry run of one.
+
+    Attributes:
+        ids: Ids of the memories asked for, in order of arrival.
+        derived: Ids of the memories derived from those; also erased, unless ``derived=False``.
+        at: Time of the erasure, UTC.
+        dry_run: Whether nothing was changed.
+        rows: Table of the ledger to the number of deleted rows.
+        removed: Files and folders of the store that were removed.
+        rewritten: Files of the store that were written again.
+        pending: Each step that is not done yet to the reason. The process that has the store open,
+            or opens it next, does it.
+        untouched: Files and folders in the store's folder that are not the store's, or have its
+            names without proof that they are; they were not changed.
+        not_reached: Copies that erasing cannot reach. They include stores that a restore or a
+            salvage set aside beside this one, which keep their memories, and files there that a
+            killed process left unfinished.
+    """
+
+    ids: tuple[str, ...]
+    derived: tuple[str, ...]
+    at: datetime
+    dry_run: bool
+    rows: Mapping[str, int] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+    rewritten: tuple[str, ...] = ()
+    pending: Mapping[str, str] = field(default_factory=dict)
+    untouched: tuple[str, ...] = ()
+    not_reached: tuple[str, ...] = NOT_REACHED
+
+    @property
+    def complete(self) -> bool:
+        """Whether no step is left to do."""
+        return not self.pending
+
+
+def choose(wanted: object, source: object, session: object, *, everything: bool) -> Chosen:
+    """Accept exactly one choice of the memories to erase.
+
+    Raises:
+        InvalidInput: If none or several are given, or one is malformed.
+    """
+    given = [wanted is not None, source is not None, session is not None, everything]
+    if sum(given) != 1:
+        raise InvalidInput(
+            "erase", "say what: ids, a source, a session, or everything; one of them"
+        )
+    if wanted is not None:
+        several = ids("ids", wanted)
+        if not several:
+            raise InvalidInput("ids", "is empty")
+        return Chosen(ids=several)
+    return Chosen(
+        sources=() if source is None else _spellings(source),
+        session=None if session is None else short_name("session", session),
+        everything=everything,
+    )
+
+
+def _spellings(source: object) -> tuple[str, ...]:
+    """Return an address as it was given, and as it is stored if secrets are removed.
+
+    Both are needed, because the setting at the time of storing is not known.
+    """
+    given = short_name("source", source, most=MAX_URI)
+    return tuple(dict.fromkeys((given, redact(given, Counter()))))
+
+
+class Eraser:
+    """Erases from one store, and finishes interrupted erasures.
+
+    Its methods run while the background thread of this process is paused, or in that thread.
+
+    Args:
+        ledger: The store.
+        short: Its ring buffers.
+        let_go: Closes this process's Chroma client, if there is one.
+    """
+
+    def __init__(self, ledger: Ledger, short: ShortTier, let_go: Callable[[], None]) -> None:
+        self._ledger = ledger
+        self._short = short
+        self._let_go = let_go
+        self._folder = ledger.root / layout.CHROMA
+        self._removed: list[str] = []
+        self._rewritten: list[str] = []
+        self.pending: dict[str, str] = {}
+        """Each step that failed when it was last tried, to the reason."""
+
+    def plan(self, ns: int | None, what: Chosen, now: int) -> Erasure:
+        """Report what would be erased; see ``erase``."""
+        roots: dict[int, str] = {}
+        also: dict[int, str] = {}
+        if ns is not None:
+            roots = self._ledger.read(lambda c: sql.chosen(c, ns, what))
+            also = self._ledger.read(lambda c: sql.derived(c, ns, roots))
+        elif what.ids:
+            raise NotFound(what.ids[0])
+        return Erasure(
+            tuple(roots.values()),
+            tuple(also.values()),
+            from_micros(now),
+            dry_run=True,
+            not_reached=(*NOT_REACHED, *self._beside()),
+        )
+
+    def erase(self, ns: int, what: Chosen, *, derived: bool, now: int) -> Erasure:
+        """Remove memories from the ledger in one transaction, then from the files.
+
+        Raises:
+            NotFound: If the namespace lacks one of the ids.
+            StoreError: If the ledger could not be written; then nothing was erased.
+        """
+        if self._ledger.read_only:
+            raise ReadOnlyStore(self._ledger.root, "the store is read-only; nothing was erased")
+
+        def job(
+            connection: Session,
+        ) -> tuple[dict[int, str], dict[int, str], dict[str, int]]:
+            roots = sql.chosen(connection, ns, what)
+            also = sql.derived(connection, ns, roots)
+            doomed = roots | also if derived else roots
+            rows = sql.erase(connection, ns, doomed, now) if doomed else {}
+            return roots, also, rows
+
+        self._removed, self._rewritten = [], []
+        strangers = self._strangers()  # before anything is erased: it may fail
+        roots, also, rows = self._ledger.write(job, frees_room=True)
+        if rows:
+            self._begin()
+        return Erasure(
+            ids=tuple(roots.values()),
+            derived=tuple(also.values()),
+            at=from_micros(now),
+            dry_run=False,
+            rows=rows,
+            removed=tuple(self._removed),
+            rewritten=tuple(self._rewritten),
+            pending=dict(self.pending),
+            untouched=strangers,
+            not_reached=(*NOT_REACHED, *self._beside()),
+        )
+
+    def _begin(self) -> None:
+        """Do every step that is possible now; others become pending, as the rows are gone."""
+        try:
+            self.finish(patience=PATIENCE)
+        except StoreClosed:
+            raise
+        except StoreError as error:
+            self.pending = {part: str(error) for part in self._ledger.read(sql.owed)}
+
+    def finish(self, *, patience: float = 0.0) -> None:
+        """Do the steps left on the files; a step that is not possible now stays in ``pending``.
+
+        Args:
+            patience: Longest wait for readers of an older state, seconds.
+        """
+        if self._ledger.read_only:
+            return
+        steps: dict[str, Callable[[], str | None]] = {
+            "ledger": self._compact,
+            "files": self._clear_files,
+            "chroma": self._clear_chroma,
+            "log": lambda: self._fold_log(patience),
+        }
+        left: dict[str, str] = {}
+        for part, number in self._ledger.read(sql.owed).items():
+            why = self._try(steps[part])
+            if why is None:
+                self._settle(part, number)
+            else:
+                left[part] = why
+        if left != self.pending and left:
+            log.warning("an erasure is not finished: %s", "; ".join(left.values()))
+        self.pending = left
+
+    def _settle(self, part: str, number: int) -> None:
+        self._ledger.write(lambda c: sql.settle(c, part, number), frees_room=True)
+
+    def wait(self, seconds: float) -> dict[str, str]:
+        """Wait for other processes to do their part; returns the steps that are left."""
+        deadline = time.monotonic() + seconds
+        while (owed := self._ledger.read(sql.owed)) and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+        return {part: self.pending.get(part, "not tried yet") for part in owed}
+
+    def _try(self, step: Callable[[], str | None]) -> str | None:
+        try:
+            return step()
+        except StoreClosed:
+            raise
+        except StoreError as error:
+            return str(error)
+        except OSError as error:
+            return str(explain_os(self._ledger.root, error))
+
+    def _compact(self) -> None:
+        try:
+            self._ledger.compact()
+        except StorageFull:  # the log took all room there was; the other parts need little of it
+            self._ledger.fold_log(0.0)
+            raise
+        self._rewritten.append(layout.LEDGER)
+
+    def _fold_log(self, patience: float) -> str | None:
+        if not self._ledger.fold_log(patience):
+            return "a reader still uses an earlier state; the log cannot be emptied yet"
+        self._rewritten.append(layout.LOG)
+        return None
+
+    def _clear_files(self) -> str | None:
+        """Write the snapshot again, and remove all copies that were set aside or left behind."""
+        self._short.rewrite()
+        self._rewritten.append(layout.SNAPSHOT)
+        remove_litter(self._ledger.root / layout.SNAPSHOT)
+        for path in sorted(self._ledger.root.iterdir()):
+            if ours.is_copy(path):
+                self._remove(path)
+        sync_folder(self._ledger.root)
+        if litter := written(self._ledger.root / layout.SNAPSHOT):
+            return f"another process is writing {litter[0].name}"
+        return None
+
+    def _clear_chroma(self) -> str | None:
+        """Remove the Chroma folder, if it is the store's, and queue all its rows again."""
+        lock = FolderLock(layout.lock_of(self._folder))
+        if not lock.acquire():
+            self._let_go()
+            if not lock.acquire():
+                return f"{lock.holder()} has the Chroma folder open"
+        try:
+            stamp = layout.stamp_of(self._folder)
+            if ours.is_ours(self._folder, read_stamp(stamp)):
+                self._remove(self._folder)
+            if ours.is_stamp(stamp):
+                self._remove(stamp)
+            sync_folder(self._ledger.root)
+            self._ledger.write(vectors.owe_index_anew, frees_room=True)
+        finally:
+            lock.release()
+        return None
+
+    def _remove(self, path: Path) -> None:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.is_symlink() or path.exists():
+            path.unlink()
+        else:
+            return
+        self._removed.append(path.name)
+
+    def _beside(self) -> list[str]:
+        """Name the stores that were set aside beside this one, and unfinished files there.
+
+        See ``ledger.opening.swap`` and ``ledger.files.new_file``.
+        """
+        root = self._ledger.root.resolve()
+        try:
+            aside = [p for p in root.parent.iterdir() if p.name.startswith(f"{root.name}.aside-")]
+            drafts = unfinished(root.parent)
+        except OSError as error:
+            return [f"{root.parent}: cannot be searched for copies ({error.strerror})"]
+        return [
+            *(f"{path}: a store that was set aside; delete it yourself" for path in sorted(aside)),
+            *(
+                f"{path}: what a backup, export or restore has not finished; if none is running,"
+                " delete it yourself"
+                for path in drafts
+            ),
+        ]
+
+    def _strangers(self) -> tuple[str, ...]:
+        """Name the files in the folder that are not the store's, or do not prove to be.
+
+        Raises:
+            StoreError: If the folder cannot be read.
+        """
+        try:
+            names = sorted(path.name for path in self._ledger.root.iterdir())
+            left = set(ours.left_alone(self._ledger.root))
+        except OSError as error:
+            raise explain_os(self._ledger.root, error) from error
+        known = (layout.OURS, layout.ASIDE)
+        return tuple(n for n in names if n in left or not any(one.fullmatch(n) for one in known))

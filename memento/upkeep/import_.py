@@ -1,0 +1,319 @@
+"""Import an export in several transactions; if any part is refused, nothing is imported.
+
+The file is read twice. The first time each line is checked, and nothing is written. The second time
+the lines are written, a few hundred per transaction, so that no writer waits for long. Reading,
+checking and the search for secrets happen outside the transactions.
+
+An import that is interrupted between two transactions has written only complete memories, each with
+its earlier states and at its place. A note in the ledger tells how far it came, and the same import
+again continues there.
+
+The caller's own file is imported unchanged; any other file passes ``import_door``.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import stat
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Any, cast
+
+from memento import check
+from memento.errors import ArchiveDamaged, ArchiveFromTheFuture, InvalidInput
+from memento.ledger import files, namespaces, vectors
+from memento.ledger import transfer as sql
+from memento.ledger.contract import Ledger, Session
+from memento.scopes import parse_namespace
+from memento.upkeep.archive_fields import FORMAT
+from memento.upkeep.import_door import Door
+from memento.upkeep.import_lines import MAX_LINE, Arrival, Labels, Lines, Terms, bites, each_line
+from memento.upkeep.import_take import Sessions, Taking
+
+MAX_DIM = 1 << 20
+"""Most numbers in a vector that is read."""
+
+_KINDS = frozenset({"memory", "link", "event"})
+"""Types of the lines between the first and the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The result of an import.
+
+    Attributes:
+        memories: Memories that are new here.
+        known: Memories that were here already; they stay as they are.
+        links: Links that are new.
+        events: Events that are new.
+        vectors: New memories whose vector was imported; others are embedded in the background.
+        damaged: Ids of memories that were left out because they were damaged in the exported store.
+        quarantined: New memories that are quarantined.
+        hidden: Memories that were left out because they are hidden in the exported store and the
+            file is not trusted like the user.
+        demoted: New memories that are a rule or pinned in the exported store and are neither here,
+            for the same reason.
+        redacted: Secrets that were removed, by kind.
+    """
+
+    memories: int
+    known: int
+    links: int
+    events: int
+    vectors: int
+    damaged: tuple[str, ...]
+    quarantined: int = 0
+    hidden: int = 0
+    demoted: int = 0
+    redacted: Mapping[str, int] = field(default_factory=dict)
+
+
+def import_from(
+    ledger: Ledger,
+    source: str | Path | IO[str] | IO[bytes],
+    *,
+    into: tuple[str, ...] | None,
+    embedder: Callable[[], str | None],
+    limits: check.Limits,
+    door: Door | None,
+    untrusted: Collection[str],
+    now: int,
+    ring: int,
+    sessions: Sessions,
+) -> Imported:
+    """Import an export; see the module.
+
+    Args:
+        ledger: The store.
+        source: A file or a stream that ``export`` wrote.
+        into: The namespace to put it into; None for the ones it comes from.
+        embedder: Returns the identity of the embedder in use, or None.
+        limits: Largest values of a memory.
+        door: Validates each memory; None to import all unchanged.
+        untrusted: Classes of trust that are quarantined.
+        now: The present moment, microseconds.
+        ring: Capacity of a session's ring buffer.
+        sessions: Receives the sessions of each namespace that have new turns, even if the import
+            is interrupted.
+
+    Returns:
+        The counts of the import.
+
+    Raises:
+        ArchiveDamaged: If it is cut off, changed, or not an export; nothing was written.
+        ArchiveFromTheFuture: If it is in a newer format; nothing was written.
+        InvalidInput: If it holds several namespaces for one, or a value that cannot be accepted;
+            nothing was written.
+        IdConflict: If an id belongs to another memory here; nothing was written.
+        SecretFound: If it holds a secret, and ``door`` refuses secrets.
+        StoreError: If it could not be written; memories written before that stay.
+    """
+    with _whole(source) as (stream, name):
+        head, digest = _verify(stream, name)
+        labels = _namespaces(head, name)
+        _check_embedder(head, name)
+        if into is not None and len(labels) > 1:
+            raise InvalidInput("source", f"holds {len(labels)} namespaces; import all of them")
+        vectors_wanted = head["embedder"] is not None and door is None
+        identity = _identity(head, embedder) if vectors_wanted else None
+        dim = None if identity is None else head["embedder"]["dim"]
+        terms = Terms(limits, door, untrusted, now, ring)
+        targets = {one: one if into is None else into for one in labels}
+        _check(ledger, Lines(stream, targets, dim, replace(terms, door=copy(door))))
+        run = _run(digest, targets, door)
+
+        def begin(connection: Session) -> Taking:
+            into_of = {one: namespaces.number(connection, one) for one in targets.values()}
+            began = sql.begin_import(connection, run, into_of.values())
+            model = None if identity is None else _model(connection, head, identity)
+            return Taking(run, into_of, began, model, terms, sessions)
+
+        taking = ledger.write(begin)
+        lines = Lines(stream, targets, None if taking.model is None else dim, terms)
+        for bite in bites(lines):
+            ledger.write(lambda c, bite=bite: taking.put(c, bite))  # type: ignore[misc]
+        ledger.write(lambda c: sql.end_import(c, run))
+        return _brought(taking, lines, door)
+
+
+def _run(digest: str, targets: Mapping[Labels, Labels], door: Door | None) -> str:
+    """Name an import by its file, its namespaces and its terms."""
+    terms = None if door is None else door.trust.value
+    said = json.dumps([digest, sorted(targets.items()), terms])
+    return f"import {sha256(said.encode()).hexdigest()}"
+
+
+def _check(ledger: Ledger, lines: Lines) -> None:
+    """Read an export through as if it were imported, and write nothing.
+
+    Raises:
+        InvalidInput: If a value cannot be accepted; the message names the line.
+        IdConflict: If an id belongs to another memory here.
+        SecretFound: If it holds a secret and secrets are refused.
+    """
+    for bite in bites(lines):
+        numbers = {labels: ledger.find_namespace(labels) for labels in {i.labels for i in bite}}
+        rows = [
+            (ns, item.what.entry.row)
+            for item in bite
+            if isinstance(item.what, Arrival) and (ns := numbers[item.labels]) is not None
+        ]
+        ledger.read(lambda c, rows=rows: [sql.known(c, ns, row) for ns, row in rows])  # type: ignore[misc]
+
+
+def _brought(taking: Taking, lines: Lines, door: Door | None) -> Imported:
+    counts = taking.counts
+    return Imported(
+        memories=counts["memories"],
+        known=counts["known"],
+        links=counts["links"],
+        events=counts["events"],
+        vectors=counts["vectors"],
+        damaged=tuple(lines.damaged),
+        quarantined=taking.quarantined,
+        hidden=lines.hidden,
+        demoted=0 if door is None else door.demoted,
+        redacted=dict(taking.redacted),
+    )
+
+
+def _namespaces(head: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:
+    """Read the namespaces that an export says it holds."""
+    said = head.get("namespaces")
+    try:
+        if isinstance(said, list):
+            return [parse_namespace(one) for one in said]
+    except InvalidInput as error:
+        raise ArchiveDamaged(name, f"its first line has an invalid namespace: {error}") from error
+    raise ArchiveDamaged(name, "its first line does not say which namespaces it holds")
+
+
+def _check_embedder(head: Mapping[str, Any], name: str) -> None:
+    """Refuse an export whose first line has an invalid embedder."""
+    match head:
+        case {"embedder": None}:
+            return
+        case {"embedder": {"name": str(model), "dim": int(dim)}} if (
+            model.isprintable() and 0 < len(model) <= check.MAX_URI and 0 < dim <= MAX_DIM
+        ):
+            return
+    raise ArchiveDamaged(name, "its first line does not say which embedder made its vectors")
+
+
+def _identity(head: Mapping[str, Any], embedder: Callable[[], str | None]) -> str | None:
+    """Return the identity of the file's embedder if its vectors can be used here."""
+    theirs = f"{head['embedder']['name']} ({head['embedder']['dim']})"
+    ours = embedder()
+    return theirs if ours is None or ours == theirs else None
+
+
+def _model(connection: Session, head: Mapping[str, Any], identity: str) -> int | None:
+    """Return the number of the file's embedder here; None if the store has another."""
+    present = vectors.current_embedder(connection)
+    if present is None:
+        vectors.set_embedder(connection, identity)
+    elif present != identity:
+        return None
+    return vectors.embedder_id(connection, head["embedder"]["name"], head["embedder"]["dim"])
+
+
+def _verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str]:
+    """Read an export through; returns its first line and its digest.
+
+    Raises:
+        ArchiveDamaged: If it is cut off, changed, or not an export.
+        ArchiveFromTheFuture: If it is in a newer format.
+    """
+    head = _head(stream.readline(MAX_LINE), name)
+    stream.seek(0)
+    digest, counts = sha256(), Counter[str]()
+    for number, data in enumerate(each_line(stream), start=1):
+        line = _parsed(data, name, number)
+        kind = line.get("type")
+        if kind == "end":
+            told = {kind: line.get(kind) for kind in ("memories", "links", "events")}
+            found = {"memories": counts["memory"], "links": counts["link"]}
+            told_digest = line.get("sha256")
+            if told != found | {"events": counts["event"]} or told_digest != digest.hexdigest():
+                raise ArchiveDamaged(name, "was changed: its digest does not match")
+            if stream.read(1):
+                raise ArchiveDamaged(name, f"goes on after its last line, {number}")
+            return head, digest.hexdigest()
+        if number > 1 and not (isinstance(kind, str) and kind in _KINDS):
+            raise ArchiveDamaged(name, f"line {number} has a type that no export has")
+        digest.update(data)
+        counts[str(kind)] += 1
+    raise ArchiveDamaged(name, "is cut off: its last line is missing")
+
+
+def _head(data: bytes, name: str) -> dict[str, Any]:
+    try:
+        head: Any = json.loads(data)
+        known = head["type"] == "memento export" and isinstance(head["format"], int)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        known = False
+    if not known:
+        raise ArchiveDamaged(name, "is not an export of memento")
+    if head["format"] > FORMAT:
+        raise ArchiveFromTheFuture(name, found=head["format"], known=FORMAT)
+    return cast("dict[str, Any]", head)
+
+
+def _parsed(data: bytes, name: str, number: int) -> dict[str, Any]:
+    try:
+        line = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ArchiveDamaged(name, f"line {number} is not JSON: cut off or changed") from error
+    if not isinstance(line, dict) or not data.endswith(b"\n"):
+        raise ArchiveDamaged(name, f"line {number} is cut off or changed")
+    return line
+
+
+@contextmanager
+def _whole(source: str | Path | IO[str] | IO[bytes]) -> Iterator[tuple[IO[bytes], str]]:
+    """Lend an export as a file that can be read twice, with its name."""
+    if isinstance(source, str | Path) or not callable(getattr(source, "read", None)):
+        path = files.path_of("source", source)
+        with _opened(path) as file:
+            yield file, str(path)
+        return
+    name = str(getattr(source, "name", "the stream"))
+    with tempfile.TemporaryFile() as file:
+        _copy(source, file)
+        file.seek(0)
+        yield file, name
+
+
+def _opened(path: Path) -> IO[bytes]:
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ArchiveDamaged(path, "is not a file; give the name of an export")
+        return path.open("rb")
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ArchiveDamaged(path, "is not a file; give the name of an export") from error
+    except OSError as error:
+        raise ArchiveDamaged(path, f"cannot be read ({error.strerror})") from error
+
+
+def _copy(source: IO[str] | IO[bytes], file: IO[bytes]) -> None:
+    """Copy a stream of text or bytes.
+
+    Raises:
+        InvalidInput: If it cannot be read to its end.
+    """
+    try:
+        if isinstance(source, io.TextIOBase):
+            file.writelines(line.encode() for line in source)
+        else:
+            shutil.copyfileobj(cast("IO[bytes]", source), file)
+    except Exception as error:  # the caller's own object: it may raise anything
+        said = f"the stream cannot be read ({type(error).__name__}: {error})"
+        raise InvalidInput("source", said) from error

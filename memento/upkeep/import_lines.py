@@ -1,0 +1,218 @@
+"""Read and check the lines of an export and prepare them for the ledger; needs no store."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, TypeAlias
+
+from memento import check
+from memento.errors import InvalidInput
+from memento.ledger.memories import Entry
+from memento.ledger.rows import State
+from memento.scopes import parse_namespace
+from memento.upkeep.archive_fields import measure, read_moment, read_row, read_state, refuse
+from memento.upkeep.import_door import TAKEN, Door
+
+BITE = 256
+"""Most lines written by one transaction: about 20 ms, during which an ``add`` waits."""
+BITE_BYTES = 1 << 20
+"""Most bytes of the file written by one transaction, unless a single line has more."""
+MAX_LINE = 64 * 1024 * 1024
+"""Longest line that is read, bytes; a file with a longer one is not an export."""
+
+_GARBLED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+"""Errors from reading a line with wrong fields."""
+
+_UNIT = 0.01
+"""How far from 1 the length of a vector may be."""
+
+Labels: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms on which an import accepts memories; see ``import_.import_from``."""
+
+    limits: check.Limits
+    door: Door | None
+    untrusted: Collection[str]
+    now: int
+    ring: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A memory to write, with its earlier states and its vector."""
+
+    entry: Entry
+    states: Sequence[State]
+    vector: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link to write."""
+
+    ends: tuple[str, str]
+    relation: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event to append."""
+
+    at: int
+    kind: str
+    memory: str | None
+    detail: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """The content of one line.
+
+    Attributes:
+        line: Its number, from 1.
+        size: Its length, bytes.
+        labels: The namespace it goes into.
+        what: The memory, link or event to write.
+    """
+
+    line: int
+    size: int
+    labels: Labels
+    what: Arrival | Link | Event
+
+
+class Lines:
+    """Reads the lines of an export that can be imported; for one iteration.
+
+    Args:
+        stream: The export.
+        targets: Namespaces of the file to those they go into.
+        dim: Dimension of the vectors; None to leave them out.
+        terms: Limits and validation of the memories.
+
+    Attributes:
+        damaged: Ids of memories that were damaged in the exported store.
+        hidden: Number of memories that were left out because they are hidden there.
+    """
+
+    def __init__(
+        self, stream: IO[bytes], targets: Mapping[Labels, Labels], dim: int | None, terms: Terms
+    ) -> None:
+        self.damaged: list[str] = []
+        self.hidden = 0
+        self._stream = stream
+        self._targets = targets
+        self._dim = dim
+        self._limits = terms.limits
+        self._door = terms.door
+        self._ids: set[tuple[Labels, str]] = set()
+
+    def __iter__(self) -> Iterator[Item]:
+        """Yield the content of the lines.
+
+        Raises:
+            InvalidInput: If a value cannot be accepted; the message names the line.
+            SecretFound: If a memory holds a secret and secrets are refused.
+        """
+        read = {"memory": self._memory, "link": self._link, "event": self._event}
+        self._stream.seek(0)
+        for number, data in enumerate(each_line(self._stream), start=1):
+            line = json.loads(data)
+            if line["type"] not in read:
+                continue
+            try:
+                labels = self._targets[parse_namespace(line["namespace"])]
+                what = read[line["type"]](labels, line)
+            except InvalidInput as error:
+                raise error.within(f"line {number}") from error
+            except _GARBLED as error:
+                raise InvalidInput(
+                    f"line {number}", f"a field is missing or damaged: {error!r}"
+                ) from error
+            if what is not None:
+                yield Item(number, len(data), labels, what)
+
+    def _memory(self, labels: Labels, line: Mapping[str, Any]) -> Arrival | None:
+        if line.get("damaged"):
+            self.damaged.append(check.check_id(line["id"]))
+            return None
+        row, document = read_row(line, self._limits)
+        if (labels, row.id) in self._ids:
+            raise InvalidInput("id", f"{row.id!r} comes twice")
+        self._ids.add((labels, row.id))
+        if self._door is None:
+            states = [read_state(state, row, self._limits) for state in line["versions"]]
+            vector = None if self._dim is None else _vector(line.get("vector"), self._dim)
+            return Arrival(Entry(row=row, text=document, chosen_id=True), states, vector)
+        if row.status not in TAKEN:
+            self.hidden += 1
+            return None
+        found = self._door.pass_through(row)
+        entry = Entry(row=row, text=measure(row), chosen_id=True, redacted=found)
+        return Arrival(entry, (), None)
+
+    def _link(self, _labels: Labels, line: Mapping[str, Any]) -> Link:
+        ends = (check.check_id(line["from"]), check.check_id(line["to"]))
+        return Link(ends, check.short_name("relation", line["relation"]), _number(line["weight"]))
+
+    def _event(self, _labels: Labels, line: Mapping[str, Any]) -> Event | None:
+        if self._door is not None:
+            return None
+        memory_id, detail = line["memory"], line["detail"]
+        if detail is not None:
+            check.check_metadata(detail, self._limits)
+        if memory_id is not None:
+            check.check_id(memory_id)
+        elif isinstance(detail, dict):
+            for one in detail.get("ids", ()):
+                check.check_id(one)
+        kind, at = check.short_name("kind", line["kind"]), read_moment("at", line["at"])
+        return Event(at, kind, memory_id, detail)
+
+
+def bites(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Divide items among transactions, each with few lines and few bytes."""
+    bite: list[Item] = []
+    size = 0
+    for item in items:
+        if bite and (len(bite) == BITE or size + item.size > BITE_BYTES):
+            yield bite
+            bite, size = [], 0
+        bite.append(item)
+        size += item.size
+    if bite:
+        yield bite
+
+
+def each_line(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of an export from the present position of the stream."""
+    while data := stream.readline(MAX_LINE):
+        yield data
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        refuse("weight", "must be a finite number")
+    return float(value)
+
+
+def _vector(encoded: Any, dim: int) -> bytes | None:
+    """Decode a vector, which must be of the embedder's dimension and of unit length."""
+    if encoded is None:
+        return None
+    vector = array("f", blob := base64.b64decode(encoded, validate=True))
+    if len(vector) != dim:
+        refuse("vector", f"has {len(vector)} numbers, its embedder makes {dim}")
+    length = math.sqrt(sum(x * x for x in vector))
+    if not abs(length - 1) < _UNIT:
+        refuse("vector", "is not of unit length")
+    return blob

@@ -1,0 +1,170 @@
+"""Write an export to the ledger: each part of it in one transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from math import inf
+from typing import TypeVar
+
+from memento.ledger import memories
+from memento.ledger import transfer as sql
+from memento.ledger.contract import Session
+from memento.ledger.memories import Entry
+from memento.ledger.rows import Row
+from memento.ledger.schema import SEQ_MASK
+from memento.lifecycle import quarantine
+from memento.types import Status, Tier
+from memento.upkeep.import_lines import Arrival, Event, Item, Labels, Link, Terms
+
+W = TypeVar("W", Arrival, Link, Event)
+Sessions = dict[int, set[str | None]]
+
+
+class Taking:
+    """Writes the lines of an export, and counts them.
+
+    Args:
+        name: Name of the import, see ``sql.begin_import``.
+        into_of: Namespaces to their numbers.
+        began: Number of a namespace to its newest revision when the import began, perhaps in
+            another process that was killed: a later memory that is in the file is the import's.
+        model: Number of the embedder that made the vectors; None to leave them out.
+        terms: See ``Terms``.
+        sessions: Receives the sessions that have new turns.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        into_of: Mapping[Labels, int],
+        began: Mapping[int, int],
+        model: int | None,
+        terms: Terms,
+        sessions: Sessions,
+    ) -> None:
+        self.model = model
+        self.counts: Counter[str] = Counter()
+        self.redacted: Counter[str] = Counter()
+        self._name = name
+        self._into_of = into_of
+        self._began = began
+        self._terms = terms
+        self._sessions = sessions
+        self._ours: dict[int, set[str]] = {ns: set() for ns in into_of.values()}
+        self._quarantined: set[int] = set()
+
+    @property
+    def quarantined(self) -> int:
+        """Number of new memories that are quarantined."""
+        return len(self._quarantined)
+
+    def put(self, connection: Session, bite: Sequence[Item]) -> None:
+        """Write some lines; the store is consistent afterwards.
+
+        Args:
+            connection: Inside a transaction.
+            bite: Lines in the order of the file.
+        """
+        done = sql.imported_to(connection, self._name)
+        for ns, arrivals in self._of_kind(bite, Arrival):
+            self._put_memories(connection, ns, arrivals)
+        for ns, links in self._of_kind(bite, Link):
+            for link in links:
+                self._put_link(connection, ns, link)
+        since = inf if done is None else done  # None: another process has written all of it
+        for ns, events in self._of_kind([item for item in bite if item.line > since], Event):
+            for event in events:
+                self._put_event(connection, ns, event)
+        sql.note_imported(connection, self._name, bite[-1].line)
+
+    def _of_kind(self, bite: Sequence[Item], kind: type[W]) -> Iterator[tuple[int, list[W]]]:
+        """Yield the items of one kind, by namespace."""
+        chosen = [(item.labels, item.what) for item in bite if isinstance(item.what, kind)]
+        for labels, group in groupby(chosen, key=lambda one: one[0]):
+            yield self._into_of[labels], [what for _, what in group]
+
+    def _put_memories(self, connection: Session, ns: int, arrivals: Sequence[Arrival]) -> None:
+        fresh = [one for one in arrivals if not self._is_here(connection, ns, one.entry.row)]
+        if not fresh:
+            return
+        entries = [one.entry for one in fresh]
+        self._ours[ns].update(entry.row.id for entry in entries)
+        if self._terms.door is not None:
+            quarantine.judge(connection, ns, entries, self._terms.untrusted)
+        pile = [(one.entry, one.states, one.vector) for one in fresh]
+        sql.put(connection, ns, pile, self.model)
+        for entry in entries:
+            self._note(connection, ns, entry)
+        self.counts["vectors"] += sum(one.vector is not None for one in fresh)
+        again = self._judge_again(connection, ns, [entry.row for entry in entries])
+        ids = sorted(entry.row.id for entry in entries)
+        sql.settle_slots(connection, ns, ids, self._terms.now)
+        self._let_overflow(connection, ns, [*(entry.row for entry in entries), *again])
+
+    def _is_here(self, connection: Session, ns: int, row: Row) -> bool:
+        """Tell whether a memory is here already, perhaps from an earlier run of this import."""
+        docid = sql.known(connection, ns, row)
+        if docid is None:
+            return False
+        self.counts["known"] += 1
+        if docid & SEQ_MASK > self._began.get(ns, SEQ_MASK):
+            self._ours[ns].add(row.id)
+        return True
+
+    def _judge_again(self, connection: Session, ns: int, rows: Sequence[Row]) -> list[Row]:
+        """Re-evaluate memories whose parents were imported; a trusted file stays as it is."""
+        changed = quarantine.judge_again(
+            connection,
+            ns,
+            rows,
+            [row.id for row in rows],
+            self._terms.untrusted,
+            now=self._terms.now,
+            ring=self._terms.ring,
+            spared=self._ours[ns] if self._terms.door is None else (),
+        )
+        for row in changed:
+            if row.status == Status.QUARANTINED and row.id in self._ours[ns]:
+                self._quarantined.add(row.docid)
+        return changed
+
+    def _let_overflow(self, connection: Session, ns: int, rows: Sequence[Row]) -> None:
+        """Move memories that no longer fit into the rings of their sessions to medium."""
+        sessions = {row.session for row in rows if row.tier == Tier.SHORT}
+        for session in sessions:
+            memories.overflow(connection, ns, session, now=self._terms.now, ring=self._terms.ring)
+        if sessions:
+            self._sessions.setdefault(ns, set()).update(sessions)
+
+    def _note(self, connection: Session, ns: int, entry: Entry) -> None:
+        """Count the outcome for a memory that was written."""
+        self.counts["memories"] += 1
+        if entry.row.status == Status.QUARANTINED:
+            self._quarantined.add(entry.row.docid)
+        if entry.redacted:
+            self.redacted.update(entry.redacted)
+            memories.record(
+                connection, ns, self._terms.now, "redacted", entry.row.docid, dict(entry.redacted)
+            )
+
+    def _put_link(self, connection: Session, ns: int, link: Link) -> None:
+        if self._terms.door is not None and not self._ours[ns].issuperset(link.ends):
+            return  # it would change a memory that is not from the file
+        made = sql.put_link(connection, ns, link.ends, link.relation, link.weight)
+        self.counts["links"] += made
+
+    def _put_event(self, connection: Session, ns: int, event: Event) -> None:
+        """Import an event of a new memory; one without a memory only into an empty namespace."""
+        detail = event.detail
+        if event.memory is not None and event.memory not in self._ours[ns]:
+            return
+        if event.memory is None and self._began.get(ns):
+            if not isinstance(detail, dict) or "ids" not in detail:
+                return
+            detail = {**detail, "ids": [one for one in detail["ids"] if one in self._ours[ns]]}
+            if not detail["ids"]:
+                return
+        sql.put_event(connection, ns, event.at, event.kind, event.memory, detail)
+        self.counts["events"] += 1

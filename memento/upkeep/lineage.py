@@ -1,0 +1,120 @@
+"""Read the history of one memory and the statistics of a namespace. Writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memento import layout
+from memento.clock import from_micros
+from memento.errors import StoreUnusable
+from memento.ledger import memories, vectors
+from memento.ledger.contract import Ledger, Session
+from memento.ledger.predicate import Filters
+from memento.ledger.rows import Row, damaged, is_changed_state
+from memento.status import lacking
+from memento.types import Status, Tier, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The state of one namespace and of the store it is in.
+
+    Attributes:
+        tiers: Tier to number of active memories.
+        hidden: Status to number of superseded, forgotten and quarantined memories.
+        backlog: Operation of the indexer to number of memories that still need it.
+        embedders: Embedder to number of stored vectors from it.
+        trouble: Each part that does not work at present to the reason, if it concerns the whole
+            store or memories of this namespace. Nothing is told about memories of others.
+        redacted: Kind of secret to the number removed from added or updated memories.
+        long: State of the long tier's index, which the whole store shares: ``cold``, ``ready`` ...
+        ledger_bytes: Size of the ledger file and its log, all namespaces together.
+    """
+
+    tiers: Mapping[str, int]
+    hidden: Mapping[str, int]
+    backlog: Mapping[str, int]
+    embedders: Mapping[str, int]
+    trouble: Mapping[str, str]
+    redacted: Mapping[str, int]
+    long: str
+    ledger_bytes: int
+
+    @property
+    def memories(self) -> int:
+        """Number of active memories in the namespace."""
+        return sum(self.tiers.values())
+
+
+def stats(
+    ledger: Ledger, ns: int | None, *, now: int, trouble: Mapping[str, str], long: str
+) -> Stats:
+    """Count the memories of a namespace and their backlog."""
+    found = {} if ns is None else ledger.read(lambda c: memories.counts(c, ns, now))
+    return Stats(
+        tiers={tier.value: found.get(tier.value, 0) for tier in Tier},
+        hidden={status: found.get(status, 0) for status in lacking("found")},
+        backlog={} if ns is None else ledger.read(lambda c: vectors.backlog_in(c, ns)),
+        embedders={} if ns is None else ledger.read(lambda c: vectors.embedders(c, ns)),
+        trouble=dict(trouble),
+        redacted={} if ns is None else dict(ledger.read(lambda c: memories.redactions(c, ns))),
+        long=long,
+        ledger_bytes=ledger.path.stat().st_size + ledger.wal_bytes(),
+    )
+
+
+def history(ledger: Ledger, ns: int, memory_id: str) -> list[Version]:
+    """Return every state of a memory, oldest first; the last is the present one.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+        StoreUnusable: If a state was damaged.
+    """
+
+    def job(connection: Session) -> list[Version]:
+        row = memories.by_id(connection, ns, memory_id)
+        states = memories.states(connection, row.docid)
+        if any(is_changed_state(row, state) for state in states):
+            raise StoreUnusable(layout.LEDGER, f"an earlier state of {damaged([memory_id])}")
+        earlier = [_version(memory_id, *state[:6]) for state in states]
+        present = (row.version, row.text, row.status, row.tier, None, "present")
+        return [*earlier, _version(memory_id, *present)]
+
+    return ledger.read(job)
+
+
+def related(
+    ledger: Ledger, ns: int, memory_id: str, filters: Filters
+) -> list[tuple[Row, str, bool]]:
+    """Return the memories linked from or to a memory that fit the filters, in order of arrival.
+
+    Returns:
+        For each link the memory at its other end, the relation, and whether the link leads there.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+        StoreUnusable: If a link was damaged.
+    """
+
+    def job(connection: Session) -> list[tuple[Row, str, bool]]:
+        docid = memories.by_id(connection, ns, memory_id).docid
+        links = memories.linked(connection, docid)
+        ends = [(dst if src == docid else src, name, src == docid) for src, dst, name in links]
+        rows = memories.fitting_all(connection, ns, filters, [end for end, *_ in ends])
+        return [(rows[end], name, out) for end, name, out in sorted(ends) if end in rows]
+
+    return ledger.read(job)
+
+
+def _version(
+    memory_id: str, version: int, text: str, status: str, tier: str, until: int | None, reason: str
+) -> Version:
+    try:
+        ended = None if until is None else from_micros(until)
+        return Version(version, text, Status(status), Tier(tier), ended, reason)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise StoreUnusable(
+            layout.LEDGER,
+            f"a state of memory {memory_id!r} is damaged ({error}); run `memento doctor`",
+        ) from error

@@ -1,0 +1,119 @@
+"""Lines, values and places of a file, within bounds."""
+
+import gzip
+import json
+import tracemalloc
+
+import pytest
+from ingested import problem
+
+from memento.errors import InvalidInput
+from memento.ingest import documents, read, source
+from memento.ingest.source import LINE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (
+            "a.jsonl",
+            '{"text": "a"}\n{"text": \n',
+            "a.jsonl:2: is not JSON (Expecting value, column",
+        ),
+        ("a.json", '[\n{"text": }]', "a.json: is not JSON (Expecting value, line 2, column 10)"),
+        ("a.jsonl", "9" * 5000, "a.jsonl:1: is not JSON that can be read"),
+        ("a.jsonl", "[" * 100_000, "a.jsonl:1: is not JSON that can be read"),
+        ("a.jsonl", '{"text": "a"}\n[1]', "a.jsonl:2: expected an object, found a list"),
+        ("a.json", {"messages": 3}, "a.json messages: expected a list, found a number"),
+        ("a.json", {"messages": [{"role": 3}]}, "a.json messages[0] role: expected a string"),
+        ("a.json", [[{"role": "user", "content": {}}]], "a.json[0][0] content: expected a list"),
+        ("a.json", {"conversations": [{"value": "x"}]}, "a.json conversations[0] from: expected"),
+        (
+            "a.json",
+            {"session_1": [], "session_1_date_time": "May"},
+            "a.json session_1_date_time: expected a time such as",
+        ),
+        (
+            "a.json",
+            {"session_1": [], "session_1_date_time": "1:00 pm on 31 February, 2023"},
+            "a.json session_1_date_time: day",
+        ),
+        ("a.txt", "fine\n\0", "a.txt:2: holds a NUL"),
+        ("no-such.txt", None, "no-such.txt: cannot be read"),
+    ],
+)
+def test_malformed_files_are_named(file, tmp_path, name, content, said):
+    """Whatever is wrong with a file, the error is typed and says where."""
+    path = tmp_path / name if content is None else file(name, content)
+    assert problem(path).startswith(f"path: {said}")
+
+
+def test_bytes_that_are_not_utf8_are_an_error(tmp_path):
+    """A file in another encoding is refused with the first line that shows it."""
+    path = tmp_path / "latin.txt"
+    path.write_bytes("fine\ncafé\n".encode("latin-1"))
+    assert problem(path) == "path: latin.txt:2: is not UTF-8 text"
+
+
+def test_a_torn_archive_is_an_error(tmp_path):
+    """A gzip file cut short is reported, after what could be read."""
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(b"one\n\ntwo\n" * 500)[:-20])
+    assert "a.txt.gz" in problem(path)
+    assert "cannot be read" in problem(path)
+
+
+def bomb(folder, name, unit, times):
+    """Write a gzip file of some hundred kB that unpacks to any number of bytes."""
+    path = folder / name
+    with gzip.open(path, "wb", 9) as file:
+        for _ in range(times):
+            file.write(unit)
+    return path
+
+
+def peak(path):
+    """Return the bytes that reading a file takes at most, and the error that ended it."""
+    tracemalloc.start()
+    try:
+        for _ in read(path):
+            pass
+    except InvalidInput as error:
+        return tracemalloc.get_traced_memory()[1], str(error)
+    else:
+        return tracemalloc.get_traced_memory()[1], ""
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.md.gz", "a.jsonl.gz"])
+def test_a_line_without_end_is_not_read_whole(tmp_path, name):
+    """One line of 100 MB in 100 kB is refused by place, within a bounded memory."""
+    most, problem = peak(bomb(tmp_path, name, b"a" * 1_000_000, 100))
+    assert problem == f"path: {name}:1: is longer than {LINE_BYTES:,} bytes; break the line"
+    assert most < 4 * LINE_BYTES
+
+
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.md.gz"])
+@pytest.mark.parametrize("start", [b"", b"```\n", b"---\n"])
+def test_a_paragraph_without_end_is_not_held_whole(tmp_path, name, start, monkeypatch):
+    """Nor are many lines with nothing between them, in a fence or a header: all of them come."""
+    monkeypatch.setattr(documents, "BLOCK_CHARS", 100_000)
+    unit = b"note: " + b"all is well " * 20 + b"\n"
+    path = bomb(tmp_path, name, unit * 1_000, 24)
+    path.write_bytes(gzip.compress(start) + path.read_bytes())
+    most, problem = peak(path)
+    assert problem == ""
+    assert most < 24_000 * len(unit) / 3
+    assert sum(draft.text.count("note") for draft in read(path)) == 24_000
+
+
+def test_a_document_unpacks_up_to_a_bound(tmp_path, monkeypatch):
+    """A gzipped .json file of more bytes than are held is refused, one line or many."""
+    monkeypatch.setattr(source, "UNPACKED_BYTES", 1_000_000)
+    for unit in (b" " * 1_000, b" \n" * 500):
+        path = bomb(tmp_path, "a.json.gz", unit, 1_100)
+        assert "1,000,000 bytes" in peak(path)[1]
+    plain = tmp_path / "a.json"  # the same, not packed: it is as large as it is
+    plain.write_text(json.dumps([{"text": "x" * 3_000_000}]))
+    assert len(list(read(plain))) == 1

@@ -1,0 +1,100 @@
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memento.language.dates import Period, asked, said
+
+ON = date(2023, 5, 10)  # a Wednesday
+
+
+def spans(periods):
+    """Spell periods out."""
+    return [(date.fromordinal(p.start).isoformat(), p.days) for p in periods]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("yesterday", [("2023-05-09", 1)]),
+        ("the day before yesterday", [("2023-05-08", 1)]),
+        ("last night", [("2023-05-09", 1)]),
+        ("today", [("2023-05-10", 1)]),
+        ("tomorrow", [("2023-05-11", 1)]),
+        ("last Friday", [("2023-05-05", 1)]),
+        ("last Wednesday", [("2023-05-03", 1)]),
+        ("next Wednesday", [("2023-05-17", 1)]),
+        ("last week", [("2023-05-01", 7)]),
+        ("next weekend", [("2023-05-19", 3)]),
+        ("last month", [("2023-04-01", 30)]),
+        ("this year", [("2023-01-01", 365)]),
+        ("last summer", [("2022-06-01", 92)]),
+        ("last spring", [("2023-03-01", 92)]),
+        ("summer of 2021", [("2021-06-01", 92)]),
+        ("two weeks ago", [("2023-04-23", 7)]),
+        ("3 days ago", [("2023-05-07", 1)]),
+        ("a couple of months ago", [("2023-03-01", 31)]),
+        ("five years ago", [("2018-01-01", 365)]),
+        ("in December", [("2022-12-01", 31)]),
+        ("in June", [("2023-06-01", 30)]),
+        ("May 7th, 2022", [("2022-05-07", 1)]),
+        ("7 May", [("2023-05-07", 1)]),
+        ("the 3rd of March 2021", [("2021-03-03", 1)]),
+        ("March 2021", [("2021-03-01", 31)]),
+        ("in 2020", [("2020-01-01", 366)]),
+        ("2023-02-28", [("2023-02-28", 1)]),
+        ("2023/02", [("2023-02-01", 28)]),
+        ("Easter 2024", [("2024-03-30", 3)]),
+        ("Thanksgiving", [("2022-11-23", 3)]),
+        ("Christmas Eve 2021", [("2021-12-23", 3)]),
+        ("31 June", []),
+        ("I may be late, you may go", []),
+        ("Jan went home and mar it", []),
+        ("nothing at all", []),
+    ],
+)
+def test_said(text, expected):
+    """Each expression is read from the day it was said."""
+    assert spans(said(text, ON)) == expected
+
+
+def test_year_is_open_in_questions():
+    """A month without a year is asked about in every year that memories speak of."""
+    assert spans(asked("what happened in May?", ON, range(2021, 2023))) == [
+        ("2021-05-01", 31),
+        ("2022-05-01", 31),
+    ]
+
+
+@given(st.text(), st.dates())
+def test_never_raises(text, on):
+    """Any text on any day is read without an error, and periods are whole."""
+    assert all(period.start <= period.end for period in said(text, on))
+
+
+@given(
+    st.sampled_from(["31 February", "next year", "400 years ago", "999 months ago", "last week"]),
+    st.sampled_from([date.min, date.max]),
+)
+def test_ends_of_time(text, on):
+    """The first and last day of the calendar are days like others."""
+    said(text, on)
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50), st.integers(0, 50))
+def test_overlap_is_mutual(a, b, c, d):
+    """Two periods overlap exactly if they share a day, seen from either."""
+    one, other = Period(min(a, b), max(a, b)), Period(min(c, d), max(c, d))
+    shared = set(range(one.start, one.end + 1)) & set(range(other.start, other.end + 1))
+    assert one.overlaps(other) == other.overlaps(one) == bool(shared)
+
+
+def test_a_year_without_the_day_hides_no_other():
+    """Easter and Christmas of the end of time, and 29 February, are asked about where they are."""
+    years = [1, 2023, 2024, 9999]
+    assert {("2023-04-08", 3), ("2024-03-30", 3)} < set(spans(asked("at Easter?", ON, years)))
+    assert ("2024-12-24", 3) in spans(asked("and at Christmas?", ON, years))
+    assert ("2023-12-01", 31) in spans(asked("in December?", ON, years))
+    assert spans(asked("on 29 February?", ON, years)) == [("2024-02-29", 1)]
+    assert spans(asked("on 31 June?", ON, years)) == []

@@ -1,0 +1,269 @@
+"""Full text that catches up later: what waits is found all the same."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memento import MemoryManager
+from memento.ledger import erase, schema
+from memento.ledger.lite import fulltext, library, sqlite
+from memento.ledger.rows import docid_of
+from memento.upkeep.backup import restore
+
+TEXTS = ["a red kite over the barn", "the barn is red", "kites need wind", "wind from the north"]
+QUESTIONS = ["red barn", "kite", '"the barn"', "wind", "norther", "nothing of it"]
+
+
+@pytest.fixture
+def still(memory):
+    """A store whose background thread does nothing, so that what waits goes on waiting."""
+    memory._engine.indexer.stop(10)
+    return memory
+
+
+def waiting(memory):
+    """Count the memories of the first namespace that the index does not know."""
+    return memory._engine.ledger.read(
+        lambda c: (
+            c.execute("SELECT count(*) FROM memories").fetchone()[0]
+            - c.execute("SELECT count(*) FROM memories_fts_content").fetchone()[0]
+        )
+    )
+
+
+def answers(memory):
+    """Return what every question finds, and how well."""
+    found = [memory.retrieve(question, k=10, record=False) for question in QUESTIONS]
+    return [[(hit.id, hit.score, dict(hit.terms)) for hit in hits] for hits in found]
+
+
+def test_one_memory_waits_and_is_found(still):
+    """A single add leaves its text to the background, and the next question finds it."""
+    kept = still.add("a zebra crossing")
+    assert waiting(still) == 1
+    assert [hit.id for hit in still.retrieve("zebras")] == [kept.id]
+
+
+def test_flush_leaves_nothing_waiting(still):
+    """After flush the index in the file knows every memory of every namespace."""
+    still.add("a zebra crossing")
+    still.of("other").add("a lion")
+    still.flush()
+    assert waiting(still) == 0
+    assert still._engine.ledger.read(lambda c: c.words.behind()) == []
+
+
+@given(split=st.lists(st.booleans(), min_size=len(TEXTS), max_size=len(TEXTS)))
+def test_waiting_or_not_makes_no_difference(tmp_path_factory, split):
+    """Whatever part of the texts waits, every question finds the same with the same scores."""
+    root = tmp_path_factory.mktemp("store")
+    with MemoryManager(root, embedder=None) as memory:
+        memory._engine.indexer.stop(10)
+        for text, index in zip(TEXTS, split, strict=True):
+            memory.add(text, "medium", session="one", importance=0.5)
+            memory.of("other").add(text)  # must move no score
+            if index:
+                memory.flush()
+        before = answers(memory)
+        memory.flush()
+        assert answers(memory) == before
+
+
+def test_a_search_follows_what_waits_and_what_does_not_any_more(still):
+    """Adding, catching up and adding again between questions loses nothing and repeats nothing."""
+    for round_ in range(3):
+        still.add(f"zebra number {round_}")
+        assert len(still.retrieve("zebra", k=10)) == round_ + 1
+        if round_ == 1:
+            still.flush()
+    assert len(still.retrieve("zebra", k=10)) == len({hit.id for hit in still.retrieve("zebra")})
+
+
+def test_a_waiting_memory_can_be_reworded(still):
+    """Its new words find it and its old ones do not, though a search had read those."""
+    first = still.add("a zebra crossing")
+    still.add("another sentence that waits")
+    assert still.retrieve("zebra")
+    still.update(first.id, text="a pelican crossing")
+    assert [hit.id for hit in still.retrieve("pelican")] == [first.id]
+    assert not still.retrieve("zebra")
+
+
+def test_what_was_erased_is_let_go_of_in_ram_too(still):
+    """A search after an erasure holds none of its words any more, though they still waited."""
+    gone, stays = still.add("a zebra crossing"), still.add("a pelican crossing")
+    assert still.retrieve("zebra")
+    still.erase(gone.id)
+    assert [hit.id for hit in still.retrieve("zebra crossing")] == [stays.id]
+    tail = still._engine.searcher._tail
+    held = tail._index.execute("SELECT head FROM memories_fts").fetchall()
+    assert ("a zebra crossing",) not in held
+
+
+def test_erasing_does_not_index_what_waits(still):
+    """It writes no more than it takes away: a full disk has no room for the texts of others."""
+    ids = [still.add(f"zebra {n} {'x' * 3000}").id for n in range(100)]
+    ledger = still._engine.ledger
+    assert ledger.fold_log(1.0)
+    doomed = erase.Chosen(ids=(ids[50],))
+    ledger.write(lambda c: erase.erase(c, 1, erase.chosen(c, 1, doomed), 0))
+    assert waiting(still) == 99
+    assert ledger.wal_bytes() < 100 * 1024
+    assert len(still.retrieve("zebra", k=200)) == 99
+
+
+def test_erasing_merges_nothing(still):
+    """FTS5 would merge all segments with the sixteenth, which is as large as the index."""
+    words = [" ".join(f"w{n}x{i}" for i in range(200)) for n in range(fulltext.SEGMENTS * 8)]
+    ids = [still.add(text).id for text in words]
+    ledger = still._engine.ledger
+    for _ in range(fulltext.SEGMENTS - 1):
+        ledger.write(lambda c: fulltext.catch_up(c, 1, 8))
+    for one in ids[:3]:
+        assert ledger.fold_log(1.0)
+        doomed = erase.Chosen(ids=(one,))
+        ledger.write(lambda c, d=doomed: erase.erase(c, 1, erase.chosen(c, 1, d), 0))
+        assert ledger.wal_bytes() < 150 * 1024
+    ledger.write(lambda c: fulltext.catch_up(c, 1, 8))
+    assert ledger.wal_bytes() > 300 * 1024, "and later writes merge as before"
+    assert [len(still.retrieve(f"w{n}x7")) for n in (0, 1, 2, 3, 20)] == [0, 0, 0, 1, 1]
+
+
+def test_what_was_erased_while_a_namespace_was_let_go_of_is_let_go_of_too(still):
+    """Its outline was dropped for want of room, its waiting words were not: they are read again."""
+    gone, stays = still.add("a zebra crossing"), still.add("a pelican crossing")
+    assert still.retrieve("zebra")
+    searcher = still._engine.searcher
+    searcher._kept._held.clear()
+    ledger = still._engine.ledger
+    doomed = erase.Chosen(ids=(gone.id,))
+    ledger.write(lambda c: erase.erase(c, 1, erase.chosen(c, 1, doomed), 0))
+    assert [hit.id for hit in still.retrieve("zebra crossing")] == [stays.id]
+    held = searcher._tail._index.execute("SELECT head FROM memories_fts").fetchall()
+    assert held == [("a pelican crossing",)]
+
+
+def test_many_at_once_do_not_wait(still):
+    """A batch is indexed with what waited before it, in the same transaction."""
+    still.add("a lone one")
+    still.add_many([f"note {n}" for n in range(fulltext.AT_ONCE)])
+    assert waiting(still) == 0
+
+
+def test_few_at_once_wait(still):
+    """A handful of memories is left to the background as a single one is."""
+    still.add_many(["note one", "note two"])
+    assert waiting(still) == 2
+
+
+def test_no_more_than_a_bounded_number_waits(still):
+    """Without a background thread an add lets the index catch up now and then."""
+    counts = []
+    for n in range(fulltext.MOST_WAITING + 10):
+        still.add(f"note {n}")
+        counts.append(waiting(still))
+    assert max(counts) < fulltext.MOST_WAITING
+    assert counts[-1] <= 10 < max(counts)
+
+
+def test_the_background_thread_lets_the_index_catch_up(memory):
+    """In a quiet moment nobody waits any more, without flush."""
+    memory.add("a zebra crossing")
+    done = threading.Event()
+
+    def look():
+        while waiting(memory):
+            done.wait(0.01)
+        done.set()
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert done.is_set()
+
+
+def test_a_reader_of_a_read_only_store_finds_what_waits(still, open_memory):
+    """A store that cannot be written is searched whole, what waits included."""
+    kept = still.add("a zebra crossing")
+    root = still.root
+    still._engine.ledger.close()
+    for file in root.glob("ledger.db*"):
+        file.chmod(0o400)
+    reader = open_memory(root)
+    reader._engine.ledger.read_only = True
+    assert [hit.id for hit in reader.retrieve("zebra", record=False)] == [kept.id]
+    assert reader.flush()
+
+
+def test_rebuilding_leaves_nothing_waiting(still):
+    """The index made anew holds every memory."""
+    still.add_many(["note one", "note two"])
+    assert still._engine.ledger.write(lambda c: c.words.rebuild()) == 2
+    assert waiting(still) == 0
+    assert still.retrieve("note", k=2)[0].text.startswith("note")
+
+
+def test_a_store_of_the_first_version_is_known_to_be_indexed():
+    """The migration marks the memories of an older store as indexed, namespace by namespace."""
+    file = library.open_in_memory()
+    run_script(file, schema.M001)
+    file.execute("INSERT INTO namespaces VALUES (1, 'full'), (2, 'empty')")
+    row = {"docid": docid_of(1, 7), "ns": 1, "rev": 7, "id": "a", "text": "old"}
+    info = file.execute("PRAGMA table_info(memories)").fetchall()
+    values = [row.get(name, "" if needed else None) for _, name, _, needed, _, _ in info]
+    file.execute(f"INSERT INTO memories VALUES ({', '.join('?' * len(values))})", values)
+    run_script(file, schema.M003)
+    upto = file.execute("SELECT ns, fts_upto FROM namespaces ORDER BY ns").fetchall()
+    file.close()
+    assert upto == [(1, 7), (2, 0)]
+
+
+def run_script(file, script):
+    """Run the statements of a migration."""
+    for statement in script.split(";\n"):
+        file.execute(statement)
+
+
+def test_only_the_namespaces_that_are_behind_are_named(still):
+    """What waits in one namespace does not make another catch up."""
+    still.of("first").add("indexed")
+    still.flush()
+    still.of("second").add("waiting")
+    ledger = still._engine.ledger
+    assert ledger.read(lambda c: c.words.behind()) == [ledger.find_namespace(("second",))]
+
+
+def test_a_store_set_back_indexes_what_comes_anew(memory, open_memory, clock, tmp_path):
+    """A row id that is given again after going back to a moment is indexed as any other."""
+    memory.add("a zebra crossing")
+    before = clock()
+    clock.advance(timedelta(minutes=1))
+    memory.add("a pelican crossing")
+    memory.flush()
+    memory.backup(tmp_path / "b.db")
+    restore(tmp_path / "b.db", tmp_path / "copy", at=before)
+    copy = open_memory(tmp_path / "copy")
+    copy.add("a puffin crossing")
+    copy.flush()
+    assert len(copy.retrieve("puffin crossing", k=10)) == 2
+    assert all(finding.ok for finding in copy.doctor())
+
+
+def test_the_index_of_what_waits_is_closed_with_it(memory):
+    """Nothing is left open for the garbage collector to complain about."""
+    memory.add("a green kettle")
+    assert memory.retrieve("kettle").hits
+    tail = memory._engine.searcher._tail
+    index = tail._index
+    index.execute("SELECT 1")
+    memory._engine._searcher = None
+    del tail
+    gc.collect()
+    with pytest.raises(sqlite.Error, match="closed"):
+        index.execute("SELECT 1")

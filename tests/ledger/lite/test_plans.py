@@ -1,0 +1,118 @@
+"""How SQLite goes about what is asked most: by row id, never through a whole namespace."""
+
+from __future__ import annotations
+
+import pytest
+
+from memento.ledger import memories, vectors
+from memento.ledger.lite.ledger import LiteLedger
+
+
+@pytest.fixture
+def plans(memory, monkeypatch):
+    """Return a function that calls something and lists how SQLite did it."""
+    for n in range(30):
+        memory.add(f"note {n} about the kettle", session="s", key=f"k{n}")
+    memory.flush()
+    read = LiteLedger.read
+
+    def listed(call):
+        statements = set()
+
+        def traced(ledger, job):
+            def inner(connection):
+                connection.set_trace_callback(statements.add)
+                try:
+                    return job(connection)
+                finally:
+                    connection.set_trace_callback(None)
+
+            return read(ledger, inner)
+
+        monkeypatch.setattr(LiteLedger, "read", traced)
+        call()
+        monkeypatch.undo()
+        asked = [
+            sql for sql in statements if sql.startswith("SELECT") and "memories_fts" not in sql
+        ]
+        assert asked
+        return read(
+            memory._engine.ledger,
+            lambda c: [
+                detail
+                for sql in asked
+                for *_, detail in c.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall()
+            ],
+        )
+
+    return listed
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda memory: memory.retrieve("kettle note", k=20, record=False),
+        lambda memory: memory.list(limit=5),
+        lambda memory: memory.list(limit=5, tiers="medium", kinds="fact"),
+        lambda memory: memory.stats(),
+    ],
+    ids=["retrieve", "list", "filtered list", "stats"],
+)
+def test_nothing_is_read_through_an_index_of_the_namespace_alone(memory, plans, ask):
+    """No read visits every row of a namespace in the order of some other column, or sorts them."""
+    steps = plans(lambda: ask(memory))
+    through = [step for step in steps if "memories" in step and "(ns=?)" in step]
+    assert not [step for step in through if "COVERING" not in step]
+    assert not [step for step in steps if "ORDER BY" in step]
+
+
+def test_a_session_is_listed_by_its_index(memory, plans):
+    """A filter that has an index of its own uses it."""
+    steps = plans(lambda: memory.list(session="s"))
+    assert any("memories_by_session (ns=? AND session=?)" in step for step in steps)
+
+
+def test_many_row_ids_are_looked_up_one_by_one(memory, plans):
+    """However many rows are asked for by id, none but these is visited."""
+    docids = [(1 << 40) + n for n in range(1, 25)]
+    ledger = memory._engine.ledger
+    steps = plans(lambda: ledger.read(lambda c: memories.texts(c, 1, docids)))
+    assert any("INTEGER PRIMARY KEY (rowid=?)" in step for step in steps)
+
+
+def test_new_vectors_are_found_without_those_of_others(memory, plans):
+    """By namespace and stamp, not through what everyone stored since."""
+    ledger = memory._engine.ledger
+
+    def ask():
+        ledger.read(lambda c: list(vectors.since(c, 1, 1, 5)))
+
+    (search, *rest) = plans(ask)
+    assert search == "SEARCH embeddings USING INDEX embeddings_by_stamp (<expr>=? AND stamp>?)"
+    assert not any("SCAN" in step for step in rest)
+
+
+def test_ids_in_place_are_looked_up_one_by_one(memory, plans):
+    """Each by the index of ids, which alone tells the row id."""
+    ledger = memory._engine.ledger
+    names = [one.id for one in memory.list(limit=9)]
+    steps = plans(lambda: ledger.read(lambda c: memories.docids_in_place(c, 1, names)))
+    (search,) = [step for step in steps if "memories" in step]
+    assert search == "SEARCH memories USING COVERING INDEX memories_by_id (ns=? AND id=?)"
+
+
+def test_ids_in_place_are_those_of_the_namespace(memory):
+    """Ids that are nobody's or somebody else's leave no gap, and odd ones are only ids."""
+    other = memory.of("other").add("note", "medium")
+    mine = [
+        memory.add(f"note {n}", "medium", id=name) for n, name in enumerate(['a"b', "c,d", "é"])
+    ]
+    ledger = memory._engine.ledger
+    names = [mine[2].id, "nobody", mine[0].id, other.id, mine[1].id]
+    ns = ledger.find_namespace(("default",))
+    known = ledger.read(lambda c: memories.docids_of(c, ns, names))
+    places, docids = ledger.read(lambda c: memories.docids_in_place(c, ns, names))
+    found = dict(zip(places.split(","), docids.split(","), strict=True))
+    assert {names[int(at)]: int(docid) for at, docid in found.items()} == known
+    assert sorted(found) == ["0", "2", "4"]
+    assert ledger.read(lambda c: memories.docids_in_place(c, ns, ["nobody"])) == ("", "")

@@ -1,0 +1,246 @@
+"""Group commit: many threads, one transaction, and each job answers for itself alone."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from memento.errors import StoreBusy, StoreClosed, StoreError
+from memento.ledger.lite import sqlite
+from memento.ledger.lite import writer as writer_module
+from memento.ledger.lite.gate import Gate
+from memento.ledger.lite.presence import Presence
+from memento.ledger.lite.writer import Writer
+
+
+@pytest.fixture
+def connection(tmp_path):
+    """A writing connection on a file with one empty table."""
+    path = tmp_path / "ledger.db"
+    sqlite.create_private(path)
+    opened = sqlite.connect(path, busy_seconds=0.05, writable=True)
+    opened.execute("CREATE TABLE said (word TEXT PRIMARY KEY)")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def writer(tmp_path, connection):
+    """A writer over that connection."""
+    path = tmp_path / "ledger.db"
+    made = Writer(path, connection, Gate(path, 0.05), Presence(path))
+    yield made
+    made.close()
+
+
+def say(word):
+    """Make a job that writes a word down and returns it."""
+
+    def job(connection):
+        connection.execute("INSERT INTO said VALUES (?)", (word,))
+        return word
+
+    return job
+
+
+def said(connection):
+    """Return what was written down, in order."""
+    return [word for (word,) in connection.execute("SELECT word FROM said ORDER BY rowid")]
+
+
+def together(writer, jobs):
+    """Run jobs from a thread each while the first holds the lead; returns results and errors."""
+    leading, go = threading.Event(), threading.Event()
+
+    def first(_connection):
+        leading.set()
+        go.wait(10)
+
+    with ThreadPoolExecutor(len(jobs) + 1) as pool:
+        head = pool.submit(writer.run, first)
+        assert leading.wait(10)
+        futures = [pool.submit(writer.run, job) for job in jobs]
+        while len(writer._waiting) < len(jobs):
+            threading.Event().wait(0.001)
+        go.set()
+        head.result(10)
+        return [future.exception(30) or future.result() for future in futures]
+
+
+def counted(connection):
+    """Count the transactions a connection begins."""
+    begun = []
+    connection.set_trace_callback(lambda text: begun.append(text) if "BEGIN" in text else None)
+    return begun
+
+
+def test_a_job_returns_its_result_once_it_is_committed(writer, connection):
+    """An uncontended job runs in its caller's thread, in a transaction of its own."""
+    thread = writer.run(lambda c: (say("hello")(c), threading.get_ident())[1])
+    assert thread == threading.get_ident()
+    assert said(connection) == ["hello"]
+    assert not connection.in_transaction
+
+
+def test_sixteen_threads_share_one_commit(writer, connection):
+    """Jobs that wait are taken into one transaction, and each gets its own answer."""
+    begun = counted(connection)
+    answers = together(writer, [say(f"w{n}") for n in range(16)])
+    assert answers == [f"w{n}" for n in range(16)]
+    assert len(begun) == 2  # the leader's, and one for all sixteen
+    assert sorted(said(connection)) == sorted(answers)
+
+
+def test_one_failing_job_leaves_the_others_committed(writer, connection):
+    """A job that raises among a group undoes its own changes and nobody else's."""
+
+    def fail(connection):
+        say("never")(connection)
+        raise ValueError("mine alone")
+
+    answers = together(writer, [say("a"), fail, say("b"), say("a"), say("c")])
+    assert answers[0] == "a"
+    assert isinstance(answers[1], ValueError)
+    assert isinstance(answers[3], StoreError)  # the word is there already: SQLite's own complaint
+    assert sorted(said(connection)) == ["a", "b", "c"]
+
+
+def test_a_single_failing_job_writes_nothing(writer, connection):
+    """Alone in its transaction, a job that raises leaves no trace."""
+    with pytest.raises(ValueError, match="mine"):
+        writer.run(lambda c: (say("never")(c), int("mine")))
+    assert said(connection) == []
+    assert writer.run(say("next")) == "next"
+
+
+def test_more_threads_than_a_group_holds_all_get_their_answer(writer, connection, monkeypatch):
+    """Who leads may find its own job beyond the first group; it goes on until that is done."""
+    monkeypatch.setattr(writer_module, "MAX_GROUP", 3)
+    answers = together(writer, [say(f"w{n}") for n in range(20)])
+    assert answers == [f"w{n}" for n in range(20)]
+    assert len(said(connection)) == 20
+
+
+def test_when_sqlite_gives_up_the_whole_group_everybody_learns(writer, connection):
+    """A group rolled back by SQLite itself is an error for each member, and nothing is kept."""
+    answers = together(writer, [say("a"), lambda c: (c.execute("ROLLBACK"), int("lost")), say("b")])
+    assert all(isinstance(answer, Exception) for answer in answers)
+    assert said(connection) == []
+    assert writer.run(say("next")) == "next"
+
+
+def test_an_interrupted_leader_tells_those_it_led(writer, connection):
+    """Ctrl-C in the leading thread reaches its caller; the others get a typed error."""
+
+    def interrupt(_connection):
+        raise KeyboardInterrupt
+
+    answers = together(writer, [interrupt, say("b")])
+    interrupted = [a for a in answers if isinstance(a, KeyboardInterrupt)]
+    told = [a for a in answers if isinstance(a, StoreError)]
+    assert (len(interrupted), len(told)) in {(1, 1), (0, 2)}  # (0, 2): the other one led
+    assert said(connection) == []
+    assert writer.run(say("next")) == "next"
+
+
+def test_another_process_that_keeps_the_lock_is_a_busy_store(writer, connection, tmp_path):
+    """Past the time limit a write is StoreBusy, and nothing of it was written."""
+    other = sqlite.connect(tmp_path / "ledger.db", busy_seconds=1, writable=True)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreBusy, match="another process"):
+        writer.run(say("too late"))
+    other.execute("ROLLBACK")
+    other.close()
+    assert writer.run(say("in time")) == "in time"
+    assert said(connection) == ["in time"]
+
+
+def test_those_who_wait_when_it_closes_are_told(writer):
+    """Closing lets the job in hand finish; who comes later gets StoreClosed."""
+    leading, go = threading.Event(), threading.Event()
+    with ThreadPoolExecutor(3) as pool:
+        head = pool.submit(writer.run, lambda _c: (leading.set(), go.wait(10))[1])
+        assert leading.wait(10)
+        closing = pool.submit(writer.close)
+        go.set()
+        assert head.result(10) is True
+        closing.result(10)
+    with pytest.raises(StoreClosed):
+        writer.run(say("late"))
+    writer.checkpoint()  # nothing to do any more, and no error
+
+
+def test_who_wants_the_writer_alone_comes_before_the_next_commit(writer):
+    """A thread that writes without pause does not keep erasing and checkpoints waiting."""
+    order, writing = [], threading.Event()
+
+    def write(_connection):
+        order.append("write")
+        writing.set()
+        while not writer._turn._waiters and "alone" not in order:
+            time.sleep(0)  # until the other thread waits
+
+    def write_on():
+        for _ in range(50):
+            writer.run(write)
+
+    busy = threading.Thread(target=write_on)
+    busy.start()
+    assert writing.wait(10)
+    writer.alone(lambda _connection: order.append("alone"))
+    busy.join()
+    assert order.index("alone") == 1
+    assert order.count("write") == 50
+
+
+def test_an_interrupted_wait_for_the_writer_lets_the_others_go(writer, monkeypatch):
+    """One who gives up waiting for it stands in nobody's way."""
+    writer.hold()
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(writer._turn, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        writer.alone(lambda _connection: None)
+    monkeypatch.undo()
+    writer.release()
+    assert writer.run(say("tea")) == "tea"
+
+
+def test_a_checkpoint_folds_the_log_and_waits_its_turn(writer, connection):
+    """It takes the lead like any job, so that it never meets a transaction."""
+    writer.run(say("hello"))
+    leading, go = threading.Event(), threading.Event()
+    with ThreadPoolExecutor(2) as pool:
+        head = pool.submit(writer.run, lambda _c: (leading.set(), go.wait(10))[1])
+        assert leading.wait(10)
+        folding = pool.submit(writer.checkpoint)
+        go.set()
+        head.result(10)
+        folding.result(10)
+    assert connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("said_by_sqlite", "ours"),
+    [
+        ("database or disk is full", "StorageFull"),
+        ("attempt to write a readonly database", "ReadOnlyStore"),
+        ("database is locked", "StoreBusy"),
+        ("database disk image is malformed", "StoreUnusable"),
+        ("file is not a database", "StoreUnusable"),
+        ("unable to open database file", "StoreUnusable"),
+        ("disk I/O error", "StorageFailed"),
+        ("Cannot operate on a closed database.", "StoreClosed"),
+        ("something new", "StoreError"),
+    ],
+)
+def test_what_sqlite_says_is_said_in_our_words(tmp_path, said_by_sqlite, ours):
+    """Each of SQLite's complaints has one error of ours, with the path it concerns."""
+    error = sqlite.explain(tmp_path / "ledger.db", sqlite.sqlite3.OperationalError(said_by_sqlite))
+    assert type(error).__name__ == ours
+    assert str(tmp_path) in str(error)

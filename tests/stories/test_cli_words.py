@@ -1,0 +1,137 @@
+"""How the command line speaks: to the point, in its own words, clean in a pipe."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from pathlib import Path
+
+import pytest
+
+from memento import MemoryManager, cli
+from memento.cli.output import warn
+from memento.ledger.lite import gate
+
+
+def test_a_group_without_a_command_prints_its_help(capsys):
+    """In lines, as it is meant to be read, and exits with 2."""
+    assert cli.main(["quarantine"]) == 2
+    said = capsys.readouterr().err
+    assert "\n  approve" in said
+    assert said.startswith("Usage: memento quarantine")
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (("history",), "memento history"),
+        (("list", "--nope"), "memento list"),
+        (("quarantine", "approve"), "memento quarantine approve"),
+        (("nonsense",), "memento"),
+        (("--nope",), "memento"),
+    ],
+)
+def test_a_usage_error_points_to_the_help_of_its_command(memento, words, command):
+    """Not to the list of all commands, where the answer is not."""
+    ended = memento(*words)
+    assert ended.status == 2
+    assert ended.err.endswith(f"see `{command} --help`\n")
+
+
+def test_an_unknown_embedder_exits_with_2(memento):
+    """A value that cannot be accepted, with those that can."""
+    memento("add", "milk")
+    ended = memento("retrieve", "milk", "--embedder", "foo")
+    assert (ended.status, ended.out) == (2, "")
+    assert "sentence-transformers:NAME" in ended.err
+
+
+def test_add_joins_words_as_retrieve_does(memento):
+    """Quotes are a matter of taste."""
+    assert memento("add", "Rami", "eats", "no", "nuts").status == 0
+    (kept,) = json.loads(memento("list", "--json").out)
+    assert kept["text"] == "Rami eats no nuts"
+
+
+def test_one_is_one_memory(memento):
+    """One memory, two memories."""
+    for text, said in (("one", "1 memory,"), ("two", "2 memories,")):
+        memento("add", text)
+        assert said in memento("backup", f"{text}.db").out
+
+
+def test_a_pipe_gets_no_blanks_at_the_end_of_lines(memento):
+    """Tables do not pad what goes into a file; texts of several lines neither."""
+    memento("add", "first line\nsecond, longer line\nthird")
+    (kept,) = json.loads(memento("list", "--json").out)
+    for words in (("list",), ("get", kept["id"]), ("stats",), ("history", kept["id"])):
+        shown = memento(*words).out
+        assert [line for line in shown.splitlines() if line != line.rstrip()] == []
+        assert shown
+
+
+def test_messages_name_flags_and_not_arguments(memento, capsys):
+    """What the library says in Python is said as the command line would."""
+    memento("add", "one")
+    memento("backup", "one.db")
+    again = memento("backup", "one.db")
+    assert "--overwrite" in again.err
+    warn("2 memories are still to be embedded; flush(wait=True) waits for them")
+    assert "flush" not in capsys.readouterr().err
+
+
+def test_restoring_what_is_superseded_says_why_not(memento):
+    """Nothing was forgotten, so nothing comes back; never silently."""
+    memento("add", "uses vim", "--key", "editor", "--id", "old")
+    memento("add", "uses emacs", "--key", "editor", "--id", "new")
+    ended = memento("restore", "old")
+    assert ended.status == 2
+    assert "superseded by 'new'" in ended.err
+    assert memento("restore", "new").out == "new  active\n"
+
+
+def test_the_time_of_a_message_is_read(memento, tmp_path):
+    """Exports call it ``time`` as often as ``timestamp``."""
+    file = tmp_path / "chat.jsonl"
+    file.write_text('{"role": "user", "content": "hello", "time": "2024-05-01T10:00:00Z"}\n')
+    assert memento("ingest", file).status == 0
+    with MemoryManager("agent_memory", embedder=None) as memory:
+        assert memory.list()[0].occurred_at.year == 2024
+
+
+def test_whoever_waits_for_another_writer_is_told(memento, monkeypatch):
+    """After two seconds one line says so; the command goes on when the other is done."""
+    memento("add", "first")
+    held = gate.Gate(Path("agent_memory").absolute() / "ledger.db", 30)
+    held.enter()
+
+    class Release(logging.Handler):
+        def emit(self, record):
+            assert "waiting" in record.getMessage()
+            held.leave()
+
+    release = Release()
+    monkeypatch.setattr(gate, "PATIENCE", 0.0)
+    gate.log.addHandler(release)
+    try:
+        ended = memento("add", "second")
+    finally:
+        gate.log.removeHandler(release)
+        held.close()
+    assert ended.status == 0
+    assert ended.err == "memento: another process is writing; waiting up to 30 s for it\n"
+
+
+def test_reading_from_a_terminal_says_so(memento, monkeypatch):
+    """Nothing else would tell why nothing happens."""
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal("typed by hand"))
+    ended = memento("add", "-")
+    assert (ended.status, ended.err) == (0, "memento: reading from stdin; end with Ctrl-D\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("from a pipe"))
+    assert memento("add", "-").err == ""

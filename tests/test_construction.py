@@ -1,0 +1,118 @@
+"""Making a manager: what it accepts, what it costs, and what a copy of it is."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from memento import AsyncMemoryManager, MemoryManager
+from memento.errors import InvalidInput, MissingExtra
+from memento.testing import HashEmbedder
+
+
+@pytest.fixture
+def _no_key(monkeypatch):
+    """Run without what names a server."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+class Nameless:
+    """Embeds, and has no name."""
+
+    dim = 3
+
+    def embed(self, texts):
+        """Never called."""
+        raise NotImplementedError
+
+
+@pytest.mark.usefixtures("_no_key")
+@pytest.mark.parametrize(
+    ("embedder", "said"),
+    [
+        ("foo", "'foo' is not one of"),
+        ("", "is not one of"),
+        ("Default", "is not one of"),
+        ("openai", "is not one of"),
+        ("openai:", "is not one of"),
+        ("sentence-transformers:", "is not one of"),
+        ("openai:text-embedding-3-small", "OPENAI_API_KEY"),
+        (7, "int is not one of"),
+        (Nameless(), "Nameless is not one of"),
+        (HashEmbedder, "type is not one of"),
+    ],
+)
+@pytest.mark.parametrize("kind", [MemoryManager, AsyncMemoryManager])
+def test_an_embedder_that_does_not_exist_is_refused_at_once(tmp_path, kind, embedder, said):
+    """A typo is told when the memory is made, with what there is; no folder is left behind."""
+    with pytest.raises(InvalidInput, match=said):
+        kind(tmp_path / "store", embedder=embedder)
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_model_of_unknown_length_is_refused_at_once(tmp_path, monkeypatch):
+    """The key is there, but nothing tells how long the vectors of the model are."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sesame")
+    with pytest.raises(InvalidInput, match="text-embedding-3-small"):
+        MemoryManager(tmp_path / "store", embedder="openai:x")
+
+
+def test_a_package_that_is_missing_is_named_at_once(tmp_path, monkeypatch):
+    """With the line that installs it."""
+    monkeypatch.setattr("memento.embed.names.find_spec", lambda _name: None)
+    with pytest.raises(MissingExtra, match="pip install"):
+        MemoryManager(tmp_path / "store", embedder="sentence-transformers:any")
+
+
+def test_making_one_loads_nothing_heavy(tmp_path):
+    """No model and no client of a server, whichever embedder is named."""
+    program = (
+        "import os, sys; os.environ['OPENAI_API_KEY'] = 'k'; from memento import MemoryManager\n"
+        "for n, name in enumerate(['default', 'openai:text-embedding-3-small']):\n"
+        f"    MemoryManager({str(tmp_path)!r} + f'/store{{n}}', embedder=name).close()\n"
+        "print([x for x in ('httpx', 'onnxruntime', 'chromadb') if x in sys.modules])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy])
+def test_a_copy_is_a_view_of_the_same_store(memory, way):
+    """Frameworks copy what they are given: both see and close the one store."""
+    view = way(memory.of("a", "b"))
+    kept = view.add("said to the copy")
+    assert (type(view), view.namespace, view.root) == (MemoryManager, ("a", "b"), memory.root)
+    assert memory.of("a", "b").get(kept.id) == kept
+    assert way({"deep": [memory]})["deep"][0].root == memory.root
+    view.close()
+    assert memory.closed
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy])
+def test_a_copy_of_the_one_for_asyncio_is_a_view_too(tmp_path, way):
+    """The same for ``AsyncMemoryManager``."""
+
+    async def talk():
+        async with AsyncMemoryManager(tmp_path / "store", embedder=None) as memory:
+            kept = await way(memory).add("said to the copy")
+            assert await memory.get(kept.id) == kept
+
+    asyncio.run(talk())
+
+
+@pytest.mark.parametrize("kind", [MemoryManager, AsyncMemoryManager])
+@pytest.mark.parametrize("protocol", [0, 2, pickle.HIGHEST_PROTOCOL])
+def test_an_open_store_cannot_be_pickled(tmp_path, kind, protocol):
+    """The error says what to do instead."""
+    made = kind(tmp_path / "store", embedder=None)
+    with pytest.raises(InvalidInput, match="open it by its root"):
+        pickle.dumps(made, protocol)
+    (made if kind is MemoryManager else made._memory).close()

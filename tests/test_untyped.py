@@ -1,0 +1,143 @@
+"""Whatever is given at the door, the error is memento's own and names the field."""
+
+import io
+
+import pytest
+
+from memento import Config, MemoryManager
+from memento.errors import ArchiveDamaged, InvalidInput, InvalidScope, StoreGone, StoreUnusable
+from memento.upkeep.backup import restore
+
+NO_NAMES = [3, None, b"bytes"]
+
+
+def cyclic():
+    """Make a list that holds itself."""
+    loop = []
+    loop.append(loop)
+    return loop
+
+
+def deep():
+    """Make a mapping that is nested too deep to be spelt."""
+    top = inner = {}
+    for _ in range(200_000):
+        inner["a"] = {}
+        inner = inner["a"]
+    return top
+
+
+class Raising:
+    """A value that cannot be spelt."""
+
+    def __repr__(self):
+        raise RuntimeError("no")
+
+    __str__ = __repr__
+
+    def read(self, _size=-1):
+        """Fail, as a broken connection does."""
+        raise RuntimeError("broken")
+
+
+@pytest.mark.parametrize("value", NO_NAMES)
+def test_what_is_no_name_of_a_file_is_refused(memory, value):
+    """Import, export and backup name the parameter."""
+    for call, field in ((memory.import_from, "source"), (memory.export, "target")):
+        with pytest.raises(InvalidInput) as refused:
+            call(value)
+        assert refused.value.field == field
+    for call in (memory.backup, lambda file: restore(file, memory.root.with_name("new"))):
+        with pytest.raises(InvalidInput) as refused:
+            call(value)
+        assert refused.value.field == "file"
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800"])
+def test_a_name_that_no_file_can_have_is_refused(memory, name):
+    """A NUL or a lone surrogate is said; nothing of Python's own comes through."""
+    for call in (memory.import_from, memory.export, memory.backup):
+        with pytest.raises(InvalidInput):
+            call(name)
+    with pytest.raises(StoreUnusable, match="is not a path"):
+        MemoryManager(name, embedder=None)
+
+
+def test_an_import_that_cannot_be_read_is_damaged(memory):
+    """A name that is too long is an error of the archive."""
+    with pytest.raises(ArchiveDamaged, match="cannot be read"):
+        memory.import_from("x" * 300)
+
+
+def test_a_stream_that_raises_is_said(memory):
+    """The stream's own error is the cause."""
+    with pytest.raises(InvalidInput, match="RuntimeError: broken") as refused:
+        memory.import_from(Raising())
+    assert isinstance(refused.value.__cause__, RuntimeError)
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        memory.import_from(io.TextIOWrapper(io.BytesIO(b"\xff")))
+
+
+@pytest.mark.parametrize("given", [{"config": 3}, {"clock": 3}, {"clock": lambda: None}])
+def test_settings_of_a_manager_are_checked(tmp_path, given):
+    """A config or a clock that is none is refused by name."""
+    (field,) = given
+    with pytest.raises(InvalidInput) as refused:
+        MemoryManager(tmp_path, embedder=None, **given)
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("root", [3, None, b"x"])
+def test_a_root_is_a_name(root):
+    """Anything else is refused by name."""
+    with pytest.raises(InvalidInput) as refused:
+        MemoryManager(root, embedder=None)
+    assert refused.value.field == "root"
+
+
+@pytest.mark.parametrize(
+    "field", ["limits", "tier_choice", "short", "index", "long", "choose", "retrieve"]
+)
+@pytest.mark.parametrize("value", [3, None])
+def test_parts_of_a_config_are_checked(field, value):
+    """Each is of its own class."""
+    with pytest.raises(InvalidInput) as refused:
+        Config(**{field: value})
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("make", [cyclic, deep, Raising])
+def test_what_cannot_be_spelt_is_refused_all_the_same(memory, make):
+    """A value nested without end gets an error that does not try to repeat it."""
+    memory.add("a note", id="a")
+    value = make()
+    for field in ("kind", "tier", "scope", "source"):
+        with pytest.raises(InvalidInput):
+            memory.add("text", **{field: value})
+    for call in (
+        lambda: memory.move("a", value),
+        lambda: memory.import_from("a", trust=value),
+        lambda: memory.retrieve("a", scope=[value]),
+    ):
+        with pytest.raises(InvalidInput):
+            call()
+    with pytest.raises(InvalidScope):
+        memory.of(value)
+
+
+def test_prompt_names_itself(memory):
+    """An argument that retrieve does not have is an error of prompt."""
+    with pytest.raises(TypeError, match=r"prompt\(\) got an unexpected keyword argument 'pinned'"):
+        memory.prompt("a", pinned=True)
+
+
+def test_no_export_of_a_store_that_is_gone(memory, tmp_path):
+    """Export looks whether the folder is still there, as every verb does, and leaves no file."""
+    memory.add("a note")
+    away = memory.root.rename(memory.root.with_name("away"))
+    for target in (tmp_path / "out.jsonl", io.StringIO()):
+        with pytest.raises(StoreGone):
+            memory.export(target)
+    assert not (tmp_path / "out.jsonl").exists()
+    away.rename(memory.root)
+    assert memory.export(tmp_path / "out.jsonl").memories == 1

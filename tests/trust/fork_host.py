@@ -1,0 +1,61 @@
+"""A parent that forks, as a child of `harness_forks`.
+
+    python fork_host.py ROOT prefork|pool EMBEDDER DELAY [--control]
+
+It adds one memory, waits for so many seconds, and forks four children: workers that each retrieve
+and add, or a pool that does so twenty times. It ends with 0 if they found what they should and
+everything that they added is there. ``--control`` takes away what a fork waits for.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import time
+
+from memento import MemoryManager, forks
+from memento.testing import HashEmbedder
+
+WORKERS = 4
+
+
+def use(number: int) -> bool:
+    """Ask for what the parent said, and add something."""
+    found = any(hit.id == "parent" for hit in memory.retrieve("said by the parent", 50))
+    memory.add(f"worker says {number}", id=f"w{number}")
+    return found and any(hit.id == f"w{number}" for hit in memory.retrieve(f"says {number}", 50))
+
+
+def prefork() -> int:
+    """Be the parent of workers; returns how many memories they should have added."""
+    children = []
+    for number in range(WORKERS):
+        child = os.fork()
+        if not child:
+            os._exit(0 if use(number) else 4)
+        children.append(child)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    assert codes == [0] * WORKERS, codes
+    return WORKERS
+
+
+def pool() -> int:
+    """Let a pool do it; returns how many memories it should have added."""
+    with multiprocessing.get_context("fork").Pool(WORKERS) as workers:
+        assert all(workers.map(use, range(20)))
+    return 20
+
+
+if __name__ == "__main__":
+    root, way, embedder, delay, *control = sys.argv[1:]
+    if control:
+        forks.gate._others = lambda: False  # type: ignore[method-assign]
+    memory = MemoryManager(root, embedder=HashEmbedder(16) if embedder == "hash" else embedder)
+    memory.add("said by the parent", id="parent")
+    time.sleep(float(delay))
+    added = prefork() if way == "prefork" else pool()
+    assert memory.flush(wait=True, timeout=60)
+    listed = {one.id for one in memory.list(limit=1_000)}
+    assert listed == {"parent", *(f"w{number}" for number in range(added))}, listed
+    memory.close()

@@ -1,0 +1,135 @@
+"""Each adapter asked for all it shows of one namespace; see ``harness_isolation``."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Callable
+from itertools import cycle
+from typing import Any
+
+from memento import MemoryManager
+from memento.errors import EmbedderError, TierUnavailable
+
+# ruff: noqa: PLC0415 - each framework may be absent
+
+
+def there() -> list[str]:
+    """List the ways in whose framework is installed."""
+    return [name for name, (package, _) in WAYS.items() if importlib.util.find_spec(package)]
+
+
+def absent() -> list[str]:
+    """List the frameworks that are not installed."""
+    return sorted({p for p, _ in WAYS.values() if not importlib.util.find_spec(p)})
+
+
+def ask(way: str, view: MemoryManager, query: str, sign: str) -> object:
+    """Write something signed and read everything back, errors included."""
+    with warnings.catch_warnings():  # the frameworks' own
+        warnings.simplefilter("ignore")
+        try:
+            return WAYS[way][1](view, query, sign)
+        except (EmbedderError, TierUnavailable) as error:
+            return str(error)
+
+
+def _history(view: MemoryManager, query: str, sign: str) -> object:
+    from langchain_core.messages import HumanMessage
+
+    from memento_langchain import MementoChatMessageHistory, MementoRetriever
+
+    history = MementoChatMessageHistory("s", view)
+    history.add_messages([HumanMessage(f"{query} {sign}")])
+    return [history.messages, MementoRetriever(manager=view, k=50).invoke(query)]
+
+
+def _tools(view: MemoryManager, query: str, sign: str) -> object:
+    from memento_langchain import memory_tools
+
+    tools = {tool.name: tool for tool in memory_tools(view)}
+    return [
+        tools["remember"].invoke({"text": f"{query} {sign}"}),
+        tools["recall"].invoke({"query": query, "k": 50}),
+        tools["search"].invoke({"k": 50}),
+    ]
+
+
+def _middleware(view: MemoryManager, query: str, sign: str) -> object:
+    from langchain.agents import create_agent
+    from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage
+
+    from memento_langchain import MementoMiddleware
+
+    shown: list[Any] = []
+
+    class Noting(GenericFakeChatModel):
+        def _generate(self, messages: Any, *args: Any, **options: Any) -> Any:
+            shown.append(messages)
+            return super()._generate(messages, *args, **options)
+
+    model = Noting(messages=(AIMessage(f"Noted, {sign}") for _ in cycle("x")))
+    agent = create_agent(model, middleware=[MementoMiddleware(view, k=50)])
+    return [agent.invoke({"messages": [("user", f"{query} {sign}")]}), shown]
+
+
+def _classic(view: MemoryManager, query: str, sign: str) -> object:
+    from memento_langchain import MementoMemory
+
+    memory = MementoMemory(manager=view, session="s", k=50)
+    memory.save_context({"input": f"{query} {sign}"}, {"output": f"Noted, {sign}"})
+    return memory.load_memory_variables({"input": query})
+
+
+def _store(view: MemoryManager, query: str, sign: str) -> object:
+    from memento_langgraph import MementoStore
+
+    store = MementoStore(view)
+    store.put(("users",), "k", {"text": f"{query} {sign}"})
+    return [
+        store.get(("users",), "k"),
+        store.search((), query=query, limit=50),
+        store.search((), limit=50),
+        store.list_namespaces(),
+    ]
+
+
+def _crew(view: MemoryManager, query: str, sign: str) -> object:
+    from crewai.events.event_bus import crewai_event_bus
+
+    from memento_crewai import MementoCrewMemory
+
+    with crewai_event_bus.scoped_handlers():  # its panels would be taken for the result
+        memory = MementoCrewMemory(view)
+        memory.remember(f"{query} {sign}")
+        return [memory.recall(query, limit=50), memory.list_records(), memory.info("/")]
+
+
+def _storage(view: MemoryManager, query: str, sign: str) -> object:
+    from crewai.memory.types import MemoryRecord
+
+    from memento_crewai import MementoStorage
+
+    storage = MementoStorage(view)
+    storage.save([MemoryRecord(content=f"{query} {sign}")])
+    listed = [storage.list_records(), storage.get_scope_info("/"), storage.count()]
+    try:
+        return [*listed, storage.search(view.embed([query])[0].tolist(), limit=50)]
+    except (EmbedderError, TierUnavailable) as error:
+        return [*listed, str(error)]
+
+
+WAYS: dict[str, tuple[str, Callable[[MemoryManager, str, str], object]]] = {
+    "history and retriever": ("langchain_core", _history),
+    "tools": ("langchain_core", _tools),
+    "store": ("langgraph", _store),
+    "middleware": ("langchain", _middleware),
+    "classic memory": ("langchain_classic", _classic),
+    "crew memory": ("crewai", _crew),
+    "crew storage": ("crewai", _storage),
+}
+"""Name of a way in to the package it needs, and what asks it."""
+
+LIGHT = ("history and retriever", "store")
+"""Those that load fast."""

@@ -1,0 +1,379 @@
+"""Everything that takes more than one write, and is killed inside: see ``harness_kill``.
+
+Each works on a folder of its own: the store is ``store`` in it, and what the thing reads or writes
+besides is beside that.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import shutil
+import tempfile
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import script
+from harness_iofault import QUIET
+
+from memento import MemoryManager, Source, Status, engine
+from memento.errors import NotFound, TargetExists
+from memento.layout import LEDGER
+from memento.testing import HashEmbedder
+from memento.upkeep import import_lines as lines
+from memento.upkeep.backup import restore
+from memento.upkeep.salvage import salvage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+STEPS = 30
+OLD_STORES = Path(__file__).parents[1] / "ledger" / "stores"
+DOOMED = ("m0", "m1", "m3")
+GONE = [
+    step.arguments[1].encode()
+    for step in script.steps(STEPS, 1)
+    if step.verb in {"add", "update"} and step.arguments[0] in DOOMED
+]
+"""Texts that an erasure leaves nowhere; whole ones, as the reserve is noise and holds any word."""
+BITE = 4
+"""Memories changed in a transaction by verbs that work in bites, so that few make several."""
+MANY = 3 * BITE + 2
+URI = "https://example.org/page"
+THREAD = "thread-7"
+START = datetime(2026, 1, 1, tzinfo=UTC)
+MIDDLE = START + timedelta(hours=1)
+END = START + timedelta(hours=2)
+
+
+Held = dict[str, Any]
+"""Id to every field of each memory of a store, in order of arrival."""
+
+
+class Thing(NamedTuple):
+    """Something that is done to a folder.
+
+    Attributes:
+        prepare: Makes what the folder holds before.
+        do: Does it, or what is left of it.
+        besides: Reads what it leaves beside the store.
+        keeps_old: Whether the store that was there has to be somewhere, whole.
+        between: Whether a store may be what is left of one that was cut off: what is held, and
+            what was before and is after. None if it is all or nothing.
+        dim: Dimension of the embedder it is done with, 0 for none.
+    """
+
+    prepare: Callable[[Path], None]
+    do: Callable[[Path], None]
+    besides: Callable[[Path], Any] = lambda _folder: None
+    keeps_old: bool = False
+    between: Callable[[Held, Held, Held], bool] | None = None
+    dim: int = 0
+
+
+def store_of(folder: Path) -> Path:
+    """Return where the store is."""
+    return folder / "store"
+
+
+def opened(root: Path, dim: int = 0, *, now: datetime = END) -> MemoryManager:
+    """Open a store at a fixed moment."""
+    embedder = HashEmbedder(dim) if dim else None
+    return MemoryManager(root, embedder=embedder, config=QUIET, clock=lambda: now)
+
+
+def held(root: Path, dim: int = 0) -> Held | None:
+    """Read every field of every memory, in order of arrival; None if there is no store."""
+    if not (root / LEDGER).exists():
+        return None
+    with opened(root, dim) as memory:
+        found = memory.list(status=list(Status), order="arrival", limit=1_000_000)
+        return {one.id: [*_fields(one), len(memory.history(one.id))] for one in found}
+
+
+def _fields(one: Any) -> list[Any]:
+    names = ("text", "tier", "status", "kind", "key", "superseded_by", "session", "tags", "version")
+    return [str(getattr(one, name)) for name in (*names, "metadata", "source")]
+
+
+def verb(job: Callable[[MemoryManager], Any], dim: int = 0) -> Callable[[Path], None]:
+    """Make of something done to an open store something done to its folder."""
+
+    def do(folder: Path) -> None:
+        with opened(store_of(folder), dim) as memory:
+            job(memory)
+
+    return do
+
+
+# --- what may be left of a thing that is done in bites
+
+
+def changed(before: Held, after: Held) -> list[str]:
+    """List the memories that a thing changes or brings, in order of arrival."""
+    return [name for name in after if before.get(name) != after[name]]
+
+
+def is_cut(found: Held, before: Held, after: Held) -> bool:
+    """Tell whether the first bites are done, each of them whole, and nothing else is."""
+    order = changed(before, after)
+    done = [found.get(name) == after[name] for name in order]
+    count = sum(done)
+    whole = before | {name: after[name] for name in order[:count]}
+    return found == whole and (count % BITE == 0 or count == len(order))
+
+
+def is_cut_edit(found: Held, before: Held, after: Held) -> bool:
+    """Tell whether some pieces of a message are edited, and at most one is in between."""
+    order = changed(before, after)
+    halfway = [name for name in order if found.get(name) not in (before.get(name), after[name])]
+    others = [found.get(name) == after[name] for name in after if name not in order]
+    return len(halfway) <= 1 and all(others) and found.keys() <= after.keys()
+
+
+# --- what is there before
+
+
+def nothing(_where: Path | MemoryManager) -> None:
+    """Prepare nothing; or open and close, where all that is to be done happens there."""
+
+
+def filled(folder: Path) -> None:
+    """Make a store with some of everything."""
+    with opened(store_of(folder), now=START) as memory:
+        for step in script.steps(STEPS, 1):
+            script.do(memory, step)
+
+
+def old(folder: Path) -> None:
+    """Take a store of the first schema."""
+    packed = (OLD_STORES / "schema-1.db.gz").read_bytes()
+    store_of(folder).mkdir()
+    (store_of(folder) / LEDGER).write_bytes(gzip.decompress(packed))
+
+
+def embedded(folder: Path) -> None:
+    """Make a store whose vectors come from another embedder."""
+    with MemoryManager(
+        store_of(folder), embedder=HashEmbedder(16)
+    ) as memory:  # whose indexer works
+        for n in range(20):
+            memory.add(f"note {n}", "short", id=f"m{n}")
+        memory.flush(wait=True, timeout=60)
+
+
+def from_the_web(folder: Path) -> None:
+    """Make a store with pages of a stranger: some were approved, one is derived from another."""
+    filled(folder)
+    with opened(store_of(folder), now=START) as memory:
+        for n in range(MANY):
+            memory.add(f"page {n}", id=f"w{n}", source=Source("web", URI))
+            if n:
+                memory.approve(f"w{n}")
+        memory.add("the harbour opens at six", id="k1", key="harbour")
+        memory.add("the harbour opens at nine", id="k2", key="harbour", source=Source("web", URI))
+
+
+def backed_up(folder: Path) -> None:
+    """Make a store that went on after its backup, and take the backup of it."""
+    filled(folder)
+    with opened(store_of(folder)) as memory:
+        memory.backup(folder / "backup.db")
+        memory.add("after the backup", id="later")
+
+
+def backup_alone(folder: Path) -> None:
+    """Leave the backup of a store, and no store."""
+    backed_up(folder)
+    shutil.rmtree(store_of(folder))
+
+
+def filled_later(folder: Path) -> None:
+    """Make a backup of a store that was changed after the moment it is to be set back to."""
+    filled(folder)
+    with opened(store_of(folder)) as memory:
+        memory.forget("m0")
+        memory.update("m1", text="another text")
+        memory.add("later", id="later")
+        memory.backup(folder / "backup.db")
+
+
+def saved_before(folder: Path) -> None:
+    """Make a store with a backup and an export that are older than it."""
+    filled(folder)
+    with opened(store_of(folder)) as memory:
+        memory.backup(folder / "backup.db")
+        memory.export(folder / "export.jsonl")
+        memory.add("after both", id="later")
+
+
+def exported(folder: Path) -> None:
+    """Make a store, and the export of another one."""
+    filled(folder)
+    with opened(folder / "theirs", now=START) as memory:
+        for n in range(MANY):
+            memory.add(f"theirs {n}", "medium", id=f"t{n}", tags=["far"], metadata={"n": n})
+            if n % 3 == 0:
+                memory.update(f"t{n}", text=f"theirs {n}, changed")
+        memory.export(folder / "export.jsonl")
+    shutil.rmtree(folder / "theirs")
+
+
+def conversation(folder: Path) -> None:
+    """Keep a thread whose second message is long."""
+    with opened(store_of(folder)) as memory:
+        _say(memory, _said("long " * 8_000))
+
+
+# --- what is done
+
+
+def snapshot(memory: MemoryManager) -> None:
+    """Write the ring to its file."""
+    memory.add("for the ring", "short", id="new")
+    memory.flush()
+
+
+def forget(memory: MemoryManager) -> None:
+    """Hide several memories at once."""
+    memory.forget_many(ids=list(DOOMED))
+
+
+def forget_singly(memory: MemoryManager) -> None:
+    """Hide several memories one by one: what a store without transactions would do."""
+    for memory_id in DOOMED:
+        memory.forget(memory_id)
+
+
+def erase(memory: MemoryManager) -> None:
+    """Take several memories out of every file."""
+    try:
+        memory.erase(list(DOOMED))
+    except NotFound:
+        memory.flush(wait=True, timeout=10)  # gone before; the files may still be owed something
+
+
+def forget_source(memory: MemoryManager) -> None:
+    """Hide all that comes from an address, a few in a transaction."""
+    engine.BITE = BITE
+    memory.forget_source(URI)
+
+
+def approve(memory: MemoryManager) -> None:
+    """Let a memory count, which takes the place of another one by its key."""
+    memory.approve("k2")
+
+
+def import_from(folder: Path) -> None:
+    """Take an export in, a few lines in a transaction."""
+    lines.BITE = BITE
+    with opened(store_of(folder)) as memory:
+        memory.import_from(folder / "export.jsonl", trust="user")
+
+
+def back_up(folder: Path) -> None:
+    """Put a backup in the place of an earlier one."""
+    with opened(store_of(folder)) as memory:
+        memory.backup(folder / "backup.db", overwrite=True)
+
+
+def back_up_plainly(folder: Path) -> None:
+    """Copy the ledger over an earlier backup, piece by piece: what no backup should do."""
+    data = (store_of(folder) / LEDGER).read_bytes()
+    with (folder / "backup.db").open("wb", buffering=0) as file:
+        for at in range(0, len(data), 4_096):
+            file.write(data[at : at + 4_096])
+
+
+def export(folder: Path) -> None:
+    """Put an export in the place of an earlier one."""
+    with opened(store_of(folder)) as memory:
+        memory.export(folder / "export.jsonl", overwrite=True)
+
+
+def restore_new(folder: Path) -> None:
+    """Make a store of a backup where there is none."""
+    with suppress(TargetExists):  # it is done
+        restore(folder / "backup.db", store_of(folder))
+
+
+def restore_aside(folder: Path) -> None:
+    """Put the store of a backup in the place of another one."""
+    restore(folder / "backup.db", store_of(folder), set_aside=True)
+
+
+def restore_at(folder: Path) -> None:
+    """The same, as it was at a moment."""
+    restore(folder / "backup.db", store_of(folder), at=MIDDLE, set_aside=True)
+
+
+def salvage_all(folder: Path) -> None:
+    """Make a new store of what is whole in one."""
+    salvage(store_of(folder))
+
+
+def edit(memory: MemoryManager) -> None:
+    """Make a long message of a thread a short one, as a user who edits it does."""
+    _say(memory, _said("short"))
+
+
+def _said(text: str) -> list[Any]:
+    from langchain_core.messages import HumanMessage  # noqa: PLC0415 - may be absent
+
+    return [HumanMessage("hello", id="a"), HumanMessage(text, id="b")]
+
+
+def _say(memory: MemoryManager, messages: list[Any]) -> None:
+    """Keep messages as the middleware does at each call."""
+    from memento_langchain._keeping import Turn, forget_leftover, keep_drafts  # noqa: PLC0415 - as above
+
+    turns = [Turn(one, THREAD, str(one.id), str(one.text)) for one in messages]
+    drafts = [one.drafts(memory.config) for one in turns]
+    keep_drafts(memory, [draft for some in drafts for draft in some])
+    counts = [len(some) for some in drafts]
+    forget_leftover(memory, list(zip(turns, counts, strict=True)))
+
+
+# --- what is left beside the store
+
+
+def restored_backup(folder: Path) -> Any:
+    """Read what the backup holds."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        restore(folder / "backup.db", Path(place) / "again")
+        return held(Path(place) / "again")
+
+
+def imported_export(folder: Path) -> Any:
+    """Read what the export holds."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        with opened(Path(place)) as memory:
+            memory.import_from(folder / "export.jsonl", trust="user")
+        return held(Path(place))
+
+
+THINGS = {
+    "snapshot": Thing(filled, verb(snapshot)),
+    "migration": Thing(old, verb(nothing)),
+    "reindex": Thing(embedded, verb(lambda memory: memory.reindex(), 32), dim=32),
+    "forget": Thing(filled, verb(forget)),
+    "forget_source": Thing(from_the_web, verb(forget_source), between=is_cut),
+    "approve": Thing(from_the_web, verb(approve)),
+    "erase": Thing(filled, verb(erase)),
+    "import": Thing(exported, import_from, between=is_cut),
+    "backup": Thing(saved_before, back_up, restored_backup),
+    "export": Thing(saved_before, export, imported_export),
+    "restore": Thing(backup_alone, restore_new),
+    "restore aside": Thing(backed_up, restore_aside, keeps_old=True),
+    "restore at a moment": Thing(filled_later, restore_at, keeps_old=True),
+    "salvage": Thing(backed_up, salvage_all, keeps_old=True),
+    "close": Thing(filled, verb(nothing)),
+}
+CONTROLS = {
+    "forget singly": Thing(filled, verb(forget_singly)),
+    "back up plainly": Thing(saved_before, back_up_plainly, restored_backup),
+}
+if importlib.util.find_spec("langchain_core"):
+    THINGS["a message edited"] = Thing(conversation, verb(edit), between=is_cut_edit)

@@ -1,0 +1,462 @@
+"""Backing up under load, restoring whole, and restoring to a moment."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shutil
+import stat
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memento import Config, MemoryManager
+from memento.config.tiers import ShortConfig
+from memento.errors import (
+    ArchiveDamaged,
+    InvalidInput,
+    MomentUnknown,
+    StoreBusy,
+    StoreFromTheFuture,
+    StoreGone,
+    TargetExists,
+)
+from memento.ledger import checks
+from memento.ledger.lite import ledger, sqlite, swap
+from memento.testing import HashEmbedder, ManualClock
+from memento.upkeep.backup import restore
+from memento.upkeep.salvage import salvage
+
+STORES = Path(__file__).parents[1] / "ledger" / "stores"
+EVERY = ["active", "superseded", "forgotten"]
+
+
+def dump(memory):
+    """Read all a store holds, but for the revisions, which tell only what came before what."""
+
+    def job(connection):
+        rows = [row.values()[:2] + row.values()[3:-1] for row in checks.rows(connection)]
+        fulltext = connection.execute("SELECT rowid, * FROM memories_fts ORDER BY rowid")
+        versions = connection.execute(
+            "SELECT docid, version, text, status, tier, until, reason, earlier FROM versions"
+        )
+        links = connection.execute("SELECT * FROM links")
+        events = connection.execute("SELECT ns, at, kind, docid, detail FROM events ORDER BY event")
+        return rows, *(part.fetchall() for part in (fulltext, versions, links, events))
+
+    return memory._engine.ledger.read(job)
+
+
+def sound(memory):
+    """Tell whether the doctor finds nothing wrong."""
+    return [found.detail for found in memory.doctor(repair=False) if not found.ok] == []
+
+
+def test_a_backup_is_the_store(memory, open_memory, tmp_path):
+    """Every row, version, link and event of every namespace is in the restored store."""
+    memory.add("The kettle is blue", "long", key="kettle", id="one")
+    memory.add("The kettle is red", "long", key="kettle", related="one")
+    memory.update("one", tags=["kitchen"])
+    memory.of("acme", "rami").add("The door code is 4711", session="s")
+    memory.forget("one")
+    before = dump(memory)
+    kept = memory.backup(tmp_path / "b.db")
+    assert (kept.path, kept.memories) == (tmp_path / "b.db", 3)
+    assert kept.bytes == kept.path.stat().st_size
+
+    done = restore(kept.path, tmp_path / "copy")
+    assert (done.root, done.memories) == (tmp_path / "copy", 3)
+    assert (done.taken_at, done.moment, done.aside) == (kept.taken_at, None, None)
+    copy = open_memory(tmp_path / "copy")
+    assert dump(copy) == before
+    assert sound(copy)
+    copy.restore("one")  # it is a store like any other
+
+
+def test_a_backup_taken_under_load_holds_all_that_was_acknowledged(memory, open_memory, tmp_path):
+    """Four threads write throughout; each backup is sound and has every add that had returned."""
+    acknowledged: list[str] = []
+    stop = threading.Event()
+
+    def write(who):
+        n = 0
+        while not stop.is_set():
+            acknowledged.append(memory.add(f"{who} writes line {n} of many", "medium").id)
+            n += 1
+
+    threads = [threading.Thread(target=write, args=(who,)) for who in range(4)]
+    for thread in threads:
+        thread.start()
+    copies = []
+    for n in range(5):
+        owed = set(acknowledged)
+        memory.backup(tmp_path / f"{n}.db")
+        copies.append((tmp_path / f"{n}.db", owed))
+    stop.set()
+    for thread in threads:
+        thread.join()
+    for file, owed in copies:
+        restore(file, file.with_suffix(""))
+        copy = open_memory(file.with_suffix(""))
+        assert owed <= {found.id for found in copy.list(limit=1_000_000)}
+        assert sound(copy)
+
+
+def test_a_backup_is_private_and_alone(memory, tmp_path):
+    """Mode 0600 under any umask, one file, no draft beside it."""
+    memory.add("a")
+    old = os.umask(0)
+    try:
+        memory.backup(tmp_path / "b")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "b").stat().st_mode) == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "store"]
+
+
+def test_nothing_is_overwritten_unasked(memory, tmp_path):
+    """A file that is there stays as it is; asked to, the backup takes its place."""
+    memory.add("a")
+    (tmp_path / "b").write_text("mine")
+    with pytest.raises(TargetExists):
+        memory.backup(tmp_path / "b")
+    with pytest.raises(TargetExists):
+        memory.backup(tmp_path)
+    assert (tmp_path / "b").read_text() == "mine"
+    assert memory.backup(tmp_path / "b", overwrite=True).memories == 1
+    restore(tmp_path / "b", tmp_path / "copy")
+
+
+def test_a_backup_in_the_stores_own_folder_is_refused(memory):
+    """It would be lost with the store, and erasing would miss it."""
+    with pytest.raises(InvalidInput, match="store's own folder"):
+        memory.backup(memory.root / "b.db")
+
+
+def test_a_backup_where_none_can_be_written_leaves_nothing(memory, tmp_path):
+    """A folder that is not there is a typed error."""
+    memory.add("a")
+    with pytest.raises(Exception, match="No such file") as caught:
+        memory.backup(tmp_path / "absent" / "b.db")
+    assert isinstance(caught.value.__cause__, OSError)
+
+
+def test_a_store_is_never_taken_the_place_of_unasked(memory, open_memory, tmp_path):
+    """TargetExists; set aside on demand, and then whole at its new place."""
+    memory.add("old", id="old")
+    memory.backup(tmp_path / "b.db")
+    memory.add("newer", id="newer")
+    memory.close()
+    with pytest.raises(TargetExists, match="set aside"):
+        restore(tmp_path / "b.db", tmp_path / "store")
+    done = restore(tmp_path / "b.db", tmp_path / "store", set_aside=True)
+    assert [found.id for found in open_memory(tmp_path / "store").list()] == ["old"]
+    assert [found.id for found in open_memory(done.aside).list()] == ["old", "newer"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["b.db", "store", done.aside.name]
+
+
+def test_a_store_in_use_is_not_set_aside(memory, tmp_path):
+    """StoreBusy, and the store goes on where it was."""
+    memory.add("a")
+    memory.backup(tmp_path / "b.db")
+    with pytest.raises(StoreBusy, match="close that first"):
+        restore(tmp_path / "b.db", memory.root, set_aside=True)
+    memory.add("b")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.db", "store"]
+
+
+def test_who_opens_a_store_that_is_just_set_aside_writes_nothing(memory, open_memory, monkeypatch):
+    """Between the look and the exchange the writer is ours; after it, the files are gone."""
+    root, backup = memory.root, memory.root.with_name("b.db")
+    memory.add("old", id="old")
+    memory.backup(backup)
+    memory.close()
+    exchange, opened = swap._change_places, []
+
+    def in_between(*places):
+        opened.append(open_memory(root))
+        with pytest.raises(StoreBusy):
+            opened[0].add("lost", id="lost")
+        exchange(*places)
+
+    monkeypatch.setattr(swap, "_change_places", in_between)
+    monkeypatch.setattr(ledger, "BUSY_SECONDS", 0.05)
+    done = restore(backup, root, set_aside=True)
+    with pytest.raises(StoreGone):
+        opened[0].add("lost, too", id="lost, too")
+    assert open_memory(root).add("new", id="new").id == "new"
+    assert "lost" not in {one.id for one in open_memory(done.aside).list()}
+
+
+def test_a_damaged_store_is_set_aside_as_it_is(memory, open_memory, tmp_path):
+    """What cannot be opened any more can still be restored over; not a byte of it is touched."""
+    memory.add("a")
+    memory.backup(tmp_path / "b.db")
+    memory.close()
+    (memory.root / "ledger.db").write_bytes(b"garbage" * 1000)
+    done = restore(tmp_path / "b.db", memory.root, set_aside=True)
+    assert (done.aside / "ledger.db").read_bytes() == b"garbage" * 1000
+    assert len(open_memory(memory.root).list()) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b"code is 4711", b"code is 4712"), (b'"actor": null', b'"actor"; null')],
+    ids=["text", "JSON"],
+)
+def test_a_damaged_earlier_state_is_refused(memory, tmp_path, old, new):
+    """What a memory once said is part of the backup: one changed letter of it is damage."""
+    memory.add("The code is 4711", id="x")
+    memory.update("x", text="The code is 9999")
+    memory.backup(tmp_path / "b.db")
+    data = (tmp_path / "b.db").read_bytes()
+    assert data.count(old) == 1
+    (tmp_path / "b.db").write_bytes(data.replace(old, new))
+    with pytest.raises(ArchiveDamaged, match="earlier state of memory 'x'"):
+        restore(tmp_path / "b.db", tmp_path / "copy")
+    assert not (tmp_path / "copy" / "ledger.db").exists()
+
+
+def test_a_damaged_backup_is_refused_and_makes_no_store(memory, tmp_path):
+    """Cut off anywhere, or something else entirely: ArchiveDamaged, and the folder stays empty."""
+    memory.add_many(f"the kettle number {n} is blue" for n in range(200))
+    whole = memory.backup(tmp_path / "b.db").path.read_bytes()
+    bad = [whole[:size] for size in (0, 10, 100, 4096, len(whole) // 2, len(whole) - 1)]
+    for n, content in enumerate([*bad, b"Dear diary\n" * 1000]):
+        file = tmp_path / f"bad{n}"
+        file.write_bytes(content)
+        with pytest.raises(ArchiveDamaged) as caught:
+            restore(file, tmp_path / "copy")
+        assert caught.value.path == file
+        assert list((tmp_path / "copy").iterdir()) == []
+    with pytest.raises(ArchiveDamaged, match="not a file"):
+        restore(tmp_path / "absent", tmp_path / "copy")
+
+
+def test_a_text_changed_on_the_disk_is_never_restored(memory, open_memory, tmp_path):
+    """Wherever in the file a text is changed, the backup is refused or the change is in no use."""
+    memory.add_many(f"the kettle number {n} is blue" for n in range(200))
+    whole = memory.backup(tmp_path / "b.db").path.read_bytes()
+    before = dump(memory)
+    places = [found.start() for found in re.finditer(b"the kettle number 17 is", whole)]
+    refused = 0
+    for at in places:
+        file = tmp_path / f"{at}.db"
+        file.write_bytes(whole[:at] + b"tea" + whole[at + 3 :])
+        try:
+            restore(file, tmp_path / str(at))
+        except ArchiveDamaged:
+            refused += 1
+        else:  # what SQLite left in the unused part of a page
+            assert dump(open_memory(tmp_path / str(at))) == before
+    assert refused == 2  # the memory, and the copy that the full text has
+
+
+def test_a_plain_copy_of_a_ledger_is_a_backup_too(memory, open_memory, tmp_path):
+    """Copied with its log after a crash, nothing of the log is missing."""
+    memory.add("in the log")
+    (tmp_path / "crashed").mkdir()
+    for name in ("ledger.db", "ledger.db-wal"):
+        shutil.copy(memory.root / name, tmp_path / "crashed" / name)
+    done = restore(tmp_path / "crashed" / "ledger.db", tmp_path / "copy")
+    assert done.taken_at is None
+    assert [found.text for found in open_memory(tmp_path / "copy").list()] == ["in the log"]
+
+
+def test_a_backup_from_the_future_is_refused(memory, tmp_path):
+    """Both versions are named, no store is made."""
+    memory.backup(tmp_path / "b.db")
+    file = sqlite.sqlite3.connect(tmp_path / "b.db", isolation_level=None)
+    file.execute("PRAGMA user_version=99")
+    file.close()
+    with pytest.raises(StoreFromTheFuture, match="99"):
+        restore(tmp_path / "b.db", tmp_path / "copy")
+
+
+def test_the_long_tier_comes_back_by_itself(open_memory, tmp_path):
+    """Opened with an embedder, the restored store makes its Chroma folder from stored vectors."""
+    memory = open_memory(embedder=HashEmbedder(64))
+    memory.add_many({"text": f"the kettle number {n} is blue", "tier": "long"} for n in range(20))
+    assert memory.flush(wait=True)
+    memory.backup(tmp_path / "b.db")
+    restore(tmp_path / "b.db", tmp_path / "copy")
+
+    class Counting(HashEmbedder):
+        texts = 0
+
+        def embed(self, texts):
+            Counting.texts += len(texts)
+            return super().embed(texts)
+
+    copy = open_memory(tmp_path / "copy", embedder=Counting(64))
+    assert copy.retrieve("kettle 7")
+    assert copy.flush(wait=True)
+    assert (copy.root / "chroma").is_dir()
+    assert copy._engine._long.count(("default",)) == 20
+    assert Counting.texts < 20  # the query and the warm-up: no memory was embedded again
+
+
+# Back to a moment
+
+WORDS = st.sampled_from(["tea", "door", "plan", "blue"])
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["add", "add", "add", "update", "retag", "forget", "restore", "move", "replace", "put"]
+        ),
+        st.integers(0, 30),
+        st.lists(WORDS, min_size=1, max_size=2).map(" ".join),
+        st.sampled_from(["short", "short", "medium", "long"]),
+        st.sampled_from([None, "k"]),
+    ),
+    min_size=1,
+    max_size=14,
+)
+
+
+def take(memory, step):
+    """Take one step; what cannot be done is passed over."""
+    what, at, text, tier, key = step
+    known = memory.list(status=EVERY)
+    one = known[at % len(known)].id if known else None
+    if what == "add" or one is None:
+        related = [one] if one and at % 3 == 0 and not memory.list(tags=[text]) else []
+        memory.add(text if at % 5 else f"{text} {at}", tier, key=key, related=related, session="s")
+    elif what == "update" and memory.get(one).status != "forgotten":
+        memory.update(one, text=f"{text} now", importance=at / 30)
+    elif what == "retag" and memory.get(one).status != "forgotten":
+        memory.update(one, tags=[text], add_aliases=[text], expires_in=10_000.0 + at)
+    elif what == "forget":
+        memory.forget(one)
+    elif what == "restore" and memory.get(one).status != "superseded":
+        memory.restore(one)
+    elif what == "move":
+        memory.move(one, tier)
+    elif what == "put":
+        memory.add(text, tier, id=one, key=key, session=text, replace=True)
+    elif what == "replace":
+        memory.add(f"{text} instead of {len(known)}", tier, supersedes=one)
+
+
+def comparable(dumped):
+    """Leave out what carries no time: links between memories that were there already."""
+    rows, fulltext, versions, links, events = dumped
+    return rows, fulltext, versions, [link for link in links if link[2] == "supersedes"], events
+
+
+@settings(max_examples=40)
+@given(steps=STEPS)
+def test_a_store_set_back_is_the_store_as_it_was(tmp_path_factory, steps):
+    """After any history, set back to any moment of it: rows, versions, full text, events."""
+    folder = tmp_path_factory.mktemp("moment")
+    clock, config = ManualClock(), Config(short=ShortConfig(capacity=50))
+    seen = []
+    with MemoryManager(folder / "store", embedder=None, clock=clock, config=config) as memory:
+        for step in steps:
+            clock.advance(timedelta(minutes=1))
+            take(memory, step)
+            memory.flush()  # what full text knows is part of what is compared
+            seen.append((clock(), comparable(dump(memory))))
+        memory.backup(folder / "b.db")
+    for n, (moment, expected) in enumerate(seen):
+        restore(folder / "b.db", folder / str(n), at=moment + timedelta(seconds=0))
+        with MemoryManager(folder / str(n), embedder=None, clock=clock, config=config) as copy:
+            copy.flush()
+            assert comparable(dump(copy)) == expected
+            assert sound(copy)
+
+
+def test_a_turn_pushed_out_of_the_ring_later_is_in_the_ring_again(open_memory, tmp_path, clock):
+    """The ring of a moment is shown, though what it pushes out keeps no version."""
+    config = Config(short=ShortConfig(capacity=2))
+    memory = open_memory(config=config)
+    moments = []
+    for n in range(4):
+        clock.advance(timedelta(minutes=1))
+        memory.add(f"turn {n}", "short", session="s")
+        moments.append((clock(), [found.text for found in memory.recent(session="s")]))
+    memory.backup(tmp_path / "b.db")
+    for n, (moment, ring) in enumerate(moments):
+        restore(tmp_path / "b.db", tmp_path / str(n), at=moment)
+        copy = open_memory(tmp_path / str(n), config=config)
+        assert [found.text for found in copy.recent(session="s")] == ring
+
+
+def test_what_is_set_back_to_an_imported_state_can_be_salvaged(open_memory, tmp_path, clock):
+    """A state that another store kept is no sign of damage in this one."""
+    there = open_memory(tmp_path / "there")
+    kept = there.add("first")
+    clock.advance(timedelta(seconds=10))
+    moment = clock()
+    clock.advance(timedelta(seconds=10))
+    there.update(kept.id, text="second")
+    there.export(tmp_path / "export.jsonl")
+    here = open_memory(tmp_path / "here")
+    here.import_from(tmp_path / "export.jsonl", trust="user")
+    here.backup(tmp_path / "backup")
+    restore(tmp_path / "backup", tmp_path / "back", at=moment)
+    assert salvage(tmp_path / "back").kept == 1
+    assert [one.text for one in open_memory(tmp_path / "back").list()] == ["first"]
+
+
+def test_vectors_are_kept_where_the_text_is_the_same(open_memory, tmp_path, clock):
+    """Set back, only what was reworded since is owed a vector."""
+    memory = open_memory(embedder=HashEmbedder(8))
+    memory.add("stays", "long", id="a")
+    memory.add("changes", "long", id="b")
+    before = clock()
+    clock.advance(timedelta(minutes=1))
+    memory.update("b", text="has changed")
+    memory.flush(wait=True)
+    memory.backup(tmp_path / "b.db")
+    restore(tmp_path / "b.db", tmp_path / "copy", at=before)
+    copy = open_memory(tmp_path / "copy")
+    assert copy.get("b").text == "changes"
+    assert copy.stats().backlog == {"embed": 1}
+    assert sum(copy.stats().embedders.values()) == 1
+
+
+def test_a_moment_after_the_backup_is_unknown(memory, tmp_path, clock):
+    """MomentUnknown names how far the backup reaches; so does a moment without time zone."""
+    memory.add("a")
+    kept = memory.backup(tmp_path / "b.db")
+    with pytest.raises(MomentUnknown) as caught:
+        restore(tmp_path / "b.db", tmp_path / "copy", at=clock() + timedelta(seconds=1))
+    assert (caught.value.latest, caught.value.earliest) == (kept.taken_at, None)
+    with pytest.raises(InvalidInput, match="time zone"):
+        restore(tmp_path / "b.db", tmp_path / "copy", at=clock().replace(tzinfo=None))
+
+
+@pytest.fixture
+def first_store(tmp_path):
+    """A store written by schema 1, with an update, a slot and a forgotten memory."""
+    file = tmp_path / "v1.db"
+    file.write_bytes(gzip.decompress((STORES / "schema-1.db.gz").read_bytes()))
+    return file
+
+
+def test_a_backup_of_schema_1_becomes_a_store_of_today(first_store, open_memory, tmp_path):
+    """Brought up to date on the way, nothing missing, sound."""
+    assert restore(first_store, tmp_path / "copy").memories == 6
+    copy = open_memory(tmp_path / "copy", embedder=HashEmbedder(8))
+    assert copy.get("coffee").text == "Rami prefers espresso"
+    assert copy.history("coffee")[0].text == "Rami prefers black coffee"
+    assert copy.get("tea").superseded_by == "coffee"
+    assert copy.of("acme", "lina").get("cello").text == "Lina plays the cello"
+    assert sound(copy)
+
+
+def test_a_history_that_was_not_kept_whole_is_not_made_up(first_store, open_memory, tmp_path):
+    """Before schema 2 versions held the text only: such moments are refused, later ones work."""
+    with pytest.raises(MomentUnknown) as caught:
+        restore(first_store, tmp_path / "copy", at=ManualClock()())
+    earliest = caught.value.earliest
+    restore(first_store, tmp_path / "copy", at=earliest)
+    copy = open_memory(tmp_path / "copy")
+    assert copy.get("coffee").text == "Rami prefers espresso"
+    assert copy.get("gone").status == "forgotten"

@@ -1,0 +1,699 @@
+"""Erased means erased: looked for in every byte of every file, and what is left is sound."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memento import Config, MemoryManager
+from memento.errors import InvalidInput, NotFound, ReadOnlyStore
+from memento.ledger import checks, erase
+from memento.ledger.lite import sqlite
+from memento.testing import HashEmbedder
+from memento.tiers.ours import mark
+from memento.types import Source
+from memento.upkeep.backup import restore
+from memento.upkeep.erase import NOT_REACHED
+
+CANARY = "zqxcanaryword"
+EVERY = ["active", "superseded", "forgotten"]
+EMBEDDER = HashEmbedder(64)
+
+
+def found_in(root, *canaries):
+    """Name the files under a folder that hold one of some texts, in UTF-8 or UTF-16, or bytes."""
+    wanted = [
+        spelt
+        for canary in canaries
+        for spelt in (
+            [canary]
+            if isinstance(canary, bytes)
+            else [canary.encode(), canary.encode("utf-16-le"), canary.encode("utf-16-be")]
+        )
+    ]
+    files = [path for path in sorted(root.rglob("*")) if path.is_file()]
+    return [
+        str(path.relative_to(root))
+        for path in files
+        if any(spelt in content(path) for spelt in wanted)
+    ]
+
+
+def content(path):
+    """Read a file; one that another process removed meanwhile holds nothing."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def terms(root):
+    """List every word the full-text index knows."""
+    file = sqlite.sqlite3.connect(f"file:{root / 'ledger.db'}?mode=ro", uri=True)
+    file.execute("CREATE VIRTUAL TABLE temp.terms USING fts5vocab ('main', 'memories_fts', 'row')")
+    found = {term for (term,) in file.execute("SELECT term FROM temp.terms")}
+    file.close()
+    return found
+
+
+def vector_of(memory, memory_id):
+    """Read the bytes of a memory's vector."""
+    (blob,) = memory._engine.ledger.read(
+        lambda c: c.execute(
+            "SELECT vector FROM embeddings JOIN memories USING (docid) WHERE id = ?", (memory_id,)
+        ).fetchone()
+    )
+    return blob
+
+
+def sound(memory):
+    """Tell whether the doctor finds nothing wrong."""
+    return [found.detail for found in memory.doctor(repair=False) if not found.ok] == []
+
+
+def spread(memory):
+    """Put one memory into every place of a store that can hold something of it."""
+    memory.add_many(
+        {"text": f"ordinary note number {n}", "tier": "long", "session": "s"} for n in range(40)
+    )
+    memory.add("an older value", "long", key=f"slot/{CANARY}", id="older")
+    memory.add(
+        f"my passport is {CANARY} 88123", "long", id=f"id-{CANARY}", key=f"slot/{CANARY}",
+        aliases=[f"alias {CANARY}"], tags=[CANARY], metadata={CANARY: [CANARY]}, session="s",
+        actor=f"{CANARY} Smith", source=Source(uri=f"file:///{CANARY}", model=CANARY),
+    )  # fmt: skip
+    memory.update(f"id-{CANARY}", text=f"my passport was {CANARY} 99999")
+    memory.move(f"id-{CANARY}", "short")
+    memory.add("points there", related=f"id-{CANARY}", session="s")
+    memory.flush(wait=True)
+    memory.retrieve(f"passport {CANARY}")
+    memory.flush(wait=True)
+    copies = ("short.json.bad-20250101T000000000000Z", "ledger.db.damaged-1")
+    for name in (*copies, ".ledger.db.abcdefgh.tmp"):
+        (memory.root / name).write_bytes(head_of(name) + CANARY.encode())
+    plant_aside(memory.root, "chroma.bad-20250101T000000000000Z", "chroma.sqlite3")
+
+
+def head_of(name):
+    """Return what tells that a copy of this name is the store's."""
+    if name.startswith("short.json"):
+        return b'{"format": 1, "sha256": "0", "content": {"revs": {}, "rings": ['
+    return b"SQLite format 3\0" + bytes(52) + b"memo" + bytes(28)
+
+
+def plant_aside(root, folder, file):
+    """Make a Chroma folder of the store's with the canary in it."""
+    (root / folder).mkdir()
+    mark(root / folder)
+    (root / folder / file).write_text(CANARY)
+
+
+def test_nothing_is_left_of_an_erased_memory(open_memory):
+    """No file holds its text, id, names, words or vector, neither at once nor after closing."""
+    memory = open_memory(embedder=EMBEDDER)
+    spread(memory)
+    vector = vector_of(memory, f"id-{CANARY}")
+    assert {"short.json", "ledger.db-wal", ".ledger.db.abcdefgh.tmp"} <= set(
+        found_in(memory.root, CANARY)
+    )
+    erased = memory.erase(f"id-{CANARY}")
+    assert (erased.ids, erased.complete) == ((f"id-{CANARY}",), True)
+    # its slot's name stays with the older value of the slot, which is a memory of its own
+    assert memory.erase("older").complete
+    canaries = (CANARY, CANARY[1:], CANARY[:8], vector)
+    assert found_in(memory.root, *canaries) == []
+    assert not [term for term in terms(memory.root) if "canary" in term]
+    memory.flush(wait=True)
+    memory.close()
+    assert found_in(memory.root, *canaries) == []
+    again = open_memory(embedder=EMBEDDER)
+    assert again.retrieve("ordinary note number 7")[0].text == "ordinary note number 7"
+    assert sound(again)
+
+
+def test_the_search_would_find_it(open_memory):
+    """Null control: after `forget`, the same search finds text, words and vector in many files."""
+    memory = open_memory(embedder=EMBEDDER)
+    spread(memory)
+    vector = vector_of(memory, f"id-{CANARY}")
+    memory.forget(f"id-{CANARY}")
+    memory.flush(wait=True)
+    memory.close()
+    assert {"ledger.db", "ledger.db.damaged-1"} <= set(found_in(memory.root, CANARY))
+    assert "ledger.db" in found_in(memory.root, vector)
+    assert any(name.startswith("chroma/") for name in found_in(memory.root, vector, CANARY))
+    assert [term for term in terms(memory.root) if "canary" in term]
+
+
+def test_deleting_rows_alone_would_not_do(memory):
+    """Null control: without the work on the files, the text is still in them."""
+    spread(memory)
+    ledger = memory._engine.ledger
+    ledger.write(lambda c: erase.erase(c, 1, erase.chosen(c, 1, erase.Chosen(everything=True)), 0))
+    assert memory.list(status=EVERY) == []
+    assert "ledger.db-wal" in found_in(memory.root, CANARY)
+
+
+def test_what_is_not_erased_stays_as_it_was(open_memory):
+    """Texts, histories, links and vectors of all others are the same; the doctor is content."""
+
+    def others(memory):
+        rows = memory._engine.ledger.read(
+            lambda c: [row.values() for row in checks.rows(c) if row.id != "gone"]
+        )
+        kept = [one.id for one in memory.list(status=EVERY, limit=1000) if one.id != "gone"]
+        return rows, [memory.history(i) for i in kept], {i: vector_of(memory, i) for i in kept}
+
+    memory = open_memory(embedder=EMBEDDER)
+    memory.add_many({"text": f"note {n}", "session": "s", "id": f"n{n}"} for n in range(20))
+    memory.update("n3", text="note three")
+    memory.add("to be erased", id="gone", session="s", related="n4")
+    memory.flush(wait=True)
+    before = others(memory)
+    memory.erase("gone")
+    assert others(memory) == before
+    assert sound(memory)
+
+
+def test_erased_ids_are_unknown_and_their_places_are_never_given_again(memory):
+    """NotFound for good; the next memory takes a later place; the id itself may be used anew."""
+    memory.add("one", id="a")
+    last = memory.add("two", id="b")
+    memory.erase("b")
+    with pytest.raises(NotFound):
+        memory.get("b")
+    with pytest.raises(NotFound):
+        memory.erase("b")
+    assert memory.add("three", id="b").seq > last.seq
+    assert [found.text for found in memory.list()] == ["one", "three"]
+
+
+def test_what_named_it_does_not_name_it_any_more(memory):
+    """Superseded by it, derived from it, logged with it: the others stay, the id is gone."""
+    memory.add("old", id="old")
+    memory.add("new", id="the-new-one", supersedes="old")
+    memory.add("child", id="child", source=Source(parents=("the-new-one", "old")))
+    memory.retrieve("new")
+    memory.retrieve("old child")
+    memory.flush()
+    memory.forget("old")
+    memory.restore("old")
+    assert memory.erase("the-new-one", derived=False).derived == ("child",)
+    assert memory.get("child").source.parents == ("old",)
+    assert found_in(memory.root, "the-new-one") == []
+    assert memory.get("old").superseded_by is None
+    assert sound(memory)
+
+
+def test_what_was_derived_goes_too(memory):
+    """Children and their children; a dry run says so first and changes nothing."""
+    memory.add("secret", id="a")
+    memory.add("summary of the secret", id="b", source=Source(parents=("a",)))
+    memory.add("digest of the summary", id="c", source=Source(parents=("b",)))
+    memory.add("unrelated", id="d")
+    planned = memory.erase("a", dry_run=True)
+    assert (planned.ids, planned.derived, planned.dry_run) == (("a",), ("b", "c"), True)
+    assert len(memory.list()) == 4
+    erased = memory.erase("a")
+    assert (erased.ids, erased.derived, erased.dry_run) == (("a",), ("b", "c"), False)
+    assert [found.id for found in memory.list()] == ["d"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "left"),
+    [
+        ({"source": "file:///x"}, {"c", "d"}),
+        ({"session": "s"}, {"a", "d"}),
+        ({"ids": ["a", "d"]}, {"b", "c"}),
+        ({"everything": True}, set()),
+        ({"source": "file:///X"}, {"a", "b", "c", "d"}),
+    ],
+    ids=str,
+)
+def test_what_is_meant(memory, wanted, left):
+    """By source, by session, by ids, or all; whatever the status; in this namespace only."""
+    x = Source(uri="file:///x")
+    for view in (memory, memory.of("other")):
+        view.add("a", id="a", source=x)
+        view.add("b", id="b", source=x, session="s", expires_in=1)
+        view.add("c", id="c", session="s")
+        view.add("d", id="d", key="k")
+        view.forget("c")
+    memory.erase(**wanted)
+    assert {found.id for found in memory.list(status=EVERY)} == left
+    assert len(memory.of("other").list(status=EVERY)) == 4
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {}, {"ids": "a", "session": "s"}, {"ids": []}, {"ids": 3}, {"source": ""}, {"session": 1},
+        {"everything": "yes"}, {"ids": "a", "timeout": -1}, {"ids": "a", "dry_run": 1},
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_refused(memory, wrong):
+    """None, several, or malformed: InvalidInput, and nothing is erased."""
+    memory.add("a", id="a", session="s")
+    with pytest.raises(InvalidInput):
+        memory.erase(**wrong)
+    assert len(memory.list()) == 1
+
+
+@pytest.mark.parametrize("kept_under", ["redact", "allow"])
+@pytest.mark.parametrize("erased_under", ["redact", "reject", "allow"])
+def test_an_address_with_a_secret_is_found_as_it_was_kept(open_memory, kept_under, erased_under):
+    """Under any setting of secrets, then and now, the address that was given names its memories."""
+    address = "https://api.example.org/page?api_key=k3yk3y9a8b7c6d5e4f3g2h1i"
+    with open_memory(config=Config(secrets=kept_under)) as memory:
+        memory.add("a", id="a", source=Source(uri=address))
+        memory.add("b", id="b", source=Source(uri="https://api.example.org/page"))
+    memory = open_memory(config=Config(secrets=erased_under))
+    assert memory.erase(source=address, dry_run=True).ids == ("a",)
+    assert memory.erase(source=address).ids == ("a",)
+    assert [found.id for found in memory.list()] == ["b"]
+
+
+def test_one_unknown_id_stops_it_all(memory):
+    """NotFound, and the known ones are still there."""
+    memory.add("a", id="a")
+    with pytest.raises(NotFound):
+        memory.erase(["a", "nobody"])
+    with pytest.raises(NotFound):
+        memory.of("never", "seen").erase("a")
+    assert memory.of("never", "seen").erase(everything=True).ids == ()
+    assert memory.get("a").text == "a"
+
+
+def test_a_read_only_store_says_so(memory):
+    """ReadOnlyStore, since nothing could be done."""
+    memory.add("a", id="a")
+    memory._engine.ledger.read_only = True
+    with pytest.raises(ReadOnlyStore):
+        memory.erase("a")
+    memory._engine.ledger.read_only = False
+
+
+def test_strangers_in_the_folder_are_named_and_left_alone(memory):
+    """A file that is not the store's is neither read nor removed; the receipt says so."""
+    memory.add("a", id="a")
+    (memory.root / "notes.txt").write_text("mine")
+    erased = memory.erase("a")
+    assert erased.untouched == ("notes.txt",)
+    assert (memory.root / "notes.txt").read_text() == "mine"
+    assert erased.not_reached
+
+
+def test_everybody_with_the_store_open_learns_of_it(open_memory):
+    """Another manager's caches let go at once: search, ring, list, and its next snapshot."""
+    ours, theirs = open_memory(), open_memory()
+    for n in range(5):
+        ours.add(f"{CANARY} turn {n}", "short", session="s", id=f"t{n}", key=f"k{n}")
+    assert len(theirs.retrieve(CANARY)) == 5
+    assert len(theirs.recent(session="s")) == 5
+    ours.erase(["t1", "t3"])
+    assert {hit.id for hit in theirs.retrieve(CANARY)} == {"t0", "t2", "t4"}
+    assert [found.id for found in theirs.recent(session="s")] == ["t0", "t2", "t4"]
+    assert not theirs.retrieve("k1", match="names")
+    theirs.add("one more", "short", session="s")
+    assert [found.id for found in theirs.recent(session="s")][:3] == ["t0", "t2", "t4"]
+    theirs.flush()
+    assert found_in(ours.root, f"{CANARY} turn 1", f"{CANARY} turn 3") == []
+    assert found_in(ours.root, f"{CANARY} turn 2") != []
+
+
+def test_searching_and_adding_go_on_meanwhile(open_memory):
+    """Threads that write and search while others are erased see no error and lose nothing."""
+    memory = open_memory(embedder=EMBEDDER)
+    memory.add_many({"text": f"doomed {n} tea", "id": f"d{n}", "tier": "long"} for n in range(30))
+    stop, problems, added = threading.Event(), [], []
+
+    def work(who):
+        try:
+            while not stop.is_set():
+                added.append(memory.add(f"{who} adds {len(added)} tea", "medium").id)
+                memory.retrieve("tea", 20)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the test shows it
+            problems.append(error)
+
+    threads = [threading.Thread(target=work, args=(who,)) for who in range(2)]
+    for thread in threads:
+        thread.start()
+    for n in range(10):
+        memory.erase([f"d{n}", f"d{n + 10}", f"d{n + 20}"])
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    memory.flush(wait=True)
+    kept = {found.id for found in memory.list(limit=1_000_000)}
+    assert kept == set(added)
+    assert found_in(memory.root, "doomed ") == []
+    if not sound(memory):  # Chroma, fed on a busy machine, may lose sight of rows: it is made anew
+        memory.doctor()
+        assert memory.flush(wait=True, timeout=60)
+    assert sound(memory)
+
+
+def test_what_a_reader_holds_is_emptied_when_it_lets_go(open_memory):
+    """A process that reads an older state keeps the log: pending, and done once it has ended."""
+    memory = open_memory()
+    memory.add(f"{CANARY} here", id="a")
+    reader = sqlite.sqlite3.connect(memory.root / "ledger.db", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM memories").fetchone()
+    erased = memory.erase("a", timeout=0)
+    assert list(erased.pending) == ["log"]
+    assert not erased.complete
+    assert [found.check for found in memory.doctor() if not found.ok] == ["erasure"]
+    assert found_in(memory.root, CANARY)  # the reader could still read it
+    memory.close()
+    reader.close()
+    assert sound(open_memory())
+    assert found_in(memory.root, CANARY) == []
+
+
+def test_the_background_thread_finishes_what_was_in_the_way(open_memory):
+    """Without reopening: the process that erased tries again by itself."""
+    memory = open_memory()
+    memory.add(f"{CANARY} here", id="a")
+    reader = sqlite.sqlite3.connect(memory.root / "ledger.db", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM memories").fetchone()
+    assert memory.erase("a", timeout=0).pending
+    reader.close()
+    assert memory._engine._eraser.wait(60) == {}
+    assert found_in(memory.root, CANARY) == []
+
+
+OWNER = """
+    import sys, time
+    from memento import MemoryManager
+    from memento.testing import HashEmbedder
+    with MemoryManager({root!r}, embedder=HashEmbedder(64)) as memory:
+        memory.add({text!r}, "long", id="a")
+        memory.add("another", "long", id="b")
+        print(memory.flush(wait=True), flush=True)
+        sys.stdin.readline()
+        settled, ends = memory.flush(wait=True), time.monotonic() + 60
+        while memory._engine.long_state() != "ready" and time.monotonic() < ends:
+            memory._engine.indexer.want_index()  # who erased may hold the folder a moment longer
+            time.sleep(0.05)
+        print(settled, memory._engine.long_state(), flush=True)
+"""
+
+
+@pytest.fixture
+def owner(tmp_path):
+    """Another process that has the store and its Chroma folder open."""
+    script = textwrap.dedent(OWNER).format(root=str(tmp_path / "store"), text=f"{CANARY} there")
+    child = subprocess.Popen(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout.readline().strip() == "True"
+    yield child
+    child.send_signal(signal.SIGCONT)
+    child.communicate("\n")
+
+
+def test_who_has_the_chroma_folder_open_makes_it_anew(open_memory, owner):
+    """The erasing process waits for it; the owner goes on with a new folder."""
+    memory = open_memory()
+    vector = vector_of(memory, "a")
+    assert found_in(memory.root / "chroma", vector)
+    assert memory.erase("a", timeout=60).complete
+    assert found_in(memory.root, CANARY, vector) == []
+    owner.stdin.write("\n")
+    owner.stdin.flush()
+    assert owner.stdout.readline().split() == ["True", "ready"]
+    assert found_in(memory.root, CANARY, vector) == []
+
+
+def test_an_owner_that_does_not_answer_is_named(open_memory, owner):
+    """Stopped, it keeps its folder: the receipt says who; it does its part when it goes on."""
+    memory = open_memory(embedder=EMBEDDER)
+    vector = vector_of(memory, "a")
+    owner.send_signal(signal.SIGSTOP)
+    erased = memory.erase("a", timeout=0)
+    assert set(erased.pending) == {"chroma"}
+    assert str(owner.pid) in erased.pending["chroma"]
+    assert {name.split("/")[0] for name in found_in(memory.root, CANARY, vector)} == {"chroma"}
+    owner.send_signal(signal.SIGCONT)
+    assert memory._engine._eraser.wait(60) == {}
+    assert found_in(memory.root, CANARY, vector) == []
+
+
+DYING = """
+    import os, shutil, signal, sys
+    from pathlib import Path
+    from memento import MemoryManager
+    from memento.ledger.lite import ledger, sqlite, tend
+    from memento.testing import HashEmbedder
+
+    left, steps = int(sys.argv[2]), int(sys.argv[3])
+    memory = MemoryManager(sys.argv[1], embedder=None)
+
+    def point():
+        global left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def before(owner, name):
+        real = getattr(owner, name)
+        def wrapped(*args, **kwargs):
+            point()
+            return real(*args, **kwargs)
+        setattr(owner, name, wrapped)
+
+    def dying(connection):
+        connection.set_progress_handler(lambda: os.kill(os.getpid(), signal.SIGKILL), steps)
+        real_compact(connection)
+        connection.set_progress_handler(None, 0)
+
+    for owner, name in ((ledger.LiteLedger, "write"), (ledger.LiteLedger, "alone"),
+                        (shutil, "rmtree"), (Path, "unlink"), (Path, "replace")):
+        before(owner, name)
+    real_compact = tend.compact
+    if steps:
+        tend.compact = dying
+    memory.erase("a")
+    os._exit(0)
+"""
+
+
+def die(root, left, steps=0):
+    """Erase in a process that is killed at the n-th step, or within the compaction."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(DYING), str(root), str(left), str(steps)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        check=False,
+    ).returncode
+
+
+def prepared(open_memory, root):
+    """Make a store with a canary in every kind of file, closed."""
+    with open_memory(root) as memory:
+        memory.add_many({"text": f"ordinary {n}", "session": "s"} for n in range(30))
+        memory.add(f"{CANARY} here", "short", id="a", session="s")
+    for name in ("chroma.bad-1", "chroma"):
+        plant_aside(root, name, "x")
+    (root / "short.json.bad-1").write_bytes(head_of("short.json") + CANARY.encode())
+    (root / "chroma.json").write_text(f'{{"identity":"{CANARY}","unclean":1}}')
+    return root
+
+
+def finished(open_memory, root):
+    """Open the store again; tell whether the memory was erased, and check that all of it was."""
+    memory = open_memory(root)
+    gone = "a" not in {found.id for found in memory.list(limit=1000)}
+    assert sound(memory)
+    assert len(memory.list(limit=1000)) == 31 - gone
+    memory.close()
+    assert bool(found_in(root, CANARY)) is not gone
+    return gone
+
+
+def test_killed_at_any_step_it_is_finished_by_the_next_to_open(open_memory, tmp_path):
+    """Kill -9 before each write and each removal: all of it is there, or nothing is left."""
+    outcomes = []
+    for step in range(100):
+        root = prepared(open_memory, tmp_path / str(step))
+        status = die(root, step)
+        outcomes.append(finished(open_memory, root))
+        if status == 0:
+            break
+        assert status == -signal.SIGKILL
+    assert outcomes[0] is False
+    assert outcomes[-1] is True
+    assert outcomes == sorted(outcomes)
+    assert len(outcomes) > 12
+
+
+@pytest.mark.parametrize("steps", [10, 100, 300])
+def test_killed_within_the_compaction_it_is_done_again(open_memory, tmp_path, steps):
+    """Kill -9 while SQLite merges the index or copies the pages."""
+    root = prepared(open_memory, tmp_path / "store")
+    assert die(root, 10_000, steps) == -signal.SIGKILL
+    assert finished(open_memory, root) is True
+
+
+# Any history
+
+
+def rows(memory):
+    """Read all there is of every memory, hidden ones too, but for its revision."""
+
+    def job(connection):
+        return {row.id: row.values()[3:] for row in checks.rows(connection)}
+
+    return memory._engine.ledger.read(job)
+
+
+MARKS = [f"qz{letter}{letter}xvk" for letter in "abcdefgh"]
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["add", "add", "update", "forget", "supersede", "move", "repeat"]),
+        st.integers(0, 7),
+        st.sampled_from(["short", "medium", "long"]),
+    ),
+    max_size=20,
+)
+
+
+@settings(max_examples=25)
+@given(steps=STEPS, doomed=st.sets(st.integers(0, 7), min_size=1))
+def test_after_any_history_the_erased_are_gone_and_the_others_whole(
+    tmp_path_factory, steps, doomed
+):
+    """Each memory has a word of its own: those of the erased are nowhere, the others findable."""
+    root = tmp_path_factory.mktemp("any") / "store"
+    with MemoryManager(root, embedder=None) as memory:
+        for n, mark in enumerate(MARKS):
+            memory.add(f"{mark} to begin with", "short", id=f"m{n}", session=f"s{n % 2}")
+        for what, n, tier in steps:
+            one, mark = f"m{n}", MARKS[n]
+            if what == "add":
+                memory.add(f"{mark} to begin with", "short", session=f"s{n % 2}")
+            elif what == "update" and memory.get(one).status != "forgotten":
+                memory.update(one, text=f"{mark} {tier} now", tags=[f"{mark}tag"])
+            elif what == "forget":
+                memory.forget(one)
+            elif what == "supersede" and n and memory.get("m0").status == "active":
+                memory.add(f"word {len(memory.list(status=EVERY))}", supersedes="m0")
+            elif what == "move":
+                memory.move(one, tier)
+            elif what == "repeat":
+                memory.retrieve(mark)
+        before = rows(memory)
+        repeats = [i for i, row in before.items() if any(MARKS[n] in str(row) for n in doomed)]
+        assert memory.erase(repeats).complete
+        assert rows(memory) == {i: row for i, row in before.items() if i not in repeats}
+        assert sound(memory)
+    assert found_in(root, *(MARKS[n] for n in doomed)) == []
+    for n in set(range(8)) - doomed:
+        assert "ledger.db" in found_in(root, MARKS[n])
+
+
+def test_the_receipt_says_when_and_how_much(memory, clock):
+    """Counts by table, files, moment."""
+    memory.add("a", id="a", session="s")
+    memory.update("a", text="b")
+    memory.flush()
+    erased = memory.erase("a")
+    assert erased.at == clock() == datetime(2025, 1, 1, tzinfo=UTC)
+    assert erased.rows["memories"] == erased.rows["versions"] == erased.rows["full text"] == 1
+    assert erased.rewritten == ("ledger.db", "short.json", "ledger.db-wal")
+    assert Path(memory.root / "short.json").exists()
+    assert np.isfinite(memory._engine.ledger.wal_bytes())
+
+
+def killed_with_a_draft(tmp_path, script):
+    """Kill a process that was just about to finish a file."""
+    script = f"""
+        import os, signal
+        from memento import MemoryManager
+        from memento.upkeep.backup import restore
+        from memento.ledger import files
+        files._sync_file = lambda path: os.kill(os.getpid(), signal.SIGKILL)
+        {script}
+    """
+    ran = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=tmp_path, check=False)
+    assert ran.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("script", "again"),
+    [
+        (
+            "restore('b.db', 'store', set_aside=True)",
+            lambda folder: restore(folder / "b.db", folder / "store", set_aside=True),
+        ),
+        (
+            "MemoryManager('store', embedder=None).backup('new.db')",
+            lambda folder: MemoryManager(folder / "store", embedder=None).backup(folder / "new.db"),
+        ),
+        (
+            "MemoryManager('store', embedder=None).export('new.jsonl')",
+            lambda folder: MemoryManager(folder / "store", embedder=None).export(
+                folder / "new.jsonl"
+            ),
+        ),
+    ],
+    ids=["restore", "backup", "export"],
+)
+def test_what_was_killed_is_named_and_removed_by_the_next(open_memory, tmp_path, script, again):
+    """A copy that was never finished is in the receipt, and gone when the same is done again."""
+    with open_memory(tmp_path / "store") as memory:
+        memory.add(CANARY, id="a")
+        memory.add("stays", id="b")
+        memory.backup(tmp_path / "b.db")
+    killed_with_a_draft(tmp_path, script)
+    (left,) = [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+    assert CANARY.encode() in content(left if left.is_file() else next(left.iterdir()))
+    with open_memory(tmp_path / "store") as memory:
+        for receipt in (memory.erase("a", dry_run=True), memory.erase("a")):
+            assert any(line.startswith(f"{left}: ") for line in receipt.not_reached)
+    again(tmp_path)
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_the_old_store_is_never_taken_for_litter(open_memory, tmp_path):
+    """Killed between exchange and rename, what has the name of a draft is the old store."""
+    with open_memory(tmp_path / "store") as memory:
+        memory.add("one", id="a")
+        memory.backup(tmp_path / "b.db")
+    old = tmp_path / ".store.abcd1234.tmp"
+    shutil.copytree(tmp_path / "store", old)
+    restore(tmp_path / "b.db", tmp_path / "store", set_aside=True)
+    assert open_memory(old).get("a").text == "one"
+
+
+def test_stores_set_aside_are_named(open_memory, tmp_path):
+    """A restore that keeps the store that was there leaves a copy, which the receipt names."""
+    memory = open_memory(tmp_path / "store")
+    memory.add("one", id="a")
+    memory.backup(tmp_path / "b.db")
+    memory.close()
+    done = restore(tmp_path / "b.db", tmp_path / "store", set_aside=True)
+    again = open_memory(tmp_path / "store")
+    for receipt in (again.erase("a", dry_run=True), again.erase("a")):
+        assert any(str(done.aside) in line for line in receipt.not_reached)
+    again.add("two", id="b")
+    shutil.rmtree(done.aside)
+    assert again.erase("b").not_reached == NOT_REACHED
