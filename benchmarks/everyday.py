@@ -1,14 +1,15 @@
 """Does it find what one person told it? A life, as told over months, and questions to it.
 
-    python benchmarks/everyday.py LIFE.json ... [--alone] [--misses]
+    python benchmarks/everyday.py [LIFE.json ...] [--alone] [--misses]
                                   [--no-embedder | --embedder NAME] [--json OUT]
 
-A life is a JSON file in the shape that lives.py documents. A store is filled through the public
-interface, memory by memory, with its clock at the moment each was told; a question is put to what
-was told until its own moment. It is put to ``retrieve`` (ten hits) and to ``prompt``, both with
-their default settings, and in the same run to two plain indexes of all the texts, see bare.py:
-vectors alone (the same embedder's cosine) and words alone (BM25). A question with previous turns is
-put to all three as one text, these turns and then the question; ``--alone`` leaves them out.
+A life is a JSON file in the shape that lives.py documents; without one it is our own,
+``sets/life_dev.json``. A store is filled through the public interface, memory by memory, with its
+clock at the moment each was told; a question is put to what was told until its own moment. It is
+put to ``retrieve`` (ten hits) and to ``prompt``, both with their default settings, and in the same
+run to two plain indexes of all the texts, see bare.py: vectors alone (the same embedder's cosine)
+and words alone (BM25). A question with previous turns is put to all three as one text, these turns
+and then the question; ``--alone`` leaves them out.
 
     rank 1, top 3, top 10   one of the right memories is first, among the first three, the ten
     off-topic               questions that nothing answers: how many put anything into the prompt
@@ -45,6 +46,7 @@ from memento.protocols import Embedder
 from memento.testing import ManualClock
 from memento.types import Retrieval
 
+LIVES = (Path(__file__).with_name("sets") / "life_dev.json",)
 DEPTH = 10
 DEPTHS = {"rank 1": 1, "top 3": 3, "top 10": DEPTH}
 SURE = 0.5
@@ -180,10 +182,13 @@ def telling(life: Life, embedder: Embedder | None) -> Iterator[Telling]:
 def ask_all(life: Life, embedder: Embedder | None, *, alone: bool = False) -> list[Answered]:
     """Tell a life and put its questions, each at its moment.
 
+    Returns:
+        What came of each question, in the order of the file.
+
     Raises:
         ValueError: If the store refuses a memory.
     """
-    answered = []
+    answered = {}
     left = list(life.memories)
     with telling(life, embedder) as store:
         for question in sorted(life.questions, key=lambda one: one.at):
@@ -194,8 +199,8 @@ def ask_all(life: Life, embedder: Embedder | None, *, alone: bool = False) -> li
             found, hits = store.ask(question, alone=alone)
             confidence = hits[0].confidence if hits else 0.0
             shown = store.prompt(question, alone=alone)
-            answered.append(Answered(life.name, question, found, confidence, shown))
-    return answered
+            answered[question.id] = Answered(life.name, question, found, confidence, shown)
+    return [answered[question.id] for question in life.questions]
 
 
 # What is reported
@@ -285,7 +290,8 @@ def record(case: Answered) -> dict[str, Any]:
 def show(result: dict[str, Any]) -> None:
     """Print the figures."""
     arms = [name for name in result["groups"]["all"] if name != "questions"]
-    headers = ["% (95 %)", "n", *(f"{arm}: {depth}" for arm in arms for depth in DEPTHS)]
+    columns = (f"{arm.split()[0]} {depth}" for arm in arms for depth in DEPTHS.values())
+    headers = ["% (95 %) among first", "n", *columns]
     rows = [
         [name, str(one["questions"]), *(cell(one[arm][depth]) for arm in arms for depth in DEPTHS)]
         for name, one in result["groups"].items()
@@ -335,7 +341,9 @@ def show_misses(result: dict[str, Any]) -> None:
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("files", type=Path, nargs="+", metavar="LIFE.json", help="see lives.py")
+    parser.add_argument(
+        "files", type=Path, nargs="*", metavar="LIFE.json", help="see lives.py; default: ours"
+    )
     parser.add_argument("--alone", action="store_true", help="leave out what was said before")
     parser.add_argument("--misses", action="store_true", help="print each case that went wrong")
     parser.add_argument("--no-embedder", dest="embedder", action="store_const", const="none",
@@ -348,7 +356,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark."""
     options = parsed(arguments)
-    lives = [read(path) for path in options.files]
+    lives = [read(path) for path in options.files or LIVES]
     embedder = embedder_named(options.embedder)
     answered = [case for life in lives for case in ask_all(life, embedder, alone=options.alone)]
     result = report(answered)
