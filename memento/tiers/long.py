@@ -28,7 +28,7 @@ import numpy as np
 
 from memento import layout
 from memento.config.tiers import LongConfig
-from memento.errors import InvalidInput, TierUnavailable
+from memento.errors import InvalidInput, StoreUnusable, TierUnavailable
 from memento.tiers.chroma import (
     ChromaFault,
     ChromaFolder,
@@ -348,7 +348,7 @@ class LongTier:
     def _claim(self) -> None:
         try:
             owned = self._lock.acquire()
-        except OSError as error:
+        except (OSError, StoreUnusable) as error:
             self._set(LongState.COLD, f"its lock file cannot be used: {error}")
             raise self._unavailable() from error
         if not owned:
