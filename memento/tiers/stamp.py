@@ -226,7 +226,10 @@ def write_stamp(path: Path, stamp: Stamp, *, durable: bool = True) -> None:
 def make_private(folder: Path) -> None:
     """Remove the rights of other users on the folder and all in it, as far as possible.
 
-    Chroma creates its files readable by all; a umask would change the whole process.
+    Chroma creates its files readable by all; a umask would change the whole process. Until this is
+    called nobody else reaches them, as the folder itself is its owner's alone. Chroma makes files
+    when a folder is opened, at the first rows of an index, and when an index is first written in
+    full; a later write, a search and a removal make none.
     """
     with contextlib.suppress(OSError):
         folder.chmod(0o700)
