@@ -235,8 +235,10 @@ def make_private(folder: Path) -> None:
         folder.chmod(0o700)
     for directory, folders, names in os.walk(folder):
         for name, mode in [*((f, 0o700) for f in folders), *((n, 0o600) for n in names)]:
+            path = Path(directory, name)
             with contextlib.suppress(OSError):
-                Path(directory, name).chmod(mode)
+                if not path.is_symlink():  # its target is not in this folder
+                    path.chmod(mode)
 
 
 def _sync_folder(folder: Path) -> None:
