@@ -126,7 +126,7 @@ class Indexer:
         self._wake = threading.Event()
         self._settling = threading.RLock()
         self._settled = threading.Condition(self._settling)  # only waits; see ``forks``
-        self._stopping = False
+        self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self.trouble: dict[str, str] = {}
         """Parts that do not work at present: ``embedder``, ``long`` or ``store`` to the reason.
@@ -196,7 +196,7 @@ class Indexer:
         A thread that is still loading the model or Chroma has no batch; it is not waited for and
         ends by itself later.
         """
-        self._stopping = True
+        self._stop.set()
         self._wake.set()
         thread = self._thread
         if thread is None or thread is threading.current_thread():
@@ -206,6 +206,10 @@ class Indexer:
             thread.join(0.01)
         if thread.is_alive():
             _left.add(thread)
+
+    @property
+    def _stopping(self) -> bool:
+        return self._stop.is_set()
 
     def _owes(self, sees: Sees = everyone) -> bool:
         ops = self._ops()
@@ -261,7 +265,7 @@ class Indexer:
         self.start()
 
     def _run(self) -> None:
-        time.sleep(self._config.start_seconds)
+        self._stop.wait(self._config.start_seconds)
         seen = -1
         while not self._stopping:
             try:
@@ -283,7 +287,7 @@ class Indexer:
                 self._trouble("store", MementoError(unknown))
             self._tell_waiting()
             self._wake.wait(self._config.poll_seconds)
-            time.sleep(self._config.start_seconds)  # a burst of writes is processed together
+            self._stop.wait(self._config.start_seconds)  # a burst of writes is processed together
 
     def _work(self, *, news: bool) -> bool:
         """Do the present work, unless ``paused``; tell whether there may be more at once."""

@@ -356,6 +356,14 @@ def test_a_stopped_indexer_starts_no_more(bench, memory):
     bench.indexer.stop(10)
 
 
+def test_stopping_interrupts_the_pause_before_the_work(memory):
+    """A long pause delays neither close nor the end of the program."""
+    bench = Bench(memory, config=replace(FAST, start_seconds=86_400.0))
+    bench.indexer.start()
+    bench.indexer.stop(60)
+    assert not bench.indexer._thread.is_alive()
+
+
 def test_stopping_leaves_the_rest_in_the_backlog(bench, memory):
     """The bite in hand is finished; what is left is there for the next process."""
     embedded = threading.Event()
@@ -363,7 +371,7 @@ def test_stopping_leaves_the_rest_in_the_backlog(bench, memory):
 
     def slow(texts):
         embedded.set()
-        bench.indexer._stopping = True
+        bench.indexer._stop.set()
         return embed(texts)
 
     bench.embedding.embed = slow

@@ -4,7 +4,8 @@
 
 It adds one memory, waits for so many seconds, and forks four children: workers that each retrieve
 and add, or a pool that does so twenty times. It ends with 0 if they found what they should and
-everything that they added is there. ``--control`` takes away what a fork waits for.
+everything that they added is there. ``--control`` takes away what a fork waits for; the seconds
+then count from the moment the background thread is loading something.
 """
 
 from __future__ import annotations
@@ -47,12 +48,21 @@ def pool() -> int:
     return 20
 
 
+def until_loading() -> None:
+    """Wait until the background thread is doing work that a fork must not interrupt."""
+    deadline = time.monotonic() + 30
+    while not forks.gate._others():
+        assert time.monotonic() < deadline, "nothing is being loaded"
+        time.sleep(0.001)
+
+
 if __name__ == "__main__":
     root, way, embedder, delay, *control = sys.argv[1:]
-    if control:
-        forks.gate._others = lambda: False  # type: ignore[method-assign]
     memory = MemoryManager(root, embedder=HashEmbedder(16) if embedder == "hash" else embedder)
     memory.add("said by the parent", id="parent")
+    if control:
+        until_loading()
+        forks.gate._others = lambda: False  # type: ignore[method-assign]
     time.sleep(float(delay))
     added = prefork() if way == "prefork" else pool()
     assert memory.flush(wait=True, timeout=60)

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 HOST = Path(__file__).with_name("fork_host.py")
 PATIENCE = 60.0
 """Seconds after which a process that should have ended counts as hung."""
-CONTROL_PATIENCE = {False: 6.0, True: 20.0}
+CONTROL_PATIENCE = {False: 15.0, True: 30.0}
 """The same for the control, which hangs as it must, in the quick and the full form."""
 FULL = [round(3 * n / 29, 2) for n in range(30)]
 """Seconds from the addition to the fork."""
 QUICK = [0.1]
-CONTROL = {"hash": [0.05, 0.1, 0.2, 0.4, 0.8], "default": [0.1, 0.3, 0.6]}
+CONTROL = {"hash": [0.0, 0.02, 0.05, 0.0, 0.1], "default": [0.0, 0.02, 0.05]}
+"""The same for the control: seconds since the background thread began to load something."""
 
 
 class Case(NamedTuple):
@@ -78,7 +79,7 @@ def first_hung(cases: Sequence[Case], folder: Path, patience: float) -> str:
     """Run parents that fork at once, until one hangs."""
     for number, case in enumerate(cases):
         if ended(case, folder / f"c{number}", patience, "--control") == "hung":
-            return f"{case.embedder}, {case.delay} s after the addition"
+            return f"{case.embedder}, {case.delay} s after the loading began"
     return ""
 
 
