@@ -353,7 +353,13 @@ class Ledger(Protocol):
         ...
 
     def compact(self) -> None:
-        """Write the ledger again without what was deleted."""
+        """Leave nothing of deleted rows in the ledger's files, but for the log.
+
+        Others may write meanwhile; none of them waits for more than a part of it.
+
+        Raises:
+            StoreError: If something prevents it. What is left of it can be done later.
+        """
         ...
 
     def fold_log(self, seconds: float) -> bool:
