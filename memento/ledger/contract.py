@@ -352,6 +352,10 @@ class Ledger(Protocol):
         """Return what is wrong with the structure of the file, the full text aside."""
         ...
 
+    def words_intact(self) -> bool:
+        """Tell whether the full text agrees with what it was built from; no writer waits."""
+        ...
+
     def compact(self) -> None:
         """Leave nothing of deleted rows in the ledger's files, but for the log.
 

@@ -264,6 +264,22 @@ def intact(connection: Connection) -> bool:
     return True
 
 
+def intact_as_read(connection: Connection) -> bool:
+    """Tell the same from a new connection that only reads, so that no writer waits.
+
+    An older connection takes what it remembers of an earlier index for damage.
+    """
+    try:
+        found = connection.execute("PRAGMA integrity_check(memories_fts)").fetchall()
+    except DatabaseError:
+        return False
+    return found == [("ok",)]
+
+
+CHECKED_AS_READ = (3, 44, 0)
+"""First SQLite that can do so. Source: sqlite.org/releaselog/3_44_0.html, xIntegrity."""
+
+
 def look_up(
     connection: Connection, ns: int, matches: Sequence[Match], limit: int
 ) -> list[NDArray[np.int64]]:

@@ -242,6 +242,21 @@ class LiteLedger:
         """Return what is wrong with the structure of the file, the full text aside."""
         return self.read(tend.quick_check)
 
+    def words_intact(self) -> bool:
+        """Tell whether the full text agrees with what it was built from.
+
+        SQLite before 3.44 can check it only as a writer, for whom others wait; there the full text
+        of a read-only store is not checked.
+        """
+        if library_version() < fulltext.CHECKED_AS_READ:
+            return self.read_only or self.write(fulltext.intact)
+        with translated(self.path):
+            connection = self._connect_to_read()
+            try:
+                return fulltext.intact_as_read(connection)
+            finally:
+                connection.close()
+
     def compact(self) -> None:
         """Leave nothing of deleted rows in the file, see ``contract.Ledger.compact``.
 
