@@ -41,7 +41,7 @@ MOST_WAITING = 256
 background thread finds no quiet moment, or there is none."""
 MERGED_PAGES = 64
 """Pages of the index one merge may write, so that no ``add`` waits long behind it."""
-PURGED_PAGES = 256
+PURGED_PAGES = 64
 """As many while the words of erased memories are taken out."""
 MOST_ASKED = 4096
 """Memories that `holds` looks at, 1 us each, so that a flood in quarantine delays no ``add``."""

@@ -274,6 +274,7 @@ class LiteLedger:
         first: int | None = 1
         while first is not None:
             first = self._scrub_from(first)
+            self.write(_nothing)  # in the queue: else the next bite would come before who waits
 
     def _scrub_from(self, first: int) -> int | None:
         following = self.alone(lambda connection: scrub.bite(connection, self.path, first))
@@ -545,6 +546,10 @@ class LiteLedger:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosed(self.root)
+
+
+def _nothing(_connection: Connection) -> None:
+    """Change nothing."""
 
 
 @dataclass(slots=True)
