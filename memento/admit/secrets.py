@@ -521,7 +521,8 @@ FORMATS: tuple[SecretFormat, ...] = (
     _shape(
         "password",
         "passw passphrase pwd",
-        rf"{_NAMED}passw(?:or)?d|passphrase|pwd)){_ASSIGNED}(?P<secret>{_PASSWORD})",
+        rf"{_NAMED}passw(?:or)?d|passphrase|pwd)){_ASSIGNED}",
+        rf"(?![A-Za-z_][\w.]*\()(?P<secret>{_PASSWORD})",  # no call
         proof=_chosen,
         place=SecretPlace.ANYWHERE,
     ),

@@ -482,6 +482,7 @@ NAMES_OF_CODE = (
     "api_key=SettingsOfTheTeam.DefaultApiKeyProvider",
     "client_secret: KubernetesSecretReference-OfStaging",
     "auth_token = parseXMLHTTPRequestHeader",
+    'username, password = base64_decoded.split(":", 1)',
     "url = db_url.render_as_string(hide_password=False)}",
     "new URL('https://abc:xyz@example.com') and new URL('https://abc:123@example.com/')",
 )
