@@ -14,7 +14,8 @@ from __future__ import annotations
 import json
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, cast
 
 from memento.language.words import Columns
@@ -297,9 +298,15 @@ def _seqs(listed: str) -> NDArray[np.int64]:
 
 
 class LiteTail:
-    """The full text of waiting rows, in RAM: an index of the same make; see ``contract.Tail``."""
+    """The full text of waiting rows, in RAM: an index of the same make; see ``contract.Tail``.
 
-    def __init__(self) -> None:
+    Args:
+        turn: Returns the lock that the calling thread holds while it is inside SQLite, so that a
+            fork waits for it; ``follow`` is called by those who hold theirs.
+    """
+
+    def __init__(self, turn: Callable[[], AbstractContextManager[object]]) -> None:
+        self._turn = turn
         self._lock = threading.Lock()
         self._index: Connection | None = None
         self._held: dict[int, int] = {}  # namespace to the newest row id held of it
@@ -338,7 +345,7 @@ class LiteTail:
 
         To be asked before the file: what is let go of meanwhile is in the file by then.
         """
-        with self._lock:
+        with self._turn(), self._lock:
             if ns not in self._held:
                 return [_seqs("")] * len(matches)
             return look_up(self._open(), ns, matches, limit)

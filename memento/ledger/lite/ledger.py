@@ -236,7 +236,7 @@ class LiteLedger:
 
     def make_tail(self) -> LiteTail:
         """Make an index of waiting rows, which knows none yet."""
-        return LiteTail()
+        return LiteTail(lambda: self._reader().turn)
 
     def quick_check(self) -> list[str]:
         """Return what is wrong with the structure of the file, the full text aside."""
