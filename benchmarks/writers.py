@@ -43,12 +43,14 @@ class Held:
     Attributes:
         seconds: Longest time in one piece.
         rows: Most rows that one transaction inserted, changed or deleted.
+        steps: Most steps of SQLite's machine in one transaction, in thousands.
         searched: Most characters that one transaction looked through for secrets.
         longest_add: Seconds of the longest add of another thread, where one was watched.
     """
 
     seconds: float = 0.0
     rows: int = 0
+    steps: int = 0
     searched: int = 0
     longest_add: float = 0.0
 
@@ -61,10 +63,14 @@ def watched() -> Iterator[Held]:
     alone, look = Writer.alone, redact.redact
 
     def noted(connection: Connection, run: Callable[[], Any]) -> Any:
+        steps: list[None] = []
         inside.searched, before, began = 0, connection.total_changes, time.perf_counter()
+        connection.set_progress_handler(lambda: steps.append(None), 1_000)
         try:
             return run()
         finally:
+            connection.set_progress_handler(None, 0)
+            held.steps = max(held.steps, len(steps))
             held.seconds = max(held.seconds, time.perf_counter() - began)
             held.rows = max(held.rows, connection.total_changes - before)
             held.searched = max(held.searched, inside.searched)

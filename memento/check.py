@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from memento.clock import to_micros
 from memento.errors import InvalidInput
+from memento.language.plain import plain
 from memento.types import Source, Trust
 
 E = TypeVar("E", bound=StrEnum)
@@ -56,6 +57,7 @@ def check_text(text: object, limits: Limits) -> str:
     """Accept a text that is not empty, not too long, and can be stored as UTF-8."""
     if not isinstance(text, str):
         raise InvalidInput("text", f"must be a string, not {type_name(text)}")
+    text = plain(text)
     if not text.strip():
         raise InvalidInput("text", "is empty")
     if len(text) > limits.text_chars:
@@ -69,12 +71,16 @@ def check_moment(field: str, moment: object) -> int:
     """Accept a timezone-aware datetime; returns microseconds since 1970 UTC."""
     if not isinstance(moment, datetime):
         raise InvalidInput(field, f"must be a datetime, not {type_name(moment)}")
-    if moment.tzinfo is None or moment.utcoffset() is None:
-        raise InvalidInput(field, "has no time zone; use for example datetime.now(UTC)")
     try:
-        return to_micros(moment.astimezone(UTC))
+        zoned = moment.tzinfo is not None and moment.utcoffset() is not None
+        micros = to_micros(moment.astimezone(UTC)) if zoned else None
     except OverflowError:
         raise InvalidInput(field, "is before the year 1 or after 9999 in UTC") from None
+    except Exception as error:  # its time zone may be any code
+        raise InvalidInput(field, f"its time zone raises {type_name(error)}") from error
+    if micros is None:
+        raise InvalidInput(field, "has no time zone; use for example datetime.now(UTC)")
+    return micros
 
 
 def check_share(field: str, value: object) -> float:
@@ -113,9 +119,10 @@ def check_flag(field: str, value: object) -> bool:
 
 def check_id(value: object, field: str = "id") -> str:
     """Accept an id that the caller chose: 1 to 128 printable characters."""
-    if not isinstance(value, str) or not value or len(value) > MAX_ID or not value.isprintable():
+    said = plain(value) if isinstance(value, str) else ""
+    if not 0 < len(said) <= MAX_ID or not said.isprintable():
         raise InvalidInput(field, f"must be 1 to {MAX_ID} printable characters, not {shown(value)}")
-    return value
+    return said
 
 
 def check_metadata(metadata: object, limits: Limits) -> str:
@@ -184,7 +191,7 @@ def member(kind: type[E], field: str, value: object) -> E:
     """Accept a member of an enumeration or its value; nothing else."""
     try:
         # The message of the enumeration would contain the value, whatever its size.
-        return kind(value if isinstance(value, str) else "")
+        return kind(plain(value) if isinstance(value, str) else "")
     except ValueError:
         known = ", ".join(item.value for item in kind)
         raise InvalidInput(field, f"{shown(value)} is not one of: {known}") from None
@@ -192,7 +199,7 @@ def member(kind: type[E], field: str, value: object) -> E:
 
 def names(field: str, values: object) -> tuple[str, ...]:
     """Accept a sequence of short non-empty strings; repeats are dropped, order kept."""
-    if values == ():
+    if isinstance(values, tuple) and not values:
         return ()
     if isinstance(values, str) or not isinstance(values, Sequence | set | frozenset):
         raise InvalidInput(field, f"must be a list of strings, not {type_name(values)}")
@@ -209,7 +216,7 @@ def optional_name(field: str, value: object) -> str | None:
 
 def ids(field: str, values: object) -> tuple[str, ...]:
     """Accept one id or several."""
-    if values == ():
+    if isinstance(values, tuple) and not values:
         return ()
     if isinstance(values, str):
         return (check_id(values, field),)
@@ -224,6 +231,7 @@ def short_name(field: str, value: object, *, most: int = MAX_NAME) -> str:
     """Accept a string that is not empty and at most so many characters long."""
     if not isinstance(value, str):
         raise InvalidInput(field, f"must be a string, not {type_name(value)}")
+    value = plain(value)
     if not value.strip():
         raise InvalidInput(field, "is empty")
     if len(value) > most:
@@ -233,6 +241,7 @@ def short_name(field: str, value: object, *, most: int = MAX_NAME) -> str:
 
 def storable(field: str, value: str) -> str:
     """Accept a string that SQLite and UTF-8 can hold."""
+    value = plain(value)
     if "\0" in value:
         raise InvalidInput(field, "holds a NUL character")
     try:

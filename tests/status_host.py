@@ -82,9 +82,19 @@ def owed_vector(case):
     case.write(lambda c, docid: memories.enqueue(c, memories.by_docid(c, docid), "drop"))
     left = case.write(_backlog) == "embed"
     case.write(lambda c, _: c.execute("DELETE FROM backlog") and None)
+    assert left == case.write(_is_missed)
     case.write(lambda c, _: checks.owe_missing(c))
     assert left == (case.write(_backlog) == "embed")
     return left
+
+
+def _is_missed(connection, docid):
+    """Tell whether a memory without a line in the backlog is one that ``doctor`` counts."""
+    before = checks.unowed_rows(connection)
+    connection.execute("INSERT INTO backlog VALUES (?, 1, 'embed')", (docid,))
+    after = checks.unowed_rows(connection)
+    connection.execute("DELETE FROM backlog WHERE docid = ?", (docid,))
+    return before > after
 
 
 def in_index(case):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import memento.ledger.lite.ledger  # noqa: F401 - it registers what a fork waits for
 from memento import forks
 from memento.forks import ForkGate
 

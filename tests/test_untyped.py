@@ -1,6 +1,7 @@
 """Whatever is given at the door, the error is memento's own and names the field."""
 
 import io
+from datetime import datetime, tzinfo
 
 import pytest
 
@@ -104,6 +105,85 @@ def test_parts_of_a_config_are_checked(field, value):
     with pytest.raises(InvalidInput) as refused:
         Config(**{field: value})
     assert refused.value.field == field
+
+
+def refuse(*_arguments, **_named):
+    """Stand for a method of a class that is broken."""
+    raise RuntimeError("no")
+
+
+class BrokenZone(tzinfo):
+    """A time zone that cannot tell its offset."""
+
+    utcoffset = dst = tzname = fromutc = refuse
+
+
+class WrongZone(tzinfo):
+    """A time zone whose offset is not a duration."""
+
+    def utcoffset(self, _moment):
+        """Tell nothing of use."""
+        return "one hour"
+
+
+BrokenText = type("BrokenText", (str,), dict.fromkeys(
+    ("__len__", "__iter__", "__eq__", "__ne__", "__contains__", "__getitem__", "__bool__",
+     "__str__", "__repr__", "__format__", "__add__", "encode", "strip", "split", "lower", "upper",
+     "casefold", "replace", "startswith", "endswith", "isprintable", "isascii", "translate",
+     "isidentifier", "splitlines", "find", "index", "count", "join", "partition"),
+    refuse,
+) | {"__hash__": str.__hash__})  # fmt: skip
+"""A string whose every method raises."""
+
+MOMENT_FIELDS = ("occurred_at", "valid_until")
+TEXT_FIELDS = {
+    "text": "green tea", "tier": "long", "kind": "fact", "key": "tea", "scope": "home/kitchen",
+    "session": "s", "actor": "Ada", "role": "user", "source": "user", "id": "a", "aliases": "tee",
+    "tags": "drinks", "metadata": "note",
+}  # fmt: skip
+MANY = {"aliases": lambda one: [one], "tags": lambda one: [one], "metadata": lambda one: {one: one}}
+
+
+@pytest.mark.parametrize("zone", [BrokenZone(), WrongZone()])
+def test_a_time_zone_that_raises_is_refused(memory, zone):
+    """Wherever a moment is given, by name of the field; nothing is written."""
+    moment = datetime(2026, 1, 1, tzinfo=zone)
+    for field in MOMENT_FIELDS:
+        with pytest.raises(InvalidInput) as refused:
+            memory.add("text", **{field: moment})
+        assert refused.value.field == field
+    for field in ("since", "until", "as_of"):
+        with pytest.raises(InvalidInput) as refused:
+            memory.retrieve("text", **{field: moment})
+        assert refused.value.field == field
+    assert memory.list() == []
+
+
+@pytest.mark.parametrize("field", TEXT_FIELDS)
+def test_no_method_of_a_given_string_is_called(memory, field):
+    """What is stored and searched is its content; a broken class cannot fail halfway."""
+    said = {name: MANY.get(name, lambda one: one)(text) for name, text in TEXT_FIELDS.items()}
+    broken = BrokenText(TEXT_FIELDS[field])
+    plain = memory.of("plain").add(**said)
+    given = said | {field: MANY.get(field, lambda one: one)(broken)}
+    kept = memory.of("broken").add(**given)
+    same = ("text", "tier", "kind", "key", "scope", "session", "actor", "role", "id", "aliases",
+            "tags", "metadata", "source")  # fmt: skip
+    assert [getattr(kept, name) for name in same] == [getattr(plain, name) for name in same]
+    assert [one.id for one in memory.of("broken").retrieve("tea")] == ["a"]
+
+
+def test_no_method_of_a_query_or_filter_is_called(memory):
+    """Nor of a label, or of what chooses how to search."""
+    memory.add("green tea", "long", id="a", session="s", scope="home", metadata={"n": "x"})
+    filters = {
+        "scope": BrokenText("home"), "session": BrokenText("s"), "tiers": BrokenText("long"),
+        "where": {"n": BrokenText("x")}, "ids": BrokenText("a"), "match": BrokenText("auto"),
+    }  # fmt: skip
+    assert [one.id for one in memory.retrieve(BrokenText("green tea"), **filters)] == ["a"]
+    assert memory.of(BrokenText("default")).get(BrokenText("a")).text == "green tea"
+    with pytest.raises(InvalidInput):
+        memory.add("text", kind=BrokenText("nothing"))
 
 
 @pytest.mark.parametrize("make", [cyclic, deep, Raising])

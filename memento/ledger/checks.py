@@ -139,12 +139,10 @@ def stray_rows(connection: Session) -> dict[str, int]:
 
 
 def unowed_rows(connection: Session) -> int:
-    """Count active rows that full text knows, without a vector or a line in the backlog."""
+    """Count the rows that full text knows and ``owe_missing`` would owe a vector."""
     (count,) = connection.execute(
-        f"SELECT count(*) FROM memories JOIN namespaces USING (ns) WHERE {sql('found')}"
+        f"SELECT count(*) FROM memories JOIN namespaces USING (ns) WHERE {_UNOWED}"
         f" AND docid & {SEQ_MASK} <= fts_upto"
-        " AND docid NOT IN (SELECT docid FROM embeddings)"
-        " AND docid NOT IN (SELECT docid FROM backlog)"
     ).fetchone()
     return int(count)
 
@@ -159,11 +157,15 @@ def drop_strays(connection: Session) -> None:
 def owe_missing(connection: Session) -> None:
     """Owe a vector to every active or superseded row that has none and is owed none."""
     connection.execute(
-        "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories"
-        f" WHERE {sql('owed_vector')}"
-        " AND docid NOT IN (SELECT docid FROM embeddings)"
-        " AND docid NOT IN (SELECT docid FROM backlog)"
+        f"INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories WHERE {_UNOWED}"
     )
+
+
+_UNOWED = (
+    f"{sql('owed_vector')} AND docid NOT IN (SELECT docid FROM embeddings)"
+    " AND docid NOT IN (SELECT docid FROM backlog)"
+)
+"""A row that needs a vector, has none and is owed none."""
 
 
 def rows(connection: Session) -> Iterator[Row]:

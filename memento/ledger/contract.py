@@ -352,8 +352,18 @@ class Ledger(Protocol):
         """Return what is wrong with the structure of the file, the full text aside."""
         ...
 
+    def words_intact(self) -> bool:
+        """Tell whether the full text agrees with what it was built from; no writer waits."""
+        ...
+
     def compact(self) -> None:
-        """Write the ledger again without what was deleted."""
+        """Leave nothing of deleted rows in the ledger's files, but for the log.
+
+        Others may write meanwhile; none of them waits for more than a part of it.
+
+        Raises:
+            StoreError: If something prevents it. What is left of it can be done later.
+        """
         ...
 
     def fold_log(self, seconds: float) -> bool:

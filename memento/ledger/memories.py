@@ -26,7 +26,7 @@ from memento.ledger.dialect import (
     skipping,
     without_index,
 )
-from memento.ledger.merge import MAX_STATES, merged
+from memento.ledger.merge import MAX_STATES, may_add, merged
 from memento.ledger.predicate import Filters, predicate
 from memento.ledger.rows import (
     COLUMNS,
@@ -133,7 +133,8 @@ def add(
     for entry, row in zip(entries, answers, strict=True):
         for memory_id in entry.related:
             other = by_id(connection, ns, memory_id, damaged=True)
-            link(connection, row.docid, other.docid, "related")
+            if row is entry.row or may_add(row, entry.row):
+                link(connection, row.docid, other.docid, "related")
         if entry.redacted and row is entry.row:
             record(connection, ns, now, "redacted", row.docid, entry.redacted)
     _overflow(connection, ns, {row.session for row in answers if _short(row)}, now, ring)

@@ -32,6 +32,7 @@ from memento.errors import (
     RerankerError,
     TierUnavailable,
 )
+from memento.language.plain import plain
 from memento.ledger import memories, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
@@ -102,7 +103,7 @@ class Request:
         if not isinstance(query, str):
             raise InvalidInput("query", f"must be a string, not {type(query).__name__}")
         return cls(
-            query=query,
+            query=plain(query),
             k=None if k is None else check_count("k", k),
             match=_check_match(match),
             min_score=check_share("min_score", min_score),
@@ -116,8 +117,9 @@ class Request:
 
 
 def _check_match(match: str) -> Match:
+    said = plain(match) if isinstance(match, str) else ""
     for known in get_args(Match):
-        if match == known:
+        if said == known:
             return known  # type: ignore[no-any-return]  # one of the literals
     raise InvalidInput("match", f"{shown(match)} is not one of: {', '.join(get_args(Match))}")
 

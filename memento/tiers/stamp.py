@@ -226,14 +226,19 @@ def write_stamp(path: Path, stamp: Stamp, *, durable: bool = True) -> None:
 def make_private(folder: Path) -> None:
     """Remove the rights of other users on the folder and all in it, as far as possible.
 
-    Chroma creates its files readable by all; a umask would change the whole process.
+    Chroma creates its files readable by all; a umask would change the whole process. Until this is
+    called nobody else reaches them, as the folder itself is its owner's alone. Chroma makes files
+    when a folder is opened, at the first rows of an index, and when an index is first written in
+    full; a later write, a search and a removal make none.
     """
     with contextlib.suppress(OSError):
         folder.chmod(0o700)
     for directory, folders, names in os.walk(folder):
         for name, mode in [*((f, 0o700) for f in folders), *((n, 0o600) for n in names)]:
+            path = Path(directory, name)
             with contextlib.suppress(OSError):
-                Path(directory, name).chmod(mode)
+                if not path.is_symlink():  # its target is not in this folder
+                    path.chmod(mode)
 
 
 def _sync_folder(folder: Path) -> None:

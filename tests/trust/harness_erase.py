@@ -6,8 +6,8 @@ index, copies set aside, vectors in the ledger and in Chroma) of two namespaces,
 erase it from both. The vectors looked for are those that the ledger really held, and each is shown
 to be in the ledger, and in Chroma's files if it belongs there, before anything is erased. What a
 restore left beside the store is not erased, but has to be in the receipt. In most
-rounds the child is killed meanwhile; then the store is opened anew, and erased from again if it was
-killed too early.
+rounds the child is killed meanwhile; then the store is opened again, and erased from again if it
+was killed too early. In half of them the ledger is scrubbed in bites, as a large one is.
 
 Alone: ``python benchmarks/trust.py --full --only erase``.
 """
@@ -21,16 +21,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import shim
 from trust_result import TrustResult
 
 from memento import MemoryManager, Source
 from memento.errors import NotFound
-from memento.ledger.lite import sqlite
+from memento.ledger.lite import sqlite, tend
 from memento.testing import HashEmbedder
 
 ROUNDS = {False: 2, True: 60}
@@ -171,9 +172,18 @@ def rub_out_of(memory: MemoryManager, canary: str, how: str) -> None:
         memory.erase(everything=True, timeout=WAIT)
 
 
-def run_child(root: Path, canary: str, how: str, delay: float | None) -> bool:
+@contextmanager
+def as_if_large() -> Iterator[None]:
+    """Let the ledger be scrubbed in bites, as one that is too large to be rewritten."""
+    with mock.patch.object(tend, "WHOLE_PAGES", -1):
+        yield
+
+
+def run_child(
+    root: Path, canary: str, how: str, delay: float | None, *, scrubbed: bool = False
+) -> bool:
     """Erase in a child, killed a while after it began; tells whether it was killed."""
-    command = [sys.executable, __file__, str(root), canary, how]
+    command = [sys.executable, __file__, str(root), canary, how, "scrubbed" * scrubbed]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, env=shim.environment())
     try:
         assert child.stdout is not None
@@ -271,8 +281,10 @@ def erased_is_gone(folder: Path, *, full: bool, seed: int) -> TrustResult:
         planted = fill(root, canary, others)
         sought += len(planted.vectors)
         delay = None if number % 4 == 1 else dice.uniform(0, LATEST)
-        killed += run_child(root, canary, how, delay)
-        said = [*planted.absent, *finish(root, canary, how, others)]
+        scrubbed = (number + number // len(HOW)) % 2 == 1
+        killed += run_child(root, canary, how, delay, scrubbed=scrubbed)
+        with as_if_large() if scrubbed else nullcontext():
+            said = [*planted.absent, *finish(root, canary, how, others)]
         said += found_in(root, canary, planted.vectors) + words_in_chroma(root)
         said += unnamed_beside(root, canary)
         wrong += [f"round {number}, {how}: {one}" for one in said]
@@ -305,4 +317,5 @@ def erased_is_gone(folder: Path, *, full: bool, seed: int) -> TrustResult:
 HARNESSES = (erased_is_gone,)
 
 if __name__ == "__main__":
-    erase(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+    with as_if_large() if sys.argv[4] else nullcontext():
+        erase(Path(sys.argv[1]), sys.argv[2], sys.argv[3])

@@ -99,6 +99,46 @@ def test_no_erasure_and_no_rebuild_deletes_what_is_not_proven_ours(tmp_path, nam
         (root / "chroma.json").unlink(missing_ok=True)
 
 
+def test_a_lock_file_of_somebody_else_is_kept(tmp_path):
+    """Nothing is written into it; Chroma is not used, and receipt and doctor say why."""
+    root = tmp_path / "store"
+    MemoryManager(root, embedder=None).close()
+    lock = put(root, "chroma.lock")
+    with MemoryManager(root, embedder=EMBEDDER) as memory:
+        memory.add("the boat is called Ada", "long", id="a")
+        memory.add("the boat is green", "long", id="b")
+        memory.flush(wait=True, timeout=1.0)
+        assert not (root / "chroma").exists()
+        assert [hit.id for hit in memory.retrieve("called Ada")][:1] == ["a"]
+        assert lock.name in memory.stats().trouble["long"]
+        done = memory.erase("a", timeout=0)
+        assert done.untouched == (lock.name,)
+        assert lock.name in done.pending["chroma"]
+        assert lock.name in " ".join(found.detail for found in memory.doctor() if not found.ok)
+    assert lock.read_text() == PRECIOUS
+    lock.unlink()
+    with MemoryManager(root, embedder=EMBEDDER) as memory:
+        assert memory.flush(wait=True)
+        assert memory.erase("b").complete
+        assert lock.read_text().strip().isdigit()
+
+
+@pytest.mark.parametrize("target", ["mine.txt", "nothing", "."])
+def test_a_link_in_the_place_of_the_lock_file_is_not_followed(tmp_path, target):
+    """Neither its target is written nor one made; receipt and doctor name the link."""
+    root = tmp_path / "store"
+    MemoryManager(root, embedder=None).close()
+    mine = put(tmp_path, "mine.txt")
+    (root / "chroma.lock").symlink_to(tmp_path / target)
+    with MemoryManager(root, embedder=EMBEDDER) as memory:
+        memory.add("the boat is called Ada", "long", id="a")
+        memory.flush(wait=True, timeout=1.0)
+        assert memory.erase("a", timeout=0).untouched == ("chroma.lock",)
+        assert "chroma.lock" in " ".join(found.detail for found in memory.doctor() if not found.ok)
+    assert mine.read_text() == PRECIOUS
+    assert not (tmp_path / "nothing").exists()
+
+
 def test_the_stores_own_copies_are_deleted_by_the_next_erasure(tmp_path):
     """The null control: what bears the store's mark is removed, damaged or not."""
     root = tmp_path / "store"

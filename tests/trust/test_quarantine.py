@@ -38,6 +38,24 @@ def surfaces(memory, query="green tea"):
     return {*shown, *memory.prompt(query, 50).splitlines()}
 
 
+@pytest.mark.parametrize("source", [Trust.AGENT, *UNTRUSTED])
+@pytest.mark.parametrize("fields", [{}, {"id": "safe"}], ids=["its text", "its id"])
+def test_a_repeat_that_is_trusted_less_links_nothing_to_a_memory(memory, source, fields):
+    """Whether it names the text alone or the id too; the user's own repeat does link it."""
+    said = "the safe is behind the picture"
+    memory.add(said, id="safe")
+    memory.add("the picture hangs in the hall", id="picture")
+    memory.add(said, source=source, related="picture", **fields)
+    everything = {"status": list(Status)}
+    assert memory.related("safe", **everything) == []
+    if not fields:
+        memory.add("one more thing", source=source, id="theirs")
+        memory.add("one more thing", source=source, related="picture", id="theirs")
+        assert [one.memory.id for one in memory.related("theirs", **everything)] == ["picture"]
+    memory.add(said, related="picture", **fields)
+    assert [one.memory.id for one in memory.related("safe")] == ["picture"]
+
+
 @pytest.mark.parametrize("source", UNTRUSTED)
 @pytest.mark.parametrize("tier", ["short", "medium", "long"])
 def test_untrusted_words_wait(memory, source, tier):

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import io
+import itertools
+import json
+import os
 import random
+import subprocess
 import sys
 from collections import Counter
 
@@ -465,3 +469,71 @@ def test_a_square_key_may_be_broken_over_lines():
     assert redact(f"x {key[:30]}\n{key[30:]} y", Counter()) == "x [redacted:square-token] y"
     short = "sandbox-sq0atb-KVmmWPaCesnJkFsvje76sQ"
     assert redact(short, Counter()) == "sandbox-[redacted:square-token]"
+
+
+LETTERS_ALONE = (
+    "fPhofSYrsiQcntKVUBmIQzTCf",
+    "t7ReEvEuAlvZOnEPjmWD-UNkbv4JynfA-4",
+    "muAXnVarLfZuAcmuJGEzt3lTkd",
+)
+NAMES_OF_CODE = (
+    "private_key = Ed25519PrivateKey.from_private_bytes(data)",
+    "access_token = currentRequestContextAccessToken",
+    "api_key=SettingsOfTheTeam.DefaultApiKeyProvider",
+    "client_secret: KubernetesSecretReference-OfStaging",
+    "auth_token = parseXMLHTTPRequestHeader",
+    'username, password = base64_decoded.split(":", 1)',
+    "url = db_url.render_as_string(hide_password=False)}",
+    "new URL('https://abc:xyz@example.com') and new URL('https://abc:123@example.com/')",
+)
+
+
+@pytest.mark.parametrize("key", LETTERS_ALONE)
+@pytest.mark.parametrize("lead", ["api_key = ", 'client_secret: "', "the api key is ", "Bearer "])
+def test_a_key_is_told_from_a_name_by_its_letters(key, lead):
+    """Of keys drawn at random, one in fifty has hardly a digit: the pairs of its letters tell."""
+    assert key not in redact(f"{lead}{key}", Counter())
+
+
+@pytest.mark.parametrize("text", NAMES_OF_CODE)
+def test_names_of_code_are_not_keys(text):
+    """Names of any case, calls, arguments and the three letters of a manual stay."""
+    assert redact(text, Counter()) is text
+
+
+@pytest.mark.parametrize(
+    "key",
+    [f"sb_secret_{'q7Zk' * 5}Lm_x8Kd2PqT", f"EAAA{'lm3Kq9ZrT5' * 6}"],
+    ids=lambda key: key[:4],
+)
+def test_a_mark_of_emphasis_hides_no_key(key):
+    """Between underscores, as Markdown has it; a longer name is not taken for a key."""
+    assert key not in redact(f"use _{key}_, please", Counter())
+    assert redact(f"{key}_and_more", Counter()) == f"{key}_and_more"
+
+
+LOOK = """
+import json, sys
+from collections import Counter
+from memento.admit.redact import redact
+for value in json.load(sys.stdin):
+    redact(f"api_key={value} Bearer {value} password={value} the api key is {value}", Counter())
+"""
+
+
+def test_many_words_in_a_value_are_looked_at_once():
+    """No value takes a time that doubles with each of its words; here are up to 170 of them."""
+    words, marks = (
+        ("abcdefghijklmnopqrstuvwxyz", "a1b", "12", "Ab", "aB3dE6"),
+        ("_", "-", ".", "/", ""),
+    )
+    ends = ("1_2x_9=", "~", ".12+")
+    values = [
+        (word + mark) * (500 // len(word + mark)) + end
+        for word, mark, end in itertools.product(words, marks, ends)
+    ]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", LOOK]
+    subprocess.run(  # a child: an expression that goes astray cannot be interrupted
+        command, input=json.dumps(values), text=True, env=environment, timeout=60, check=True
+    )

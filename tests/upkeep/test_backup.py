@@ -193,6 +193,58 @@ def test_who_opens_a_store_that_is_just_set_aside_writes_nothing(memory, open_me
     assert "lost" not in {one.id for one in open_memory(done.aside).list()}
 
 
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_restore_killed_beside_the_exchange_is_made_good(
+    memory, open_memory, monkeypatch, moment
+):
+    """The next one removes a store that never came to its place, and keeps the old one."""
+    root, file = memory.root, memory.root.with_name("b.db")
+    memory.add("in the backup")
+    memory.backup(file)
+    memory.add("later")
+    memory.close()
+    exchange = swap._exchange
+
+    def die(*folders):
+        if moment == "after":
+            assert exchange(*folders)
+        os._exit(7)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(swap, "_exchange", die)
+        child = os.fork()
+        if not child:
+            restore(file, root, set_aside=True)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    left = [path for path in root.parent.iterdir() if path.suffix == ".tmp"]
+    assert len(left) == 1
+    restore(file, root, set_aside=True)
+    assert left[0].exists() == (moment == "after")
+    old = [path for path in root.parent.iterdir() if path.is_dir() and path != root]
+    texts = [{one.text for one in open_memory(path).list()} for path in old]
+    assert {"in the backup", "later"} in texts
+
+
+def test_a_store_that_another_process_builds_is_left_to_it(memory, tmp_path, monkeypatch):
+    """Two restores to one place: neither removes what the other is just building."""
+    memory.add("in the backup")
+    memory.backup(tmp_path / "b.db")
+    memory.close()
+    change_places, building = swap._change_places, []
+
+    def meanwhile(*folders):
+        building.extend(path for path in tmp_path.iterdir() if path.suffix == ".tmp")
+        swap._remove_unbuilt(memory.root)
+        assert building[0].is_dir()
+        change_places(*folders)
+
+    monkeypatch.setattr(swap, "_change_places", meanwhile)
+    restore(tmp_path / "b.db", memory.root, set_aside=True)
+    assert len(building) == 1
+    assert not building[0].exists()
+
+
 def test_a_damaged_store_is_set_aside_as_it_is(memory, open_memory, tmp_path):
     """What cannot be opened any more can still be restored over; not a byte of it is touched."""
     memory.add("a")

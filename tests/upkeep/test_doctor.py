@@ -11,6 +11,7 @@ import pytest
 
 from memento.errors import ArchiveDamaged, StoreClosed, StoreError, StoreUnusable
 from memento.ledger import checks
+from memento.ledger.lite import fulltext
 from memento.ledger.lite import ledger as ledger_module
 from memento.testing import HashEmbedder
 from memento.upkeep import doctor as doctor_module
@@ -377,3 +378,23 @@ def test_stats_count_what_is_there(open_memory, clock):
     clock.advance(timedelta(minutes=2))
     assert memory.stats().tiers["long"] == 1
     assert memory.of("nobody").stats().memories == 0
+
+
+@pytest.mark.parametrize("version", [(3, 44, 0), (3, 43, 2)])
+def test_a_doctor_that_finds_nothing_writes_nothing(memory, monkeypatch, version):
+    """It reads only, so that no writer waits for it, unless SQLite is too old for that."""
+    if ledger_module.library_version() < version:
+        pytest.skip("this SQLite checks the full text as a writer only")
+    memory.add_many(f"note {n}" for n in range(100))
+    memory.flush(wait=True)
+    memory._engine.indexer.stop(10)
+    writes, write = [], ledger_module.LiteLedger.write
+
+    def noted(ledger, job, **how):
+        writes.append(job)
+        return write(ledger, job, **how)
+
+    monkeypatch.setattr(ledger_module.LiteLedger, "write", noted)
+    monkeypatch.setattr(ledger_module, "library_version", lambda: version)
+    assert all(found.ok for found in memory.doctor())
+    assert len(writes) == (version < fulltext.CHECKED_AS_READ)

@@ -11,6 +11,7 @@ import textwrap
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 from memento import Config, MemoryManager
 from memento.errors import InvalidInput, NotFound, ReadOnlyStore
 from memento.ledger import checks, erase
-from memento.ledger.lite import sqlite
+from memento.ledger.lite import sqlite, tend
 from memento.testing import HashEmbedder
 from memento.tiers.ours import mark
 from memento.types import Source
@@ -120,6 +121,14 @@ def plant_aside(root, folder, file):
     (root / folder / file).write_text(CANARY)
 
 
+@pytest.fixture(params=["rewritten", "scrubbed"])
+def way(request, monkeypatch):
+    """How the ledger loses what was deleted: as a small file, and as a large one."""
+    if request.param == "scrubbed":
+        monkeypatch.setattr(tend, "WHOLE_PAGES", -1)
+
+
+@pytest.mark.usefixtures("way")
 def test_nothing_is_left_of_an_erased_memory(open_memory):
     """No file holds its text, id, names, words or vector, neither at once nor after closing."""
     memory = open_memory(embedder=EMBEDDER)
@@ -166,6 +175,7 @@ def test_deleting_rows_alone_would_not_do(memory):
     assert "ledger.db-wal" in found_in(memory.root, CANARY)
 
 
+@pytest.mark.usefixtures("way")
 def test_what_is_not_erased_stays_as_it_was(open_memory):
     """Texts, histories, links and vectors of all others are the same; the doctor is content."""
 
@@ -465,7 +475,7 @@ DYING = """
     from memento.ledger.lite import ledger, sqlite, tend
     from memento.testing import HashEmbedder
 
-    left, steps = int(sys.argv[2]), int(sys.argv[3])
+    left, steps, scrubbed = int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
     memory = MemoryManager(sys.argv[1], embedder=None)
 
     def point():
@@ -486,21 +496,34 @@ DYING = """
         real_compact(connection)
         connection.set_progress_handler(None, 0)
 
+    real_write, real_alone = ledger.LiteLedger.write, ledger.LiteLedger.alone
     for owner, name in ((ledger.LiteLedger, "write"), (ledger.LiteLedger, "alone"),
                         (shutil, "rmtree"), (Path, "unlink"), (Path, "replace")):
         before(owner, name)
     real_compact = tend.compact
     if steps:
         tend.compact = dying
+    if scrubbed:
+        tend.WHOLE_PAGES, left = -1, scrubbed - 1
+        ledger.LiteLedger.write, ledger.LiteLedger.alone = real_write, real_alone
+        before(os, "pwrite")
     memory.erase("a")
     os._exit(0)
 """
 
 
-def die(root, left, steps=0):
-    """Erase in a process that is killed at the n-th step, or within the compaction."""
+def die(root, left, steps=0, scrubbed=0):
+    """Erase in a process that is killed at the n-th step, within the compaction, or scrubbing."""
     return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(DYING), str(root), str(left), str(steps)],
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(DYING),
+            str(root),
+            str(left),
+            str(steps),
+            str(scrubbed),
+        ],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
         check=False,
     ).returncode
@@ -553,6 +576,14 @@ def test_killed_within_the_compaction_it_is_done_again(open_memory, tmp_path, st
     assert finished(open_memory, root) is True
 
 
+@pytest.mark.parametrize("number", [1, 2, 6])
+def test_killed_while_it_scrubs_it_is_done_again(open_memory, tmp_path, number):
+    """Kill -9 before the n-th unused part of the file is overwritten."""
+    root = prepared(open_memory, tmp_path / "store")
+    assert die(root, 0, scrubbed=number) == -signal.SIGKILL
+    assert finished(open_memory, root) is True
+
+
 # Any history
 
 
@@ -577,9 +608,9 @@ STEPS = st.lists(
 
 
 @settings(max_examples=25)
-@given(steps=STEPS, doomed=st.sets(st.integers(0, 7), min_size=1))
+@given(steps=STEPS, doomed=st.sets(st.integers(0, 7), min_size=1), most=st.sampled_from([-1, 99]))
 def test_after_any_history_the_erased_are_gone_and_the_others_whole(
-    tmp_path_factory, steps, doomed
+    tmp_path_factory, steps, doomed, most
 ):
     """Each memory has a word of its own: those of the erased are nowhere, the others findable."""
     root = tmp_path_factory.mktemp("any") / "store"
@@ -602,7 +633,8 @@ def test_after_any_history_the_erased_are_gone_and_the_others_whole(
                 memory.retrieve(mark)
         before = rows(memory)
         repeats = [i for i, row in before.items() if any(MARKS[n] in str(row) for n in doomed)]
-        assert memory.erase(repeats).complete
+        with mock.patch.object(tend, "WHOLE_PAGES", most):  # scrubbed, or rewritten
+            assert memory.erase(repeats).complete
         assert rows(memory) == {i: row for i, row in before.items() if i not in repeats}
         assert sound(memory)
     assert found_in(root, *(MARKS[n] for n in doomed)) == []

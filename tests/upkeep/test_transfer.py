@@ -653,3 +653,41 @@ def test_an_import_takes_the_writer_for_a_few_lines_at_a_time(open_memory, tmp_p
     assert memory.import_from(io.StringIO(text_of(theirs)), trust="user").memories == 98
     assert max(sizes) == 10
     assert sizes.count(1) >= 2
+
+
+class Breaking(io.RawIOBase):
+    """A stream that raises once it has taken so many bytes."""
+
+    def __init__(self, room):
+        self.room = room
+
+    def writable(self):
+        """Be a stream for writing."""
+        return True
+
+    def write(self, data):
+        """Take what there is room for, then raise."""
+        self.room -= len(data)
+        if self.room < 0:
+            raise ConnectionResetError("the other side went away")
+        return len(data)
+
+
+@pytest.mark.parametrize("wrap", [lambda raw: raw, io.TextIOWrapper], ids=["bytes", "text"])
+@pytest.mark.parametrize("room", [0, 3_000])
+def test_an_export_whose_stream_breaks_leaves_nothing_behind(tmp_path, wrap, room):
+    """Its own error comes through; no reader is left, even while the error is kept."""
+    with MemoryManager(tmp_path / "store", embedder=None) as memory:
+        kept = [memory.add(f"memory {n} {'x' * 200}", id=f"m{n}") for n in range(200)]
+        stream = wrap(Breaking(room))
+        with pytest.raises(ConnectionResetError) as broken:
+            memory.export(stream)
+        assert memory.erase("m0", timeout=0).complete  # the log can be emptied: nobody reads
+        assert [one.id for one in memory.list(limit=1000)] == [one.id for one in kept[1:]]
+        memory.add("and on it goes")
+        whole = io.BytesIO()
+        assert memory.export(whole).memories == len(kept)
+        assert broken.value.args == ("the other side went away",)
+        with suppress(ConnectionResetError):
+            stream.close()
+    assert not list(tmp_path.glob("*.tmp"))

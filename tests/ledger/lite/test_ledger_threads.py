@@ -6,13 +6,15 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from memento import MemoryManager
 from memento.errors import MementoError, StoreBusy, StoreClosed
+from memento.ledger.lite import fulltext, sqlite
 from memento.ledger.lite import ledger as ledger_module
-from memento.ledger.lite import sqlite
 
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
 
@@ -304,3 +306,41 @@ def test_every_method_of_a_closed_store_says_so(memory):
             call()
         answers[name] = type(caught.value)
     assert answers == dict.fromkeys(calls, StoreClosed)
+
+
+def test_a_fork_waits_for_a_search_in_the_index_in_memory(tmp_path, monkeypatch):
+    """SQLite's own locks are shared by all connections: one held now stays so in the child."""
+    look_up, inside, go, out = fulltext.look_up, threading.Event(), threading.Event(), []
+
+    def slow(connection, *rest):
+        if isinstance(connection, sqlite.Connection):
+            return look_up(connection, *rest)
+        inside.set()
+        assert go.wait(60)
+        out.append("left")
+        return look_up(connection, *rest)
+
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        memory.add("tea in the garden")
+        monkeypatch.setattr(fulltext, "look_up", slow)
+        ledger = memory._engine.ledger
+
+        def let_go():
+            while (
+                not go.is_set() and not ledger._lock.locked()
+            ):  # the fork has begun to take what it must hold
+                time.sleep(0.001)
+            go.set()
+
+        threads = [threading.Thread(target=memory.retrieve, args=("tea",))]
+        threads[0].start()
+        assert inside.wait(60)
+        threads.append(threading.Thread(target=let_go))
+        threads[1].start()
+        ledger.hold_still()
+        seen = list(out)
+        ledger.go_on()
+        go.set()
+        for thread in threads:
+            thread.join()
+    assert seen == ["left"]
