@@ -446,8 +446,9 @@ def _collect(
 def _judge(look: _Look, gathered: _Gathered, known: Rows, most: float) -> _Judged:
     """Order the candidates that are not known yet; no score is above ``most``."""
     weighed = _weigh(look, gathered)
-    sums, parts = rank.total(weighed, look.config.weights)
-    seen = confidence.signs(weighed, sums, look.config.weights)
+    weights, alone = look.config.weights, look.config.alone
+    sums, parts = rank.total(weighed, weights, alone)
+    seen = confidence.signs(weighed, sums, weights, alone)
     if look.rerank is not None and not len(known):
         parts["reranked"] = _reranked(look, weighed.rows, sums, look.rerank)
         sums = sums + parts["reranked"]
@@ -470,7 +471,7 @@ def _weigh(look: _Look, gathered: _Gathered) -> Evidence:
     weighed = evidence.weigh(query, snap, rows, words, look.meaning)
     if not query.periods:
         return weighed
-    sums, _ = rank.total(weighed, look.config.weights)
+    sums, _ = rank.total(weighed, look.config.weights, look.config.alone)
     dated = evidence.dated(query, snap, rows[np.argsort(-sums, kind="stable")]).tolist()
     known = look.texts.read(dated)
     return evidence.with_said_dates(query, snap, weighed, {row: known[row] for row in dated})
