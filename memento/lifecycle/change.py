@@ -32,7 +32,7 @@ _ABSENT: Any = object()
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """What ``update`` changes; fields left at ``KEEP`` stay as they are."""
+    """The changes of one ``update``; fields left at ``KEEP`` stay as they are."""
 
     text: Any = _ABSENT
     kind: Any = _ABSENT
@@ -125,7 +125,7 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
         NotFound: If the namespace has no such id.
         InvalidInput: If a value does not fit the memory, or the memory is forgotten.
         UntrustedSource: If it would be a rule or be pinned, and its source is not trusted; or if
-            who changes it is not, and it counts.
+            the author of the change is not trusted, and the memory is not quarantined.
     """
     session, untrusted = work.session, work.rules.untrusted
     row = memories.by_id(session, work.ns, memory_id)
@@ -161,16 +161,16 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
 
 
 def _check_author(row: Row, author: Trust, untrusted: Collection[str]) -> None:
-    """Accept who changes a memory.
+    """Accept the author of a change.
 
     Raises:
-        UntrustedSource: If it is not trusted, and the memory counts.
+        UntrustedSource: If they are not trusted, and the memory is not quarantined.
     """
     if author in untrusted and row.status != Status.QUARANTINED:
         raise UntrustedSource(
             "source",
-            f"what comes from {author} cannot change {row.id!r}, which counts; add it with"
-            " supersedes, and it takes that place once it is approved",
+            f"what comes from {author} cannot change {row.id!r}, which is not quarantined; add it"
+            " with supersedes, and it replaces that memory once it is approved",
         )
 
 

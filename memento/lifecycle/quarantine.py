@@ -1,14 +1,14 @@
-"""What untrusted sources say is kept apart until somebody approves it.
+"""Quarantine: memories of untrusted sources are kept apart until a person approves them.
 
 A web page, a tool's output or a stranger's file may hold anything: orders to the agent, "facts"
-that only its author wants believed. Filters for such texts are easily got round, so none is relied
-on here. What decides is where a memory comes from:
+that only its author wants believed. Filters for such texts are easily got round, so nothing here
+relies on one. The origin of a memory decides:
 
-- what comes from an untrusted source is quarantined: kept, listed, found on request, but not
-  among what ``retrieve`` finds by itself, nor in the ring, nor in the place of what it contradicts;
-- it can be no rule and cannot be pinned, approved or not, nor be put in another's place by its id;
-- what is derived from several memories is trusted as little as the least trusted of them;
-- everything from one source can be taken back at once, with what was derived from it.
+- a memory of an untrusted source is quarantined: it is kept, listed and found on request, but
+  ``retrieve`` does not show it by itself, it is in no ring, and it replaces no other memory;
+- it cannot be a rule or be pinned, approved or not, nor replace another memory by its id;
+- a memory derived from others is trusted as little as the least trusted of them;
+- everything from one source can be taken back at once, with all that was derived from it.
 
 Each function that takes a `Work` is a step of one write, or all of it.
 
@@ -33,8 +33,8 @@ from memento.types import Kind, Status, Tier, Trust
 HIDING = ("forgotten", "rejected", "disowned")
 """Reasons of a version after which a memory is forgotten."""
 DISTRUSTED, INHERITED = "distrusted", "inherited"
-"""Reasons of a version after which a parent that came later is held against a memory: it waits; or,
-as it was approved before, it is only trusted less."""
+"""Version reasons for a parent that arrived late: the child was quarantined; or, as it was approved
+before, it is only trusted less."""
 
 
 def judge(work: Work, entries: Sequence[Entry]) -> None:
@@ -42,7 +42,7 @@ def judge(work: Work, entries: Sequence[Entry]) -> None:
 
     Args:
         work: The transaction that will write them.
-        entries: What is to be written; changed in place.
+        entries: The memories to write; changed in place.
 
     Raises:
         UntrustedSource: If one of them would be a rule, or be pinned.
@@ -66,16 +66,16 @@ def judge(work: Work, entries: Sequence[Entry]) -> None:
 def judge_again(
     work: Work, rows: Sequence[Row], named: Collection[str], *, spared: Collection[str] = ()
 ) -> list[Row]:
-    """Judge memories whose parents come only now, and what is derived from them in turn.
+    """Re-evaluate memories whose parents have just been stored, and their descendants.
 
-    They are trusted as little as if the parents had come first: whom the parents would have put
-    into quarantine waits there, unless somebody approved it; it is a rule no longer, nor pinned,
-    and gives back the places it took. The earlier state stays in the history.
+    They are trusted as if the parents had come first: quarantined unless they were approved. Those
+    of an untrusted source are no longer a rule or pinned, and quarantined ones give back the places
+    they took. The earlier state stays in the history.
 
     Args:
-        work: The transaction that wrote what came.
-        rows: What came, as it is now.
-        named: Ids of those that others may have named before: they were chosen by the caller.
+        work: The transaction that stored the parents.
+        rows: The rows that were stored, as they are now.
+        named: Ids of those whose id the caller chose: only these can have been named before.
         spared: Ids of memories that stay as they are.
 
     Returns:
@@ -104,7 +104,7 @@ def judge_again(
 def status_before(connection: Session, row: Row) -> str | None:
     """Return the status a forgotten memory had, or would have by now; None if nothing tells it.
 
-    Where damage garbled what came last, nothing older answers for it.
+    If the latest state is damaged, no older one answers for it.
     """
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):
@@ -141,7 +141,7 @@ def approve(work: Work, memory_id: str) -> Row:
 
     Raises:
         NotFound: If the namespace has no such id.
-        InvalidInput: If it was rejected or forgotten, or was derived from one that waits itself.
+        InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
     """
     row = memories.by_id(work.session, work.ns, memory_id)
     if row.status == Status.FORGOTTEN:
@@ -153,7 +153,7 @@ def approve(work: Work, memory_id: str) -> Row:
             raise InvalidInput(
                 "id", f"{memory_id!r} is derived from {parent.id!r}; approve or reject that first"
             )
-    behind = row.superseded_by is not None  # somebody else has its place by now
+    behind = row.superseded_by is not None  # another memory has replaced it by now
     status = Status.SUPERSEDED if behind else Status.ACTIVE
     changes = {"status": status.value, "updated_at": work.now}
     memories.revise(work.session, row, changes, "approved")
@@ -250,8 +250,8 @@ def _inherit(row: Row, parents: Sequence[Row]) -> bool:
 def _hear(work: Work, child: Row, heard: Sequence[Row]) -> bool:
     """Hold against a stored memory what its parents are; tell whether anything about it changed."""
     trust = Trust.least([Trust(child.trust), *(Trust(parent.trust) for parent in heard)]).value
-    waits = any(parent.status not in ACCEPTED for parent in heard)
-    doubted = waits and not _was_approved(work.session, child)
+    unaccepted = any(parent.status not in ACCEPTED for parent in heard)
+    doubted = unaccepted and not _was_approved(work.session, child)
     changes: dict[str, Any] = {} if trust == child.trust else {"trust": trust}
     if doubted and child.status in ACCEPTED:
         changes["status"] = Status.QUARANTINED.value
@@ -271,7 +271,7 @@ def _hear(work: Work, child: Row, heard: Sequence[Row]) -> bool:
 
 
 def _was_approved(connection: Session, row: Row) -> bool:
-    """Tell whether somebody approved what a memory says, and nothing was put in its place since."""
+    """Tell whether a memory was approved, and not replaced since."""
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):
             return False
@@ -281,7 +281,7 @@ def _was_approved(connection: Session, row: Row) -> bool:
 
 
 def _places_given_back(work: Work, rows: Sequence[Row]) -> list[Row]:
-    """Let those have their place again whose place was taken by what waits now."""
+    """Give back the places that memories took which are quarantined now."""
     waiting = [
         row for row in rows if row.status == Status.QUARANTINED and row.superseded_by is None
     ]

@@ -335,8 +335,8 @@ def _no_place(entry: Entry, at: int, count: int) -> UntrustedSource:
     """Make the error for a quarantined entry that would replace a memory that is not."""
     error = UntrustedSource(
         "replace",
-        f"{entry.row.id!r} is a memory that counts, and this would be quarantined: it comes or is "
-        f"derived from {entry.row.trust}; give it an id of its own",
+        f"{entry.row.id!r} is a memory that this one cannot replace: it would be quarantined, as it"
+        f" comes or is derived from {entry.row.trust}; give it an id of its own",
     )
     return error if count == 1 else error.within(f"items[{at}]")
 

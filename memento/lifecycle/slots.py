@@ -105,10 +105,10 @@ def take_place(work: Work, entry: Entry, row: Row) -> None:
         NotFound: If ``supersedes`` names no memory of this namespace.
         InvalidInput: If it names the memory itself.
     """
-    waits = row.status == Status.QUARANTINED
+    only_proposes = row.status == Status.QUARANTINED
     for memory_id in entry.supersedes:
         old = memories.by_id(work.session, work.ns, memory_id, damaged=True)
-        if waits:
+        if only_proposes:
             links.link(work.session, row.docid, old.docid, "proposes")
         elif old.status in SLOT_HOLDING:
             supersede(work, old, row)
