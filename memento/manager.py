@@ -32,7 +32,7 @@ from memento.engine import Change, Engine
 from memento.errors import InvalidInput, NotFound
 from memento.filters import Filtering, filtering, filters_of, several
 from memento.ledger import memories
-from memento.ledger.contract import Session
+from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, sound, to_memory
 from memento.lifecycle import change, quarantine
 from memento.policy import prompt
@@ -618,12 +618,9 @@ class MemoryManager:
             remove_aliases=remove_aliases,
             source=source,
         )
-        now, config = self._engine.now(), self._engine.config
-        untrusted = config.untrusted
-        asked = change.accept(corrections, now=now, config=config)
-        return self._change(
-            id, lambda c, ns: change.update(c, ns, id, asked, now=now, untrusted=untrusted)
-        )
+        now = self._engine.now()
+        asked = change.accept(corrections, now=now, config=self._engine.config)
+        return self._change(id, now, lambda work: change.update(work, id, asked))
 
     def forget(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Hide a memory at once; ``restore`` brings it back.
@@ -632,7 +629,7 @@ class MemoryManager:
             NotFound: If this namespace has no such id.
         """
         now = self._engine.now()
-        return self._change(id, lambda c, ns: change.forget(c, ns, id, now=now), makes_room=True)
+        return self._change(id, now, lambda work: change.forget(work, id), makes_room=True)
 
     def forget_many(self, **filters: Unpack[Filtering]) -> Ids:
         """Hide every memory that matches the filters.
@@ -657,7 +654,8 @@ class MemoryManager:
         asked = filtering(now, filters)
         return self._change_many(
             lambda c, ns: change.to_forget(c, ns, asked),
-            lambda c, ns, some: change.forget_those(c, ns, some, asked, now=now),
+            lambda work, some: change.forget_those(work, some, asked),
+            now,
             makes_room=True,
         )
 
@@ -716,9 +714,7 @@ class MemoryManager:
         """
         now = self._engine.now()
         return self._change_many(
-            lambda c, ns: memories.expired(c, ns, now),
-            lambda c, ns, some: change.sweep(c, ns, some, now=now),
-            makes_room=True,
+            lambda c, ns: memories.expired(c, ns, now), change.sweep, now, makes_room=True
         )
 
     def touch(self, ids: str | Sequence[str], expires_in: timedelta | float | None) -> Ids:
@@ -744,7 +740,8 @@ class MemoryManager:
         ends = expiry(expires_in, now)
         return self._change_many(
             lambda c, ns: change.touchable(c, ns, named, now=now),
-            lambda c, ns, some: change.touch(c, ns, some, ends, now=now),
+            lambda work, some: change.touch(work, some, ends),
+            now,
         )
 
     def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
@@ -757,7 +754,8 @@ class MemoryManager:
             InvalidInput: If it is superseded and was not forgotten. To make it valid again, add its
                 text again.
         """
-        return self._change(id, lambda c, ns: self._restore(c, ns, id))
+        now = self._engine.now()
+        return self._change(id, now, lambda work: change.restore(work, id))
 
     def quarantine(
         self, *, newest_first: bool = False, limit: int = 100, offset: int = 0
@@ -786,8 +784,8 @@ class MemoryManager:
             NotFound: If this namespace has no such id.
             InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
         """
-        now, ring = self._engine.now(), self._engine.config.short.capacity
-        return self._change(id, lambda c, ns: quarantine.approve(c, ns, id, now=now, ring=ring))
+        now = self._engine.now()
+        return self._change(id, now, lambda work: quarantine.approve(work, id))
 
     def reject(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Forget a quarantined memory; ``restore`` puts it back into quarantine.
@@ -797,9 +795,7 @@ class MemoryManager:
             InvalidInput: If the memory is not quarantined.
         """
         now = self._engine.now()
-        return self._change(
-            id, lambda c, ns: quarantine.reject(c, ns, id, now=now), makes_room=True
-        )
+        return self._change(id, now, lambda work: quarantine.reject(work, id), makes_room=True)
 
     def forget_source(self, uri: str, *, dry_run: bool = False) -> Memories:
         """Hide all memories from a source and those derived from them; see ``restore_source``.
@@ -827,7 +823,8 @@ class MemoryManager:
         hidden: Rows = []
         while rows := self._change_rows(  # derived memories may be added in the meantime
             lambda c, ns: quarantine.to_disown(c, ns, address),
-            lambda c, ns, some: quarantine.disown(c, ns, some, now=now),
+            quarantine.disown,
+            now,
             makes_room=True,
         ):
             hidden += rows
@@ -844,7 +841,8 @@ class MemoryManager:
         address = self._address(uri)
         rows = self._change_rows(
             lambda c, ns: quarantine.disowned(c, ns, address),
-            lambda c, ns, some: [self._restore(c, ns, one) for one in some],
+            lambda work, some: [change.restore(work, one) for one in some],
+            self._engine.now(),
         )
         return [self._memory(row) for row in rows]
 
@@ -855,8 +853,8 @@ class MemoryManager:
             NotFound: If this namespace has no such id.
             InvalidInput: If there is no such tier.
         """
-        now, ring = self._engine.now(), self._engine.config.short.capacity
-        return self._change(id, lambda c, ns: change.move(c, ns, id, tier, now=now, ring=ring))
+        now = self._engine.now()
+        return self._change(id, now, lambda work: change.move(work, id, tier))
 
     def list(
         self,
@@ -1240,11 +1238,6 @@ class MemoryManager:
         """
         return [to_memory(sound(row), self._namespace) for row in rows]
 
-    def _restore(self, connection: Session, ns: int, memory_id: str) -> Row:
-        config, now = self._engine.config, self._engine.now()
-        ring, untrusted = config.short.capacity, config.untrusted
-        return change.restore(connection, ns, memory_id, now=now, ring=ring, untrusted=untrusted)
-
     def _address(self, uri: str) -> str:
         """Return an address in the form in which it is stored."""
         checked = short_name("uri", uri, most=MAX_URI)
@@ -1263,17 +1256,23 @@ class MemoryManager:
             raise NotFound(memory_id)
         return ns
 
-    def _change(self, memory_id: str, job: Any, *, makes_room: bool = False) -> Memory:
-        ns = self._known_namespace(check_id(memory_id))
-        row: Row = self._engine.ledger.write(lambda c: job(c, ns), makes_room=makes_room)
-        self._engine.changed(ns, [row])
+    def _change(
+        self, memory_id: str, now: int, job: Callable[[Work], Row], *, makes_room: bool = False
+    ) -> Memory:
+        engine, ns = self._engine, self._known_namespace(check_id(memory_id))
+        row = engine.ledger.write(
+            lambda c: job(Work(c, ns, now, engine.rules)), makes_room=makes_room
+        )
+        engine.changed(ns, [row])
         return self._memory(row)
 
-    def _change_many(self, find: Find[A], job: Change[A], *, makes_room: bool = False) -> Ids:
-        return [row.id for row in self._change_rows(find, job, makes_room=makes_room)]
+    def _change_many(
+        self, find: Find[A], job: Change[A], now: int, *, makes_room: bool = False
+    ) -> Ids:
+        return [row.id for row in self._change_rows(find, job, now, makes_room=makes_room)]
 
     def _change_rows(
-        self, find: Find[A], job: Change[A], *, makes_room: bool = False
+        self, find: Find[A], job: Change[A], now: int, *, makes_room: bool = False
     ) -> Sequence[Row]:
         """Find the things to change, then change them in several transactions."""
         engine = self._engine
@@ -1281,7 +1280,7 @@ class MemoryManager:
         if ns is None:
             return ()
         found = engine.ledger.read(lambda c: find(c, ns))
-        return engine.in_bites(ns, found, job, makes_room=makes_room)
+        return engine.in_bites(ns, found, job, now, makes_room=makes_room)
 
 
 _RETRIEVES = frozenset(MemoryManager.retrieve.__kwdefaults__ or ())

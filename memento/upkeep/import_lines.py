@@ -6,13 +6,14 @@ import base64
 import json
 import math
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, TypeAlias
 
 from memento import check
+from memento.admit.entry import Entry
 from memento.errors import InvalidInput
-from memento.ledger.memories import Entry
+from memento.ledger.contract import Rules
 from memento.ledger.rows import State
 from memento.scopes import parse_namespace
 from memento.upkeep.archive_fields import measure, read_moment, read_row, read_state, refuse
@@ -40,9 +41,8 @@ class Terms:
 
     limits: check.Limits
     door: Door | None
-    untrusted: Collection[str]
+    rules: Rules
     now: int
-    ring: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from memento import layout
 from memento.clock import from_micros
 from memento.errors import StoreUnusable
+from memento.ledger import links as sql
 from memento.ledger import memories, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
@@ -99,7 +100,7 @@ def related(
 
     def job(connection: Session) -> list[tuple[Row, str, bool]]:
         docid = memories.by_id(connection, ns, memory_id).docid
-        links = memories.linked(connection, docid)
+        links = sql.linked(connection, docid)
         ends = [(dst if src == docid else src, name, src == docid) for src, dst, name in links]
         rows = memories.fitting_all(connection, ns, filters, [end for end, *_ in ends])
         return [(rows[end], name, out) for end, name, out in sorted(ends) if end in rows]

@@ -267,9 +267,9 @@ def in_one_piece() -> Iterator[None]:
     """Be the control: one transaction a verb, and secrets looked for inside it."""
     accept, update = change.accept, change.update
 
-    def late(connection: Any, ns: int, memory_id: str, asked: Any, **terms: Any) -> Any:
+    def late(work: Any, memory_id: str, asked: Any) -> Any:
         corrections, how = asked
-        return update(connection, ns, memory_id, accept(corrections, **how), **terms)
+        return update(work, memory_id, accept(corrections, **how))
 
     with (
         mock.patch.object(engine, "BITE", 1 << 60),

@@ -11,6 +11,7 @@ from memento.ledger import checks, descent, erase, memories, transfer, vectors
 from memento.ledger.erase import Chosen
 from memento.ledger.match import Word
 from memento.ledger.predicate import Filters
+from memento.lifecycle.steps import hide
 from memento.types import Source, Trust
 
 IDENTITY = "hash (2)"
@@ -132,7 +133,7 @@ class TestVectors:
         embedded.index()
         embed(embedded, 1, 0)
         lines = embedded.ledger.read(lambda s: vectors.owed(s, ("index",), 9))
-        embedded.ledger.write(lambda s: memories.hide(s, row, embedded.now, "forgotten"))
+        embedded.change(hide, row, "forgotten")
         embedded.ledger.write(lambda s: vectors.settle(s, lines))
         assert owed(embedded) == [(1, "drop")]
 
@@ -387,8 +388,7 @@ class TestTransfer:
         arrivals = []
         for row in rows:
             entry = target.entry(row.text, id=row.id)
-            entry.row = row
-            arrivals.append((entry, states[row.id], blob(0, 1)))
+            arrivals.append((row, entry.text, states[row.id], blob(0, 1)))
         target.write(transfer.put, arrivals, doomed.model)
         target.index()
         assert [row.id for row in target.read(memories.select, Filters(target.now))] == [
