@@ -967,7 +967,7 @@ _OUTLINE = (
 _SINCE = (
     "SELECT {0} FROM memories WHERE docid > ?1 AND docid <= ?2"
     " UNION ALL SELECT {0} FROM memories WHERE ns = ?3 AND rev > ?4"
-    " AND rev <> (docid & 1099511627775) AND docid <= ?1"
+    f" AND rev <> (docid & {SEQ_MASK}) AND docid <= ?1"
 )
 
 
@@ -986,9 +986,9 @@ def latest_rev(connection: Session, ns: int) -> int:
 # What damage made too large for a revision, or text, would lead new rows into another namespace.
 _LATEST = (
     "SELECT (SELECT max(docid) FROM memories WHERE docid BETWEEN ? AND ?),"
-    " (SELECT max(rev) FROM memories WHERE ns = ? AND rev <> (docid & 1099511627775)"
-    " AND rev <= 1099511627775),"
-    " (SELECT max(rev) FROM erased WHERE ns = ? AND rev <= 1099511627775)"
+    f" (SELECT max(rev) FROM memories WHERE ns = ? AND rev <> (docid & {SEQ_MASK})"
+    f" AND rev <= {SEQ_MASK}),"
+    f" (SELECT max(rev) FROM erased WHERE ns = ? AND rev <= {SEQ_MASK})"
 )
 
 

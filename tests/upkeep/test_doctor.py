@@ -9,11 +9,11 @@ from datetime import timedelta
 
 import pytest
 
+from memento.check import MOST_NAMED
 from memento.errors import ArchiveDamaged, StoreClosed, StoreError, StoreUnusable
 from memento.ledger import checks
 from memento.ledger.lite import ledger as ledger_module
 from memento.testing import HashEmbedder
-from memento.upkeep import doctor as doctor_module
 from memento.upkeep.salvage import salvage
 
 
@@ -229,7 +229,7 @@ def test_many_changed_rows_are_counted_and_some_named(filled):
     do(filled, "UPDATE memories SET text = text || '!'")
     detail = report(filled)["memories"].detail
     assert detail.startswith("33 changed outside memento: ")
-    assert len(re.findall(r"[0-9a-f]{8}-", detail)) == doctor_module.SHOWN
+    assert len(re.findall(r"[0-9a-f]{8}-", detail)) == MOST_NAMED
     assert detail.endswith(" ...; `memento salvage` makes a new ledger of all intact memories")
 
 
