@@ -75,7 +75,7 @@ def erase(
     with open_store(root, namespace, "none") as memory:
 
         def ask(*, dry_run: bool) -> Erasure:
-            return memory.erase(
+            return memory.store.erase(
                 ids or None,
                 source=source,
                 session=session,

@@ -304,7 +304,7 @@ def on_full_disk(disk: Path) -> tuple[int, list[str]]:
         command = ["mount", "-o", "remount,size=400m", str(disk)]
         subprocess.run(command, capture_output=True, check=True)
         memory.add("there is room again")
-        memory.erase(kept[: FORGOTTEN // 2], timeout=10)
+        memory.store.erase(kept[: FORGOTTEN // 2], timeout=10)
         wrong += script.complaints(memory)
     return forgotten, wrong
 

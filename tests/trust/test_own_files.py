@@ -62,7 +62,7 @@ def test_what_is_left_of_a_store_without_its_ledger_is_refused(tmp_path):
     with MemoryManager(root, embedder=EMBEDDER) as memory:
         memory.add("the boat is called Ada", "long", id="a")
         memory.flush(wait=True)
-        memory.backup(tmp_path / "b.db")
+        memory.store.backup(tmp_path / "b.db")
     (root / "ledger.db").unlink()
     with pytest.raises(StoreUnusable, match="restore a backup with set_aside=True"):
         MemoryManager(root, embedder=EMBEDDER)
@@ -88,12 +88,12 @@ def test_no_erasure_and_no_rebuild_deletes_what_is_not_proven_ours(tmp_path, nam
         with MemoryManager(root, embedder=EMBEDDER) as memory:
             memory.add(f"the boat is called Ada {n}", "long", id=f"a{n}", session="s")
             assert memory.flush(wait=True)
-            done = memory.erase(f"a{n}")
+            done = memory.store.erase(f"a{n}")
             assert done.complete
             assert precious_in(root)
             left = precious_in(root)[0].relative_to(root).parts[0]
             assert left in done.untouched
-            said = " ".join(found.detail for found in memory.doctor() if not found.ok)
+            said = " ".join(found.detail for found in memory.store.doctor() if not found.ok)
             assert left in said
         shutil.rmtree(root / "chroma", ignore_errors=True)  # rebuilt again
         (root / "chroma.json").unlink(missing_ok=True)
@@ -114,7 +114,7 @@ def test_the_stores_own_copies_are_deleted_by_the_next_erasure(tmp_path):
     (root / "short.json").write_bytes(snapshot)
     with MemoryManager(root, embedder=EMBEDDER) as memory:
         (aside,) = (path.name for path in root.glob("short.json.bad-*"))
-        done = memory.erase("a")
+        done = memory.store.erase("a")
         ours = {aside, "ledger.db.damaged-1", "chroma.bad-20250101T000000000000Z"}
         assert done.complete
         assert done.untouched == ()
@@ -136,7 +136,7 @@ def test_a_folder_from_before_there_were_marks_is_adopted(tmp_path):
         assert not list(root.glob("chroma.bad-*"))
     unmark(root)
     with MemoryManager(root, embedder=None) as memory:
-        assert {"chroma", "chroma.json"} <= set(memory.erase("b").removed)
+        assert {"chroma", "chroma.json"} <= set(memory.store.erase("b").removed)
 
 
 def unmark(root):
