@@ -72,7 +72,7 @@ VALUES = (
     export.Exported,
     import_.Imported,
 )
-VOCABULARY = (types.Tier, types.Kind, types.Status, types.Trust)
+VOCABULARY = (types.Tier, types.Kind, types.Status, types.Trust, types.Reason, types.Event)
 CONFIGS = (
     ("Config", config.Config),
     ("limits", check.Limits),

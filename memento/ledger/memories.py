@@ -50,7 +50,7 @@ from memento.ledger.rows import (
 )
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import check_transition, having, sql, sql_lacking
-from memento.types import Kind, Status, Tier
+from memento.types import Event, Kind, Reason, Status, Tier
 
 MAX_METADATA = 1_048_576
 """Largest metadata as JSON, bytes, unless the settings say otherwise."""
@@ -135,7 +135,7 @@ def add(
             other = by_id(connection, ns, memory_id, damaged=True)
             link(connection, row.docid, other.docid, "related")
         if entry.redacted and row is entry.row:
-            record(connection, ns, now, "redacted", row.docid, entry.redacted)
+            record(connection, ns, now, Event.REDACTED, row.docid, entry.redacted)
     _overflow(connection, ns, {row.session for row in answers if _short(row)}, now, ring)
     return _as_they_are(connection, ns, answers, before) if len(entries) > 1 else answers
 
@@ -325,7 +325,7 @@ def counts(connection: Session, ns: int, now: int) -> dict[str, int]:
     return dict(connection.execute(query, (*docid_range(ns), now, now)).fetchall())
 
 
-def revise(connection: Session, row: Row, changes: Mapping[str, Any], reason: str) -> Row:
+def revise(connection: Session, row: Row, changes: Mapping[str, Any], reason: Reason) -> Row:
     """Change columns of a row and keep its earlier state.
 
     Args:
@@ -367,9 +367,9 @@ def overwrite(
     return row
 
 
-def keep_version(connection: Session, row: Row, reason: str, until: int) -> None:
+def keep_version(connection: Session, row: Row, reason: Reason, until: int) -> None:
     """Write down the present state of a row before it changes."""
-    connection.execute(_KEEP, (row.docid, row.rev, *state_of(row, until, reason)))
+    connection.execute(_KEEP, (row.docid, row.rev, *state_of(row, until, reason.value)))
 
 
 def states(connection: Session, docid: int) -> list[State]:
@@ -397,10 +397,10 @@ def supersede(connection: Session, old: Row, new: Row, now: int) -> None:
         "valid_until": ends,
         "updated_at": now,
     }
-    revise(connection, old, changes, "superseded")
+    revise(connection, old, changes, Reason.SUPERSEDED)
     link(connection, new.docid, old.docid, "supersedes")
     enqueue(connection, old, "drop")
-    record(connection, old.ns, now, "superseded", old.docid, {"by": new.id})
+    record(connection, old.ns, now, Event.SUPERSEDED, old.docid, {"by": new.id})
 
 
 def give_back(connection: Session, row: Row, now: int) -> list[Row]:
@@ -422,14 +422,15 @@ def give_back(connection: Session, row: Row, now: int) -> list[Row]:
         if old.key is not None and slot_holder(connection, old) is not None:
             continue
         changes = {"status": Status.ACTIVE.value, "superseded_by": None, "updated_at": now}
-        revise(connection, old, changes | {"valid_until": _held_until(connection, old)}, "returned")
+        ends = _held_until(connection, old)
+        revise(connection, old, changes | {"valid_until": ends}, Reason.RETURNED)
         connection.execute(
             "DELETE FROM links WHERE src = ? AND dst = ? AND relation = 'supersedes'",
             (row.docid, old.docid),
         )
         link(connection, row.docid, old.docid, "proposes")
         enqueue(connection, old, "embed")
-        record(connection, old.ns, now, "returned", old.docid)
+        record(connection, old.ns, now, Event.RETURNED, old.docid)
         returned.append(old)
     return returned
 
@@ -438,21 +439,21 @@ def _held_until(connection: Session, row: Row) -> int | None:
     """Say until when a superseded memory would hold, had nothing taken its place."""
     found = connection.execute(
         f"SELECT {field_of('earlier', 'valid_until')} FROM versions"
-        f" WHERE docid = ? AND reason = 'superseded' AND {_HOLDS_SLOT}"
+        f" WHERE docid = ? AND reason = '{Reason.SUPERSEDED}' AND {_HOLDS_SLOT}"
         " ORDER BY rev DESC LIMIT 1",
         (row.docid,),
     ).fetchone()
     return None if found is None else found[0]
 
 
-def hide(connection: Session, row: Row, now: int, reason: str) -> Row:
+def hide(connection: Session, row: Row, now: int, reason: Reason) -> Row:
     """Make a row forgotten, for a reason; one that is so already stays as it is."""
     if row.status == Status.FORGOTTEN:
         return row
     changes = {"status": Status.FORGOTTEN.value, "updated_at": now}
     revise(connection, row, changes, reason)
     enqueue(connection, row, "drop")
-    record(connection, row.ns, now, reason, row.docid)
+    record(connection, row.ns, now, Event(reason.value), row.docid)
     return row
 
 
@@ -560,11 +561,23 @@ def record(
     connection: Session,
     ns: int,
     at: int,
-    kind: str,
+    kind: Event,
     docid: int | None,
     detail: Mapping[str, Any] | None = None,
 ) -> None:
     """Append one event."""
+    append_event(connection, ns, at, kind.value, docid, detail)
+
+
+def append_event(
+    connection: Session,
+    ns: int,
+    at: int,
+    kind: str,
+    docid: int | None,
+    detail: Mapping[str, Any] | None,
+) -> None:
+    """Append an event whose word may come from a file; `record` is for our own."""
     event = (ns, at, kind, docid, json.dumps(detail) if detail else None)
     connection.execute(
         "INSERT INTO events (ns, at, kind, docid, detail, seal) VALUES (?, ?, ?, ?, ?, ?)",
@@ -574,7 +587,7 @@ def record(
 
 def redactions(connection: Session, ns: int) -> Counter[str]:
     """Count the secrets taken out of the memories of a namespace, by kind."""
-    query = "SELECT detail FROM events WHERE ns = ? AND kind = 'redacted'"
+    query = f"SELECT detail FROM events WHERE ns = ? AND kind = '{Event.REDACTED}'"
     total: Counter[str] = Counter()
     for (detail,) in connection.execute(query, (ns,)):
         said = mapping_in(detail)
@@ -801,13 +814,13 @@ def _end_before(connection: Session, row: Row, after: Row, now: int) -> None:
         return
     ends = row.valid_from if before.valid_until is None else min(row.valid_from, before.valid_until)
     changes = {"superseded_by": row.id, "valid_until": ends, "updated_at": now}
-    revise(connection, before, changes, "superseded")
+    revise(connection, before, changes, Reason.SUPERSEDED)
     connection.execute(
         "DELETE FROM links WHERE src = ? AND dst = ? AND relation = 'supersedes'",
         (after.docid, before.docid),
     )
     link(connection, row.docid, before.docid, "supersedes")
-    record(connection, row.ns, now, "superseded", before.docid, {"by": row.id})
+    record(connection, row.ns, now, Event.SUPERSEDED, before.docid, {"by": row.id})
 
 
 def _in_slot(connection: Session, row: Row, condition: str, order: str) -> Row | None:
@@ -842,11 +855,11 @@ def _repeat(connection: Session, row: Row, entry: Entry, now: int) -> None:
         if changes or count:
             overwrite(connection, row, changes | count)
         if count:
-            record(connection, row.ns, now, "reinforced", row.docid)
+            record(connection, row.ns, now, Event.REINFORCED, row.docid)
         return
     _merge(connection, row, changes, count, now)
     if entry.redacted:
-        record(connection, row.ns, now, "redacted", row.docid, entry.redacted)
+        record(connection, row.ns, now, Event.REDACTED, row.docid, entry.redacted)
 
 
 def _merge(
@@ -863,7 +876,7 @@ def _merge(
     """
     names = sorted(changes)
     if "trust" in changes or _merges(connection, row) < MAX_STATES:
-        keep_version(connection, row, "merged", now)
+        keep_version(connection, row, Reason.MERGED, now)
     if not changes.keys().isdisjoint(("aliases", "tags")):
         columns = columns_of(replace(row, **changes))
         changes |= {"words": columns.words, "head_words": columns.head_words}
@@ -874,12 +887,12 @@ def _merge(
     overwrite(connection, row, changes | count)
     if "tier" in names:
         enqueue(connection, row, "index" if row.status in INDEXED else "drop")
-    record(connection, row.ns, now, "merged", row.docid, {"fields": names})
+    record(connection, row.ns, now, Event.MERGED, row.docid, {"fields": names})
 
 
 def _merges(connection: Session, row: Row) -> int:
     """Count the earlier states of a memory that a repeat ended."""
-    query = "SELECT count(*) FROM versions WHERE docid = ? AND reason = 'merged'"
+    query = f"SELECT count(*) FROM versions WHERE docid = ? AND reason = '{Reason.MERGED}'"
     (kept,) = connection.execute(query, (row.docid,)).fetchone()
     return int(kept)
 

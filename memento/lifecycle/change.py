@@ -24,7 +24,7 @@ from memento.ledger.rows import NAMES, Row, columns_of, content_hash, is_sound
 from memento.lifecycle import quarantine
 from memento.scopes import parse_scope
 from memento.status import having
-from memento.types import Kind, Status, Tier, Trust
+from memento.types import Event, Kind, Reason, Status, Tier, Trust
 
 _ABSENT: Any = object()
 FOUND = frozenset(having("found"))
@@ -159,7 +159,7 @@ def update(
     retitled = reworded or "aliases" in changes or "tags" in changes
     rescoped = "scope" in changes
     changes |= {"updated_at": now, "version": row.version + 1}
-    memories.keep_version(connection, row, "updated", now)
+    memories.keep_version(connection, row, Reason.UPDATED, now)
     if retitled:
         columns = columns_of(replace(row, **changes))
         changes |= {"words": columns.words, "head_words": columns.head_words}
@@ -172,9 +172,9 @@ def update(
         if holder is not None:
             memories.supersede(connection, holder, row, now)
     named = sorted(set(changes) - _BOOKKEEPING)
-    memories.record(connection, ns, now, "updated", row.docid, {"fields": named})
+    memories.record(connection, ns, now, Event.UPDATED, row.docid, {"fields": named})
     if asked.found:
-        memories.record(connection, ns, now, "redacted", row.docid, asked.found)
+        memories.record(connection, ns, now, Event.REDACTED, row.docid, asked.found)
     return row
 
 
@@ -199,7 +199,7 @@ def forget(connection: Session, ns: int, memory_id: str, *, now: int) -> Row:
         NotFound: If the namespace has no such id.
     """
     row = memories.by_id(connection, ns, memory_id, damaged=True)
-    return memories.hide(connection, row, now, "forgotten")
+    return memories.hide(connection, row, now, Reason.FORGOTTEN)
 
 
 def to_forget(connection: Session, ns: int, filters: Filters) -> list[int]:
@@ -212,7 +212,7 @@ def forget_those(
 ) -> list[Row]:
     """Hide those of some memories that still fit, in order of arrival; see ``forget``."""
     return [
-        memories.hide(connection, row, now, "forgotten")
+        memories.hide(connection, row, now, Reason.FORGOTTEN)
         for row in memories.fitting(connection, ns, _not_hidden(filters), docids)
     ]
 
@@ -224,7 +224,7 @@ def _not_hidden(filters: Filters) -> Filters:
 def sweep(connection: Session, ns: int, docids: Sequence[int], *, now: int) -> list[Row]:
     """Hide those of some memories that have expired, so that they leave the indexes too."""
     return [
-        memories.hide(connection, row, now, "forgotten")
+        memories.hide(connection, row, now, Reason.FORGOTTEN)
         for _, row in sorted(memories.by_docids(connection, ns, docids).items())
         if row.status in FOUND and row.expires_at is not None and row.expires_at <= now
     ]
@@ -379,8 +379,8 @@ def restore(
         return row
     status = quarantine.status_before(connection, row) or _likely_status(row, untrusted)
     changes: dict[str, Any] = {"status": status, "updated_at": now}
-    memories.revise(connection, row, changes, "restored")
-    memories.record(connection, ns, now, "restored", row.docid)
+    memories.revise(connection, row, changes, Reason.RESTORED)
+    memories.record(connection, ns, now, Event.RESTORED, row.docid)
     if status in memories.ENDED:
         memories.enqueue(connection, row, "drop")  # it may have been forgotten without a vector
     if status in memories.SLOT_HOLDING:
@@ -408,10 +408,10 @@ def move(connection: Session, ns: int, memory_id: str, tier: object, *, now: int
     row = memories.by_id(connection, ns, memory_id)
     if row.tier == target:
         return row
-    memories.revise(connection, row, {"tier": target.value, "updated_at": now}, "moved")
+    memories.revise(connection, row, {"tier": target.value, "updated_at": now}, Reason.MOVED)
     hidden = target is Tier.SHORT or row.status not in memories.INDEXED
     memories.enqueue(connection, row, "drop" if hidden else "index")
-    memories.record(connection, ns, now, "moved", row.docid, {"to": target.value})
+    memories.record(connection, ns, now, Event.MOVED, row.docid, {"to": target.value})
     if target is Tier.SHORT:
         memories.overflow(connection, ns, row.session, now=now, ring=ring)
         row = memories.by_id(connection, ns, memory_id)
@@ -479,13 +479,13 @@ def _put_over(connection: Session, row: Row, entry: memories.Entry, now: int) ->
     changes |= {"expires_at": new.expires_at, "updated_at": now}
     if not anew and changes.keys() == {"expires_at", "updated_at"}:
         memories.overwrite(connection, row, changes)
-        memories.record(connection, row.ns, now, "touched", row.docid)
+        memories.record(connection, row.ns, now, Event.TOUCHED, row.docid)
         return
     if row.source_parents != "[]":
         descent.leave(connection, row.docid)
     reworded = anew or not changes.keys().isdisjoint(_EMBEDDED)
     moved = "tier" in changes
-    memories.keep_version(connection, row, "replaced", now)
+    memories.keep_version(connection, row, Reason.REPLACED, now)
     changes |= {"version": row.version + 1} if isinstance(row.version, int) else {"version": 1}
     changes |= {"created_at": now} if anew else {}
     memories.overwrite(connection, row, changes, anew=damaged)
@@ -498,9 +498,9 @@ def _put_over(connection: Session, row: Row, entry: memories.Entry, now: int) ->
     for memory_id in entry.related:
         other = memories.by_id(connection, row.ns, memory_id, damaged=True)
         memories.link(connection, row.docid, other.docid, "related")
-    memories.record(connection, row.ns, now, "replaced", row.docid)
+    memories.record(connection, row.ns, now, Event.REPLACED, row.docid)
     if entry.redacted:
-        memories.record(connection, row.ns, now, "redacted", row.docid, entry.redacted)
+        memories.record(connection, row.ns, now, Event.REDACTED, row.docid, entry.redacted)
 
 
 def _likely_status(row: Row, untrusted: Collection[str]) -> str:

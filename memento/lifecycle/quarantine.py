@@ -27,15 +27,12 @@ from memento.ledger.contract import Session
 from memento.ledger.memories import Entry
 from memento.ledger.rows import Row, is_changed_state, is_sound, sound, strings_in
 from memento.status import having
-from memento.types import Kind, Status, Tier, Trust
+from memento.types import Event, Kind, Reason, Status, Tier, Trust
 
 APPROVED = having("accepted")
 """Statuses that only what is trusted or was approved can have."""
-HIDING = ("forgotten", "rejected", "disowned")
+HIDING = (Reason.FORGOTTEN, Reason.REJECTED, Reason.DISOWNED)
 """Reasons of a version after which a memory is forgotten."""
-DISTRUSTED, INHERITED = "distrusted", "inherited"
-"""Reasons of a version after which a parent that came later is held against a memory: it waits; or,
-as it was approved before, it is only trusted less."""
 
 
 def judge(
@@ -129,7 +126,7 @@ def status_before(connection: Session, row: Row) -> str | None:
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):
             return None
-        if state.reason == DISTRUSTED:
+        if state.reason == Reason.DISTRUSTED:
             return Status.QUARANTINED.value
         if state.reason in HIDING:
             return state.status
@@ -175,12 +172,12 @@ def approve(connection: Session, ns: int, memory_id: str, *, now: int, ring: int
             )
     behind = row.superseded_by is not None  # somebody else has its place by now
     status = Status.SUPERSEDED if behind else Status.ACTIVE
-    memories.revise(connection, row, {"status": status.value, "updated_at": now}, "approved")
+    memories.revise(connection, row, {"status": status.value, "updated_at": now}, Reason.APPROVED)
     if behind:
-        memories.record(connection, ns, now, "approved", row.docid)
+        memories.record(connection, ns, now, Event.APPROVED, row.docid)
         return row
     memories.enqueue(connection, row, "embed")
-    memories.record(connection, ns, now, "approved", row.docid)
+    memories.record(connection, ns, now, Event.APPROVED, row.docid)
     holder = None if row.key is None else memories.slot_holder(connection, row)
     replaced = {old.docid: old for old in memories.proposed(connection, row.docid)}
     if holder is not None:
@@ -204,7 +201,7 @@ def reject(connection: Session, ns: int, memory_id: str, *, now: int) -> Row:
     row = memories.by_id(connection, ns, memory_id)
     if row.status != Status.QUARANTINED:
         raise InvalidInput("id", f"{memory_id!r} is {row.status}, not quarantined; forget it")
-    return memories.hide(connection, row, now, "rejected")
+    return memories.hide(connection, row, now, Reason.REJECTED)
 
 
 def from_source(connection: Session, ns: int, uri: str) -> list[Row]:
@@ -231,7 +228,7 @@ def to_disown(connection: Session, ns: int, uri: str) -> list[int]:
 def disown(connection: Session, ns: int, docids: Sequence[int], *, now: int) -> list[Row]:
     """Forget what comes from a source that is not to be believed."""
     return [
-        memories.hide(connection, row, now, "disowned")
+        memories.hide(connection, row, now, Reason.DISOWNED)
         for _, row in sorted(memories.by_docids(connection, ns, docids).items())
         if row.status != Status.FORGOTTEN
     ]
@@ -243,7 +240,7 @@ def disowned(connection: Session, ns: int, uri: str) -> list[str]:
         row.id
         for row in from_source(connection, ns, uri)
         if row.status == Status.FORGOTTEN
-        and [state.reason for state in memories.versions(connection, row)][-1:] == ["disowned"]
+        and [state.reason for state in memories.versions(connection, row)][-1:] == [Reason.DISOWNED]
     ]
 
 
@@ -292,12 +289,17 @@ def _hear(
     hidden = doubted and child.status == Status.FORGOTTEN
     if not changes and not (hidden and status_before(connection, child) in APPROVED):
         return False
-    reason = DISTRUSTED if doubted else INHERITED
+    reason = Reason.DISTRUSTED if doubted else Reason.INHERITED
     memories.revise(connection, child, changes | {"updated_at": now}, reason)
     if "status" in changes:
         memories.enqueue(connection, child, "drop")
     memories.record(
-        connection, child.ns, now, reason, child.docid, {"by": [parent.id for parent in heard]}
+        connection,
+        child.ns,
+        now,
+        Event(reason.value),
+        child.docid,
+        {"by": [parent.id for parent in heard]},
     )
     return True
 
@@ -307,8 +309,8 @@ def _was_approved(connection: Session, row: Row) -> bool:
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):
             return False
-        if state.reason in ("approved", "replaced"):
-            return state.reason == "approved"
+        if state.reason in (Reason.APPROVED, Reason.REPLACED):
+            return state.reason == Reason.APPROVED
     return False
 
 

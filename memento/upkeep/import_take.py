@@ -15,10 +15,10 @@ from memento.ledger.memories import Entry
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
 from memento.lifecycle import quarantine
-from memento.types import Status, Tier
-from memento.upkeep.import_lines import Arrival, Event, Item, Labels, Link, Terms
+from memento.types import Event, Status, Tier
+from memento.upkeep.import_lines import Arrival, EventLine, Item, Labels, Link, Terms
 
-W = TypeVar("W", Arrival, Link, Event)
+W = TypeVar("W", Arrival, Link, EventLine)
 Sessions = dict[int, set[str | None]]
 
 
@@ -74,7 +74,7 @@ class Taking:
             for link in links:
                 self._put_link(connection, ns, link)
         since = inf if done is None else done  # None: another process has written all of it
-        for ns, events in self._of_kind([item for item in bite if item.line > since], Event):
+        for ns, events in self._of_kind([item for item in bite if item.line > since], EventLine):
             for event in events:
                 self._put_event(connection, ns, event)
         sql.note_imported(connection, self._name, bite[-1].line)
@@ -146,7 +146,12 @@ class Taking:
         if entry.redacted:
             self.redacted.update(entry.redacted)
             memories.record(
-                connection, ns, self._terms.now, "redacted", entry.row.docid, dict(entry.redacted)
+                connection,
+                ns,
+                self._terms.now,
+                Event.REDACTED,
+                entry.row.docid,
+                dict(entry.redacted),
             )
 
     def _put_link(self, connection: Session, ns: int, link: Link) -> None:
@@ -155,7 +160,7 @@ class Taking:
         made = sql.put_link(connection, ns, link.ends, link.relation, link.weight)
         self.counts["links"] += made
 
-    def _put_event(self, connection: Session, ns: int, event: Event) -> None:
+    def _put_event(self, connection: Session, ns: int, event: EventLine) -> None:
         """Import an event of a new memory; one without a memory only into an empty namespace."""
         detail = event.detail
         if event.memory is not None and event.memory not in self._ours[ns]:

@@ -13,6 +13,7 @@ from memento.errors import IdConflict, InvalidInput, NotFound
 from memento.ledger import memories
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import docid_of, is_sound, is_whole
+from memento.types import Event, Reason
 
 
 class TestAdd:
@@ -202,7 +203,7 @@ class TestChange:
         """The row is new, the state before it in the history."""
         row = bench.one("first")
         changes = {"text": "second", "version": 2, "updated_at": bench.now + 1}
-        bench.ledger.write(lambda s: memories.revise(s, row, changes, "updated"))
+        bench.ledger.write(lambda s: memories.revise(s, row, changes, Reason.UPDATED))
         now = bench.read(memories.by_id, row.id)
         assert (now.text, now.version) == ("second", 2)
         (state,) = bench.ledger.read(lambda s: memories.versions(s, now))
@@ -215,7 +216,7 @@ class TestChange:
         row = bench.one("0")
         for number in range(1, 4):
             changes = {"text": str(number), "version": number + 1, "updated_at": bench.now + number}
-            bench.ledger.write(lambda s, c=changes: memories.revise(s, row, c, "updated"))
+            bench.ledger.write(lambda s, c=changes: memories.revise(s, row, c, Reason.UPDATED))
         states = bench.ledger.read(lambda s: memories.states(s, row.docid))
         assert [state.text for state in states] == ["0", "1", "2"]
 
@@ -227,7 +228,7 @@ class TestChange:
             changes = {
                 "text": str(number), "version": number + 1, "updated_at": START + number,
             }  # fmt: skip
-            bench.ledger.write(lambda s, c=changes: memories.revise(s, row, c, "updated"))
+            bench.ledger.write(lambda s, c=changes: memories.revise(s, row, c, Reason.UPDATED))
         damaged = bench.ledger.read(lambda s: memories.reword_as_of(s, [row], START + ago))
         assert (row.text, damaged) == (text, set())
 
@@ -240,7 +241,7 @@ class TestChange:
         assert is_whole(now)
         assert bench.ledger.read(lambda s: memories.states(s, row.docid)) == []
 
-    @pytest.mark.parametrize("reason", ["forgotten", "rejected", "disowned"])
+    @pytest.mark.parametrize("reason", [Reason.FORGOTTEN, Reason.REJECTED, Reason.DISOWNED])
     def test_hide_forgets(self, bench, reason):
         """The row stays, forgotten, its state before kept with the reason."""
         row = bench.one("a")
@@ -253,7 +254,7 @@ class TestChange:
         """One that is forgotten stays as it is."""
         row = bench.one("a")
         for _ in range(2):
-            bench.ledger.write(lambda s: memories.hide(s, row, bench.now, "forgotten"))
+            bench.ledger.write(lambda s: memories.hide(s, row, bench.now, Reason.FORGOTTEN))
         assert bench.read(memories.latest_rev) == 2
 
     def test_hidden_ones_are_told(self, bench):
@@ -261,7 +262,7 @@ class TestChange:
         kept = bench.one("a", id="a")
         bench.add(bench.entry("b", status="quarantined", id="b"))
         gone = bench.one("c", id="c")
-        bench.ledger.write(lambda s: memories.hide(s, gone, bench.now, "forgotten"))
+        bench.ledger.write(lambda s: memories.hide(s, gone, bench.now, Reason.FORGOTTEN))
         assert bench.read(memories.hidden_ids, [kept.id, "b", "c", "nobody"]) == {"b", "c"}
 
     def test_links_are_made_once(self, bench):
@@ -278,7 +279,7 @@ class TestChange:
         """By kind, in one's own namespace."""
         row = bench.one("a")
         for found in ({"key": 2}, {"key": 1, "card": 1}):
-            bench.write(memories.record, bench.now, "redacted", row.docid, found)
+            bench.write(memories.record, bench.now, Event.REDACTED, row.docid, found)
         assert bench.read(memories.redactions) == {"key": 3, "card": 1}
         assert bench.of("other").read(memories.redactions) == {}
 
@@ -297,7 +298,7 @@ class TestFollow:
     def test_outlines_of_what_changed(self, bench):
         """Only what is later than the revision."""
         first, _, third = bench.add("a", "b", "c")
-        bench.ledger.write(lambda s: memories.hide(s, first, bench.now, "forgotten"))
+        bench.ledger.write(lambda s: memories.hide(s, first, bench.now, Reason.FORGOTTEN))
         assert [one[0] for one in bench.read(memories.outlines_since, 2)] == [
             third.docid, first.docid,
         ]  # fmt: skip
@@ -328,7 +329,9 @@ class TestFollow:
                 changes = {"importance": number / 10}
                 space.ledger.write(lambda s, c=changes: memories.overwrite(s, rows[0], c))
             else:
-                space.ledger.write(lambda s: memories.hide(s, rows[-1], space.now, "forgotten"))
+                space.ledger.write(
+                    lambda s: memories.hide(s, rows[-1], space.now, Reason.FORGOTTEN)
+                )
             known |= {one[0]: one for one in space.read(memories.outlines_since, rev)}
             rev = space.read(memories.latest_rev)
         assert known == {one[0]: one for one in space.read(memories.outlines_since, 0)}
@@ -392,6 +395,6 @@ class TestReading:
         """Active ones by tier, hidden ones by status."""
         bench.add("a", {"text": "b", "tier": "short"}, {"text": "c", "expires_in": 1})
         gone = bench.one("d")
-        bench.ledger.write(lambda s: memories.hide(s, gone, bench.now, "forgotten"))
+        bench.ledger.write(lambda s: memories.hide(s, gone, bench.now, Reason.FORGOTTEN))
         found = bench.read(memories.counts, bench.now + 2_000_000)
         assert found == {"medium": 1, "short": 1, "forgotten": 1}

@@ -11,7 +11,7 @@ from memento.ledger import checks, descent, erase, memories, transfer, vectors
 from memento.ledger.erase import Chosen
 from memento.ledger.match import Word
 from memento.ledger.predicate import Filters
-from memento.types import Source, Trust
+from memento.types import Event, Reason, Source, Trust
 
 IDENTITY = "hash (2)"
 
@@ -132,7 +132,7 @@ class TestVectors:
         embedded.index()
         embed(embedded, 1, 0)
         lines = embedded.ledger.read(lambda s: vectors.owed(s, ("index",), 9))
-        embedded.ledger.write(lambda s: memories.hide(s, row, embedded.now, "forgotten"))
+        embedded.ledger.write(lambda s: memories.hide(s, row, embedded.now, Reason.FORGOTTEN))
         embedded.ledger.write(lambda s: vectors.settle(s, lines))
         assert owed(embedded) == [(1, "drop")]
 
@@ -269,7 +269,7 @@ def doomed(embedded):
     embedded.one("a kite", id="d", supersedes="a", related="k")
     embedded.index()
     embed(embedded, 1, 0)
-    embedded.write(memories.record, embedded.now, "retrieved", None, {"ids": ["a", "k"]})
+    embedded.write(memories.record, embedded.now, Event.RETRIEVED, None, {"ids": ["a", "k"]})
     return embedded
 
 
