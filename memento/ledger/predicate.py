@@ -19,8 +19,9 @@ Clause = tuple[str, list[Any]]
 
 _NS, _LISTED = without_index("ns"), dialect.one_of()
 _TAGS, _METADATA = each_of("tags"), each_of("metadata")
-_PAST = sql_lacking("current")
-"""Superseded or forgotten: listed on request, whether or not its validity has ended."""
+_PAST = f"({sql_lacking('current')} OR superseded_by IS NOT NULL)"
+"""Superseded or forgotten, or superseded and then quarantined: listed on request, whether or not
+its validity has ended."""
 
 
 @dataclass(frozen=True, slots=True)

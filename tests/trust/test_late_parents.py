@@ -74,6 +74,18 @@ def test_the_answer_says_what_became_of_it(memory):
     assert [state.status.value for state in memory.history("c")] == ["active", "quarantined"]
 
 
+def test_a_superseded_memory_is_in_quarantine_for_review(memory):
+    """Its validity ended when it was superseded; the list has it, as the statistics count it."""
+    memory.add("a summary", id="c", key="summary", source=child_of("p"))
+    memory.add("a newer summary", id="d", key="summary")
+    memory.add("a page", id="p", source="web")
+    assert [one.id for one in memory.quarantine.list()] == ["c", "p"]
+    assert memory.store.stats().hidden["quarantined"] == 2
+    memory.quarantine.approve("p")
+    assert memory.quarantine.approve("c").status is Status.SUPERSEDED
+    assert memory.quarantine.list() == []
+
+
 def test_a_trusted_parent_costs_nothing(memory):
     """Of the same class: no new state; of a lower that is trusted: the class falls, no more."""
     first = memory.add("mine", id="a", source=child_of("p"))
