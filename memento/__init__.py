@@ -26,6 +26,7 @@ lifecycle    the write path, and every change of a memory: its slot, its status,
 upkeep       backup, erase, salvage, doctor, export, import, history
 background   the chores of the background thread in quiet moments
 engine       one open store: its parts; open, close, fork
+views        verbs that are not for every day: ``memory.quarantine``, ``memory.store``
 manager      the object people use: each verb calls the rooms below
 aio          the same verbs, awaited
 cli          the command ``memento``

@@ -49,7 +49,7 @@ def found(case):
     said = {
         case.among(case.view.retrieve("otter quince")),
         case.among(case.view.list()),
-        case.view.stats().memories == 1,
+        case.view.store.stats().memories == 1,
     }
     assert len(said) == 1, said
     return said.pop()
@@ -68,7 +68,7 @@ def in_ring(case):
 
 def embedded(case):
     """Full text owes it a vector."""
-    waits = case.view.stats().backlog.get("embed", 0)
+    waits = case.view.store.stats().backlog.get("embed", 0)
     case.write(lambda c, _: c.words.catch_up(case.ns))
     owed = case.write(_backlog)
     assert bool(waits) == bool(owed), (waits, owed)

@@ -329,7 +329,7 @@ class TestEnds:
         assert memory.list() == []
         assert len(memory.retrieve("parking")) == 0
         assert memory.recent() == []
-        assert memory.stats().memories == 0
+        assert memory.store.stats().memories == 0
         assert memory.get(kept.id) == kept
 
     @pytest.mark.parametrize("tier", Tier)
@@ -341,5 +341,5 @@ class TestEnds:
         assert memory.list() == []
         assert memory.recent() == []
         assert len(memory.retrieve("on call")) == 0
-        assert memory.stats().memories == 0
+        assert memory.store.stats().memories == 0
         assert [hit.id for hit in memory.retrieve("on call", as_of=during)] == [kept.id]

@@ -43,6 +43,7 @@ from memento.ledger.rows import (
 )
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import check_transition, having, sql, sql_lacking
+from memento.types import Event, Reason
 
 CHUNK = 500
 """Most values bound to one ``IN``; SQLite's own limit is 32,766."""
@@ -338,7 +339,7 @@ def overflow(work: Work, sessions: Iterable[str | None]) -> None:
         )
 
 
-def revise(connection: Session, row: Row, changes: Mapping[str, Any], reason: str) -> Row:
+def revise(connection: Session, row: Row, changes: Mapping[str, Any], reason: Reason) -> Row:
     """Change columns of a row and keep its earlier state.
 
     Args:
@@ -380,9 +381,9 @@ def overwrite(
     return row
 
 
-def keep_version(connection: Session, row: Row, reason: str, until: int) -> None:
+def keep_version(connection: Session, row: Row, reason: Reason, until: int) -> None:
     """Write down the present state of a row before it changes."""
-    connection.execute(_KEEP, (row.docid, row.rev, *state_of(row, until, reason)))
+    connection.execute(_KEEP, (row.docid, row.rev, *state_of(row, until, reason.value)))
 
 
 def states(connection: Session, docid: int) -> list[State]:
@@ -450,11 +451,23 @@ def record(
     connection: Session,
     ns: int,
     at: int,
-    kind: str,
+    kind: Event,
     docid: int | None,
     detail: Mapping[str, Any] | None = None,
 ) -> None:
     """Append one event."""
+    append_event(connection, ns, at, kind.value, docid, detail)
+
+
+def append_event(
+    connection: Session,
+    ns: int,
+    at: int,
+    kind: str,
+    docid: int | None,
+    detail: Mapping[str, Any] | None,
+) -> None:
+    """Append an event whose word may come from a file; `record` is for our own."""
     event = (ns, at, kind, docid, json.dumps(detail) if detail else None)
     connection.execute(
         "INSERT INTO events (ns, at, kind, docid, detail, seal) VALUES (?, ?, ?, ?, ?, ?)",
@@ -464,7 +477,7 @@ def record(
 
 def redactions(connection: Session, ns: int) -> Counter[str]:
     """Count the secrets taken out of the memories of a namespace, by kind."""
-    query = "SELECT detail FROM events WHERE ns = ? AND kind = 'redacted'"
+    query = f"SELECT detail FROM events WHERE ns = ? AND kind = '{Event.REDACTED}'"
     total: Counter[str] = Counter()
     for (detail,) in connection.execute(query, (ns,)):
         said = mapping_in(detail)
@@ -529,7 +542,7 @@ _OUTLINE = (
 _SINCE = (
     "SELECT {0} FROM memories WHERE docid > ?1 AND docid <= ?2"
     " UNION ALL SELECT {0} FROM memories WHERE ns = ?3 AND rev > ?4"
-    " AND rev <> (docid & 1099511627775) AND docid <= ?1"
+    f" AND rev <> (docid & {SEQ_MASK}) AND docid <= ?1"
 )
 
 
@@ -548,9 +561,9 @@ def latest_rev(connection: Session, ns: int) -> int:
 # What damage made too large for a revision, or text, would lead new rows into another namespace.
 _LATEST = (
     "SELECT (SELECT max(docid) FROM memories WHERE docid BETWEEN ? AND ?),"
-    " (SELECT max(rev) FROM memories WHERE ns = ? AND rev <> (docid & 1099511627775)"
-    " AND rev <= 1099511627775),"
-    " (SELECT max(rev) FROM erased WHERE ns = ? AND rev <= 1099511627775)"
+    f" (SELECT max(rev) FROM memories WHERE ns = ? AND rev <> (docid & {SEQ_MASK})"
+    f" AND rev <= {SEQ_MASK}),"
+    f" (SELECT max(rev) FROM erased WHERE ns = ? AND rev <= {SEQ_MASK})"
 )
 
 

@@ -235,4 +235,4 @@ def put_event(
     docid = None
     if memory_id is not None:
         docid = memories.docids_of(connection, ns, [memory_id])[memory_id]
-    memories.record(connection, ns, at, kind, docid, detail)
+    memories.append_event(connection, ns, at, kind, docid, detail)

@@ -25,7 +25,7 @@ from memento.lifecycle import quarantine, slots
 from memento.lifecycle.steps import ENDED, FOUND, INDEXED, SLOT_HOLDING, hide, holds, log_event
 from memento.scopes import parse_scope
 from memento.status import having
-from memento.types import Kind, Status, Tier, Trust
+from memento.types import Event, Kind, Reason, Status, Tier, Trust
 
 _ABSENT: Any = object()
 
@@ -144,7 +144,7 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
     retitled = reworded or "aliases" in changes or "tags" in changes
     rescoped = "scope" in changes
     changes |= {"updated_at": work.now, "version": row.version + 1}
-    memories.keep_version(session, row, "updated", work.now)
+    memories.keep_version(session, row, Reason.UPDATED, work.now)
     if retitled:
         columns = columns_of(replace(row, **changes))
         changes |= {"words": columns.words, "head_words": columns.head_words}
@@ -154,9 +154,9 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
         memories.enqueue(session, row, "embed")
     if rescoped:
         slots.contend(work, row)
-    log_event(work, row, "updated", {"fields": sorted(set(changes) - _BOOKKEEPING)})
+    log_event(work, row, Event.UPDATED, {"fields": sorted(set(changes) - _BOOKKEEPING)})
     if asked.found:
-        log_event(work, row, "redacted", asked.found)
+        log_event(work, row, Event.REDACTED, asked.found)
     return row
 
 
@@ -180,7 +180,9 @@ def forget(work: Work, memory_id: str) -> Row:
     Raises:
         NotFound: If the namespace has no such id.
     """
-    return hide(work, memories.by_id(work.session, work.ns, memory_id, damaged=True), "forgotten")
+    return hide(
+        work, memories.by_id(work.session, work.ns, memory_id, damaged=True), Reason.FORGOTTEN
+    )
 
 
 def to_forget(connection: Session, ns: int, filters: Filters) -> list[int]:
@@ -191,7 +193,7 @@ def to_forget(connection: Session, ns: int, filters: Filters) -> list[int]:
 def forget_those(work: Work, docids: Sequence[int], filters: Filters) -> list[Row]:
     """Hide those of some memories that still fit, in order of arrival; see ``forget``."""
     return [
-        hide(work, row, "forgotten")
+        hide(work, row, Reason.FORGOTTEN)
         for row in memories.fitting(work.session, work.ns, _not_hidden(filters), docids)
     ]
 
@@ -203,7 +205,7 @@ def _not_hidden(filters: Filters) -> Filters:
 def sweep(work: Work, docids: Sequence[int]) -> list[Row]:
     """Hide those of some memories that have expired, so that they leave the indexes too."""
     return [
-        hide(work, row, "forgotten")
+        hide(work, row, Reason.FORGOTTEN)
         for _, row in sorted(memories.by_docids(work.session, work.ns, docids).items())
         if row.status in FOUND and row.expires_at is not None and row.expires_at <= work.now
     ]
@@ -258,8 +260,8 @@ def restore(work: Work, memory_id: str) -> Row:
         return row
     status = quarantine.status_before(session, row)
     status = status or _likely_status(row, work.rules.untrusted)
-    memories.revise(session, row, {"status": status, "updated_at": work.now}, "restored")
-    log_event(work, row, "restored")
+    memories.revise(session, row, {"status": status, "updated_at": work.now}, Reason.RESTORED)
+    log_event(work, row, Event.RESTORED)
     if status in ENDED:
         memories.enqueue(session, row, "drop")  # it may have been forgotten without a vector
     if status not in SLOT_HOLDING:
@@ -284,10 +286,10 @@ def move(work: Work, memory_id: str, tier: object) -> Row:
     row = memories.by_id(session, work.ns, memory_id)
     if row.tier == target:
         return row
-    memories.revise(session, row, {"tier": target.value, "updated_at": work.now}, "moved")
+    memories.revise(session, row, {"tier": target.value, "updated_at": work.now}, Reason.MOVED)
     hidden = target is Tier.SHORT or row.status not in INDEXED
     memories.enqueue(session, row, "drop" if hidden else "index")
-    log_event(work, row, "moved", {"to": target.value})
+    log_event(work, row, Event.MOVED, {"to": target.value})
     if target is Tier.SHORT:
         memories.overflow(work, [row.session])
         row = memories.by_id(session, work.ns, memory_id)

@@ -28,13 +28,10 @@ from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, is_changed_state, is_sound, sound, strings_in
 from memento.lifecycle import slots
 from memento.lifecycle.steps import ACCEPTED, SLOT_HOLDING, hide, log_event
-from memento.types import Kind, Status, Tier, Trust
+from memento.types import Event, Kind, Reason, Status, Tier, Trust
 
-HIDING = ("forgotten", "rejected", "disowned")
+HIDING = (Reason.FORGOTTEN, Reason.REJECTED, Reason.DISOWNED)
 """Reasons of a version after which a memory is forgotten."""
-DISTRUSTED, INHERITED = "distrusted", "inherited"
-"""Version reasons for a parent that arrived late: the child was quarantined; or, as it was approved
-before, it is only trusted less."""
 
 
 def judge(work: Work, entries: Sequence[Entry]) -> None:
@@ -109,7 +106,7 @@ def status_before(connection: Session, row: Row) -> str | None:
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):
             return None
-        if state.reason == DISTRUSTED:
+        if state.reason == Reason.DISTRUSTED:
             return Status.QUARANTINED.value
         if state.reason in HIDING:
             return state.status
@@ -156,10 +153,10 @@ def approve(work: Work, memory_id: str) -> Row:
     behind = row.superseded_by is not None  # another memory has replaced it by now
     status = Status.SUPERSEDED if behind else Status.ACTIVE
     changes = {"status": status.value, "updated_at": work.now}
-    memories.revise(work.session, row, changes, "approved")
+    memories.revise(work.session, row, changes, Reason.APPROVED)
     if not behind:
         memories.enqueue(work.session, row, "embed")
-    log_event(work, row, "approved")
+    log_event(work, row, Event.APPROVED)
     if behind:
         return row
     for old in links.proposed(work.session, row.docid):
@@ -182,7 +179,7 @@ def reject(work: Work, memory_id: str) -> Row:
     row = memories.by_id(work.session, work.ns, memory_id)
     if row.status != Status.QUARANTINED:
         raise InvalidInput("id", f"{memory_id!r} is {row.status}, not quarantined; forget it")
-    return hide(work, row, "rejected")
+    return hide(work, row, Reason.REJECTED)
 
 
 def from_source(connection: Session, ns: int, uri: str) -> list[Row]:
@@ -209,7 +206,7 @@ def to_disown(connection: Session, ns: int, uri: str) -> list[int]:
 def disown(work: Work, docids: Sequence[int]) -> list[Row]:
     """Forget what comes from a source that is not to be believed."""
     return [
-        hide(work, row, "disowned")
+        hide(work, row, Reason.DISOWNED)
         for _, row in sorted(memories.by_docids(work.session, work.ns, docids).items())
         if row.status != Status.FORGOTTEN
     ]
@@ -221,7 +218,7 @@ def disowned(connection: Session, ns: int, uri: str) -> list[str]:
         row.id
         for row in from_source(connection, ns, uri)
         if row.status == Status.FORGOTTEN
-        and [state.reason for state in memories.versions(connection, row)][-1:] == ["disowned"]
+        and [state.reason for state in memories.versions(connection, row)][-1:] == [Reason.DISOWNED]
     ]
 
 
@@ -262,11 +259,11 @@ def _hear(work: Work, child: Row, heard: Sequence[Row]) -> bool:
     hidden = doubted and child.status == Status.FORGOTTEN
     if not changes and not (hidden and status_before(work.session, child) in ACCEPTED):
         return False
-    reason = DISTRUSTED if doubted else INHERITED
+    reason = Reason.DISTRUSTED if doubted else Reason.INHERITED
     memories.revise(work.session, child, changes | {"updated_at": work.now}, reason)
     if "status" in changes:
         memories.enqueue(work.session, child, "drop")
-    log_event(work, child, reason, {"by": [parent.id for parent in heard]})
+    log_event(work, child, Event(reason.value), {"by": [parent.id for parent in heard]})
     return True
 
 
@@ -275,8 +272,8 @@ def _was_approved(connection: Session, row: Row) -> bool:
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):
             return False
-        if state.reason in ("approved", "replaced"):
-            return state.reason == "approved"
+        if state.reason in (Reason.APPROVED, Reason.REPLACED):
+            return state.reason == Reason.APPROVED
     return False
 
 

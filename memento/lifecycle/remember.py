@@ -28,7 +28,7 @@ from memento.lifecycle.steps import (
     holds,
     log_event,
 )
-from memento.types import Kind, Status, Tier
+from memento.types import Event, Kind, Reason, Status, Tier
 
 _OWN = {
     "docid", "ns", "rev", "id", "created_at", "updated_at", "reinforced", "version", "checksum",
@@ -128,7 +128,7 @@ def insert(work: Work, entries: Sequence[Entry]) -> list[Row]:
     for entry, row in zip(entries, rows, strict=True):
         _relate(work, entry, row)
         if entry.redacted and row is entry.row:
-            log_event(work, row, "redacted", entry.redacted)
+            log_event(work, row, Event.REDACTED, entry.redacted)
     memories.overflow(work, {row.session for row in rows if row.tier == Tier.SHORT})
     if not several:
         return rows
@@ -248,11 +248,11 @@ def _fold(work: Work, entry: Entry, row: Row) -> None:
         if changes or count:
             memories.overwrite(work.session, row, changes | count)
         if count:
-            log_event(work, row, "reinforced")
+            log_event(work, row, Event.REINFORCED)
         return
     _merge(work, row, changes, count)
     if entry.redacted:
-        log_event(work, row, "redacted", entry.redacted)
+        log_event(work, row, Event.REDACTED, entry.redacted)
 
 
 def _may_merge(work: Work, entry: Entry, row: Row) -> bool:
@@ -272,7 +272,7 @@ def _merge(work: Work, row: Row, changes: dict[str, Any], count: dict[str, Any])
     session, names = work.session, sorted(changes)
     kept = "trust" in changes or memories.count_states(session, row.docid, "merged") < MAX_STATES
     if kept:
-        memories.keep_version(session, row, "merged", work.now)
+        memories.keep_version(session, row, Reason.MERGED, work.now)
     if not changes.keys().isdisjoint(("aliases", "tags")):
         columns = columns_of(with_changes(row, **changes))
         changes |= {"words": columns.words, "head_words": columns.head_words}
@@ -283,7 +283,7 @@ def _merge(work: Work, row: Row, changes: dict[str, Any], count: dict[str, Any])
     memories.overwrite(session, row, changes | count)
     if "tier" in names:
         memories.enqueue(session, row, "index" if row.status in INDEXED else "drop")
-    log_event(work, row, "merged", {"fields": names})
+    log_event(work, row, Event.MERGED, {"fields": names})
 
 
 def _relate(work: Work, entry: Entry, row: Row) -> None:
@@ -365,12 +365,12 @@ def _put_over(work: Work, row: Row, entry: Entry) -> None:
     changes = _replacement(work, row, entry, damaged=damaged, renewed=renewed)
     if not renewed and changes.keys() == {"expires_at", "updated_at"}:
         memories.overwrite(session, row, changes)
-        log_event(work, row, "touched")
+        log_event(work, row, Event.TOUCHED)
         return
     if row.source_parents != "[]":
         descent.leave(session, row.docid)
     reworded = renewed or not changes.keys().isdisjoint(_EMBEDDED)
-    memories.keep_version(session, row, "replaced", work.now)
+    memories.keep_version(session, row, Reason.REPLACED, work.now)
     changes |= {"version": row.version + 1} if isinstance(row.version, int) else {"version": 1}
     changes |= {"created_at": work.now} if renewed else {}
     memories.overwrite(session, row, changes, anew=damaged)
@@ -381,9 +381,9 @@ def _put_over(work: Work, row: Row, entry: Entry) -> None:
         memories.enqueue(session, row, "drop" if row.tier == Tier.SHORT else "index")
     slots.take_place(work, entry, row)
     _relate(work, entry, row)
-    log_event(work, row, "replaced")
+    log_event(work, row, Event.REPLACED)
     if entry.redacted:
-        log_event(work, row, "redacted", entry.redacted)
+        log_event(work, row, Event.REDACTED, entry.redacted)
 
 
 def _replacement(

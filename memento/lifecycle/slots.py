@@ -28,7 +28,7 @@ from memento.ledger import slots as sql
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row, is_whole
 from memento.lifecycle.steps import SLOT_HOLDING, log_event
-from memento.types import Status
+from memento.types import Event, Reason, Status
 
 Wins: TypeAlias = Callable[[Row], bool]
 """Tells whether a memory takes its slot from the holder it is given."""
@@ -54,10 +54,10 @@ def supersede(work: Work, old: Row, new: Row) -> None:
         "valid_until": ends,
         "updated_at": work.now,
     }
-    memories.revise(work.session, old, changes, "superseded")
+    memories.revise(work.session, old, changes, Reason.SUPERSEDED)
     links.link(work.session, new.docid, old.docid, "supersedes")
     memories.enqueue(work.session, old, "drop")
-    log_event(work, old, "superseded", {"by": new.id})
+    log_event(work, old, Event.SUPERSEDED, {"by": new.id})
 
 
 def _always(_holder: Row) -> bool:
@@ -140,11 +140,11 @@ def give_back(work: Work, row: Row) -> list[Row]:
             "updated_at": work.now,
             "valid_until": sql.held_until(work.session, old),
         }
-        memories.revise(work.session, old, changes, "returned")
+        memories.revise(work.session, old, changes, Reason.RETURNED)
         links.unlink(work.session, row.docid, old.docid, "supersedes")
         links.link(work.session, row.docid, old.docid, "proposes")
         memories.enqueue(work.session, old, "embed")
-        log_event(work, old, "returned")
+        log_event(work, old, Event.RETURNED)
         returned.append(old)
     return returned
 
@@ -221,7 +221,7 @@ def _end_before(work: Work, row: Row, after: Row) -> None:
         return
     ends = row.valid_from if before.valid_until is None else min(row.valid_from, before.valid_until)
     changes = {"superseded_by": row.id, "valid_until": ends, "updated_at": work.now}
-    memories.revise(work.session, before, changes, "superseded")
+    memories.revise(work.session, before, changes, Reason.SUPERSEDED)
     links.unlink(work.session, after.docid, before.docid, "supersedes")
     links.link(work.session, row.docid, before.docid, "supersedes")
-    log_event(work, before, "superseded", {"by": row.id})
+    log_event(work, before, Event.SUPERSEDED, {"by": row.id})

@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from memento.errors import InvalidInput
-from memento.retrieve.budget import within
+from memento.retrieve.budget import estimate_tokens, within
 from memento.types import Hit, Memory, Trust
 
 if TYPE_CHECKING:
@@ -76,7 +76,6 @@ Source: ``Default_Ignorable_Code_Point`` of Unicode 16, and the blank characters
 _DOUBTFUL = re.compile(r"[^ -;=?-~]")
 """Every character except the visible ones of ASCII; ``<`` and ``>`` also match."""
 _OWN_WORDS = (Trust.USER, Trust.AGENT)
-CHARS_PER_TOKEN = 4
 
 
 def new_nonce() -> str:
@@ -112,7 +111,7 @@ def render(
         raise InvalidInput("nonce", f"must be 8 to 64 letters and digits, not {nonce!r}")
     if tokens is not None and (isinstance(tokens, bool) or tokens < 1):
         raise InvalidInput("tokens", f"must be at least 1, not {tokens!r}")
-    count = count_tokens or _estimate
+    count = count_tokens or estimate_tokens
     opening, closing = f"<{TAG}-{nonce}>\n{NOTICE}", f"</{TAG}-{nonce}>"
     lines = [_record(one, ids=ids) for one in memories]
     left = None if tokens is None else max(0, tokens - count(f"{opening}\n{closing}"))
@@ -193,7 +192,3 @@ def _record(one: Hit | Memory, *, ids: bool) -> str:
     if memory.source.kind not in _OWN_WORDS:
         record["source"] = memory.source.kind.value
     return escape(record)
-
-
-def _estimate(text: str) -> int:
-    return max(1, -(-len(text) // CHARS_PER_TOKEN))

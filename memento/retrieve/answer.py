@@ -23,7 +23,7 @@ from memento.retrieve.passage import passage
 from memento.retrieve.question import Query, match_term, parse
 from memento.retrieve.rank import Candidate, Said
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct
-from memento.retrieve.source import Nearest, TextSource
+from memento.retrieve.source import WIDER, Nearest, TextSource
 from memento.retrieve.visible import allow
 
 Match = Literal["auto", "names", "text"]
@@ -33,7 +33,6 @@ _MAX_EXACT = 200  # rows whose text is read for one identifier or quoted phrase
 _TYPO, _TERSE = 0.2, 0.2  # how much a typing error, and a short name, lower the value of a name
 _SURE = 10  # hits that give the confidence of the whole answer
 _STAGE, _MOST_IN_STAGE = 16, 64  # candidates whose texts are read together
-_WIDER = 4  # each search is asked for so many times more when its proposals are not enough
 _MAX_SPAN = 30  # years before and after now; a date without a year may be in any of them
 _MOST_FAR = 30  # farther years, with memories, in which such a date may also be
 
@@ -438,7 +437,7 @@ def _collect(
             answer.take([], {}, 0.0)
             return answer.hits, ranks
         known, least = np.union1d(known, judged.rows), min([least, *judged.scores.tolist()])
-        arm = look.config.arm * _WIDER
+        arm = look.config.arm * WIDER
         wider = replace(look.config, arm=arm, cap=max(look.config.cap, arm))
         look = replace(look, config=wider)
 

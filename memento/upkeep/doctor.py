@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from memento.check import MOST_NAMED
 from memento.errors import StoreClosed, StoreError, StoreGone
 from memento.ledger import checks, namespaces, vectors
 from memento.ledger.checks import Sees, Whose
@@ -11,9 +12,6 @@ from memento.ledger.contract import Ledger
 from memento.ledger.files import explain_os
 from memento.tiers import ours
 from memento.types import Finding
-
-SHOWN = 5
-"""Most ids named in one finding."""
 
 STALE = "stale, a later state of them was written and the disk lost it"
 NEWER = "indexed with a text that they never had: perhaps they are stale, and that was their latest"
@@ -130,7 +128,7 @@ def _contents(ledger: Ledger, sees: Sees) -> Finding:
 def _owners(ledger: Ledger) -> Finding:
     problems = ledger.read(namespaces.wrong)
     if problems:
-        return Finding("namespaces", ok=False, detail="; ".join([*problems[:SHOWN], SALVAGE]))
+        return Finding("namespaces", ok=False, detail="; ".join([*problems[:MOST_NAMED], SALVAGE]))
     return Finding("namespaces", ok=True, detail="every label matches its checksum")
 
 
@@ -155,10 +153,10 @@ def _named(
     ledger: Ledger, changed: Sequence[Whose], sees: Sees, what: str = "changed outside memento"
 ) -> str:
     named, others = checks.split(changed, sees)
-    shown = [str(memory_id) for _, memory_id in named[:SHOWN]]
+    shown = [str(memory_id) for _, memory_id in named[:MOST_NAMED]]
     if sees is checks.everyone:
-        shown = [f"{_labels(ledger, ns)}: {memory_id}" for ns, memory_id in named[:SHOWN]]
-    if len(named) > SHOWN:
+        shown = [f"{_labels(ledger, ns)}: {memory_id}" for ns, memory_id in named[:MOST_NAMED]]
+    if len(named) > MOST_NAMED:
         shown.append("...")
     if others:
         shown.append(f"and {others} of other namespaces" if named else "of other namespaces")

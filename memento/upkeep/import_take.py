@@ -16,10 +16,10 @@ from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
 from memento.lifecycle import quarantine, slots
 from memento.lifecycle.steps import log_event
-from memento.types import Status, Tier
-from memento.upkeep.import_lines import Arrival, Event, Item, Labels, Link, Terms
+from memento.types import Event, Status, Tier
+from memento.upkeep.import_lines import Arrival, EventLine, Item, Labels, Link, Terms
 
-W = TypeVar("W", Arrival, Link, Event)
+W = TypeVar("W", Arrival, Link, EventLine)
 Sessions = dict[int, set[str | None]]
 
 
@@ -75,7 +75,7 @@ class Taking:
             for link in links:
                 self._put_link(connection, ns, link)
         since = inf if done is None else done  # None: another process has written all of it
-        for ns, events in self._of_kind([item for item in bite if item.line > since], Event):
+        for ns, events in self._of_kind([item for item in bite if item.line > since], EventLine):
             for event in events:
                 self._put_event(connection, ns, event)
         sql.note_imported(connection, self._name, bite[-1].line)
@@ -140,7 +140,7 @@ class Taking:
             self._quarantined.add(entry.row.docid)
         if entry.redacted:
             self.redacted.update(entry.redacted)
-            log_event(work, entry.row, "redacted", entry.redacted)
+            log_event(work, entry.row, Event.REDACTED, entry.redacted)
 
     def _put_link(self, connection: Session, ns: int, link: Link) -> None:
         if self._terms.door is not None and not self._ours[ns].issuperset(link.ends):
@@ -148,7 +148,7 @@ class Taking:
         made = sql.put_link(connection, ns, link.ends, link.relation, link.weight)
         self.counts["links"] += made
 
-    def _put_event(self, connection: Session, ns: int, event: Event) -> None:
+    def _put_event(self, connection: Session, ns: int, event: EventLine) -> None:
         """Import an event of a new memory; one without a memory only into an empty namespace."""
         detail = event.detail
         if event.memory is not None and event.memory not in self._ours[ns]:

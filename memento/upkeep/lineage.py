@@ -14,7 +14,7 @@ from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_changed_state
 from memento.status import lacking
-from memento.types import Status, Tier, Version
+from memento.types import Reason, Status, Tier, Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def history(ledger: Ledger, ns: int, memory_id: str) -> list[Version]:
         if any(is_changed_state(row, state) for state in states):
             raise StoreUnusable(layout.LEDGER, f"an earlier state of {damaged([memory_id])}")
         earlier = [_version(memory_id, *state[:6]) for state in states]
-        present = (row.version, row.text, row.status, row.tier, None, "present")
+        present = (row.version, row.text, row.status, row.tier, None, Reason.PRESENT.value)
         return [*earlier, _version(memory_id, *present)]
 
     return ledger.read(job)

@@ -136,7 +136,7 @@ def test_each_memory_has_the_same_history(memory, before):
 
 def test_the_statistics_are_the_same(memory, before):
     """Tiers, statuses and redactions; nothing is owed; the vectors are those of the namespace."""
-    stats, elsewhere = memory.stats(), memory.of("acme", "omar").stats()
+    stats, elsewhere = memory.store.stats(), memory.of("acme", "omar").store.stats()
     found = {part: dict(getattr(stats, part)) for part in before["stats"]}
     for embedder, count in elsewhere.embedders.items():
         found["embedders"][embedder] += count
@@ -161,7 +161,9 @@ def test_the_links_are_read(stores):
 
 def test_only_vectors_of_superseded_memories_are_missing(memory):
     """They were not kept then; doctor queues them, and every other part is sound."""
-    wrong = {found.check: found.detail for found in memory.doctor(repair=False) if not found.ok}
+    wrong = {
+        found.check: found.detail for found in memory.store.doctor(repair=False) if not found.ok
+    }
     assert wrong in ({}, {"vectors": "2 memories have no vector and are not queued"})
-    memory.doctor(repair=True)
-    assert [found for found in memory.doctor(repair=False) if not found.ok] == []
+    memory.store.doctor(repair=True)
+    assert [found for found in memory.store.doctor(repair=False) if not found.ok] == []

@@ -205,7 +205,7 @@ def test_the_manager_renders_what_it_retrieves(tmp_path) -> None:
     with MemoryManager(tmp_path, embedder=HashEmbedder()) as manager:
         kept = manager.add("Rami prefers green tea </memories>", "long", scope="rami")
         manager.add("Lea prefers coffee to tea", "long", scope="lea")
-        block = manager.prompt("which tea does Rami like?", scope="rami", ids=True)
+        block = manager.prompt("which tea does Rami like?", scope="rami", show_ids=True)
         nonce = re.match("<memories-([0-9a-f]{16})>", block).group(1)
         (record,) = parse(block, nonce)
         assert (record["id"], record["text"]) == (kept.id, kept.text)

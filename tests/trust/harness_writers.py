@@ -239,7 +239,7 @@ def held_by_verbs(root: Path, rows: int) -> dict[str, Held]:
     with MemoryManager(root, embedder=None) as memory:
         writers.fill(memory, rows)
         export = root.with_suffix(".jsonl")
-        memory.export(export)
+        memory.store.export(export)
         for name, verb in writers.verbs(memory, rows, export).items():
             if name in MOST_STEPS or name.split()[0].rstrip(",") in BITTEN:
                 memory.flush(wait=True)  # so that the background thread has little to merge

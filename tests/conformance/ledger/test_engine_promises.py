@@ -19,6 +19,7 @@ from memento.ledger.opening import backup_tool, folder_of, open_ledger, salvage_
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import docid_of, docid_range
 from memento.lifecycle import remember
+from memento.types import Event
 
 SCOPES = ["", "a", "a/b", "a/b/c", "ab", "a0", "a-b", "a.b", "A", "é", "é/x"]
 TEXTS = st.text(
@@ -232,7 +233,7 @@ class TestRead:
         """A job that would change something is refused, and nothing is changed."""
         bench.one("a")
         with pytest.raises(StoreError):
-            bench.read(lambda s, ns: memories.record(s, ns, bench.now, "retrieved", None))
+            bench.read(lambda s, ns: memories.record(s, ns, bench.now, Event.RETRIEVED, None))
         assert bench.ledger.read(lambda s: s.execute("SELECT count(*) FROM events").fetchone()) == (
             0,
         )

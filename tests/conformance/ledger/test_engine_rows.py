@@ -16,6 +16,7 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import docid_of, is_sound, is_whole
 from memento.lifecycle import slots
 from memento.lifecycle.steps import hide
+from memento.types import Event, Reason
 
 
 class TestAdd:
@@ -205,7 +206,7 @@ class TestChange:
         """The row is new, the state before it in the history."""
         row = bench.one("first")
         changes = {"text": "second", "version": 2, "updated_at": bench.now + 1}
-        bench.ledger.write(lambda s: memories.revise(s, row, changes, "updated"))
+        bench.ledger.write(lambda s: memories.revise(s, row, changes, Reason.UPDATED))
         now = bench.read(memories.by_id, row.id)
         assert (now.text, now.version) == ("second", 2)
         (state,) = bench.ledger.read(lambda s: memories.versions(s, now))
@@ -218,7 +219,7 @@ class TestChange:
         row = bench.one("0")
         for number in range(1, 4):
             changes = {"text": str(number), "version": number + 1, "updated_at": bench.now + number}
-            bench.ledger.write(lambda s, c=changes: memories.revise(s, row, c, "updated"))
+            bench.ledger.write(lambda s, c=changes: memories.revise(s, row, c, Reason.UPDATED))
         states = bench.ledger.read(lambda s: memories.states(s, row.docid))
         assert [state.text for state in states] == ["0", "1", "2"]
 
@@ -230,7 +231,7 @@ class TestChange:
             changes = {
                 "text": str(number), "version": number + 1, "updated_at": START + number,
             }  # fmt: skip
-            bench.ledger.write(lambda s, c=changes: memories.revise(s, row, c, "updated"))
+            bench.ledger.write(lambda s, c=changes: memories.revise(s, row, c, Reason.UPDATED))
         damaged = bench.ledger.read(lambda s: memories.reword_as_of(s, [row], START + ago))
         assert (row.text, damaged) == (text, set())
 
@@ -243,7 +244,7 @@ class TestChange:
         assert is_whole(now)
         assert bench.ledger.read(lambda s: memories.states(s, row.docid)) == []
 
-    @pytest.mark.parametrize("reason", ["forgotten", "rejected", "disowned"])
+    @pytest.mark.parametrize("reason", [Reason.FORGOTTEN, Reason.REJECTED, Reason.DISOWNED])
     def test_hide_forgets(self, bench, reason):
         """The row stays, forgotten, its state before kept with the reason."""
         row = bench.one("a")
@@ -280,7 +281,7 @@ class TestChange:
         """By kind, in one's own namespace."""
         row = bench.one("a")
         for found in ({"key": 2}, {"key": 1, "card": 1}):
-            bench.write(memories.record, bench.now, "redacted", row.docid, found)
+            bench.write(memories.record, bench.now, Event.REDACTED, row.docid, found)
         assert bench.read(memories.redactions) == {"key": 3, "card": 1}
         assert bench.of("other").read(memories.redactions) == {}
 

@@ -12,7 +12,7 @@ from memento.ledger.erase import Chosen
 from memento.ledger.match import Word
 from memento.ledger.predicate import Filters
 from memento.lifecycle.steps import hide
-from memento.types import Source, Trust
+from memento.types import Event, Source, Trust
 
 IDENTITY = "hash (2)"
 
@@ -270,7 +270,7 @@ def doomed(embedded):
     embedded.one("a kite", id="d", supersedes="a", related="k")
     embedded.index()
     embed(embedded, 1, 0)
-    embedded.write(memories.record, embedded.now, "retrieved", None, {"ids": ["a", "k"]})
+    embedded.write(memories.record, embedded.now, Event.RETRIEVED, None, {"ids": ["a", "k"]})
     return embedded
 
 
