@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import re
@@ -22,6 +23,7 @@ from memento.errors import (
     InvalidInput,
     MomentUnknown,
     StoreBusy,
+    StoreError,
     StoreFromTheFuture,
     StoreGone,
     TargetExists,
@@ -512,3 +514,16 @@ def test_a_history_that_was_not_kept_whole_is_not_made_up(first_store, open_memo
     copy = open_memory(tmp_path / "copy")
     assert copy.get("coffee").text == "Rami prefers espresso"
     assert copy.get("gone").status == "forgotten"
+
+
+def test_a_backup_without_a_descriptor_says_what_the_system_says(memory, tmp_path, monkeypatch):
+    """Its module is read from the disk at the first backup, which takes a descriptor."""
+    memory.add("a")
+
+    def no_descriptor():
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("memento.upkeep.backup.backup_tool", no_descriptor)
+    with pytest.raises(StoreError, match="Too many open files"):
+        memory.backup(tmp_path / "b.db")
+    assert not (tmp_path / "b.db").exists()
