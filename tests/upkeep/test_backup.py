@@ -525,5 +525,5 @@ def test_a_backup_without_a_descriptor_says_what_the_system_says(memory, tmp_pat
 
     monkeypatch.setattr("memento.upkeep.backup.backup_tool", no_descriptor)
     with pytest.raises(StoreError, match="Too many open files"):
-        memory.backup(tmp_path / "b.db")
+        memory.store.backup(tmp_path / "b.db")
     assert not (tmp_path / "b.db").exists()

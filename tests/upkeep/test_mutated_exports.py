@@ -78,7 +78,7 @@ def seen(memory):
 def test_the_unchanged_lines_are_taken(lines, tmp_path):
     """The measure itself: with no field changed, the file that is spelt again is a good one."""
     with MemoryManager(tmp_path, embedder=None) as memory:
-        memory.import_from(io.BytesIO(spelt(lines)), trust="user")
+        memory.store.import_from(io.BytesIO(spelt(lines)), trust="user")
         count = sum(line.get("type") == "memory" for line in lines)
         assert len(memory.list(status=list(Status))) == count > 10
 
@@ -93,7 +93,7 @@ def test_a_changed_field_breaks_nothing(lines, tmp_path, seed):
         memory.add("mine", id="mine", key="k2")
         before = seen(memory)
         try:
-            memory.import_from(io.BytesIO(data), trust=trust)
+            memory.store.import_from(io.BytesIO(data), trust=trust)
         except MementoError:
             assert seen(memory) == before
         assert trust in {"agent", "user"} or seen(memory) == before
@@ -101,6 +101,6 @@ def test_a_changed_field_breaks_nothing(lines, tmp_path, seed):
             assert memory.get(one.id) == one
             memory.history(one.id)
         memory.retrieve("memory", 50)
-        memory.export(io.StringIO())
-        memory.backup(tmp_path / "b.db")
-        assert [found for found in memory.doctor(repair=False) if not found.ok] == []
+        memory.store.export(io.StringIO())
+        memory.store.backup(tmp_path / "b.db")
+        assert [found for found in memory.store.doctor(repair=False) if not found.ok] == []
