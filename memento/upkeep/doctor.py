@@ -13,6 +13,9 @@ from memento.ledger.files import explain_os
 from memento.tiers import ours
 from memento.types import Finding
 
+_QUEUED = 256
+"""Memories put on the backlog in one transaction, during which an ``add`` waits."""
+
 STALE = "stale, a later state of them was written and the disk lost it"
 NEWER = "indexed with a text that they never had: perhaps they are stale, and that was their latest"
 AGAIN = "restore a backup, or `memento salvage` and add them again"
@@ -207,14 +210,21 @@ def _vectors(ledger: Ledger, *, repair: bool) -> Finding:
     if unowed:
         return _mend(
             "vectors",
-            f"{unowed} memories have no vector and are not queued",
-            lambda: ledger.write(checks.owe_missing),
+            f"{len(unowed)} memories have no vector and are not queued",
+            lambda: _owe(ledger, unowed),
             repair=repair,
         )
     owed = ledger.read(vectors.backlog_size)
     waiting = sum(count for op, count in owed.items() if op != "embed")
     detail = f"{owed.get('embed', 0)} still to be embedded, {waiting} on their way into Chroma"
     return Finding("vectors", ok=True, detail=detail)
+
+
+def _owe(ledger: Ledger, docids: Sequence[int]) -> None:
+    """Queue memories in steps, so that no other writer waits for long."""
+    for start in range(0, len(docids), _QUEUED):
+        part = docids[start : start + _QUEUED]
+        ledger.write(lambda c, part=part: checks.owe(c, part))  # type: ignore[misc]
 
 
 def _mend(check: str, detail: str, cure: Callable[[], object], *, repair: bool) -> Finding:
