@@ -16,7 +16,7 @@ from datetime import date, timedelta
 from dateutil.relativedelta import relativedelta
 
 from memento.language.dates import Mention, Period, Years, around, day, known, months, whole_year
-from memento.language.tongues import ENGLISH, Tongue, tongues
+from memento.language.tongues import ENGLISH, Tongue, compiled, tongues
 
 _YEAR_WORDS = {
     "一昨年": -2, "前年": -2, "去年": -1, "昨年": -1, "今年": 0, "来年": 1, "來年": 1, "明年": 1,
@@ -41,7 +41,7 @@ def mentions(text: str, on: date, years: Years, *, spoken: bool) -> Iterator[Men
         for kind, shape in tongue.shapes:
             if spoken and kind in {"weekday", "weekend"}:
                 continue
-            for match in shape.finditer(text):
+            for match in compiled(shape).finditer(text):
                 if not sure and match.group().lower() in tongue.doubtful:
                     continue
                 if periods := _periods(kind, match, tongue, on, years):

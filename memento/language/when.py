@@ -86,6 +86,27 @@ _ASKS_WHEN = re.compile(
     r"\s*(?:when|how\s+long|wann|quand|cu[aá]ndo|¿cu[aá]ndo)\b|いつ|什么时候|什麼時候|何时",
     re.IGNORECASE,
 )
+_PARTS = {
+    "early": re.compile(
+        r"\b(?:early|(?:the\s+)?(?:start|beginning)\s+of|anfang|début|debut|(?:a\s+)?principios\s+de)"
+        r"[\s-]*(?:in\s+|de\s+)?$",
+        re.IGNORECASE,
+    ),
+    "mid": re.compile(
+        r"\b(?:mid|(?:the\s+)?middle\s+of|mitte|mi|mediados\s+de)[\s-]*$", re.IGNORECASE
+    ),
+    "late": re.compile(
+        r"\b(?:late|(?:the\s+)?end\s+of|ende|fin|finales\s+de)[\s-]*$", re.IGNORECASE
+    ),
+}
+"""Words before a month that mean a part of it."""
+_PARTS_AFTER = {
+    "early": re.compile("の?(?:初め|はじめ|上旬|初)"),
+    "mid": re.compile("の?(?:半ば|中旬)"),
+    "late": re.compile("の?(?:終わり|末|下旬|底)"),
+}
+_MONTHS = range(28, 32)  # days
+_PART = {"early": (0, 11), "mid": (8, 21), "late": (19, 31)}  # days of the month, from 0
 _FAR = 3653  # days before a day that are meant by "before" it
 _LAST_WORDS = re.compile(
     r"\b(?:last\s+time|letzte[ns]?\s+mal|derni[eè]re\s+fois|[uú]ltima\s+vez"
@@ -128,7 +149,8 @@ def times_of(text: str, now: date, years: Iterable[int]) -> Times:
     known = sorted(years)
     found = [*dates.mentions(text, now, lambda _month, _on: iter(known))]
     found += date_words.mentions(text, now, lambda _month, _on: iter(known), spoken=False)
-    tense, nested = tense_of(text) if found else 0, _nested(_apart(found), text)
+    tense = tense_of(text) if found else 0
+    nested = _nested([_part(one, text) for one in _apart(found)], text)
     nested = [_trimmed(one, tense) if one.loose else one for one in nested]
     named = [_ordered(one, tense, now) for one in _ranges(nested, text, now)]
     last_talk = _asks_for_last_talk(text)
@@ -148,6 +170,21 @@ def _apart(found: Iterable[Mention]) -> list[Mention]:
         if all(one.end <= other.start or other.end <= one.start for other in kept):
             kept.append(one)
     return sorted(kept)
+
+
+def _part(one: Mention, text: str) -> Mention:
+    """Read "mid February" and "end of May" as a part of the month."""
+    if not all(period.days in _MONTHS for period in one.periods):
+        return one
+    for name, (first, last) in _PART.items():
+        before = _PARTS[name].search(text, 0, one.start)
+        after = _PARTS_AFTER[name].match(text, one.end)
+        if before or after:
+            start = before.start() if before else one.start
+            end = after.end() if after else one.end
+            parts = (Period(p.start + first, min(p.start + last, p.end)) for p in one.periods)
+            return Mention(start, end, tuple(parts))
+    return one
 
 
 def _nested(found: list[Mention], text: str) -> list[Mention]:

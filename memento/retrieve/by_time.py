@@ -61,11 +61,11 @@ class Then:
     told_fit: Mapping[int, float]
 
     def in_order(self, snap: Snapshot) -> Rows:
-        """Return its rows by time, the earliest first."""
-        rows = np.concatenate([np.flatnonzero(self.inside), np.array([*self.told], np.intp)])
-        told = np.array([*self.told.values()], np.int64)
-        moments = np.concatenate([snap.occurred_at[self.inside], told])
-        return rows[np.lexsort((rows, moments))].astype(np.intp)
+        """Return the rows that happened then by time, the earliest first; then the others."""
+        happened = np.flatnonzero(self.inside)
+        happened = happened[np.lexsort((happened, snap.occurred_at[happened]))]
+        named = sorted(self.told, key=lambda row: (self.told[row], row))
+        return np.concatenate([happened, np.array(named, np.intp)]).astype(np.intp)
 
 
 def find(

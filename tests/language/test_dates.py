@@ -165,6 +165,11 @@ def test_what_else_a_question_asks(question, rest, only):
         ("What happened from 3 May to 5 May 2023?", [("2023-05-03", 3)]),
         ("What happened on Monday last week?", [("2023-05-01", 1)]),
         ("What did I plan for the next three days?", [("2023-05-10", 4)]),
+        ("Where was I in mid February 2023?", [("2023-02-09", 14)]),
+        ("What happened at the end of March 2023?", [("2023-03-20", 12)]),
+        ("Was war Anfang März 2023?", [("2023-03-01", 12)]),
+        ("2023年3月下旬に何がありましたか", [("2023-03-20", 12)]),
+        ("The end of the last month", [("2023-04-01", 30)]),
     ],
 )
 def test_the_time_that_is_meant(question, expected):

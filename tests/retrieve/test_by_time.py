@@ -56,6 +56,8 @@ ONLY_TIME = [
     ("what did I do last week", WEEK),
     ("What happened in the last three days?", [LAKE, SINK, BUDGET, TONER]),
     ("What happened three days ago?", [LAKE]),
+    ("What happened in mid March?", [OPERA]),
+    ("What happened in late March?", [LEASE, BOILER, BREAD, LAKE, SINK]),
     ("What did we do last weekend?", [BOILER, BREAD, LAKE]),
     ("What did I do on Monday?", [SINK]),
     ("What happened on Friday?", [BOILER]),
@@ -211,6 +213,17 @@ def test_the_time_a_text_names(shelf, told, text, question):
     assert shelf.hits(question, now=NOW) == expected
 
 
+def test_what_happened_comes_before_what_speaks_of_it(shelf):
+    """A feast that a text names is not to the day."""
+    shelf.add("The Christmas party was loud", at=at("2024-12-12"))
+    shelf.add("A swim in the cold sea", at=at("2024-12-26"))
+    asked = datetime(2024, 12, 27, 9, tzinfo=UTC)
+    assert shelf.hits("What did I do yesterday?", now=asked) == [
+        "A swim in the cold sea",
+        "The Christmas party was loud",
+    ]
+
+
 def test_what_is_set_aside_changes_nothing(diary):
     """A quarantined memory of that day is neither found nor noticed."""
     shelf = Shelf()
@@ -314,3 +327,28 @@ def test_meaning_decides_within_a_time():
     found = shelf.find("What fish did I eat yesterday?", near, now=NOW, k=400).found
     assert inside in {one.docid for one in found}
     assert next(one for one in found if one.docid == inside).ranks["time"] == 1
+
+
+def test_through_the_public_door(open_memory, clock):
+    """Relative dates are read from the manager's clock, and from ``as_of`` if it is given."""
+    memory = open_memory()
+    day = timedelta(days=1)
+    memory.add("Annika phoned from Visby", occurred_at=clock() - 40 * day)
+    memory.add("Ruth approved the budget", occurred_at=clock() - day)
+    memory.add("Dentist at ten", occurred_at=clock() + day)
+    assert [hit.text for hit in memory.retrieve("What happened yesterday?")] == [
+        "Ruth approved the budget"
+    ]
+    assert [hit.text for hit in memory.retrieve("What is on tomorrow?")] == ["Dentist at ten"]
+    past = memory.retrieve("What happened yesterday?", as_of=clock() - 39 * day)
+    assert [hit.text for hit in past] == ["Annika phoned from Visby"]
+    clock.advance(day)
+    assert [hit.text for hit in memory.retrieve("What is on today?")] == ["Dentist at ten"]
+    assert memory.retrieve("What is on today?", scope="work", within="work").hits == ()
+
+
+def test_a_time_alone_is_sure(diary):
+    """A memory of the time asked for answers a question that asks for nothing else."""
+    found = diary.find("What happened yesterday?", now=NOW)
+    assert found.confidence >= 0.8
+    assert all(one.ranks["time"] == place for place, one in enumerate(found.found, start=1))
