@@ -197,7 +197,7 @@ def find(
         cutoff: Least share of the best score, [0, 1].
         tokens: Most tokens of all hits, or None.
         count: Counts tokens; needed with ``tokens``.
-        fold: Let one hit stand for all with the same words.
+        fold: Let one hit stand for all that say the same, see `language.gist`.
         shorten: With ``tokens``, show a passage of each memory if the query wants several.
 
     Returns:
