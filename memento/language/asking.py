@@ -41,9 +41,8 @@ _HOLLOW = {
         planning schedule scheduled agenda calendar appointment appointments event
         events coming memory memories note notes noted remember recall anything
         everything something nothing thing things stuff ask asked get got cover
-        covered leave left off stop previous last else us there today day days time
-        date dates know learn learned since until before after between start end
-        again important interesting"""
+        covered leave left off stop previous last else us there today know learn
+        learned since until before after between start end again important interesting"""
     ),
     GERMAN.name: words_in(
         """was passiert geschehen geschah los war waren wurde wurden habe haben hat
@@ -67,6 +66,8 @@ _HOLLOW = {
     ),
 }
 """Words, folded, that ask for no subject, beside `STOP_WORDS` and `META_WORDS`."""
+_TELLING = frozenset(["how", "why", "not", "no"])
+"""Stop words with which a question asks for more than what happened: "How are you today?"."""
 _EMPTY_EAST = re.compile(
     r"""から|何|なに|なん|どんな|こと|事|もの|あり|ある|あっ|まし|です|でし|だっ|しま|し[たてま]|する|され|起こ[りっ]|起き|話し|話|言[いっ]|予定
     |は|が|を|に|の|と|で|も|か|た|て|ん|い|っ|よ|ね|私|僕|我々|たち|話題|会話|教えて|以[来降]
@@ -91,4 +92,5 @@ def has_subject(rest: str, text: str) -> bool:
     empty = STOP_WORDS.union(
         META_WORDS, *(_HOLLOW.get(tongue.name, ()) for tongue, _ in tongues(text))
     )
-    return any(word not in empty for word in words(_EMPTY_EAST.sub(" ", rest)))
+    left = words(_EMPTY_EAST.sub(" ", rest))
+    return any(word not in empty or word in _TELLING for word in left)

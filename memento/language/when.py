@@ -106,7 +106,7 @@ _PARTS_AFTER = {
     "late": re.compile("の?(?:終わり|末|下旬|底)"),
 }
 _MONTHS = range(28, 32)  # days
-_PART = {"early": (0, 11), "mid": (8, 21), "late": (19, 31)}  # days of the month, from 0
+_PART = {"early": (0, 9), "mid": (10, 19), "late": (20, 30)}  # days of the month, from 0
 _FAR = 3653  # days before a day that are meant by "before" it
 _LAST_WORDS = re.compile(
     r"\b(?:last\s+time|letzte[ns]?\s+mal|derni[eè]re\s+fois|[uú]ltima\s+vez"

@@ -36,7 +36,7 @@ READ = 100
 """Memories whose texts are read for dates, of each of two kinds; see `_told`."""
 _NEAR = 14  # days around a period in which people speak of it as "tomorrow" or "last week"
 _ALTERNATIVES = 3  # meanings of one date for which texts are read
-_POOL = 2000  # memories of the time asked about whose vectors are compared
+_POOL = 1000  # memories of the time asked about whose vectors are compared
 _MONTH = 31
 _DAYS = 3  # a period of so many days is about each of them
 _CURRENT = 3_600_000_000  # microseconds since its last turn; such a conversation still goes on
