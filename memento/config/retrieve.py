@@ -15,9 +15,8 @@ class Weights:
     Fitted together (listwise softmax, L2 1e-3) on the development halves of two public
     benchmarks, LoCoMo and BEAM, each with half of the mass, by ``benchmarks/fit_weights.py``;
     then rounded. Unit: nats of that softmax. All >= 0. Only ``calendar`` was raised afterwards,
-    from 3.3: since the words of a date are no longer looked up, the other words of a dated question
-    earn more, and 4.0 restores their balance (any@10 of LoCoMo's 104 dated questions: 96.2, and
-    94.2 with 3.3).
+    from 3.3 to 4.0: the words of a date are no longer looked up, so the other words of a question
+    with a date earn more than they did in the fit.
 
     Attributes:
         window: BM25 of the memory and its neighbours' heads, relative to the best candidate.
