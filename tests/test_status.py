@@ -165,15 +165,12 @@ def test_the_order_of_the_statuses_means_nothing(tmp_path):
     """With the members of the enumeration and the rows of the table reversed, all is the same."""
     package = copy_of(tmp_path)
     types, rows = package / "types.py", package / "status.py"
-    (enumeration,) = re.findall(
-        r"^class Status\(.*?(?=^\S)", types.read_text(), re.MULTILINE | re.DOTALL
-    )
-    members = re.findall(r'^    [A-Z]+ = ".*"$', enumeration, re.MULTILINE)
+    whole = re.compile(r"^class Status\(.*?(?=^\S)", re.MULTILINE | re.DOTALL)
+    member = re.compile(r'^    [A-Z]+ = ".*"$', re.MULTILINE)
+    (enumeration,) = whole.findall(types.read_text())
+    members = member.findall(enumeration)
     turned = iter(members[::-1])
-    edit(
-        types,
-        (enumeration, re.sub(r'(?m)^    [A-Z]+ = ".*"$', lambda _: next(turned), enumeration)),
-    )
+    edit(types, (enumeration, member.sub(lambda _: next(turned), enumeration)))
     row = r"^        Status\.[A-Z]+: Traits\(\n(?:            .*\n)+        \),\n"
     entry = re.findall(row, rows.read_text(), re.MULTILINE)
     edit(rows, ("".join(entry), "".join(entry[::-1])))

@@ -317,7 +317,7 @@ class Searcher:
             source,
             None if asked is None else asked.vector,
             self._config.retrieve,
-            now=from_micros(filters.now),
+            now=from_micros(filters.now if filters.as_of is None else filters.as_of),
             k=request.k,
             match=request.match,
             allowed=allowed,

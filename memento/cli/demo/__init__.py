@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from memento.types import Hit, Memory, Retrieval
 
 NAMESPACE = "demo"
-WAYS = {"text": "words", "meaning": "meaning", "name": "name", "exact": "spelling"}
+WAYS = {
+    "text": "words",
+    "meaning": "meaning",
+    "time": "time",
+    "name": "name",
+    "exact": "spelling",
+}
 """Names of the searches in the output of the demo."""
 
 
