@@ -142,14 +142,14 @@ def verbs(memory: MemoryManager, rows: int, export: Path) -> dict[str, Callable[
             "m2", metadata={"a": KEYS[:999_000]}
         ),
         f"touch of {len(every):,}": lambda: memory.touch(every, 10_000_000),
-        f"import_from of {rows:,}": lambda: other.import_from(export, trust="user"),
-        f"forget_source of {rows // 8:,}": lambda: other.forget_source(SOURCE),
-        f"restore_source of {rows // 8:,}": lambda: other.restore_source(SOURCE),
+        f"import_from of {rows:,}": lambda: other.store.import_from(export, trust="user"),
+        f"forget_source of {rows // 8:,}": lambda: other.quarantine.forget_source(SOURCE),
+        f"restore_source of {rows // 8:,}": lambda: other.quarantine.restore_source(SOURCE),
         f"forget_many of {rows // 8:,}": lambda: other.forget_many(tags="t"),
         "forget_many of all": lambda: other.forget_many(within=""),
-        "doctor": memory.doctor,
-        "erase of one": lambda: memory.erase("m2"),
-        "erase of a namespace": lambda: other.erase(everything=True),
+        "doctor": memory.store.doctor,
+        "erase of one": lambda: memory.store.erase("m2"),
+        "erase of a namespace": lambda: other.store.erase(everything=True),
     }
 
 
@@ -162,7 +162,7 @@ def measure(rows: int, folder: Path) -> dict[str, dict[str, float]]:
     figures = {}
     with MemoryManager(folder / "store", embedder=None) as memory:
         fill(memory, rows)
-        memory.export(folder / "export.jsonl")
+        memory.store.export(folder / "export.jsonl")
         for name, verb in verbs(memory, rows, folder / "export.jsonl").items():
             began = time.perf_counter()
             with watched() as held, adding(memory) as adds:

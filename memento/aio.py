@@ -1,8 +1,8 @@
 """The same manager for asyncio: every method runs in a worker thread.
 
-There is no second implementation: each method calls the method of ``MemoryManager`` with the same
-name and parameters, and you await its result. Nothing here belongs to an event loop, so one object
-may serve several loops, one after the other or at the same time.
+There is no second implementation: each method calls the method of ``MemoryManager`` or of its views
+with the same name and parameters, and you await its result. Nothing here belongs to an event loop,
+so one object may serve several loops, one after the other or at the same time.
 
 A cancelled call is not undone. A write that has begun is finished by its thread and is on the disk;
 a write that has not begun never happens. In both cases nothing stays locked.
@@ -15,10 +15,11 @@ import functools
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Never, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Never, ParamSpec, Self, TypeVar
 
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
+from memento.views import QuarantineView, StoreView, View
 
 if TYPE_CHECKING:
     from memento.config import Config
@@ -26,24 +27,103 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+V = TypeVar("V", bound=View)
+
+
+class AsyncView(Generic[V]):
+    """A view whose methods run in a worker thread; its properties need no thread.
+
+    Args:
+        view: The view that does the work.
+    """
+
+    def __init__(self, view: V) -> None:
+        self._sync = view
+
+    @property
+    def root(self) -> Path:
+        """Folder of the store."""
+        return self._sync.root
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """Labels of the namespace that is read and written."""
+        return self._sync.namespace
+
+    @property
+    def closed(self) -> bool:
+        """Whether the store was closed."""
+        return self._sync.closed
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the store cannot be written."""
+        return self._sync.read_only
+
+    @property
+    def config(self) -> Config:
+        """Settings that the manager was made with."""
+        return self._sync.config
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that the manager uses."""
+        return self._sync.clock
+
+    def __copy__(self) -> Self:
+        """Like ``View.__copy__``: a view of the same store."""
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__)
+        return view
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.__copy__()
+
+    def __reduce__(self) -> Never:
+        self._sync.__reduce__()
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._sync)[1:]}"
 
 
 def _threaded(
-    method: Callable[Concatenate[MemoryManager, P], R],
-) -> Callable[Concatenate[AsyncMemoryManager, P], Coroutine[Any, Any, R]]:
+    method: Callable[Concatenate[V, P], R],
+) -> Callable[Concatenate[AsyncView[V], P], Coroutine[Any, Any, R]]:
     """Return a coroutine method that runs ``method`` in a worker thread."""
 
     @functools.wraps(method)
-    async def run(self: AsyncMemoryManager, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.to_thread(method, self._memory, *args, **kwargs)
+    async def run(self: AsyncView[V], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, self._sync, *args, **kwargs)
 
-    run.__qualname__ = f"AsyncMemoryManager.{method.__name__}"
+    run.__qualname__ = f"Async{method.__qualname__}"
     run.__module__ = __name__
-    run.__doc__ = f"Like ``MemoryManager.{method.__name__}``, as a coroutine."
+    run.__doc__ = f"Like ``{method.__qualname__}``, as a coroutine."
     return run
 
 
-class AsyncMemoryManager:
+class AsyncQuarantineView(AsyncView[QuarantineView]):
+    """Like ``QuarantineView``, with methods that you await."""
+
+    list = _threaded(QuarantineView.list)
+    approve = _threaded(QuarantineView.approve)
+    reject = _threaded(QuarantineView.reject)
+    forget_source = _threaded(QuarantineView.forget_source)
+    restore_source = _threaded(QuarantineView.restore_source)
+
+
+class AsyncStoreView(AsyncView[StoreView]):
+    """Like ``StoreView``, with methods that you await."""
+
+    stats = _threaded(StoreView.stats)
+    backup = _threaded(StoreView.backup)
+    export = _threaded(StoreView.export)
+    import_from = _threaded(StoreView.import_from)
+    doctor = _threaded(StoreView.doctor)
+    reindex = _threaded(StoreView.reindex)
+    erase = _threaded(StoreView.erase)
+
+
+class AsyncMemoryManager(AsyncView[MemoryManager]):
     """Like ``MemoryManager``, with methods that you await.
 
     The constructor opens the store, which takes some milliseconds: call it before the event loop is
@@ -69,7 +149,7 @@ class AsyncMemoryManager:
         clock: Clock | None = None,
         reranker: Reranker | None = None,
     ) -> None:
-        self._memory = MemoryManager(
+        memory = MemoryManager(
             root,
             namespace=namespace,
             config=config,
@@ -77,41 +157,22 @@ class AsyncMemoryManager:
             clock=clock,
             reranker=reranker,
         )
+        super().__init__(memory)
 
     @property
-    def root(self) -> Path:
-        """Folder of the store."""
-        return self._memory.root
+    def quarantine(self) -> AsyncQuarantineView:
+        """Like ``MemoryManager.quarantine``."""
+        return AsyncQuarantineView(self._sync.quarantine)
 
     @property
-    def namespace(self) -> tuple[str, ...]:
-        """Labels of the namespace that this manager reads and writes."""
-        return self._memory.namespace
-
-    @property
-    def closed(self) -> bool:
-        """Whether the store was closed."""
-        return self._memory.closed
-
-    @property
-    def read_only(self) -> bool:
-        """Whether the store cannot be written."""
-        return self._memory.read_only
-
-    @property
-    def config(self) -> Config:
-        """Settings this manager was made with."""
-        return self._memory.config
-
-    @property
-    def clock(self) -> Clock:
-        """The clock that this manager uses."""
-        return self._memory.clock
+    def store(self) -> AsyncStoreView:
+        """Like ``MemoryManager.store``."""
+        return AsyncStoreView(self._sync.store)
 
     def of(self, *labels: str) -> AsyncMemoryManager:
         """Like ``MemoryManager.of``; it does no I/O, so it is not a coroutine."""
         view = object.__new__(type(self))
-        view._memory = self._memory.of(*labels)
+        view._sync = self._sync.of(*labels)
         return view
 
     add = _threaded(MemoryManager.add)
@@ -119,32 +180,20 @@ class AsyncMemoryManager:
     retrieve = _threaded(MemoryManager.retrieve)
     nearest = _threaded(MemoryManager.nearest)
     embed = _threaded(MemoryManager.embed)
-    prompt = _threaded(MemoryManager.prompt)  # type: ignore[arg-type]  # mypy: **filters may name self
+    prompt = _threaded(MemoryManager.prompt)
     get = _threaded(MemoryManager.get)
     update = _threaded(MemoryManager.update)
     forget = _threaded(MemoryManager.forget)
     forget_many = _threaded(MemoryManager.forget_many)
     sweep = _threaded(MemoryManager.sweep)
     touch = _threaded(MemoryManager.touch)
-    erase = _threaded(MemoryManager.erase)
     restore = _threaded(MemoryManager.restore)
-    quarantine = _threaded(MemoryManager.quarantine)
-    approve = _threaded(MemoryManager.approve)
-    reject = _threaded(MemoryManager.reject)
-    forget_source = _threaded(MemoryManager.forget_source)
-    restore_source = _threaded(MemoryManager.restore_source)
     move = _threaded(MemoryManager.move)
     list = _threaded(MemoryManager.list)
     counts = _threaded(MemoryManager.counts)
     recent = _threaded(MemoryManager.recent)
     history = _threaded(MemoryManager.history)
     related = _threaded(MemoryManager.related)
-    stats = _threaded(MemoryManager.stats)
-    backup = _threaded(MemoryManager.backup)
-    export = _threaded(MemoryManager.export)
-    import_from = _threaded(MemoryManager.import_from)
-    doctor = _threaded(MemoryManager.doctor)
-    reindex = _threaded(MemoryManager.reindex)
     flush = _threaded(MemoryManager.flush)
     close = _threaded(MemoryManager.close)
 
@@ -158,18 +207,3 @@ class AsyncMemoryManager:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
-
-    def __copy__(self) -> Self:
-        """Like ``MemoryManager.__copy__``: a view of the same store."""
-        view = object.__new__(type(self))
-        view.__dict__.update(self.__dict__)
-        return view
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self.__copy__()
-
-    def __reduce__(self) -> Never:
-        self._memory.__reduce__()
-
-    def __repr__(self) -> str:
-        return f"<Async{repr(self._memory)[1:]}"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from memento.config import Config
 from memento.ledger import erase, memories
 from memento.ledger.contract import Ledger, Session
+from memento.types import Event
 
 if TYPE_CHECKING:
     from memento.tiers.short import ShortTier
@@ -88,7 +89,7 @@ class Background:
         def job(connection: Session) -> None:
             for ns, at, ids in waiting:
                 if there := erase.still_there(connection, ns, ids):
-                    memories.record(connection, ns, at, "retrieved", None, {"ids": there})
+                    memories.record(connection, ns, at, Event.RETRIEVED, None, {"ids": there})
 
         self._ledger.write(job)
 

@@ -253,6 +253,8 @@ def storable(field: str, value: str) -> str:
     return value
 
 
+MOST_NAMED = 5
+"""Most ids, files or problems that one message names."""
 SHOWN = 60
 """Most characters of a value that a message repeats."""
 MAX_SAID = 400
@@ -266,6 +268,16 @@ def shown(value: object) -> str:
     if plain or (isinstance(value, int) and abs(value) <= MAX_INTEGER):
         return f"{str.__repr__(value) if isinstance(value, str) else repr(value):.60}"
     return f"this {type_name(value)}"
+
+
+def first_of(names: Sequence[str]) -> str:
+    """Write the first few of some names for a message.
+
+    >>> first_of(["a", "b"]), first_of("abcdefg")
+    ("'a', 'b'", "'a', 'b', 'c', 'd', 'e' ...")
+    """
+    rest = " ..." if len(names) > MOST_NAMED else ""
+    return ", ".join(f"{name!r:.60}" for name in names[:MOST_NAMED]) + rest
 
 
 def type_name(value: object) -> str:

@@ -23,6 +23,7 @@ from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
 from memento import layout
 from memento.admit.draft import admit, at_position
+from memento.admit.entry import Entry
 from memento.admit.novelty import Novelty
 from memento.background import Background
 from memento.clock import to_micros
@@ -39,13 +40,12 @@ from memento.errors import (
 from memento.forks import whole
 from memento.ledger import erase, namespaces, vectors
 from memento.ledger.checks import Sees, everyone
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Rules, Session, Work
 from memento.ledger.erase import Chosen
-from memento.ledger.memories import Entry
 from memento.ledger.opening import open_ledger
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_BITS
-from memento.lifecycle import change, quarantine
+from memento.lifecycle.remember import remember
 from memento.protocols import Reranker
 from memento.tiers.embedder import StoreEmbedder
 from memento.tiers.indexer import Indexer
@@ -75,8 +75,8 @@ _READ_PATH = "memento.retrieve.searcher"
 
 
 A = TypeVar("A")
-Change: TypeAlias = Callable[[Session, int, Sequence[A]], Sequence[Row]]
-"""A writer job: takes the connection, the number of a namespace, and the memories to change."""
+Change: TypeAlias = Callable[[Work, Sequence[A]], Sequence[Row]]
+"""Changes some memories in one transaction."""
 
 
 class LedgerMarks:
@@ -121,6 +121,7 @@ class Engine:
         if not callable(clock):
             raise InvalidInput("clock", f"must be callable, not {type(clock).__name__}")
         self.config = config
+        self.rules = Rules(ring=config.short.capacity, untrusted=config.untrusted)
         self.clock = clock
         self.ledger = open_ledger(root, allow_network=config.allow_network)
         self._spec = embedder
@@ -201,24 +202,17 @@ class Engine:
             entries = [check(drafts[0])]
         else:
             entries = [at_position(at, check, draft) for at, draft in enumerate(drafts)]
-        ring = self.config.short.capacity
-        write, untrusted = change.put if replace else change.add, self.config.untrusted
-        named = {entry.row.id for entry in entries if entry.chosen_id}
 
-        def job(connection: Session) -> tuple[int, list[Row], dict[int, Row]]:
-            ns = self._new_namespace(connection, labels) if known is None else known
-            quarantine.judge(connection, ns, entries, untrusted)
-            self._novelty.weigh(connection, ns, entries)
-            rows = write(connection, ns, entries, now=now, ring=ring, untrusted=untrusted)
-            again = quarantine.judge_again(
-                connection, ns, rows, named, untrusted, now=now, ring=ring
-            )
-            return ns, rows, {row.docid: row for row in again}
+        def job(session: Session) -> tuple[int, list[Row], list[Row]]:
+            ns = self._new_namespace(session, labels) if known is None else known
+            work = Work(session, ns, now, self.rules)
+            return ns, *remember(work, entries, self._novelty, replace=replace)
 
-        ns, rows, again = self.ledger.write(job)
+        ns, rows, judged_again = self.ledger.write(job)
         self._added = monotonic()
         self._fresh.add(ns)
-        self.changed(ns, [*rows, *again.values()])
+        self.changed(ns, [*rows, *judged_again])
+        again = {row.docid: row for row in judged_again}
         return [again.get(row.docid, row) for row in rows]
 
     def _new_namespace(self, connection: Session, labels: tuple[str, ...]) -> int:
@@ -232,7 +226,7 @@ class Engine:
         return ns
 
     def in_bites(
-        self, ns: int, things: Sequence[A], job: Change[A], *, makes_room: bool = False
+        self, ns: int, things: Sequence[A], job: Change[A], now: int, *, makes_room: bool = False
     ) -> list[Row]:
         """Change many memories, ``BITE`` per transaction, so that other writers never wait long.
 
@@ -242,6 +236,7 @@ class Engine:
             ns: Namespace number.
             things: The memories, by row id or id, as the job takes them.
             job: Changes some of them; returns their rows.
+            now: The present moment, microseconds.
             makes_room: See ``Ledger.write``.
         """
         rows: list[Row] = []
@@ -251,7 +246,7 @@ class Engine:
             ):  # with nothing to change, a read-only store raises its error even so
                 part = things[start : start + BITE]
                 rows += self.ledger.write(
-                    lambda c, part=part: job(c, ns, part),  # type: ignore[misc]
+                    lambda c, part=part: job(Work(c, ns, now, self.rules), part),  # type: ignore[misc]
                     makes_room=makes_room,
                 )
         finally:
@@ -385,9 +380,8 @@ class Engine:
                 embedder=self._identity,
                 limits=config.limits,
                 door=door,
-                untrusted=config.untrusted,
+                rules=self.rules,
                 now=now,
-                ring=config.short.capacity,
                 sessions=sessions,
             )
         finally:  # also after an interruption: some of it may be written

@@ -70,7 +70,7 @@ before = len(sys.modules)
 with MemoryManager(sys.argv[1], embedder=embedder) as memory:
     memory.add("to be indexed", "long")
     assert memory.flush(wait=True, timeout=60)
-    state = memory.stats().long
+    state = memory.store.stats().long
     memory.add("another", "long")
     assert memory.flush(wait=True, timeout=60)
 print(json.dumps({"unguarded": unguarded, "state": state, "loaded": len(sys.modules) - before}))

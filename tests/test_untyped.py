@@ -44,11 +44,11 @@ class Raising:
 @pytest.mark.parametrize("value", NO_NAMES)
 def test_what_is_no_name_of_a_file_is_refused(memory, value):
     """Import, export and backup name the parameter."""
-    for call, field in ((memory.import_from, "source"), (memory.export, "target")):
+    for call, field in ((memory.store.import_from, "source"), (memory.store.export, "target")):
         with pytest.raises(InvalidInput) as refused:
             call(value)
         assert refused.value.field == field
-    for call in (memory.backup, lambda file: restore(file, memory.root.with_name("new"))):
+    for call in (memory.store.backup, lambda file: restore(file, memory.root.with_name("new"))):
         with pytest.raises(InvalidInput) as refused:
             call(value)
         assert refused.value.field == "file"
@@ -57,7 +57,7 @@ def test_what_is_no_name_of_a_file_is_refused(memory, value):
 @pytest.mark.parametrize("name", ["a\0b", "\ud800"])
 def test_a_name_that_no_file_can_have_is_refused(memory, name):
     """A NUL or a lone surrogate is said; nothing of Python's own comes through."""
-    for call in (memory.import_from, memory.export, memory.backup):
+    for call in (memory.store.import_from, memory.store.export, memory.store.backup):
         with pytest.raises(InvalidInput):
             call(name)
     with pytest.raises(StoreUnusable, match="is not a path"):
@@ -67,16 +67,16 @@ def test_a_name_that_no_file_can_have_is_refused(memory, name):
 def test_an_import_that_cannot_be_read_is_damaged(memory):
     """A name that is too long is an error of the archive."""
     with pytest.raises(ArchiveDamaged, match="cannot be read"):
-        memory.import_from("x" * 300)
+        memory.store.import_from("x" * 300)
 
 
 def test_a_stream_that_raises_is_said(memory):
     """The stream's own error is the cause."""
     with pytest.raises(InvalidInput, match="RuntimeError: broken") as refused:
-        memory.import_from(Raising())
+        memory.store.import_from(Raising())
     assert isinstance(refused.value.__cause__, RuntimeError)
     with pytest.raises(InvalidInput, match="cannot be read"):
-        memory.import_from(io.TextIOWrapper(io.BytesIO(b"\xff")))
+        memory.store.import_from(io.TextIOWrapper(io.BytesIO(b"\xff")))
 
 
 @pytest.mark.parametrize("given", [{"config": 3}, {"clock": 3}, {"clock": lambda: None}])
@@ -196,7 +196,7 @@ def test_what_cannot_be_spelt_is_refused_all_the_same(memory, make):
             memory.add("text", **{field: value})
     for call in (
         lambda: memory.move("a", value),
-        lambda: memory.import_from("a", trust=value),
+        lambda: memory.store.import_from("a", trust=value),
         lambda: memory.retrieve("a", scope=[value]),
     ):
         with pytest.raises(InvalidInput):
@@ -207,8 +207,8 @@ def test_what_cannot_be_spelt_is_refused_all_the_same(memory, make):
 
 def test_prompt_names_itself(memory):
     """An argument that retrieve does not have is an error of prompt."""
-    with pytest.raises(TypeError, match=r"prompt\(\) got an unexpected keyword argument 'pinned'"):
-        memory.prompt("a", pinned=True)
+    with pytest.raises(TypeError, match=r"prompt\(\) got an unexpected keyword argument 'order'"):
+        memory.prompt("a", order="arrival")
 
 
 def test_no_export_of_a_store_that_is_gone(memory, tmp_path):
@@ -217,7 +217,7 @@ def test_no_export_of_a_store_that_is_gone(memory, tmp_path):
     away = memory.root.rename(memory.root.with_name("away"))
     for target in (tmp_path / "out.jsonl", io.StringIO()):
         with pytest.raises(StoreGone):
-            memory.export(target)
+            memory.store.export(target)
     assert not (tmp_path / "out.jsonl").exists()
     away.rename(memory.root)
-    assert memory.export(tmp_path / "out.jsonl").memories == 1
+    assert memory.store.export(tmp_path / "out.jsonl").memories == 1

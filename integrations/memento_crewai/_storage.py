@@ -258,7 +258,7 @@ class MementoStorage:
         Raises:
             TierUnavailable: If no memory has a vector, and the embedder is why.
         """
-        trouble = self.manager.stats().trouble.values()
+        trouble = self.manager.store.stats().trouble.values()
         towards, away = query, [-number for number in query]  # every vector is near to one of them
         if trouble and not any(self.manager.nearest(v, 1, record=False) for v in (towards, away)):
             raise TierUnavailable(Tier.LONG, "; ".join(trouble))

@@ -11,15 +11,18 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, field_validator
 
-from memento import Hit, MemoryManager, check_filters
+from memento import Filtering, Hit, MemoryManager, check_filters
 from memento.check import MAX_K, check_flag, check_seconds, check_share
 from memento.errors import InvalidInput
 from memento_langchain._turns import WAIT, warn
 
 ARGUMENTS = [
-    name
-    for name, one in signature(MemoryManager.retrieve).parameters.items()
-    if one.kind is Parameter.KEYWORD_ONLY
+    *Filtering.__annotations__,
+    *(
+        name
+        for name, one in signature(MemoryManager.retrieve).parameters.items()
+        if one.kind is Parameter.KEYWORD_ONLY
+    ),
 ]
 """Names that ``filters`` may hold."""
 

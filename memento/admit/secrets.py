@@ -76,11 +76,12 @@ _SECOND_LETTERS = {
     "u": "abeilmnprst", "v": "aceimox", "w": "aehiklnors", "x": "acefimptvxy",
     "y": "acdeilmnoprst", "z": "aeiostuyz",
 }  # fmt: skip
-"""What follows a letter in nine of ten pairs of letters in names of code.
+"""The letters that follow a letter in nine of ten pairs of letters in names of code.
 
-Source: counted over the 27,000 longest names in the Python packages that the tests install. At
-`USUAL`, 0.1 % of the names that mix upper and lower case are taken for random, and 90 % of 24
-random letters, 96 % of 40, are told from them.
+Source: counted over the different words of 6,000 files of the Python packages that the tests
+install. At `USUAL`, 0.1 % of their 27,000 names of 16 or more characters in both cases, with less
+than two digits, are taken for random; 90 % of 24 random letters, and 96 % of 40, are told from
+names.
 """
 USUAL = 0.6
 """Least share of usual pairs in what words are made of; random letters have 0.42 of them."""

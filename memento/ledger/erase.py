@@ -26,6 +26,7 @@ from memento.ledger.rows import (
     seal_of,
     strings_in,
 )
+from memento.types import Event
 
 PARTS = ("ledger", "files", "chroma", "log")
 """What is done to the files after rows were erased, in this order."""
@@ -131,7 +132,7 @@ def erase(connection: Session, ns: int, doomed: dict[int, str], now: int) -> dic
     )
     _forget_ids(connection, ns, ids)
     counts["events"] += _forget_in_events(connection, ns, ids)
-    memories.record(connection, ns, now, "erased", None, {"memories": len(doomed)})
+    memories.record(connection, ns, now, Event.ERASED, None, {"memories": len(doomed)})
     _owe(connection)
     return counts
 

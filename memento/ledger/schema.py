@@ -80,7 +80,7 @@ CREATE TABLE memories (
     checksum BLOB NOT NULL
 );
 CREATE UNIQUE INDEX memories_by_id ON memories (ns, id);
-CREATE INDEX memories_changed ON memories (ns, rev) WHERE rev <> (docid & 1099511627775);
+CREATE INDEX memories_changed ON memories (ns, rev) WHERE rev <> (docid & {SEQ_MASK});
 CREATE INDEX memories_by_content ON memories (ns, content_hash);
 CREATE INDEX memories_by_key ON memories (ns, key) WHERE key IS NOT NULL;
 CREATE INDEX memories_by_session ON memories (ns, session) WHERE session IS NOT NULL;

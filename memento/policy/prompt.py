@@ -23,7 +23,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from memento.errors import InvalidInput
-from memento.retrieve.budget import within
+from memento.language.gist import gist
+from memento.retrieve.budget import estimate_tokens, within
 from memento.types import Hit, Memory, Trust
 
 if TYPE_CHECKING:
@@ -76,7 +77,6 @@ Source: ``Default_Ignorable_Code_Point`` of Unicode 16, and the blank characters
 _DOUBTFUL = re.compile(r"[^ -;=?-~]")
 """Every character except the visible ones of ASCII; ``<`` and ``>`` also match."""
 _OWN_WORDS = (Trust.USER, Trust.AGENT)
-CHARS_PER_TOKEN = 4
 
 
 def new_nonce() -> str:
@@ -94,13 +94,16 @@ def render(
 ) -> str:
     """Render memories as one block, in the order given.
 
+    Hits that say the same from equally trusted sources are one record, which names all who said it.
+
     Args:
         memories: Memories to show, best first.
         nonce: Part of the tag's name, 8 to 64 letters and digits; see ``new_nonce``.
         tokens: Most tokens of the whole block, >= 1; None for no limit. Records that no longer
             fit are skipped.
         count_tokens: Counts the tokens of a text; None for one token per four characters.
-        ids: Whether each record holds its id, for a model that can correct or forget.
+        ids: Whether each record holds its id, for a model that can correct or forget; then each
+            hit has a record of its own.
 
     Returns:
         The block, without a line break at its end; ``""`` if there is nothing to show.
@@ -112,9 +115,9 @@ def render(
         raise InvalidInput("nonce", f"must be 8 to 64 letters and digits, not {nonce!r}")
     if tokens is not None and (isinstance(tokens, bool) or tokens < 1):
         raise InvalidInput("tokens", f"must be at least 1, not {tokens!r}")
-    count = count_tokens or _estimate
+    count = count_tokens or estimate_tokens
     opening, closing = f"<{TAG}-{nonce}>\n{NOTICE}", f"</{TAG}-{nonce}>"
-    lines = [_record(one, ids=ids) for one in memories]
+    lines = [_record(one, speakers, ids=ids) for one, speakers in _folded(memories, ids=ids)]
     left = None if tokens is None else max(0, tokens - count(f"{opening}\n{closing}"))
     shown = within(lines, len(lines), left, lambda line: count(f"{line}\n"))
     return "\n".join((opening, *shown, closing)) if shown else ""
@@ -181,19 +184,32 @@ def _escaped(char: str) -> str:
     return f"\\u{ord(char):04x}" if char.isascii() else json.dumps(char)[1:-1]
 
 
-def _record(one: Hit | Memory, *, ids: bool) -> str:
-    memory, text = (
-        (one.memory, one.passage or one.text) if isinstance(one, Hit) else (one, one.text)
-    )
+def _folded(
+    memories: Iterable[Hit | Memory], *, ids: bool
+) -> list[tuple[Hit | Memory, tuple[str, ...]]]:
+    """Join hits that say the same; each with the names of those who said it, in order."""
+    kept: dict[object, tuple[Hit | Memory, tuple[str, ...]]] = {}
+    for at, one in enumerate(memories):
+        memory = _shown(one)[0]
+        said_by = tuple(name for name in (memory.actor or memory.role,) if name)
+        apart = ids or not isinstance(one, Hit)
+        key: object = at if apart else (gist(one.text), memory.source.kind)
+        first, speakers = kept.get(key, (one, ()))
+        kept[key] = first, tuple(dict.fromkeys((*speakers, *said_by)))
+    return list(kept.values())
+
+
+def _shown(one: Hit | Memory) -> tuple[Memory, str]:
+    return (one.memory, one.passage or one.text) if isinstance(one, Hit) else (one, one.text)
+
+
+def _record(one: Hit | Memory, speakers: tuple[str, ...], *, ids: bool) -> str:
+    memory, text = _shown(one)
     record: dict[str, Any] = {"id": memory.id} if ids else {}
     record["text"] = text
     record["when"] = memory.occurred_at.date().isoformat()
-    if said_by := memory.actor or memory.role:
-        record["by"] = said_by
+    if speakers:
+        record["by"] = speakers[0] if len(speakers) == 1 else list(speakers)
     if memory.source.kind not in _OWN_WORDS:
         record["source"] = memory.source.kind.value
     return escape(record)
-
-
-def _estimate(text: str) -> int:
-    return max(1, -(-len(text) // CHARS_PER_TOKEN))

@@ -39,11 +39,13 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_sound, strings_in, to_memory
 from memento.retrieve import confidence
 from memento.retrieve.answer import Found, Match, Ranking, Rerank, find
+from memento.retrieve.budget import estimate_tokens
 from memento.retrieve.by_meaning import best_rows, dots
 from memento.retrieve.cache import Held, Kept
 from memento.retrieve.choose import choose_index
 from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
+from memento.retrieve.source import WIDER
 from memento.retrieve.visible import allow, needs_ledger
 from memento.tiers.embedder import StoreEmbedder
 from memento.types import Hit, Retrieval, Tier
@@ -52,17 +54,8 @@ if TYPE_CHECKING:
     from memento.protocols import Reranker, TokenCounter
     from memento.tiers.long import LongTier
 
-_WIDER = 4
-"""So many times more are asked of an index when too few of the nearest pass the filters."""
 LEDGER = "ledger"
 """Key in ``missing`` if memories that were found are damaged."""
-CHARS_PER_TOKEN = 4
-"""Characters of an average English token; used when no counter is given."""
-
-
-def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text from its length, at least 1."""
-    return max(1, -(-len(text) // CHARS_PER_TOKEN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +317,7 @@ class Searcher:
             source,
             None if asked is None else asked.vector,
             self._config.retrieve,
-            now=from_micros(filters.now),
+            now=from_micros(filters.now if filters.as_of is None else filters.as_of),
             k=request.k,
             match=request.match,
             allowed=allowed,
@@ -350,7 +343,7 @@ class Searcher:
                 keep = np.isin(docids, snap.docid[allowed])
                 if np.count_nonzero(keep) >= wanted or sought >= snap.n:
                     break
-                sought *= _WIDER  # too many of the nearest did not pass the filters
+                sought *= WIDER  # too many of the nearest did not pass the filters
             docids, cosines = docids[keep][:k], cosines[keep][:k]
         elif snap.vectors is None:
             return

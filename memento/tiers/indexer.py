@@ -358,7 +358,8 @@ class Indexer:
         """Skip a text until this process ends; full text still finds it."""
         self._refused.note(line, error)
         log.warning(
-            "the embedder refused a text (%s); see stats().trouble of its namespace for id and why",
+            "the embedder refused a text (%s); for id and why see store.stats().trouble of its"
+            " namespace",
             type(error).__name__,
         )
 

@@ -15,6 +15,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from memento.ledger.files import sync_folder
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
@@ -220,7 +222,7 @@ def write_stamp(path: Path, stamp: Stamp, *, durable: bool = True) -> None:
             os.fsync(file.fileno())
     draft.replace(path)
     if durable:
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 def make_private(folder: Path) -> None:
@@ -239,11 +241,3 @@ def make_private(folder: Path) -> None:
             with contextlib.suppress(OSError):
                 if not path.is_symlink():  # its target is not in this folder
                     path.chmod(mode)
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -161,15 +161,15 @@ def rub_out_of(memory: MemoryManager, canary: str, how: str) -> None:
             memory.forget(memory_id)
     elif how == "ids":
         try:
-            memory.erase(ids, timeout=WAIT)
+            memory.store.erase(ids, timeout=WAIT)
         except NotFound:
             memory.flush(wait=True, timeout=WAIT)
     elif how == "source":
-        memory.erase(source=f"file:///{canary}", timeout=WAIT)
+        memory.store.erase(source=f"file:///{canary}", timeout=WAIT)
     elif how == "session":
-        memory.erase(session=canary, timeout=WAIT)
+        memory.store.erase(session=canary, timeout=WAIT)
     else:
-        memory.erase(everything=True, timeout=WAIT)
+        memory.store.erase(everything=True, timeout=WAIT)
 
 
 @contextmanager
@@ -236,7 +236,7 @@ def unnamed_beside(root: Path, canary: str) -> list[str]:
     held = {path.relative_to(root.parent).parts[0] for path in files
             if canary.encode() in path.read_bytes()}  # fmt: skip
     with MemoryManager(root, embedder=embedder()) as memory:
-        said = memory.erase(everything=True, dry_run=True).not_reached
+        said = memory.store.erase(everything=True, dry_run=True).not_reached
     named = {name for name in held if any(str(root.parent / name) in line for line in said)}
     silent = [f"beside the store, not in the receipt: {name}" for name in sorted(held - named)]
     return silent if held else ["what was put beside the store was not found there"]
@@ -259,7 +259,9 @@ def finish(root: Path, canary: str, how: str, others: int) -> list[str]:
         while not memory.flush(wait=True, timeout=WAIT) and time.monotonic() - began < WAIT:
             pass
         stayed = 0 if how == "everything" else others
-        wrong = [f"doctor: {one.check}: {one.detail}" for one in memory.doctor() if not one.ok]
+        wrong = [
+            f"doctor: {one.check}: {one.detail}" for one in memory.store.doctor() if not one.ok
+        ]
         for labels in NAMESPACES:
             view = memory.of(*labels)
             if len(view.list(limit=2 * others)) != stayed:

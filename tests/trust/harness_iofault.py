@@ -294,7 +294,7 @@ def hidden(memory: MemoryManager, ids: list[str]) -> int:
 def erased(memory: MemoryManager, ids: list[str]) -> list[str]:
     """Erase in one call; returns what is wrong with what is left."""
     try:
-        done = memory.erase(ids, timeout=0)
+        done = memory.store.erase(ids, timeout=0)
     except StorageFull as error:
         return [f"nothing can be erased: {error}"]
     left = {one.id for one in memory.list(limit=100_000)} & set(ids)
@@ -335,7 +335,7 @@ def on_full_disk(disk: Path) -> tuple[int, list[str]]:
         command = ["mount", "-o", "remount,size=400m", str(disk)]
         subprocess.run(command, capture_output=True, check=True)
         memory.add("there is room again")
-        if not memory.erase(kept[: FORGOTTEN // 2], timeout=10).complete:
+        if not memory.store.erase(kept[: FORGOTTEN // 2], timeout=10).complete:
             wrong.append("an erasure is not finished though there is room again")
         if named := traces(disk / "store", doomed + kept[: FORGOTTEN // 2]):
             wrong.append(f"erased texts are in {', '.join(named)}")

@@ -239,7 +239,7 @@ def held_by_verbs(root: Path, rows: int) -> dict[str, Held]:
     with MemoryManager(root, embedder=None) as memory:
         writers.fill(memory, rows)
         export = root.with_suffix(".jsonl")
-        memory.export(export)
+        memory.store.export(export)
         for name, verb in writers.verbs(memory, rows, export).items():
             if name in MOST_STEPS or name.split()[0].rstrip(",") in BITTEN:
                 memory.flush(wait=True)  # so that the background thread has little to merge
@@ -267,9 +267,9 @@ def in_one_piece() -> Iterator[None]:
     """Be the control: one transaction a verb, and secrets looked for inside it."""
     accept, update = change.accept, change.update
 
-    def late(connection: Any, ns: int, memory_id: str, asked: Any, **terms: Any) -> Any:
+    def late(work: Any, memory_id: str, asked: Any) -> Any:
         corrections, how = asked
-        return update(connection, ns, memory_id, accept(corrections, **how), **terms)
+        return update(work, memory_id, accept(corrections, **how))
 
     with (
         mock.patch.object(engine, "BITE", 1 << 60),

@@ -182,7 +182,7 @@ def test_every_field_is_redacted(memory, field):
         assert TOKEN not in repr(memory.get(kept.id))
         assert "[redacted:" in repr(memory.get(kept.id))
     assert TOKEN not in memory.prompt("a note")
-    assert sum(memory.stats().redacted.values()) == 2
+    assert sum(memory.store.stats().redacted.values()) == 2
 
 
 @pytest.mark.parametrize("policy", ["redact", "reject"])
@@ -206,8 +206,8 @@ def test_an_import_goes_through_the_same_door(tmp_path, memory):
         theirs.add("a", actor=TOKEN, role=TOKEN, source=Source("agent", model=TOKEN))
         for last in "23":
             theirs.add(f"owner {last}", key=f"aws/AKIAQYLPMN5HHHFPZAM{last}")
-        theirs.export(stream := io.StringIO())
-    memory.import_from(io.StringIO(stream.getvalue()), trust="agent")
+        theirs.store.export(stream := io.StringIO())
+    memory.store.import_from(io.StringIO(stream.getvalue()), trust="agent")
     kept = memory.list()
     assert [one.text for one in kept] == ["a", "owner 2", "owner 3"]
     assert "PZAM" not in repr(kept)
@@ -230,14 +230,14 @@ def test_an_update_is_redacted(memory, change):
     kept = memory.update(memory.add("a note").id, **change)
     assert TOKEN not in repr(kept)
     assert GONE in repr(kept)
-    assert memory.stats().redacted == {"github-token": 1}
+    assert memory.store.stats().redacted == {"github-token": 1}
 
 
 def test_a_replacement_is_redacted(memory):
     """Putting a memory in the place of another is no way round, and is counted."""
     memory.add("a note", id="n1")
     (kept,) = memory.add_many([{"text": TOKEN, "id": "n1"}], replace=True)
-    assert (kept.text, memory.stats().redacted) == (GONE, {"github-token": 1})
+    assert (kept.text, memory.store.stats().redacted) == (GONE, {"github-token": 1})
 
 
 def test_the_marker_is_found_by_what_it_says(memory):
@@ -250,8 +250,8 @@ def test_what_was_taken_out_is_counted_once(memory):
     """A retry with the same id writes nothing, and counts nothing."""
     for _ in range(3):
         memory.add(TOKEN, id="mine")
-    assert memory.stats().redacted == {"github-token": 1}
-    assert memory.of("other").stats().redacted == {}
+    assert memory.store.stats().redacted == {"github-token": 1}
+    assert memory.of("other").store.stats().redacted == {}
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -275,7 +275,7 @@ def test_secrets_can_be_allowed(tmp_path):
     with MemoryManager(tmp_path, embedder=None, config=Config(secrets="allow")) as memory:
         kept = memory.add(f"it is {TOKEN}", metadata={"k": TOKEN}, tags=[TOKEN])
         assert (kept.text, kept.metadata, kept.tags) == (f"it is {TOKEN}", {"k": TOKEN}, (TOKEN,))
-        assert memory.stats().redacted == {}
+        assert memory.store.stats().redacted == {}
 
 
 def test_the_command_line_redacts(tmp_path, capsys):
@@ -356,7 +356,7 @@ def test_secrets_are_looked_for_before_the_writer_is_taken(memory, tmp_path, mon
     memory.add("a note", id="n")
     with MemoryManager(tmp_path / "theirs", embedder=None) as theirs:
         theirs.add("theirs")
-        theirs.export(stream := io.StringIO())
+        theirs.store.export(stream := io.StringIO())
     looked, writing = [], memory._engine.ledger._writer()._connection
 
     def look(text, found):
@@ -368,7 +368,7 @@ def test_secrets_are_looked_for_before_the_writer_is_taken(memory, tmp_path, mon
         "add": lambda: memory.add("another", metadata={"said": TOKEN}),
         "update": lambda: memory.update("n", text=TOKEN, metadata={"a": TOKEN}, add_aliases=["b"]),
         "replace": lambda: memory.add(TOKEN, id="n", replace=True),
-        "import": lambda: memory.import_from(io.StringIO(stream.getvalue())),
+        "import": lambda: memory.store.import_from(io.StringIO(stream.getvalue())),
     }
     verbs[verb]()
     assert looked
@@ -423,7 +423,7 @@ def test_names_of_metadata_fields_are_redacted(memory):
     other = f"{TOKEN[:-1]}8"
     kept = memory.add("a note", metadata={"env": {f"A_{TOKEN}": 1, f"A_{other}": 2, "plain": 3}})
     assert kept.metadata == {"env": {f"A_{GONE}": 1, f"A_{GONE} 2": 2, "plain": 3}}
-    assert memory.stats().redacted == {"github-token": 2}
+    assert memory.store.stats().redacted == {"github-token": 2}
 
 
 def test_sentences_about_passwords_and_keys_stay():

@@ -565,27 +565,27 @@ def test_an_edit_of_what_was_approved_waits(open_memory, fake_model):
         return [one.text for one in memory.list() if one.role == "assistant"]
 
     def waiting():
-        return [one for one in memory.quarantine() if one.text != "ok"]
+        return [one for one in memory.quarantine.list() if one.text != "ok"]
 
     edit("Tea is sound.")
     (first,) = waiting()
-    memory.approve(first.id)
+    memory.quarantine.approve(first.id)
     for text in ("Beer is sound.", "Wine is sound.", "Wine is sound."):
         edit(text)
         assert counted() == ["Tea is sound."]
         assert [one.text for one in waiting()] == [text]
     assert memory.get(first.id).version == 1
-    memory.approve(waiting()[0].id)
+    memory.quarantine.approve(waiting()[0].id)
     assert counted() == ["Wine is sound."]
     edit("Wine is sound.")
     assert (counted(), waiting()) == (["Wine is sound."], [])
     edit("Rum is sound.")
     assert (counted(), [one.text for one in waiting()]) == (["Wine is sound."], ["Rum is sound."])
-    memory.reject(waiting()[0].id)
+    memory.quarantine.reject(waiting()[0].id)
     edit("Rum is sound.")
     assert (counted(), waiting()) == (["Wine is sound."], [])
     edit("Gin is sound.")
-    memory.approve(waiting()[0].id)
+    memory.quarantine.approve(waiting()[0].id)
     assert counted() == ["Gin is sound."]
 
 
@@ -599,10 +599,10 @@ def test_an_edit_takes_back_nothing_that_was_approved(open_memory, fake_model):
             fake_model("ok"), middleware=[MementoMiddleware(memory)], checkpointer=saver
         )
         agent.invoke({"messages": [AIMessage(text, id="a1"), HumanMessage("Hm.")]}, thread("one"))
-        waiting = [one for one in memory.quarantine() if one.text != "ok"]
+        waiting = [one for one in memory.quarantine.list() if one.text != "ok"]
         assert len(waiting) == held
         if text == long:
-            approved = memory.approve(waiting[1].id)
+            approved = memory.quarantine.approve(waiting[1].id)
     assert memory.get(approved.id) == approved
 
 

@@ -133,7 +133,7 @@ def test_a_forked_child_adds_and_the_parent_goes_on(open_memory):
     assert in_child(child)
     memory.add("from the parent", "short")
     assert [m.text for m in memory.recent()] == ["before", "from the child", "from the parent"]
-    assert all(finding.ok for finding in memory.doctor())
+    assert all(finding.ok for finding in memory.store.doctor())
 
 
 def test_a_fork_inside_a_thread_while_others_write_is_safe(memory):
@@ -218,7 +218,7 @@ def test_processes_adding_at_once_lose_nothing(tmp_path, open_memory):
     assert len(acknowledged) == 200
     assert {m.id for m in stored} == acknowledged
     assert len({m.seq for m in stored}) == 200
-    assert all(finding.ok for finding in memory.doctor())
+    assert all(finding.ok for finding in memory.store.doctor())
 
 
 def test_many_first_openings_at_once_all_succeed(tmp_path, open_memory):
@@ -268,7 +268,7 @@ def test_an_add_that_returned_survives_sigkill(tmp_path, open_memory):
     memory = open_memory()
     assert [m.tier for m in memory.list()] == ["short", "medium", "long"]
     assert [m.text for m in memory.recent()] == ["kept in short"]
-    assert all(finding.ok for finding in memory.doctor())
+    assert all(finding.ok for finding in memory.store.doctor())
 
 
 @pytest.mark.parametrize("method", ["of", "repr"])
@@ -295,8 +295,8 @@ def test_every_method_of_a_closed_store_says_so(memory):
         "list": memory.list,
         "recent": memory.recent,
         "history": lambda: memory.history(kept.id),
-        "stats": memory.stats,
-        "doctor": memory.doctor,
+        "stats": memory.store.stats,
+        "doctor": memory.store.doctor,
         "flush": memory.flush,
         "of": lambda: memory.of("other").list(),
     }
