@@ -157,7 +157,8 @@ class Telling:
 
     def prompt(self, question: Asked, *, alone: bool) -> list[frozenset[str]]:
         """Return the names of the memories that the prompt for a question shows."""
-        block = self.memory.prompt(query_of(question, alone=alone), ids=True, record=False)
+        query = query_of(question, alone=alone)
+        block = self.memory.prompt(query, show_ids=True, record=False)
         records = [json.loads(line) for line in block.splitlines() if line.startswith("{")]
         return [frozenset(self.names[record["id"]]) for record in records]
 

@@ -314,7 +314,8 @@ class MemoryManager(View):
             include_superseded: Also return memories that a newer one replaced.
             include_quarantined: Also return memories from untrusted sources that are not approved
                 yet.
-            fold: Let one hit stand for all memories with the same words; False returns each.
+            fold: Let one hit stand for all memories of one speaker that differ only in case,
+                spacing, fillers or the full stop at the end; False returns each.
             wait: Seconds to wait, at most, until memories added before can also be found by their
                 meaning, which takes a moment; up to a day. Memories not embedded in time are
                 matched by words only and reported in ``missing``. With 0, it does not wait, and
