@@ -377,9 +377,11 @@ class MemoryManager:
                 yet.
             fold: Let one hit stand for all memories with the same words; False returns each.
             wait: Seconds to wait, at most, until memories added before can also be found by their
-                meaning, which takes a moment; up to a day. Memories not embedded in time are
-                matched by words only and reported in ``missing``. With 0, it does not wait, and
-                reports them only while they are most of the memories.
+                meaning, which takes a moment; up to a day. It waits for the newest ones of the
+                namespace, or of ``session``, up to 256 of them and 16,384 characters; these are
+                embedded before all others. Memories not embedded in time are matched by words only
+                and reported in ``missing``. With 0, it does not wait, and reports them only while
+                they are most of the memories.
             record: Record in the event log which memories were retrieved.
 
         Returns:
@@ -435,7 +437,7 @@ class MemoryManager:
             ),
         )
         if request.wait:
-            engine.settle(self._namespace, request.wait)
+            engine.settle(self._namespace, request.wait, request.filters.sessions)
         engine.background.query_begins()
         try:
             found = engine.searcher.search(self._namespace, request)
@@ -464,7 +466,8 @@ class MemoryManager:
                 be 0.
             k: Most hits to return, 1 to 10,000.
             min_score: Drop hits below this cosine, [0, 1].
-            wait: Seconds to wait, at most, until memories added before are embedded; up to a day.
+            wait: Seconds to wait, at most, until memories added before are embedded, the newest
+                ones as for ``retrieve``; up to a day.
             record: Record in the event log which memories were retrieved.
             filters: See ``memento.filters.Filtering``.
 
@@ -482,7 +485,7 @@ class MemoryManager:
         engine = self._engine
         asked = filtering(engine.now(), filters)
         if check_seconds("wait", wait):
-            engine.settle(self._namespace, wait)
+            engine.settle(self._namespace, wait, asked.sessions)
         engine.background.query_begins()
         try:
             found = engine.searcher.nearest(
