@@ -4,6 +4,9 @@ There is no second implementation: each method calls the method of ``MemoryManag
 name and parameters, and you await its result. Nothing here belongs to an event loop, so one object
 may serve several loops, one after the other or at the same time.
 
+A call that waits for the indexer (``wait``) holds no thread while it waits: asyncio has few of
+them, and name look-ups of the whole program need them too.
+
 A cancelled call is not undone. A write that has begun is finished by its thread and is on the disk;
 a write that has not begun never happens. In both cases nothing stays locked.
 """
@@ -13,12 +16,17 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Never, ParamSpec, Self, TypeVar
 
+from memento.check import check_seconds
+from memento.filters import filters_of
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
+from memento.tiers.indexer import POLL_SECONDS
 
 if TYPE_CHECKING:
     from memento.config import Config
@@ -26,6 +34,67 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C", bound=Callable[..., Any])
+
+GLANCE = 1e-6
+"""A ``wait`` for after `settle`, seconds: the call waits no more and reports what is missing."""
+FIRST_LOOK = 0.005
+"""Seconds to the first look whether a flush is done; doubles from look to look."""
+
+
+async def settle(
+    memory: MemoryManager, seconds: float, *, session: str | Sequence[str] | None = None
+) -> bool:
+    """Wait as ``retrieve(wait=seconds)`` does, but without holding a thread.
+
+    For coroutines that use the sync manager in worker threads. Afterwards call ``retrieve`` or
+    ``nearest`` with ``wait=GLANCE``.
+
+    Args:
+        memory: The store, and the namespace that is asked.
+        seconds: Seconds to wait at most, up to a day; 0 to return at once.
+        session: The session, or sessions, that are asked about; None for all.
+
+    Returns:
+        Whether everything that was waited for has its vector.
+
+    Raises:
+        InvalidInput: If an argument cannot be accepted.
+        StoreError: If the ledger cannot be read.
+    """
+    deadline = monotonic() + check_seconds("wait", seconds)
+    sessions = filters_of(0, session=session).sessions
+    engine = memory._engine  # noqa: SLF001 - the same object, awaited
+    wish = await asyncio.to_thread(engine.wish, memory.namespace, sessions)
+    if wish is None:
+        return True
+    bell, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def ring() -> None:
+        with suppress(RuntimeError):  # the loop was closed
+            loop.call_soon_threadsafe(bell.set)
+
+    wish.ring = ring
+    with engine.indexer.wishes.hold(wish):
+        while (done := await asyncio.to_thread(engine.indexer.look, wish)) is None:
+            if (left := deadline - monotonic()) <= 0:
+                return False
+            with suppress(TimeoutError):
+                await asyncio.wait_for(bell.wait(), min(POLL_SECONDS, left))
+            bell.clear()
+    return done
+
+
+async def _drained(memory: MemoryManager, seconds: float | None) -> bool:
+    """Wait as ``flush(wait=True)`` does, but without holding a thread."""
+    deadline = None if seconds is None else monotonic() + seconds
+    engine, pause = memory._engine, FIRST_LOOK  # noqa: SLF001 - the same object, awaited
+    while (done := await asyncio.to_thread(engine.drained, memory.namespace)) is None:
+        if deadline is not None and (left := deadline - monotonic()) <= 0:
+            return False
+        await asyncio.sleep(pause if deadline is None else min(pause, left))
+        pause = min(2 * pause, POLL_SECONDS)
+    return done
 
 
 def _threaded(
@@ -37,6 +106,27 @@ def _threaded(
     async def run(self: AsyncMemoryManager, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.to_thread(method, self._memory, *args, **kwargs)
 
+    return _named(run, method)
+
+
+def _waiting(
+    method: Callable[Concatenate[MemoryManager, P], R],
+) -> Callable[Concatenate[AsyncMemoryManager, P], Coroutine[Any, Any, R]]:
+    """Return a coroutine method that runs ``method`` in a worker thread when it need not wait."""
+
+    @functools.wraps(method)
+    async def run(self: AsyncMemoryManager, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        given: dict[str, Any] = dict(kwargs)
+        if wait := given.get("wait"):
+            await settle(self._memory, wait, session=given.get("session"))
+            given["wait"] = min(wait, GLANCE)
+        return await asyncio.to_thread(method, self._memory, *args, **given)
+
+    return _named(run, method)
+
+
+def _named(run: C, method: Callable[..., Any]) -> C:
+    """Give a coroutine method the name and the documentation of its namesake."""
     run.__qualname__ = f"AsyncMemoryManager.{method.__name__}"
     run.__module__ = __name__
     run.__doc__ = f"Like ``MemoryManager.{method.__name__}``, as a coroutine."
@@ -116,10 +206,10 @@ class AsyncMemoryManager:
 
     add = _threaded(MemoryManager.add)
     add_many = _threaded(MemoryManager.add_many)
-    retrieve = _threaded(MemoryManager.retrieve)
-    nearest = _threaded(MemoryManager.nearest)
+    retrieve = _waiting(MemoryManager.retrieve)
+    nearest = _waiting(MemoryManager.nearest)
     embed = _threaded(MemoryManager.embed)
-    prompt = _threaded(MemoryManager.prompt)  # type: ignore[arg-type]  # mypy: **filters may name self
+    prompt = _waiting(MemoryManager.prompt)  # type: ignore[arg-type]  # mypy: **filters may name self
     get = _threaded(MemoryManager.get)
     update = _threaded(MemoryManager.update)
     forget = _threaded(MemoryManager.forget)
@@ -144,9 +234,32 @@ class AsyncMemoryManager:
     export = _threaded(MemoryManager.export)
     import_from = _threaded(MemoryManager.import_from)
     doctor = _threaded(MemoryManager.doctor)
-    reindex = _threaded(MemoryManager.reindex)
-    flush = _threaded(MemoryManager.flush)
     close = _threaded(MemoryManager.close)
+
+    async def reindex(
+        self,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,  # noqa: ASYNC109 - the parameters of its namesake
+    ) -> int:
+        """Like ``MemoryManager.reindex``, as a coroutine."""
+        if wait is not True:
+            return await asyncio.to_thread(self._memory.reindex, wait=wait, timeout=timeout)
+        owed = await asyncio.to_thread(self._memory.reindex)
+        await self.flush(wait=True, timeout=timeout)
+        return owed
+
+    async def flush(
+        self,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,  # noqa: ASYNC109 - the parameters of its namesake
+    ) -> bool:
+        """Like ``MemoryManager.flush``, as a coroutine."""
+        if wait is not True:
+            return await asyncio.to_thread(self._memory.flush, wait=wait, timeout=timeout)
+        await asyncio.to_thread(self._memory.flush, timeout=timeout)
+        return await _drained(self._memory, timeout)
 
     async def __aenter__(self) -> Self:
         return self

@@ -522,6 +522,15 @@ class Engine:
             return True
         return self.indexer.wait(timeout, sees=self.sees(labels))
 
+    def drained(self, labels: tuple[str, ...]) -> bool | None:
+        """Tell, without waiting, what ``flush(wait=True)`` would return; None while it would wait.
+
+        Args:
+            labels: The caller's namespace.
+        """
+        self.indexer.start()
+        return self.indexer.drained(sees=self.sees(labels))
+
     def close(self) -> None:
         """Finish the current batch, write the snapshot, close everything. Idempotent."""
         with self._closing:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
@@ -18,6 +17,7 @@ from memento.ledger import owing
 from memento.ledger.contract import Ledger
 from memento.ledger.vectors import Owed
 from memento.tiers.refused import Refused
+from memento.tiers.turns import within
 from memento.tiers.waiting import SHORT, Wishes
 from memento.tiers.work import UNFIT, Work
 
@@ -145,10 +145,4 @@ class Express:
         lines = self._ledger.read(lambda c: owing.lines_of(c, docids, ("embed",)))
         lines = [line for line in lines if line not in self._refused]
         self._wishes.embedded(set(docids).difference(line.docid for line in lines))
-        room, chosen = SHORT, lines[:1]
-        for before, line in pairwise(lines):
-            room -= len(before.text)
-            if len(line.text) > room:
-                break
-            chosen.append(line)
-        return chosen
+        return within(lines, SHORT)

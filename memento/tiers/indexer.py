@@ -28,8 +28,8 @@ from memento.ledger.vectors import Owed
 from memento.tiers.express import Express
 from memento.tiers.feed import Feed, Index
 from memento.tiers.refused import Refused
-from memento.tiers.turns import Turns
-from memento.tiers.waiting import Wish, Wishes
+from memento.tiers.turns import Turns, within
+from memento.tiers.waiting import SHORT, Wish, Wishes
 from memento.tiers.work import UNFIT, Embedding, Work
 
 log = logging.getLogger("memento.tiers.indexer")
@@ -41,6 +41,8 @@ EXIT_SECONDS = 30.0
 
 _BLOCKS = {"embedder": {"embed"}, "long": {"index", "drop"}, "store": {"embed", "index", "drop"}}
 """Backlog operations that cannot be done while a part has a problem."""
+GIVE_WAY = {False: 0.1, True: 0.25}
+"""Longest time, in seconds, to give way before each batch; longer while questions are expected."""
 PLAN_BITES = 4
 """Batches planned at once, in characters; the next plan gives everybody a turn again."""
 
@@ -166,19 +168,31 @@ class Indexer:
         Returns:
             Whether the backlog was processed.
         """
-        owed = owed or (lambda: self._owes(sees))
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             self.start()
             with self._settling:
-                if not owed():
-                    return True
+                if (done := self.drained(owed, sees=sees)) is not None:
+                    return done
                 left = None if deadline is None else deadline - time.monotonic()
-                if self._stopping or (left is not None and left <= 0):
-                    return False
-                if (self.trouble or self._refused) and self._given_up():
+                if left is not None and left <= 0:
                     return False
                 self._settled.wait(POLL_SECONDS if left is None else min(POLL_SECONDS, left))
+
+    def drained(
+        self, owed: Callable[[], bool] | None = None, *, sees: Sees = everyone
+    ) -> bool | None:
+        """Tell whether the backlog was processed; False if it cannot be, None if it may be.
+
+        Args:
+            owed: As for `wait`.
+            sees: As for `wait`.
+        """
+        if not (self._owes(sees) if owed is None else owed()):
+            return True
+        if self._stopping or ((self.trouble or self._refused) and self._given_up()):
+            return False
+        return None
 
     def wait_for(self, wish: Wish, timeout: float) -> bool:
         """Wait until the memories that a question needs are embedded, before all others.
@@ -359,12 +373,11 @@ class Indexer:
             with self._at_leisure():
                 model = work.ready()
             for bite in self._bites(lines):
-                self._give_way()
-                self._serve_waiting(work, model)
-                if self._stopping:
-                    break
-                if still := self._still(bite):
-                    work.do(model, still)
+                for part in self._parts(bite):
+                    self._give_way()
+                    self._serve_waiting(work, model)
+                    if not self._stopping and (still := self._still(part)):
+                        work.do(model, still)
             self._tell_waiting()
         except UNFIT as error:
             self.failed("embedder", error)
@@ -379,6 +392,13 @@ class Indexer:
             if lines and lines[0] not in self._refused:
                 work.do(model, lines)
             self.wishes.embedded(docids)
+
+    def _parts(self, bite: Sequence[Owed]) -> Iterator[Sequence[Owed]]:
+        """Cut a batch into small ones while questions are expected, whose texts it would delay."""
+        while bite:
+            part = within(bite, SHORT) if self.wishes.expected() else bite
+            yield part
+            bite = bite[len(part) :]
 
     def _still(self, bite: Sequence[Owed]) -> list[Owed]:
         """Leave out what was embedded or changed since the plan was made."""
@@ -458,9 +478,9 @@ class Indexer:
 
     def _give_way(self) -> None:
         """Let queries go first, and also adds while the backlog is short; but not for ever."""
-        deadline = time.monotonic() + 0.1
+        deadline = time.monotonic() + GIVE_WAY[self.wishes.expected()]
         while (
-            (self._busy() or (self._streaming() and not self._behind))
+            (self._busy() or self.wishes.urgent() or (self._streaming() and not self._behind))
             and not self._stopping
             and time.monotonic() < deadline
         ):

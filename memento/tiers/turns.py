@@ -41,6 +41,18 @@ def in_turns(queues: Iterable[Iterable[T]]) -> Iterator[T]:
         left = going
 
 
+def within(lines: Sequence[Owed], chars: int) -> list[Owed]:
+    """Take the first lines, up to so many characters together; one line in any case."""
+    taken = list(lines[:1])
+    room = chars - sum(len(line.text) for line in taken)
+    for line in lines[1:]:
+        room -= len(line.text)
+        if room < 0:
+            break
+        taken.append(line)
+    return taken
+
+
 class Turns:
     """Chooses the lines of the backlog to embed next. For one thread.
 
@@ -58,16 +70,11 @@ class Turns:
 
         Args:
             rows: Most lines, >= 1.
-            chars: Characters at which no further line is taken; one line is taken in any case.
+            chars: Most characters of them together; one line is taken in any case.
             skip: Lines to leave out, as (row id, revision).
         """
         lines = self._ledger.read(lambda c: self._chosen(c, rows, skip))
-        taken: list[Owed] = []
-        for line in lines:
-            if taken and chars <= 0:
-                break
-            chars -= len(line.text)
-            taken.append(line)
+        taken = within(lines, chars)
         if taken:
             reached = list(dict.fromkeys(line.ns for line in taken))
             self._last = reached[-1]

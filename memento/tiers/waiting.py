@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from queue import Empty, SimpleQueue
+from time import monotonic
 
 from memento.ledger import owing
 from memento.ledger.contract import Ledger
@@ -23,7 +24,11 @@ ROWS = 256
 CHARS = 16_384
 """Most characters of them together; the default embedder takes about 0.5 s for so many."""
 SHORT = 2_048
-"""Most characters of a text for which the indexer interrupts its work: about 80 ms."""
+"""Most characters of a text that is embedded beside the indexer's other work, and of a batch of the
+indexer while questions are expected: about 80 ms."""
+
+LATELY = 5.0
+"""Seconds after a question during which the next one is expected."""
 
 
 class Wish:
@@ -71,6 +76,7 @@ class Wishes:
         self._ledger = ledger
         self._lock = threading.RLock()
         self._wishes: list[Wish] = []
+        self._expected_until = 0.0
 
     def __bool__(self) -> bool:
         return bool(self._wishes)
@@ -91,6 +97,7 @@ class Wishes:
             with self._lock:
                 if wish in self._wishes:
                     self._wishes.remove(wish)
+                self._expected_until = monotonic() + LATELY
 
     def fulfilled(self, wish: Wish) -> bool:
         """Look in the ledger whether nothing of a wish is left."""
@@ -115,6 +122,15 @@ class Wishes:
         with self._lock:
             for wish in self._wishes:
                 wish.ring()
+
+    def expected(self) -> bool:
+        """Tell whether a question waits now, or one did lately."""
+        return bool(self._wishes) or monotonic() < self._expected_until
+
+    def urgent(self) -> bool:
+        """Tell whether a question waits for a short text, which another thread embeds now."""
+        with self._lock:
+            return any(chars <= SHORT for wish in self._wishes for chars in wish.left.values())
 
     def not_taken_up(self) -> list[Wish]:
         """Return the wishes whose memories may have no line in the backlog yet."""

@@ -70,10 +70,10 @@ def test_a_plan_ends_with_the_characters(memory, turns):
     """A plan of long texts holds few of them; the next begins with whom this one left out."""
     for name in "abc":
         keep(memory, name, [f"{name}{n} {'x' * 100}" for n in range(3)])
-    first = turns.take(64, 150)
+    first = turns.take(64, 250)
     strike(memory, first)
     assert [text[:2] for text in texts(first)] == ["a0", "b0"]
-    second = turns.take(64, 150)
+    second = turns.take(64, 250)
     assert [text[:2] for text in texts(second)] == ["c0", "a1"]
 
 

@@ -128,6 +128,26 @@ def test_a_long_text_that_is_waited_for_comes_before_the_rest_of_a_document(open
     assert gated.noted() == ["document0", "letter", "document1", "document2"]
 
 
+def test_while_questions_are_expected_batches_are_small(open_memory):
+    """So that the next question meets no batch of a document that takes long."""
+    embedder, sizes = HashEmbedder(), []
+    embed = embedder.embed
+
+    def noted(texts):
+        sizes.append([len(text) for text in texts])
+        return embed(texts)
+
+    embedder.embed = noted
+    memory = open_memory(embedder=embedder, config=FAST)
+    memory.add("kettle blue", "long")
+    assert not memory.retrieve("kettle", wait=60).missing
+    del sizes[:]
+    with memory._engine.indexer.wishes.hold(Wish(1, [])):
+        memory.of("a").add_many(f"{n} {'x' * 1_000}" for n in range(6))
+        assert memory.flush(wait=True, timeout=60)
+    assert sizes == [[1_002, 1_002]] * 3
+
+
 def test_questions_take_turns(memory):
     """One that needs much does not hold up one that needs little; long texts are apart."""
     wishes = Wishes(memory._engine.ledger)
