@@ -30,25 +30,26 @@ from memento.tiers.indexer import POLL_SECONDS
 
 if TYPE_CHECKING:
     from memento.config import Config
+    from memento.engine import Engine
     from memento.protocols import Clock, Embedder, Reranker
+    from memento.tiers.waiting import Wish
 
 P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C", bound=Callable[..., Any])
 
 GLANCE = 1e-6
-"""A ``wait`` for after `settle`, seconds: the call waits no more and reports what is missing."""
+"""Seconds that a call waits after `settle`: it waits no more, but reports what is missing."""
 FIRST_LOOK = 0.005
 """Seconds to the first look whether a flush is done; doubles from look to look."""
 
 
 async def settle(
     memory: MemoryManager, seconds: float, *, session: str | Sequence[str] | None = None
-) -> bool:
+) -> float:
     """Wait as ``retrieve(wait=seconds)`` does, but without holding a thread.
 
-    For coroutines that use the sync manager in worker threads. Afterwards call ``retrieve`` or
-    ``nearest`` with ``wait=GLANCE``.
+    For coroutines that use the sync manager in worker threads.
 
     Args:
         memory: The store, and the namespace that is asked.
@@ -56,7 +57,8 @@ async def settle(
         session: The session, or sessions, that are asked about; None for all.
 
     Returns:
-        Whether everything that was waited for has its vector.
+        The ``wait`` for the call of ``retrieve`` or ``nearest`` that follows: it waits no more, and
+        reports in ``missing`` what has no vector yet, as after a wait. 0 if ``seconds`` is 0.
 
     Raises:
         InvalidInput: If an argument cannot be accepted.
@@ -64,10 +66,17 @@ async def settle(
     """
     deadline = monotonic() + check_seconds("wait", seconds)
     sessions = filters_of(0, session=session).sessions
+    if not seconds:
+        return 0.0
     engine = memory._engine  # noqa: SLF001 - the same object, awaited
     wish = await asyncio.to_thread(engine.wish, memory.namespace, sessions)
-    if wish is None:
-        return True
+    if wish is not None:
+        await _fulfilled(engine, wish, deadline)
+    return min(seconds, GLANCE)
+
+
+async def _fulfilled(engine: Engine, wish: Wish, deadline: float) -> None:
+    """Wait until a wish is fulfilled or cannot be, or until a ``monotonic`` moment."""
     bell, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def ring() -> None:
@@ -76,13 +85,12 @@ async def settle(
 
     wish.ring = ring
     with engine.indexer.wishes.hold(wish):
-        while (done := await asyncio.to_thread(engine.indexer.look, wish)) is None:
+        while await asyncio.to_thread(engine.indexer.look, wish) is None:
             if (left := deadline - monotonic()) <= 0:
-                return False
+                return
             with suppress(TimeoutError):
                 await asyncio.wait_for(bell.wait(), min(POLL_SECONDS, left))
             bell.clear()
-    return done
 
 
 async def _drained(memory: MemoryManager, seconds: float | None) -> bool:
@@ -118,8 +126,7 @@ def _waiting(
     async def run(self: AsyncMemoryManager, /, *args: P.args, **kwargs: P.kwargs) -> R:
         given: dict[str, Any] = dict(kwargs)
         if wait := given.get("wait"):
-            await settle(self._memory, wait, session=given.get("session"))
-            given["wait"] = min(wait, GLANCE)
+            given["wait"] = await settle(self._memory, wait, session=given.get("session"))
         return await asyncio.to_thread(method, self._memory, *args, **given)
 
     return _named(run, method)

@@ -378,7 +378,7 @@ class MemoryManager:
             fold: Let one hit stand for all memories with the same words; False returns each.
             wait: Seconds to wait, at most, until memories added before can also be found by their
                 meaning, which takes a moment; up to a day. It waits for the newest ones of the
-                namespace, or of ``session``, up to 256 of them and 16,384 characters; these are
+                namespace, or of ``session``, up to 1,024 of them and 16,384 characters; these are
                 embedded before all others. Memories not embedded in time are matched by words only
                 and reported in ``missing``. With 0, it does not wait, and reports them only while
                 they are most of the memories.

@@ -135,10 +135,13 @@ def test_what_is_not_there_in_time_is_reported(tmp_path, stuck):
             await memory.add("the kettle is blue", "long")
             found = await memory.retrieve("kettle", wait=0.05)
             assert "1 memory is still to be embedded" in found.missing["long"]
-            assert not await settle(memory._memory, 0.05)
+            glance = await settle(memory._memory, 0.05)
+            assert memory._memory.retrieve("kettle", wait=glance).missing
             stuck.go.set()
-            assert await settle(memory._memory, MINUTE)
-            assert not memory._memory.retrieve("kettle", wait=GLANCE).missing
+            glance = await settle(memory._memory, MINUTE)
+            assert not memory._memory.retrieve("kettle", wait=glance).missing
+            assert 0 < glance <= GLANCE
+            assert await settle(memory._memory, 0) == 0
 
     with_one_thread(talk)
 
@@ -203,7 +206,7 @@ def test_without_an_embedder_nothing_is_waited_for(tmp_path):
     async def talk():
         async with AsyncMemoryManager(tmp_path / "m", embedder=None) as memory:
             await memory.add("the kettle is blue")
-            assert await settle(memory._memory, 3600)
+            assert await settle(memory._memory, 3600) == GLANCE
             assert len(await memory.retrieve("kettle", wait=3600)) == 1
 
     with_one_thread(talk)

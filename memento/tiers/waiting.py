@@ -19,7 +19,7 @@ from memento.ledger.contract import Ledger
 from memento.ledger.owing import Lacking
 from memento.tiers.turns import in_turns
 
-ROWS = 256
+ROWS = 1_024
 """Most memories that one question waits for."""
 CHARS = 16_384
 """Most characters of them together; the default embedder takes about 0.5 s for so many."""
