@@ -138,7 +138,7 @@ class Telling:
         }
         kept = self.memory.add(**{**one.arguments, **links})
         if one.approve:
-            self.memory.approve(kept.id)
+            self.memory.quarantine.approve(kept.id)
         self.names[kept.id].add(one.id)
         self.told.append(one.id)
 

@@ -12,7 +12,7 @@ from memento.ledger.erase import Chosen
 from memento.ledger.match import Word
 from memento.ledger.predicate import Filters
 from memento.lifecycle.steps import hide
-from memento.types import Event, Source, Trust
+from memento.types import Event, Reason, Source, Trust
 
 IDENTITY = "hash (2)"
 
