@@ -331,7 +331,7 @@ class TestFollow:
                 changes = {"importance": number / 10}
                 space.ledger.write(lambda s, c=changes: memories.overwrite(s, rows[0], c))
             else:
-                space.change(hide, rows[-1], "forgotten")
+                space.change(hide, rows[-1], Reason.FORGOTTEN)
             known |= {one[0]: one for one in space.read(memories.outlines_since, rev)}
             rev = space.read(memories.latest_rev)
         assert known == {one[0]: one for one in space.read(memories.outlines_since, 0)}
