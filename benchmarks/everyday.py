@@ -138,7 +138,7 @@ class Telling:
         }
         kept = self.memory.add(**{**one.arguments, **links})
         if one.approve:
-            self.memory.approve(kept.id)
+            self.memory.quarantine.approve(kept.id)
         self.names[kept.id].add(one.id)
         self.told.append(one.id)
 
@@ -157,7 +157,8 @@ class Telling:
 
     def prompt(self, question: Asked, *, alone: bool) -> list[frozenset[str]]:
         """Return the names of the memories that the prompt for a question shows."""
-        block = self.memory.prompt(query_of(question, alone=alone), ids=True, record=False)
+        query = query_of(question, alone=alone)
+        block = self.memory.prompt(query, show_ids=True, record=False)
         records = [json.loads(line) for line in block.splitlines() if line.startswith("{")]
         return [frozenset(self.names[record["id"]]) for record in records]
 

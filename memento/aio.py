@@ -4,6 +4,9 @@ There is no second implementation: each method calls the method of ``MemoryManag
 with the same name and parameters, and you await its result. Nothing here belongs to an event loop,
 so one object may serve several loops, one after the other or at the same time.
 
+A call that waits for the indexer (``wait``) holds no thread while it waits: asyncio has few of
+them, and name look-ups of the whole program need them too.
+
 A cancelled call is not undone. A write that has begun is finished by its thread and is on the disk;
 a write that has not begun never happens. In both cases nothing stays locked.
 """
@@ -13,21 +16,34 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Never, ParamSpec, Self, TypeVar
 
+from memento.check import check_seconds
+from memento.filters import filters_of
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
+from memento.tiers.indexer import POLL_SECONDS
 from memento.views import QuarantineView, StoreView, View
 
 if TYPE_CHECKING:
     from memento.config import Config
+    from memento.engine import Engine
     from memento.protocols import Clock, Embedder, Reranker
+    from memento.tiers.waiting import Wish
 
 P = ParamSpec("P")
 R = TypeVar("R")
 V = TypeVar("V", bound=View)
+C = TypeVar("C", bound=Callable[..., Any])
+
+GLANCE = 1e-6
+"""Seconds that a call waits after `settle`: it waits no more, but reports what is missing."""
+FIRST_LOOK = 0.005
+"""Seconds to the first look whether a flush is done; doubles from look to look."""
 
 
 class AsyncView(Generic[V]):
@@ -86,6 +102,67 @@ class AsyncView(Generic[V]):
         return f"<Async{repr(self._sync)[1:]}"
 
 
+async def settle(
+    memory: MemoryManager, seconds: float, *, session: str | Sequence[str] | None = None
+) -> float:
+    """Wait as ``retrieve(wait=seconds)`` does, but without holding a thread.
+
+    For coroutines that use the sync manager in worker threads.
+
+    Args:
+        memory: The store, and the namespace that is asked.
+        seconds: Seconds to wait at most, up to a day; 0 to return at once.
+        session: The session, or sessions, that are asked about; None for all.
+
+    Returns:
+        The ``wait`` for the call of ``retrieve`` or ``nearest`` that follows: it waits no more, and
+        reports in ``missing`` what has no vector yet, as after a wait. 0 if ``seconds`` is 0.
+
+    Raises:
+        InvalidInput: If an argument cannot be accepted.
+        StoreError: If the ledger cannot be read.
+    """
+    deadline = monotonic() + check_seconds("wait", seconds)
+    sessions = filters_of(0, session=session).sessions
+    if not seconds:
+        return 0.0
+    engine = memory._engine  # noqa: SLF001 - the same object, awaited
+    wish = await asyncio.to_thread(engine.wish, memory.namespace, sessions)
+    if wish is not None:
+        await _fulfilled(engine, wish, deadline)
+    return min(seconds, GLANCE)
+
+
+async def _fulfilled(engine: Engine, wish: Wish, deadline: float) -> None:
+    """Wait until a wish is fulfilled or cannot be, or until a ``monotonic`` moment."""
+    bell, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def ring() -> None:
+        with suppress(RuntimeError):  # the loop was closed
+            loop.call_soon_threadsafe(bell.set)
+
+    wish.ring = ring
+    with engine.indexer.wishes.hold(wish):
+        while await asyncio.to_thread(engine.indexer.look, wish) is None:
+            if (left := deadline - monotonic()) <= 0:
+                return
+            with suppress(TimeoutError):
+                await asyncio.wait_for(bell.wait(), min(POLL_SECONDS, left))
+            bell.clear()
+
+
+async def _drained(memory: View, seconds: float | None) -> bool:
+    """Wait as ``flush(wait=True)`` does, but without holding a thread."""
+    deadline = None if seconds is None else monotonic() + seconds
+    engine, pause = memory._engine, FIRST_LOOK  # noqa: SLF001 - the same object, awaited
+    while (done := await asyncio.to_thread(engine.drained, memory.namespace)) is None:
+        if deadline is not None and (left := deadline - monotonic()) <= 0:
+            return False
+        await asyncio.sleep(pause if deadline is None else min(pause, left))
+        pause = min(2 * pause, POLL_SECONDS)
+    return done
+
+
 def _threaded(
     method: Callable[Concatenate[V, P], R],
 ) -> Callable[Concatenate[AsyncView[V], P], Coroutine[Any, Any, R]]:
@@ -95,6 +172,26 @@ def _threaded(
     async def run(self: AsyncView[V], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.to_thread(method, self._sync, *args, **kwargs)
 
+    return _named(run, method)
+
+
+def _waiting(
+    method: Callable[Concatenate[MemoryManager, P], R],
+) -> Callable[Concatenate[AsyncView[MemoryManager], P], Coroutine[Any, Any, R]]:
+    """Return a coroutine method that runs ``method`` in a worker thread when it need not wait."""
+
+    @functools.wraps(method)
+    async def run(self: AsyncView[MemoryManager], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        given: dict[str, Any] = dict(kwargs)
+        if wait := given.get("wait"):
+            given["wait"] = await settle(self._sync, wait, session=given.get("session"))
+        return await asyncio.to_thread(method, self._sync, *args, **given)
+
+    return _named(run, method)
+
+
+def _named(run: C, method: Callable[..., Any]) -> C:
+    """Give a coroutine method the name and the documentation of its namesake."""
     run.__qualname__ = f"Async{method.__qualname__}"
     run.__module__ = __name__
     run.__doc__ = f"Like ``{method.__qualname__}``, as a coroutine."
@@ -119,8 +216,20 @@ class AsyncStoreView(AsyncView[StoreView]):
     export = _threaded(StoreView.export)
     import_from = _threaded(StoreView.import_from)
     doctor = _threaded(StoreView.doctor)
-    reindex = _threaded(StoreView.reindex)
     erase = _threaded(StoreView.erase)
+
+    async def reindex(
+        self,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,  # noqa: ASYNC109 - the parameters of its namesake
+    ) -> int:
+        """Like ``StoreView.reindex``, as a coroutine."""
+        if wait is not True:
+            return await asyncio.to_thread(self._sync.reindex, wait=wait, timeout=timeout)
+        owed = await asyncio.to_thread(self._sync.reindex)
+        await _drained(self._sync, timeout)
+        return owed
 
 
 class AsyncMemoryManager(AsyncView[MemoryManager]):
@@ -177,10 +286,10 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
 
     add = _threaded(MemoryManager.add)
     add_many = _threaded(MemoryManager.add_many)
-    retrieve = _threaded(MemoryManager.retrieve)
-    nearest = _threaded(MemoryManager.nearest)
+    retrieve = _waiting(MemoryManager.retrieve)
+    nearest = _waiting(MemoryManager.nearest)
     embed = _threaded(MemoryManager.embed)
-    prompt = _threaded(MemoryManager.prompt)
+    prompt = _waiting(MemoryManager.prompt)
     get = _threaded(MemoryManager.get)
     update = _threaded(MemoryManager.update)
     forget = _threaded(MemoryManager.forget)
@@ -194,8 +303,19 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     recent = _threaded(MemoryManager.recent)
     history = _threaded(MemoryManager.history)
     related = _threaded(MemoryManager.related)
-    flush = _threaded(MemoryManager.flush)
     close = _threaded(MemoryManager.close)
+
+    async def flush(
+        self,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,  # noqa: ASYNC109 - the parameters of its namesake
+    ) -> bool:
+        """Like ``MemoryManager.flush``, as a coroutine."""
+        if wait is not True:
+            return await asyncio.to_thread(self._sync.flush, wait=wait, timeout=timeout)
+        await asyncio.to_thread(self._sync.flush, timeout=timeout)
+        return await _drained(self._sync, timeout)
 
     async def __aenter__(self) -> Self:
         return self

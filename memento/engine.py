@@ -50,6 +50,7 @@ from memento.protocols import Reranker
 from memento.tiers.embedder import StoreEmbedder
 from memento.tiers.indexer import Indexer
 from memento.tiers.short import ShortTier
+from memento.tiers.waiting import Wish
 from memento.types import Draft, Finding, Tier, Trust
 from memento.upkeep import doctor
 from memento.upkeep.erase import Eraser, Erasure
@@ -396,17 +397,32 @@ class Engine:
         except (EmbedderError, InvalidInput, MissingExtra):
             return ""
 
-    def settle(self, labels: tuple[str, ...], timeout: float) -> None:
-        """Wait until every memory of a namespace can be found by meaning, or time runs out.
+    def wish(self, labels: tuple[str, ...], sessions: Sequence[str] = ()) -> Wish | None:
+        """Return what a question has to wait for until memories added before have vectors.
+
+        Args:
+            labels: Its namespace.
+            sessions: The sessions it asks about; empty for all.
+
+        Returns:
+            The newest memories without a vector, see ``tiers.waiting``; None if there are none, or
+            waiting would not help.
+        """
+        ns = self.ledger.find_namespace(labels)
+        if ns is None or self.ledger.read_only or self.embedding is None:
+            return None
+        return self.indexer.wishes.of(ns, sessions)
+
+    def settle(self, labels: tuple[str, ...], timeout: float, sessions: Sequence[str] = ()) -> None:
+        """Wait until the memories of a `wish` have vectors, or time runs out.
 
         Args:
             labels: The namespace.
             timeout: Seconds to wait at most.
+            sessions: The sessions that are asked about; empty for all.
         """
-        ns = self.ledger.find_namespace(labels)
-        if ns is None or self.ledger.read_only or self.embedding is None:
-            return  # waiting would not help
-        self.indexer.wait(timeout, lambda: self.ledger.read(lambda c: vectors.owed_in(c, ns)) > 0)
+        if (wish := self.wish(labels, sessions)) is not None:
+            self.indexer.wait_for(wish, timeout)
 
     def accessed(self, labels: tuple[str, ...], ids: list[str]) -> None:
         """Note which memories were retrieved; the background thread writes it to the event log."""
@@ -499,6 +515,15 @@ class Engine:
         if not wait:
             return True
         return self.indexer.wait(timeout, sees=self.sees(labels))
+
+    def drained(self, labels: tuple[str, ...]) -> bool | None:
+        """Tell, without waiting, what ``flush(wait=True)`` would return; None while it would wait.
+
+        Args:
+            labels: The caller's namespace.
+        """
+        self.indexer.start()
+        return self.indexer.drained(sees=self.sees(labels))
 
     def close(self) -> None:
         """Finish the current batch, write the snapshot, close everything. Idempotent."""

@@ -314,11 +314,14 @@ class MemoryManager(View):
             include_superseded: Also return memories that a newer one replaced.
             include_quarantined: Also return memories from untrusted sources that are not approved
                 yet.
-            fold: Let one hit stand for all memories with the same words; False returns each.
+            fold: Let one hit stand for all memories of one speaker that differ only in case,
+                spacing, fillers or the full stop at the end; False returns each.
             wait: Seconds to wait, at most, until memories added before can also be found by their
-                meaning, which takes a moment; up to a day. Memories not embedded in time are
-                matched by words only and reported in ``missing``. With 0, it does not wait, and
-                reports them only while they are most of the memories.
+                meaning, which takes a moment; up to a day. It waits for the newest ones of the
+                namespace, or of ``session``, up to 1,024 of them and 16,384 characters; these are
+                embedded before all others. Memories not embedded in time are matched by words only
+                and reported in ``missing``. With 0, it does not wait, and reports them only while
+                they are most of the memories.
             record: Record in the event log which memories were retrieved.
             filters: Only memories that match: ``scope``, ``within``, ``kinds``, ``tags`` and more;
                 see ``Filtering``.
@@ -366,6 +369,7 @@ class MemoryManager(View):
         return self._searched(
             lambda: searcher.search(self._namespace, request),
             wait=request.wait,
+            sessions=request.filters.sessions,
             record=check_flag("record", record),
         )
 
@@ -388,7 +392,8 @@ class MemoryManager(View):
                 be 0.
             k: Most hits to return, 1 to 10,000.
             min_score: Drop hits below this cosine, [0, 1].
-            wait: Seconds to wait, at most, until memories added before are embedded; up to a day.
+            wait: Seconds to wait, at most, until memories added before are embedded, the newest
+                ones as for ``retrieve``; up to a day.
             record: Record in the event log which memories were retrieved.
             filters: See ``Filtering``.
 
@@ -409,6 +414,7 @@ class MemoryManager(View):
                 self._namespace, vector, k=k, min_score=min_score, filters=asked
             ),
             wait=check_seconds("wait", wait),
+            sessions=asked.sessions,
             record=check_flag("record", record),
         )
 

@@ -121,11 +121,18 @@ class View:
         """
         return [to_memory(sound(row), self._namespace) for row in rows]
 
-    def _searched(self, search: Callable[[], Retrieval], *, wait: float, record: bool) -> Retrieval:
+    def _searched(
+        self,
+        search: Callable[[], Retrieval],
+        *,
+        wait: float,
+        sessions: Sequence[str],
+        record: bool,
+    ) -> Retrieval:
         """Search once earlier memories are embedded, or the time to wait is over."""
         engine = self._engine
         if wait:
-            engine.settle(self._namespace, wait)
+            engine.settle(self._namespace, wait, sessions)
         engine.background.query_begins()
         try:
             found = search()

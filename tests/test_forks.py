@@ -61,7 +61,8 @@ unguarded = []
 class Noting:
     def find_spec(self, name, path=None, target=None):
         thread = threading.current_thread()
-        if thread.name == "memento-indexer" and not forks.gate._working[thread.ident]:
+        ours = thread.name in ("memento-indexer", "memento-express")
+        if ours and not forks.gate._working[thread.ident]:
             unguarded.append(name)
 
 sys.meta_path.insert(0, Noting())
@@ -69,6 +70,7 @@ embedder = HashEmbedder(8) if sys.argv[2] == "hash" else sys.argv[2]
 before = len(sys.modules)
 with MemoryManager(sys.argv[1], embedder=embedder) as memory:
     memory.add("to be indexed", "long")
+    assert not memory.retrieve("indexed", wait=60).missing
     assert memory.flush(wait=True, timeout=60)
     state = memory.store.stats().long
     memory.add("another", "long")

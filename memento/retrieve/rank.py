@@ -241,7 +241,7 @@ def newest_first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[
 def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
     """Merge candidates that say the same into the one with the best place, see `gist`.
 
-    What the query names exactly has a better place than the same in other letters.
+    A memory that the query names exactly is placed before the same text in other letters.
     """
     kept: dict[tuple[int, str], Candidate] = {}
     for one in ranked:

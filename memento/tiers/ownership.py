@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _CONTENT = re.compile(rb"[0-9]{0,20}\n?")
-"""What a lock file holds: a process id, perhaps cut off by a crash."""
+"""Content of a lock file: a process id, perhaps cut off by a crash."""
 
 
 class FolderLock:

@@ -17,7 +17,8 @@ from memento.ledger import vectors
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.testing import HashEmbedder
 from memento.tiers import indexer as indexer_module
-from memento.tiers.indexer import Indexer, spoken
+from memento.tiers.indexer import Indexer
+from memento.tiers.work import spoken
 
 FAST = IndexConfig(start_seconds=0.0, poll_seconds=0.01, retry_seconds=0.01)
 FAST_CONFIG = Config(index=FAST)
@@ -270,13 +271,13 @@ def test_a_chore_that_exits_ends_no_thread(bench, memory, monkeypatch):
 def test_pauses_grow_up_to_a_minute(bench, caplog):
     """A stage that fails is left alone longer each time; the reason is logged once."""
     for _ in range(20):
-        bench.indexer._trouble("long", TierUnavailable("long", "no"))
+        bench.indexer.failed("long", TierUnavailable("long", "no"))
     _, pause = bench.indexer._pauses["long"]
     assert pause == 60.0
     assert not bench.indexer._ready("long")
     assert bench.indexer._ready("embedder")
     assert caplog.text.count("long tier unavailable") == 1
-    bench.indexer._well("long")
+    bench.indexer.works("long")
     assert bench.indexer._ready("long")
 
 

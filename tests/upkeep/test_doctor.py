@@ -377,7 +377,7 @@ def test_stats_count_what_is_there(open_memory, clock):
     assert stats.ledger_bytes > 10_000
     clock.advance(timedelta(minutes=2))
     assert memory.store.stats().tiers["long"] == 1
-    assert memory.of("nobody").stats().memories == 0
+    assert memory.of("nobody").store.stats().memories == 0
 
 
 @pytest.mark.parametrize("version", [(3, 44, 0), (3, 43, 2)])

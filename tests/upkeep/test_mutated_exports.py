@@ -37,7 +37,7 @@ def lines(tmp_path_factory):
         theirs.update("i3", text="changed")
         theirs.forget("i9")
         theirs.flush(wait=True)
-        theirs.export(stream := io.StringIO(), vectors=True)
+        theirs.store.export(stream := io.StringIO(), vectors=True)
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 

@@ -257,7 +257,7 @@ class TestChange:
         """One that is forgotten stays as it is."""
         row = bench.one("a")
         for _ in range(2):
-            bench.change(hide, row, "forgotten")
+            bench.change(hide, row, Reason.FORGOTTEN)
         assert bench.read(memories.latest_rev) == 2
 
     def test_hidden_ones_are_told(self, bench):
@@ -265,7 +265,7 @@ class TestChange:
         kept = bench.one("a", id="a")
         bench.add(bench.entry("b", status="quarantined", id="b"))
         gone = bench.one("c", id="c")
-        bench.change(hide, gone, "forgotten")
+        bench.change(hide, gone, Reason.FORGOTTEN)
         assert bench.read(memories.hidden_ids, [kept.id, "b", "c", "nobody"]) == {"b", "c"}
 
     def test_links_are_made_once(self, bench):
@@ -300,7 +300,7 @@ class TestFollow:
     def test_outlines_of_what_changed(self, bench):
         """Only what is later than the revision."""
         first, _, third = bench.add("a", "b", "c")
-        bench.change(hide, first, "forgotten")
+        bench.change(hide, first, Reason.FORGOTTEN)
         assert [one[0] for one in bench.read(memories.outlines_since, 2)] == [
             third.docid, first.docid,
         ]  # fmt: skip
@@ -331,7 +331,7 @@ class TestFollow:
                 changes = {"importance": number / 10}
                 space.ledger.write(lambda s, c=changes: memories.overwrite(s, rows[0], c))
             else:
-                space.change(hide, rows[-1], "forgotten")
+                space.change(hide, rows[-1], Reason.FORGOTTEN)
             known |= {one[0]: one for one in space.read(memories.outlines_since, rev)}
             rev = space.read(memories.latest_rev)
         assert known == {one[0]: one for one in space.read(memories.outlines_since, 0)}
@@ -395,6 +395,6 @@ class TestReading:
         """Active ones by tier, hidden ones by status."""
         bench.add("a", {"text": "b", "tier": "short"}, {"text": "c", "expires_in": 1})
         gone = bench.one("d")
-        bench.change(hide, gone, "forgotten")
+        bench.change(hide, gone, Reason.FORGOTTEN)
         found = bench.read(memories.counts, bench.now + 2_000_000)
         assert found == {"medium": 1, "short": 1, "forgotten": 1}

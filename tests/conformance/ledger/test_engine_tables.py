@@ -12,7 +12,7 @@ from memento.ledger.erase import Chosen
 from memento.ledger.match import Word
 from memento.ledger.predicate import Filters
 from memento.lifecycle.steps import hide
-from memento.types import Event, Source, Trust
+from memento.types import Event, Reason, Source, Trust
 
 IDENTITY = "hash (2)"
 
@@ -133,7 +133,7 @@ class TestVectors:
         embedded.index()
         embed(embedded, 1, 0)
         lines = embedded.ledger.read(lambda s: vectors.owed(s, ("index",), 9))
-        embedded.change(hide, row, "forgotten")
+        embedded.change(hide, row, Reason.FORGOTTEN)
         embedded.ledger.write(lambda s: vectors.settle(s, lines))
         assert owed(embedded) == [(1, "drop")]
 
