@@ -21,7 +21,7 @@ from memento.retrieve.by_time import Then
 from memento.retrieve.confidence import Signs
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.passage import passage
-from memento.retrieve.question import Query, match_term, parse
+from memento.retrieve.question import Query, parse
 from memento.retrieve.rank import Candidate, Said
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct
 from memento.retrieve.source import WIDER, Nearest, TextSource
@@ -341,15 +341,13 @@ def _named(called: Sequence[Called]) -> dict[int, float]:
 def _exact(look: _Look) -> dict[int, float]:
     """Value each memory that holds an identifier or quoted phrase exactly, (0, 0.5]."""
     held: dict[int, int] = {}
-    for phrase in look.query.exact:
-        match = match_term(" ".join(spelling.terms(phrase)))
+    for wanted in look.query.exact:
         reader = by_words.Reader.of(look.snap, look.source, look.mask, _MAX_EXACT, _MAX_EXACT)
-        (place,) = reader.read([match])
+        (place,) = reader.read([wanted.match])
         rows = place.rows[look.mask[place.rows]][-_MAX_EXACT:]
-        written = spelling.squeeze(phrase)
         known = look.texts.read(rows.tolist())
         for row in rows.tolist():
-            if spelling.holds(spelling.squeeze(known[row]), written):
+            if wanted.held_by(known[row]):
                 held[row] = held.get(row, 0) + 1
     return {row: rank.BY_NAME * hits / len(look.query.exact) for row, hits in held.items()}
 
