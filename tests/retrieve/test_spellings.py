@@ -138,13 +138,13 @@ def test_correction_follows_every_change(open_memory, clock):
     web = memory.add("The hygienist wears green", source="web")
     assert web.status is Status.QUARANTINED
     assert not memory.retrieve("hygenist")
-    memory.approve(web.id)
+    memory.quarantine.approve(web.id)
     assert first(memory, "hygenist") == web.text
     memory.forget(web.id)
     assert not memory.retrieve("hygenist")
     memory.restore(web.id)
     assert first(memory, "hygenist") == web.text
-    memory.erase(web.id)
+    memory.store.erase(web.id)
     assert not memory.retrieve("hygenist")
 
 
