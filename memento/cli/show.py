@@ -38,6 +38,7 @@ BECAUSE = {
     "cover": "share of the query's words that are there",
     "session_text": "the query's words in its conversation",
     "meaning": "close in meaning",
+    "own_meaning": "close in meaning by itself",
     "session_meaning": "its conversation is close in meaning",
     "speaker": "said by the person asked about",
     "calendar": "said around the time asked about",

@@ -55,6 +55,10 @@ _STOP_WORDS = """
     some such than that the their them then there these they this those to too under until up us
     very was we were what when where which while who whom why will with would you your yours
     s t don now d ll m o re ve y
+    whens whos whats wheres whys hows thats theres heres im ive youre youve youll theyre theyve
+    dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt cant couldnt wont wouldnt
+    shouldnt mustnt neednt aint lets
+    didn doesn isn aren wasn weren hasn hadn couldn wouldn shouldn mustn needn ain
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 

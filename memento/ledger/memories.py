@@ -40,6 +40,7 @@ from memento.ledger.rows import (
     sound,
     state_of,
     string_in,
+    strings_in,
 )
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import check_transition, having, sql, sql_lacking
@@ -520,6 +521,24 @@ def outlines_since(connection: Session, ns: int, rev: int) -> list[tuple[Any, ..
     """
     outlines = connection.execute(_SINCE.format(_OUTLINE), _since(ns, rev)).fetchall()
     return outlines + [(docid, *_NOTHING) for docid in erased_since(connection, ns, rev)]
+
+
+def said_since(
+    connection: Session, ns: int, rev: int, first: int
+) -> Iterator[tuple[int, str, str | None, list[str | None]]]:
+    """Yield what is said in every row from ``first`` on that came or changed after ``rev``.
+
+    Each is (docid, status, text, names): actor or role, key, aliases, tags. What is damaged is None
+    or left out.
+    """
+    low, high, _, _ = _since(ns, rev)
+    columns = "docid, status, text, ifnull(actor, role), key, aliases, tags"
+    query = f"SELECT * FROM ({_SINCE.format(columns)}) WHERE docid >= ?5"
+    for docid, status, text, who, key, aliases, tags in connection.execute(
+        query, (low, high, ns, rev, first)
+    ):
+        names = [string_in(who), string_in(key), *strings_in(aliases), *strings_in(tags)]
+        yield docid, status, string_in(text), names
 
 
 def erased_since(connection: Session, ns: int, rev: int) -> list[int]:

@@ -21,7 +21,7 @@ from memento.retrieve.by_time import Then
 from memento.retrieve.confidence import Signs
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.passage import passage
-from memento.retrieve.question import Query, match_term, parse
+from memento.retrieve.question import Query, parse
 from memento.retrieve.rank import Candidate, Said
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct
 from memento.retrieve.source import WIDER, Nearest, TextSource
@@ -341,15 +341,13 @@ def _named(called: Sequence[Called]) -> dict[int, float]:
 def _exact(look: _Look) -> dict[int, float]:
     """Value each memory that holds an identifier or quoted phrase exactly, (0, 0.5]."""
     held: dict[int, int] = {}
-    for phrase in look.query.exact:
-        match = match_term(" ".join(spelling.terms(phrase)))
+    for wanted in look.query.exact:
         reader = by_words.Reader.of(look.snap, look.source, look.mask, _MAX_EXACT, _MAX_EXACT)
-        (place,) = reader.read([match])
+        (place,) = reader.read([wanted.match])
         rows = place.rows[look.mask[place.rows]][-_MAX_EXACT:]
-        written = spelling.squeeze(phrase)
         known = look.texts.read(rows.tolist())
         for row in rows.tolist():
-            if spelling.holds(spelling.squeeze(known[row]), written):
+            if wanted.held_by(known[row]):
                 held[row] = held.get(row, 0) + 1
     return {row: rank.BY_NAME * hits / len(look.query.exact) for row, hits in held.items()}
 
@@ -459,8 +457,9 @@ def _collect(
 def _judge(look: _Look, gathered: _Gathered, known: Rows, most: float) -> _Judged:
     """Order the candidates that are not known yet; no score is above ``most``."""
     weighed = _weigh(look, gathered)
-    sums, parts = rank.total(weighed, look.config.weights)
-    seen = confidence.signs(weighed, sums, look.config.weights)
+    weights, alone = look.config.weights, look.config.alone
+    sums, parts = rank.total(weighed, weights, alone)
+    seen = confidence.signs(weighed, sums, weights, alone)
     if look.rerank is not None and not len(known) and not look.query.only_time:
         parts["reranked"] = _reranked(look, weighed.rows, sums, look.rerank)
         sums = sums + parts["reranked"]
@@ -489,7 +488,7 @@ def _weigh(look: _Look, gathered: _Gathered) -> Evidence:
         return weighed
     if query.last_talk:
         return evidence.with_calendar(weighed, look.then.inside[rows].astype(np.float32))
-    sums, _ = rank.total(weighed, look.config.weights)
+    sums, _ = rank.total(weighed, look.config.weights, look.config.alone)
     dated = evidence.dated(query, snap, rows[np.argsort(-sums, kind="stable")]).tolist()
     known = look.texts.read(dated)
     texts_of_dated = {row: known[row] for row in dated}

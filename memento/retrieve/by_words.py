@@ -21,12 +21,15 @@ from numpy.typing import NDArray
 
 from memento.config.retrieve import RetrieveConfig
 from memento.language.words import STOP_WORDS, is_unspaced
-from memento.ledger.match import All, Any, In, Match, Start, Word
+from memento.ledger.match import All, Any, Match, Start
+from memento.retrieve import spellings
 from memento.retrieve.question import Query, match_term
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct
 from memento.retrieve.source import TextSource
+from memento.retrieve.vocabulary import Vocabulary
 
 _STARTS = (5, 4)  # first letters by which a word is looked for that is in no memory
+_BLOCK, _BLOCKS = 10_000, 3  # the words of so many blocks of memories, and of the rest, are known
 _FARTHER = 8  # so many times more rows are read when too few of them are wanted
 
 
@@ -38,11 +41,15 @@ class Posting:
         own: Rows that have it.
         head: Rows whose head has it.
         df: Number of heard rows of the namespace that have it; estimated for a frequent word.
+        alike: How well the word that the rows have is the word of the query, (0, 1].
+        weight: How much the word says about the subject of the query, (0, 1].
     """
 
     own: Rows
     head: Rows
     df: float
+    alike: float = 1.0
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,19 +77,22 @@ def look_up(
     A word with more rows than `Reader.cap` is read only in some of them: in rows that also have a
     rarer word of the query or, if all words are that frequent, in rows that have all of them; and
     in the newest rows, unless the rarer words lead to enough wanted memories. Rows that are not
-    read do not make a word rare. A word that is in no memory is looked for by its first letters,
-    see `_by_start`.
+    read do not make a word rare. A word that is in no memory is looked for with a typing error,
+    see `spellings`, or by its first letters, see `_by_start`.
     """
     reader = Reader.of(snap, source, mask, config.cap, min(config.arm, config.cap))
     found = _by_words(query, reader)
-    rare = [match for match, place in found if place.whole and mask[place.rows].any()]
+    rare = [one.match for one in found if one.place.whole and mask[one.place.rows].any()]
     keep = not rare or (len(rare) < len(found) and _reached(found, rare, mask) < reader.enough)
-    every = [match for match, _ in found]
+    every = [one.match for one in found]
     among = Any((*rare,)) if rare else All((*every,)) if len(every) > 1 else None
     own = _own(found, reader, among, keep=keep)
     head = _heads(found, reader, among)
-    df = [_df(place, snap, whole=not _frequent(place, among)) for _, place in found]
-    return [Posting(*fields) for fields in zip(own, head, df, strict=True)]
+    df = [_df(one.place, snap, whole=not _frequent(one.place, among)) for one in found]
+    alike = [one.alike for one in found]
+    present = dict(zip(query.terms, (bool(len(rows)) for rows in own), strict=True))
+    weights = spellings.weights(query.terms, present).values()
+    return [Posting(*fields) for fields in zip(own, head, df, alike, weights, strict=True)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,8 +108,13 @@ class Place:
     whole: bool
 
 
-_Find = tuple[Word | Start, Place]
-"""An expression, and the rows that it matches."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Find:
+    """An expression, the rows that it matches, and how well it stands for a word of the query."""
+
+    match: Match
+    place: Place
+    alike: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,6 +154,12 @@ class Reader:
         limit = self.cap + min(self.cap, self._unseen)  # usually one read is enough
         newest = self.source.postings(matches, limit)
         return [self._farther(*one, limit) for one in zip(matches, newest, strict=True)]
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of the namespace: of its newest memories, if it has very many."""
+        skipped = max(0, self.snap.n // _BLOCK - _BLOCKS) * _BLOCK
+        return self.source.vocabulary(int(self.snap.docid[skipped]) if skipped else 0)
 
     @property
     def _unseen(self) -> int:
@@ -186,14 +207,23 @@ def _no_question(query: Query) -> bool:
 
 def _by_words(query: Query, reader: Reader) -> list[_Find]:
     """Return for each word the expression that finds it, and its rows."""
-    matches = [match_term(term) for term in query.terms]
-    found = list(zip(matches, reader.read(matches), strict=True))
-    if not _no_question(query):
-        return found
+    matches = [query.forms.get(term) or match_term(term) for term in query.terms]
+    found = list(map(_Find, matches, reader.read(matches)))
+    starts = _no_question(query)
     return [
-        one if len(one[1].rows) else next(_by_start(term, reader), one)
+        one if len(one.place.rows) else _otherwise(term, query, reader, starts=starts) or one
         for term, one in zip(query.terms, found, strict=True)
     ]
+
+
+def _otherwise(term: str, query: Query, reader: Reader, *, starts: bool) -> _Find | None:
+    """Look for a word that is in no memory: with a typing error, or by its first letters."""
+    if spellings.is_correctable(term) and term not in query.codes:
+        match = spellings.corrected(term, reader.vocabulary)
+        if match is not None:
+            (place,) = reader.read([match])
+            return _Find(match, place, spellings.CORRECTED)
+    return next(_by_start(term, reader), None) if starts else None
 
 
 def _by_start(term: str, reader: Reader) -> Iterator[_Find]:
@@ -208,15 +238,15 @@ def _by_start(term: str, reader: Reader) -> Iterator[_Find]:
             match = Start(term[:letters])
             (place,) = reader.read([match])
             if len(place.rows):
-                yield match, place
+                yield _Find(match, place)
 
 
 def _reached(found: Sequence[_Find], rare: Sequence[Match], mask: Mask) -> int:
     """Count the wanted rows that have one of the rare words."""
     held = np.zeros(len(mask), np.bool_)
-    for match, place in found:
-        if match in rare:
-            held[place.rows] = True
+    for one in found:
+        if one.match in rare:
+            held[one.place.rows] = True
     return int(np.count_nonzero(held & mask))
 
 
@@ -239,12 +269,12 @@ def _own(found: Sequence[_Find], reader: Reader, among: Match | None, *, keep: b
         among: An expression that narrows a frequent word to certain rows; None for all rows.
         keep: Whether the newest rows of a frequent word are scored as well.
     """
-    often = [_beside(match, among) for match, place in found if _frequent(place, among)]
+    often = [_beside(one.match, among) for one in found if _frequent(one.place, among)]
     joint = iter(reader.read(often))
     owned: list[Rows] = []
-    for _, place in found:
-        rows = place.rows
-        if _frequent(place, among):
+    for one in found:
+        rows = one.place.rows
+        if _frequent(one.place, among):
             beside = next(joint).rows
             rows = distinct(np.concatenate([rows, beside])) if keep else beside
         owned.append(rows)
@@ -256,8 +286,8 @@ def _heads(found: Sequence[_Find], reader: Reader, among: Match | None) -> list[
     if not reader.snap.talks:  # no row has neighbours
         return [np.zeros(0, np.intp)] * len(found)
     matches = [
-        _beside(In("head", match), among if _frequent(place, among) else None)
-        for match, place in found
+        _beside(spellings.in_column(one.match), among if _frequent(one.place, among) else None)
+        for one in found
     ]
     return [place.rows for place in reader.read(matches)]
 
@@ -291,9 +321,11 @@ def bm25(
     sessions = np.zeros(len(snap.sessions), np.float32)
     total = 0.0
     for bit, (term, posting) in enumerate(zip(query.terms, postings, strict=True)):
-        rows = _count(tf, posting, snap, config)  # a row may be in it several times,
-        weight = idf(posting.df, snap.live)  # so the values below depend only on the row
+        # A row may be in it several times, so the values below depend only on the row.
+        rows = _count(tf, posting, snap, config)
+        weight = posting.weight * idf(posting.df, snap.live)
         total += weight
+        weight *= posting.alike
         length = snap.window_words[rows] / np.float32(snap.mean_window)
         score[rows] = score[rows] + weight * _saturated(tf[rows], length, config)
         mass[rows] = mass[rows] + np.float32(weight)

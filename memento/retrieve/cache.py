@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from memento.ledger.predicate import Filters
 from memento.retrieve.roster import Mask, Roster
 from memento.retrieve.visible import Open
+from memento.retrieve.vocabulary import Vocabulary
 
 AROUND = 7_500
 """Bytes of a namespace besides its arrays: the objects around them, its snapshot, and the mask for
@@ -26,6 +27,7 @@ class Held:
         lock: Held by the thread that brings it up to date.
         counted: Its bytes as last counted.
         open: Rows that a query without filters may find; None before the first such query.
+        words: Its words, empty before the first query with a word that is in no memory.
     """
 
     roster: Roster = field(default_factory=Roster)
@@ -34,6 +36,7 @@ class Held:
     lock: threading.Lock = field(default_factory=threading.Lock)
     counted: int = 0
     open: Open | None = None
+    words: Vocabulary = field(default_factory=Vocabulary)
 
     def open_at(self, filters: Filters) -> Mask:
         """Return the rows that a query without filters may find; the caller holds the lock.
@@ -80,7 +83,7 @@ class Kept:
             held = self._held.get(ns)
             if held is None:  # evicted in the meantime
                 return
-            size = held.roster.nbytes + AROUND
+            size = held.roster.nbytes + held.words.nbytes + AROUND
             self._bytes += size - held.counted
             held.counted = size
             while self._bytes > self._most and len(self._held) > 1:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.config.retrieve import Sure, Weights
+from memento.retrieve import rank
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.roster import Floats, Rows
 
@@ -48,12 +49,14 @@ class Signs:
         return [dict(zip(known, row, strict=True)) for row in zip(*values, strict=True)]
 
 
-def signs(evidence: Evidence, sums: Floats, weights: Weights) -> Signs:
+def signs(evidence: Evidence, sums: Floats, weights: Weights, alone: Weights) -> Signs:
     """Compute the signs from the evidence and its sums; see `rank.total`."""
     mass: Floats = np.exp(sums - np.max(sums, initial=0.0), dtype=np.float32)
     share: Floats = (mass / mass.sum()).astype(np.float32)
-    most = sum(getattr(weights, name) for name in evidence.signals)
-    fit: Floats = np.clip(sums / np.float32(most or 1.0), 0, 1)
+    most = np.zeros(len(sums), np.float32)
+    for name in evidence.signals:
+        most += rank.weight_of(name, evidence, weights, alone)
+    fit: Floats = np.clip(sums / np.where(most > 0, most, np.float32(1)), 0, 1)
     return Signs(evidence.cosine, evidence.cover, share, fit)
 
 

@@ -40,12 +40,14 @@ class Evidence:
         signals: Name, as in `Weights`, to (m,) values in [0, 1].
         cosine: (m,) the larger of own and smoothed cosine, or None without vectors.
         cover: (m,) share of the query's idf in the row and its neighbours, [0, 1].
+        alone: (m,) whether it belongs to no session.
     """
 
     rows: Rows
     signals: Mapping[str, Floats]
     cosine: Floats | None
     cover: Floats
+    alone: Mask
 
 
 def weigh(
@@ -75,13 +77,14 @@ def weigh(
         signals["session_text"] = share_of_best(by_text)
     if cosines is not None and cosines.known.any():
         signals["meaning"] = spread(cosines.smooth, cosines.known)
+        signals["own_meaning"] = spread(cosines.own, cosines.known)
         if in_session.any():
             signals["session_meaning"] = _by_session(cosines, session)
     signals |= _traits(query, snap, rows)
     if query.periods:
         signals["calendar"] = calendar(query.periods, snap.occurred_at[rows])
     cosine = None if cosines is None else np.maximum(cosines.own, cosines.smooth)
-    return Evidence(rows, signals, cosine, cover)
+    return Evidence(rows, signals, cosine, cover, ~in_session)
 
 
 def answering(snap: Snapshot, rows: Rows, lexical: Lexical, meaning: Meaning | None) -> Floats:

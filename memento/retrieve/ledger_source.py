@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from memento.language.words import words
 from memento.ledger import memories, vectors
-from memento.ledger.contract import Ledger, Tail
+from memento.ledger.contract import Ledger, Session, Tail
 from memento.ledger.match import Match
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import docid_of
 from memento.retrieve.by_meaning import dots
 from memento.retrieve.roster import distinct
 from memento.retrieve.source import WIDER
+from memento.retrieve.vocabulary import Vocabulary
+from memento.status import HEARD
 
 if TYPE_CHECKING:
     from memento.tiers.long import LongTier
@@ -78,6 +81,7 @@ class LedgerSource:
         ns: Number of the namespace.
         labels: Its labels.
         state: Last known state of the namespace; None before it is known.
+        known: Its words, as far as an earlier query needed them.
     """
 
     def __init__(
@@ -91,6 +95,7 @@ class LedgerSource:
         self._ledger, self._tail, self._kept = ledger, tail, kept
         self.ns, self.labels = ns, labels
         self.state: State | None = None
+        self.known = Vocabulary()
 
     def postings(self, matches: Sequence[Match], limit: int) -> list[Docids]:
         """Return the docids that expressions match, from the cache if nothing has changed."""
@@ -118,10 +123,33 @@ class LedgerSource:
         found = self._ledger.read(lambda c: memories.texts(c, self.ns, docids))
         return [found.get(docid, "") for docid in docids]
 
+    def vocabulary(self, first: int) -> Vocabulary:
+        """Return the words of the heard memories; only what changed is read."""
+        with self.known.following():
+            self._ledger.read(lambda c: _follow_words(c, self.ns, self.known, first))
+        return self.known
+
     def matching(self, filters: Filters) -> Docids:
         """Return the docids that pass filters which only the ledger can decide."""
         found = self._ledger.read(lambda c: memories.matching(c, self.ns, filters))
         return np.array(found, np.int64)
+
+
+def _follow_words(connection: Session, ns: int, known: Vocabulary, first: int) -> None:
+    """Bring a vocabulary up to date."""
+    rev = memories.latest_rev(connection, ns)
+    if first > known.first:
+        known.drop_before(first)
+    if rev == known.rev:
+        return
+    for docid in memories.erased_since(connection, ns, known.rev):
+        known.drop(docid)
+    for docid, status, text, names in memories.said_since(connection, ns, known.rev, first):
+        if status in HEARD:
+            known.put(docid, words("\n".join([part for part in (text, *names) if part])))
+        else:
+            known.drop(docid)
+    known.rev = rev
 
 
 def _together(found: Docids, waiting: Docids, limit: int) -> Docids:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
 
 from memento.language import words as spelling
+from memento.language.codes import codes
 from memento.language.when import Period, times_of
-from memento.ledger.match import Start, Word
+from memento.ledger.match import Match, Start, Word
+from memento.retrieve import spellings
+from memento.retrieve.spellings import Exact, without_possessive
 
 _WHEN = re.compile(
     r"\s*(when|what (year|month|date|day|time)|how long|since when)\b", re.IGNORECASE
@@ -58,7 +61,9 @@ class Query:
         terms: The words to look up, each once, in order.
         topic: Those of ``terms`` that name no participant (all, if only participants are named).
         kinds: Those of ``terms`` that say what kind of thing is asked for: "which editor ...".
-        exact: Identifiers and quoted phrases, as given; they must match exactly.
+        exact: Identifiers, words with a symbol and quoted phrases; they must match exactly.
+        forms: Those of ``terms`` that are part of an identifier to what finds all its spellings.
+        codes: The words of its identifiers, in which no typing error is looked for.
         periods: Times it asks about: all that its dates may mean.
         times: One tuple per date that it names: what it may mean, the likeliest first.
         only_time: Whether it asks for a time and nothing else; then it has no ``terms``.
@@ -76,7 +81,9 @@ class Query:
     terms: tuple[str, ...]
     topic: frozenset[str]
     kinds: frozenset[str]
-    exact: tuple[str, ...]
+    exact: tuple[Exact, ...]
+    forms: Mapping[str, Match]
+    codes: frozenset[str]
     periods: tuple[Period, ...]
     times: tuple[tuple[Period, ...], ...]
     only_time: bool
@@ -107,19 +114,23 @@ def parse(
     """
     seen = text[:MAX_TEXT]
     words = tuple(spelling.terms(seen))
-    named = _named(words, people)
     times = times_of(seen, now, years)
+    coded = codes(times.rest)
+    owners = tuple(_owner(word, people) for word in words)
+    named = _named(owners, people)
     asked = [] if times.only else spelling.content(spelling.terms(times.rest))
     terms = tuple(dict.fromkeys(asked))[:max_terms]
     spoken = {part for name in people for part in name.split()} if named else set[str]()
-    topic = frozenset(terms) - spoken
+    topic = frozenset(term for term in terms if _owner(term, spoken) not in spoken)
     return Query(
         text=text,
         words=words,
         terms=terms,
         topic=topic or frozenset(terms),
         kinds=frozenset(terms).intersection(spelling.terms(" ".join(_KIND.findall(seen)))),
-        exact=tuple(dict.fromkeys([*spelling.quoted(seen), *spelling.identifiers(times.rest)])),
+        exact=spellings.exact(spelling.quoted(seen), times.rest, coded),
+        forms=spellings.forms(coded, terms),
+        codes=frozenset(word for code in coded for word in code.words),
         periods=tuple(times.periods),
         times=times.named,
         only_time=times.only,
@@ -152,6 +163,12 @@ def match_term(term: str) -> Word | Start:
     """
     single = len(term) == 1 and spelling.is_unspaced(term)
     return Start(term) if single else Word(term)
+
+
+def _owner(word: str, names: Collection[str]) -> str:
+    """Read a word as a participant's name with a possessive "s", if it is no name as it is."""
+    plain = without_possessive(word)
+    return plain if word not in names and plain in names else word
 
 
 def _named(words: tuple[str, ...], people: dict[str, int]) -> set[int]:

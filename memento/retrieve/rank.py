@@ -115,20 +115,33 @@ class Answer:
             self.hits = fold(self.hits, self._said)
 
 
-def total(evidence: Evidence, weights: Weights) -> tuple[Floats, dict[str, Floats]]:
+def total(evidence: Evidence, weights: Weights, alone: Weights) -> tuple[Floats, dict[str, Floats]]:
     """Add up the weighted evidence.
+
+    Args:
+        evidence: The candidates and their evidence.
+        weights: Weights for turns of a session.
+        alone: Weights for memories outside any session.
 
     Returns:
         The sums, (m,), and the contribution of each piece to them.
     """
     parts = {
-        name: values * np.float32(getattr(weights, name))
+        name: values * weight_of(name, evidence, weights, alone)
         for name, values in evidence.signals.items()
     }
     sums = np.zeros(len(evidence.rows), np.float32)
     for added in parts.values():
         sums += added
     return sums, parts
+
+
+def weight_of(
+    name: str, evidence: Evidence, weights: Weights, alone: Weights
+) -> Floats | np.float32:
+    """Return the weight of one piece of evidence, for all candidates or for each."""
+    turn, note = np.float32(getattr(weights, name)), np.float32(getattr(alone, name))
+    return np.where(evidence.alone, note, turn) if evidence.alone.any() else turn
 
 
 def strength(cosine: Floats | None, cover: Floats) -> Floats:

@@ -370,6 +370,7 @@ class Searcher:
         """
         docids = source.matching(filters) if needs_ledger(filters) else None
         held = self._kept.hold(source.ns)
+        source.known = held.words
         nearest: LongSearch | None = None
         with held.lock:
             held.rev, edition = self._ledger.read(lambda c: self._follow_rows(c, source.ns, held))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.ledger.match import Match
+from memento.retrieve.vocabulary import Vocabulary
 
 WIDER = 4
 """A search that proposes too few memories that pass the filters is repeated for so many times
@@ -32,6 +33,14 @@ class TextSource(Protocol):
 
     def texts(self, docids: Sequence[int]) -> list[str]:
         """Return the text of each docid, in that order; ``""`` for an erased memory."""
+        ...
+
+    def vocabulary(self, first: int) -> Vocabulary:
+        """Return the words of the heard memories, as of now.
+
+        Args:
+            first: Docid of the oldest memory whose words are wanted; it never decreases.
+        """
         ...
 
 

@@ -11,6 +11,7 @@ from memento.language import words as spelling
 from memento.ledger.lite.expressions import expression
 from memento.retrieve.answer import find
 from memento.retrieve.roster import Roster, RosterRow
+from memento.retrieve.vocabulary import Vocabulary
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FIRST = 7 << 40
@@ -81,6 +82,13 @@ class Shelf:
     def texts(self, docids):
         """Read texts; see `TextSource`."""
         return [self.text_of[docid] for docid in docids]
+
+    def vocabulary(self, first):
+        """List the words of heard memories; see `TextSource`."""
+        snap, known = self.roster.snapshot(), Vocabulary()
+        for docid in snap.docid[snap.heard & (snap.docid >= first)].tolist():
+            known.put(docid, spelling.words(self.text_of[docid]))
+        return known
 
     def find(self, query, vector=None, config=None, **options):
         """Ask a question."""

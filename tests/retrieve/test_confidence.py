@@ -22,9 +22,10 @@ def signs_of(window, cover, cosine):
         {"window": values, "cover": np.array(cover, np.float32)},
         None if cosine is None else np.array(cosine, np.float32),
         np.array(cover, np.float32),
+        alone=np.zeros(len(window), np.bool_),
     )
     sums = values * np.float32(Weights().window) + found.cover * np.float32(Weights().cover)
-    return confidence.signs(found, sums, Weights())
+    return confidence.signs(found, sums, Weights(), Weights())
 
 
 @given(st.lists(st.tuples(PARTS, PARTS, PARTS), min_size=1, max_size=8), st.booleans())

@@ -1,0 +1,145 @@
+"""The words of one namespace, to find those that a question spells otherwise. Thread-safe.
+
+It holds the words of heard memories only, so that a word of a quarantined memory, or of another
+namespace, never corrects a question.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from rapidfuzz.distance import OSA
+from rapidfuzz.process import extract
+
+from memento.language.words import is_unspaced
+
+LEAST = 4
+"""Fewest letters of a word in which a typing error is looked for."""
+_LONG = 8
+"""Fewest letters of a word in which two typing errors, or a wrong first letter, are accepted."""
+_CODE = re.compile(r"[a-z]{1,6}([0-9]+)", re.ASCII)
+_WORD_BYTES, _ROW_BYTES = 220, 230  # measured with tracemalloc
+
+
+class Vocabulary:
+    """The words of heard memories, kept up to date memory by memory.
+
+    Attributes:
+        rev: Newest revision of the namespace that it knows; set by who follows the ledger.
+        first: Row id of the oldest memory whose words it holds.
+    """
+
+    def __init__(self) -> None:
+        self.rev, self.first = 0, 0
+        self._lock = threading.Lock()
+        self._ids: dict[str, int] = {}
+        self._words: list[str] = []
+        self._count: list[int] = []
+        self._rows: dict[int, array[int]] = {}
+        self._shelves: dict[int, dict[str, dict[str, None]]] = defaultdict(dict)
+        self._codes: dict[str, dict[str, None]] = {}
+
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """Let one thread at a time bring it up to date."""
+        with self._lock:
+            yield
+
+    @property
+    def nbytes(self) -> int:
+        """Estimated bytes."""
+        return _WORD_BYTES * len(self._words) + _ROW_BYTES * len(self._rows)
+
+    def put(self, docid: int, words: Iterable[str]) -> None:
+        """Set the words of a memory, replacing those it had; the caller is `following`."""
+        self.drop(docid)
+        ids = array("I", sorted({self._id(_plain(word)) for word in words if _is_kept(word)}))
+        self._rows[docid] = ids
+        for one in ids:
+            self._count[one] += 1
+            if self._count[one] == 1:
+                self._shelve(self._words[one])
+
+    def drop(self, docid: int) -> None:
+        """Remove the words of a memory, if it has any; the caller is `following`."""
+        for one in self._rows.pop(docid, ()):
+            self._count[one] -= 1
+            if not self._count[one]:
+                self._unshelve(self._words[one])
+
+    def drop_before(self, first: int) -> None:
+        """Remove the words of memories older than a row id; the caller is `following`."""
+        for docid in [docid for docid in self._rows if docid < first]:
+            self.drop(docid)
+        self.first = first
+
+    def near(self, word: str) -> list[str]:
+        """List the words that differ from a word by the fewest typing errors, if few enough.
+
+        One error is accepted in a word of 4 to 7 letters, which keeps its first letter; two in a
+        longer one. An error is a letter added, removed or replaced, or two neighbours swapped.
+
+        Returns:
+            The most frequent words first, without a plural "s"; empty for a short word or one with
+            digits.
+        """
+        if not word.isalpha() or not _is_kept(word):
+            return []
+        word = _plain(word)
+        most = 2 if len(word) >= _LONG else 1
+        with self._lock:
+            found = list(self._alike(word, most))
+            fewest = min((errors for _, errors in found), default=0)
+            near = [other for other, errors in found if errors == fewest]
+            return sorted(near, key=lambda other: (-self._count[self._ids[other]], other))
+
+    def numbered(self, number: str) -> list[str]:
+        """List the words that consist of a few letters and a number, in order."""
+        with self._lock:
+            return sorted(self._codes.get(number, ()))
+
+    def _alike(self, word: str, most: int) -> Iterator[tuple[str, int]]:
+        for length in range(max(LEAST, len(word) - most), len(word) + most + 1):
+            shelf = self._shelves.get(length, {})
+            letters = shelf if len(word) >= _LONG else [word[0]]
+            known = [other for letter in letters for other in shelf.get(letter, ())]
+            found = extract(word, known, scorer=OSA.distance, score_cutoff=most, limit=None)
+            yield from ((other, int(errors)) for other, errors, _ in found)
+
+    def _id(self, word: str) -> int:
+        known = self._ids.get(word)
+        if known is None:
+            known = self._ids[word] = len(self._words)
+            self._words.append(word)
+            self._count.append(0)
+        return known
+
+    def _shelve(self, word: str) -> None:
+        if code := _CODE.fullmatch(word):
+            self._codes.setdefault(code[1], {})[word] = None
+        else:
+            self._shelves[len(word)].setdefault(word[0], {})[word] = None
+
+    def _unshelve(self, word: str) -> None:
+        if code := _CODE.fullmatch(word):
+            self._codes[code[1]].pop(word)
+        else:
+            self._shelves[len(word)][word[0]].pop(word)
+
+
+def _is_kept(word: str) -> bool:
+    """Tell whether a word may be what another one means: a long enough one, or an identifier."""
+    if word.isalpha():
+        return len(word) >= LEAST and (word.isascii() or not is_unspaced(word))
+    return _CODE.fullmatch(word) is not None
+
+
+def _plain(word: str) -> str:
+    """Drop a plural or possessive "s", as the index does; its other endings hide typing errors."""
+    plural = len(word) > LEAST and word.endswith("s") and not word.endswith("ss")
+    return word[:-1] if plural else word

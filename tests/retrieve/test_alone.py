@@ -1,0 +1,49 @@
+"""Memories outside any session are weighed by weights of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from memento import MemoryManager
+from memento.config.retrieve import RetrieveConfig, Weights
+from memento.retrieve import rank
+from memento.retrieve.evidence import Evidence
+
+
+def evidence(alone):
+    """Two candidates with the same evidence."""
+    ones = np.ones(2, np.float32)
+    signals = {"window": ones, "meaning": ones, "own_meaning": ones}
+    return Evidence(np.arange(2), signals, None, ones, np.array(alone))
+
+
+@pytest.mark.parametrize("alone", [[False, False], [True, True], [True, False]])
+def test_each_candidate_is_weighed_as_what_it_is(alone):
+    """A note by the weights of notes, a turn by those of turns, side by side."""
+    turn, note = Weights(1, meaning=2, own_meaning=0), Weights(5, meaning=7, own_meaning=9)
+    sums, parts = rank.total(evidence(alone), turn, note)
+    assert sums.tolist() == [21.0 if one else 3.0 for one in alone]
+    assert parts["own_meaning"].tolist() == [9.0 if one else 0.0 for one in alone]
+
+
+def test_meaning_counts_more_and_a_shared_word_less_for_a_note():
+    """It has no neighbours whose words and meaning it could borrow."""
+    turns, notes = RetrieveConfig().weights, RetrieveConfig().alone
+    assert notes.window < turns.window
+    assert notes.meaning + notes.own_meaning > turns.meaning + turns.own_meaning
+
+
+def test_one_weak_word_does_not_outvote_the_meaning(manager):
+    """The best match of a poor field is not the answer."""
+    for text in ("Mr Hale fixes the boiler, 07700 900 141", "The last train leaves at 23:40"):
+        manager.add(text)
+    manager.flush(wait=True)
+    assert manager.retrieve("who repaired our heating last", 1)[0].text.startswith("Mr Hale")
+
+
+@pytest.fixture
+def manager(tmp_path):
+    """A store with the default embedder."""
+    with MemoryManager(tmp_path / "store") as memory:
+        yield memory
