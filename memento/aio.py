@@ -82,6 +82,11 @@ class AsyncView(Generic[V]):
         return self._sync.config
 
     @property
+    def prompt_confidence(self) -> float:
+        """Default of ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
+        return self._sync.prompt_confidence
+
+    @property
     def clock(self) -> Clock:
         """The clock that the manager uses."""
         return self._sync.clock

@@ -413,6 +413,16 @@ class Engine:
             return None
         return self.indexer.wishes.of(ns, sessions)
 
+    @property
+    def prompt_confidence(self) -> float:
+        """Least confidence of hits for a prompt to show them, > 0.
+
+        The confidence is calibrated for the default embedder and for full text alone. With another
+        embedder, whose cosines lie elsewhere, only what answers nothing at all is left out.
+        """
+        calibrated = self._spec is None or self._spec == "default"
+        return self.config.retrieve.prompt_confidence if calibrated else sys.float_info.min
+
     def settle(self, labels: tuple[str, ...], timeout: float, sessions: Sequence[str] = ()) -> None:
         """Wait until the memories of a `wish` have vectors, or time runs out.
 

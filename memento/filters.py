@@ -71,6 +71,7 @@ class Retrieving(Filtering, total=False):
     match: str
     as_of: datetime | None
     min_score: float
+    min_confidence: float
     cutoff: float
     include_superseded: bool
     include_quarantined: bool

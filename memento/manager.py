@@ -283,6 +283,7 @@ class MemoryManager(View):
         match: str = "auto",
         as_of: datetime | None = None,
         min_score: float = 0.0,
+        min_confidence: float = 0.0,
         cutoff: float = 0.0,
         tokens: int | None = None,
         count_tokens: TokenCounter | None = None,
@@ -307,6 +308,8 @@ class MemoryManager(View):
                 returns only those; ``"text"`` ignores names.
             as_of: Only memories that were valid at this moment.
             min_score: Drop hits below this score, [0, 1].
+            min_confidence: Return nothing if the chance that an answer is among the hits is below
+                this, [0, 1]: greetings, thanks, and questions about other things.
             cutoff: Drop hits below this share of the best hit's score, [0, 1].
             tokens: Return only as many hits, in order, as fit into this many tokens. If the query
                 wants several memories, only the ``passage`` of a long one is counted.
@@ -352,6 +355,7 @@ class MemoryManager(View):
             k=k,
             match=match,
             min_score=min_score,
+            min_confidence=min_confidence,
             cutoff=cutoff,
             tokens=tokens,
             count_tokens=count_tokens,
@@ -458,16 +462,18 @@ class MemoryManager(View):
                 several memories, only the passage of a long one is shown.
             count_tokens: Counts the tokens of a text; None for one token per four characters.
             show_ids: Whether each record holds its id.
-            options: Any other argument of ``retrieve``, such as ``scope`` or ``min_score``.
+            options: Any other argument of ``retrieve``, such as ``scope`` or ``min_score``. The
+                default of ``min_confidence`` is ``prompt_confidence`` here.
 
         Returns:
-            The block; ``""`` if nothing was found.
+            The block; ``""`` if nothing was found, or nothing that probably answers the query.
 
         Raises:
             InvalidInput: If an argument other than the query cannot be accepted.
             StoreError: If the ledger cannot be read.
         """
         check_names(options, Retrieving, MemoryManager.prompt)
+        options.setdefault("min_confidence", self.prompt_confidence)
         found = self.retrieve(query, k, tokens=tokens, count_tokens=count_tokens, **options)
         nonce = prompt.new_nonce()
         return prompt.render(

@@ -88,6 +88,11 @@ class View:
         return self._engine.config
 
     @property
+    def prompt_confidence(self) -> float:
+        """Default of ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
+        return self._engine.prompt_confidence
+
+    @property
     def clock(self) -> Clock:
         """The clock that the manager uses."""
         return self._engine.clock

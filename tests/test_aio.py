@@ -14,7 +14,8 @@ from memento.errors import InvalidInput, NotFound, StoreClosed, TierUnavailable
 from memento.views import QuarantineView, StoreView
 
 SYNC_ON_PURPOSE = {
-    "of", "root", "namespace", "closed", "read_only", "config", "clock", "quarantine", "store",
+    "of", "root", "namespace", "closed", "read_only", "config", "clock", "prompt_confidence",
+    "quarantine", "store",
 }  # fmt: skip
 TWINS = {
     MemoryManager: AsyncMemoryManager,

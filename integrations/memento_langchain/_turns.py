@@ -154,9 +154,12 @@ def recall(manager: MemoryManager, query: str, shown: set[str], k: int, wait: fl
     if not asked:
         return []
     room = min(k + len(shown), MOST)
-    found = manager.retrieve(asked, room, kinds=TELLING, wait=wait)
+    sure = manager.prompt_confidence
+    found = manager.retrieve(asked, room, min_confidence=sure, kinds=TELLING, wait=wait)
     warn(found)
-    before = manager.retrieve(asked, min(room + LOOK, MOST), kinds=Kind.QUESTION, record=False)
+    before = manager.retrieve(
+        asked, min(room + LOOK, MOST), min_confidence=sure, kinds=Kind.QUESTION, record=False
+    )
     told, asking = _unseen(found, shown), _telling(_unseen(before, shown), asked)
     told = told[: k - min(k // ASKED, len(asking))]
     return [*told, *asking[: k - len(told)]]
@@ -175,9 +178,9 @@ def _unseen(found: Retrieval, shown: set[str]) -> list[Hit]:
 def _telling(before: Sequence[Hit], query: str) -> list[Hit]:
     """Sort former questions by what they say beyond the query; what says nothing more is left out.
 
-    Those that only ask again differ from it in little.
+    Those that only ask again differ from it in little, but score highest; hence the square.
     """
-    news = {hit.id: hit.score * beyond(hit.text, query) for hit in before}
+    news = {hit.id: hit.score * beyond(hit.text, query) ** 2 for hit in before}
     return sorted(
         (hit for hit in before if news[hit.id] > 0), key=lambda hit: news[hit.id], reverse=True
     )

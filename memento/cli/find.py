@@ -75,6 +75,9 @@ def retrieve(
         option("--as-of", parser=moment_of, metavar="MOMENT", help="Those valid at this moment."),
     ] = None,
     min_score: Annotated[float, option("--min-score", help="Least score, 0 to 1.")] = 0.0,
+    min_confidence: Annotated[
+        float, option("--min-confidence", help="Nothing below this chance of an answer, 0 to 1.")
+    ] = 0.0,
     cutoff: Annotated[
         float, option("--cutoff", help="Least share of the best score, 0 to 1.")
     ] = 0.0,
@@ -106,6 +109,7 @@ def retrieve(
             until=until,
             as_of=as_of,
             min_score=min_score,
+            min_confidence=min_confidence,
             cutoff=cutoff,
             tokens=tokens,
             include_superseded=superseded,

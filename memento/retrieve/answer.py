@@ -12,6 +12,7 @@ import numpy as np
 from memento.clock import to_micros
 from memento.config.retrieve import RetrieveConfig
 from memento.language import words as spelling
+from memento.language.chatter import is_chatter
 from memento.ledger.predicate import Filters
 from memento.protocols import TokenCounter
 from memento.retrieve import budget, by_time, by_words, confidence, evidence, rank
@@ -170,6 +171,7 @@ def find(
     nearest: Nearest | None = None,
     rerank: Rerank | None = None,
     min_score: float = 0.0,
+    min_confidence: float = 0.0,
     cutoff: float = 0.0,
     tokens: int | None = None,
     count: TokenCounter | None = None,
@@ -193,6 +195,8 @@ def find(
         nearest: Index to search by vector, instead of exact search.
         rerank: Scores the texts of the best candidates: a finite number each, larger is better.
         min_score: Least score, [0, 1].
+        min_confidence: Least chance that an answer is among the hits, [0, 1]; below it there are
+            none.
         cutoff: Least share of the best score, [0, 1].
         tokens: Most tokens of all hits, or None.
         count: Counts tokens; needed with ``tokens``.
@@ -221,8 +225,15 @@ def find(
     room = _Room(look, k, min_score, cutoff, tokens, count, shorten=shorten)
     answer, ranks = _collect(look, called, room, match == "names", fold=fold)
     hits = room.choose(answer)
+    if not called and is_chatter(text):
+        hits = [replace(one, confidence=0.0) for one in hits]
+        chance = 0.0
+    else:
+        chance = _sure(hits[:_SURE], config)
+    if chance < min_confidence:
+        return Ranking()
     found = tuple(_found(one, snap, ranks, room.passages.get(one.row)) for one in hits)
-    return Ranking(found, _sure(hits[:_SURE], config))
+    return Ranking(found, chance)
 
 
 def _sure(hits: Sequence[Candidate], config: RetrieveConfig) -> float:

@@ -66,6 +66,7 @@ class Request:
     k: int | None
     match: Match
     min_score: float
+    min_confidence: float
     cutoff: float
     tokens: int | None
     count_tokens: TokenCounter
@@ -81,6 +82,7 @@ class Request:
         k: int | None,
         match: str,
         min_score: float,
+        min_confidence: float,
         cutoff: float,
         tokens: int | None,
         count_tokens: TokenCounter | None,
@@ -100,6 +102,7 @@ class Request:
             k=None if k is None else check_count("k", k),
             match=_check_match(match),
             min_score=check_share("min_score", min_score),
+            min_confidence=check_share("min_confidence", min_confidence),
             cutoff=check_share("cutoff", cutoff),
             tokens=None if tokens is None else check_count("tokens", tokens, most=1 << 40),
             count_tokens=count_tokens or estimate_tokens,
@@ -324,6 +327,7 @@ class Searcher:
             nearest=nearest,
             rerank=rerank,
             min_score=request.min_score,
+            min_confidence=request.min_confidence,
             cutoff=request.cutoff,
             tokens=request.tokens,
             count=request.count_tokens,

@@ -54,7 +54,7 @@ WITHOUT_ID = {
 }
 STORE_WIDE = {
     "of", "store", "flush", "close", "doctor", "reindex", "add", "closed", "root", "namespace",
-    "read_only", "clock", "config", "embed", "backup", "import_from",
+    "read_only", "clock", "config", "embed", "prompt_confidence", "backup", "import_from",
 }  # fmt: skip
 WITH_VECTORS = {"nearest"}
 
