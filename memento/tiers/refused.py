@@ -66,8 +66,12 @@ class Refused:
         return still
 
     def told(self, sees: Sees) -> str | None:
-        """Describe the refused texts of the namespaces that a caller sees, or return None."""
-        lines = [line for line in self.owed() if sees(line[0] >> SEQ_BITS)]
+        """Describe the refused texts of the namespaces that a caller sees, or return None.
+
+        It quotes the newest memory, whichever was tried last: the order in which texts are tried
+        depends on what other namespaces owe.
+        """
+        lines = sorted(line for line in self.owed() if sees(line[0] >> SEQ_BITS))
         mine = [one for line in lines if (one := self._refusals.get(line))]
         if not mine:
             return None
