@@ -35,6 +35,8 @@ MAX_K = 10_000
 """Most hits one call may ask for."""
 MAX_IDS = 100_000
 """Most ids one call may choose among."""
+MAX_TOKENS = 1 << 40
+"""Largest budget of tokens one call may have."""
 MAX_SECONDS = 1000 * 366 * 86_400.0
 
 

@@ -15,6 +15,7 @@ from memento.admit.draft import drafts_of
 from memento.admit.redact import Redaction
 from memento.check import (
     MAX_IDS,
+    MAX_TOKENS,
     MAX_URI,
     check_count,
     check_flag,
@@ -369,9 +370,11 @@ class MemoryManager:
             as_of: Only memories that were valid at this moment.
             min_score: Drop hits below this score, [0, 1].
             cutoff: Drop hits below this share of the best hit's score, [0, 1].
-            tokens: Return only as many hits, in order, as fit into this many tokens. If the query
-                wants several memories, only the ``passage`` of a long one is counted.
-            count_tokens: Counts the tokens of a text; None for one token per four characters.
+            tokens: Return only as many hits, in order, as fit into this many tokens. Of a long
+                memory only the ``passage`` that is relevant to the query is counted; see
+                ``RetrieveConfig.long``.
+            count_tokens: Counts the tokens of a text; None for the tokenizer of a local embedder,
+                such as the default one, or else an estimate from the characters of the text.
             include_superseded: Also return memories that a newer one replaced.
             include_quarantined: Also return memories from untrusted sources that are not approved
                 yet.
@@ -413,7 +416,7 @@ class MemoryManager:
             min_score=min_score,
             cutoff=cutoff,
             tokens=tokens,
-            count_tokens=count_tokens,
+            count_tokens=count_tokens or engine.count_tokens,
             fold=fold,
             wait=wait,
             filters=filters_of(
@@ -517,7 +520,7 @@ class MemoryManager:
         query: str,
         k: int | None = None,
         *,
-        tokens: int | None = None,
+        tokens: int | None = prompt.TOKENS,
         count_tokens: TokenCounter | None = None,
         ids: bool = False,
         **filters: Any,
@@ -527,17 +530,23 @@ class MemoryManager:
         Each memory is one escaped record between tags that no stored text can close or forge,
         under a line that says that it is data; see ``memento.policy.prompt``.
 
+        Of a memory of more than 1,000 characters (``RetrieveConfig.long``) the block shows the one
+        or two passages that are relevant to the query, with ``…`` where text is left out. A shorter
+        memory is shortened so too if only that makes it fit. A very small budget gets a shorter
+        notice; below about 40 tokens nothing fits: the block is empty, and a warning is logged.
+
         Args:
             query: The query, in plain words.
             k: Most memories to show, 1 to 10,000; None for as many as the query wants.
             tokens: Most tokens of the whole block, >= 1; None for no limit. If the query wants
-                several memories, only the passage of a long one is shown.
-            count_tokens: Counts the tokens of a text; None for one token per four characters.
+                several memories, less is shown of each; see ``RetrieveConfig.passage``.
+            count_tokens: Counts the tokens of a text; None for the tokenizer of a local embedder,
+                such as the default one, or else an estimate from the characters of the text.
             ids: Whether each record holds its id.
             filters: Any other argument of ``retrieve``, such as ``scope`` or ``kinds``.
 
         Returns:
-            The block; ``""`` if nothing was found.
+            The block; ``""`` if nothing was found, or nothing fits.
 
         Raises:
             InvalidInput: If an argument other than the query cannot be accepted.
@@ -545,9 +554,21 @@ class MemoryManager:
         """
         if unknown := filters.keys() - _RETRIEVES:
             raise TypeError(f"prompt() got an unexpected keyword argument {min(unknown)!r}")
-        found = self.retrieve(query, k, tokens=tokens, count_tokens=count_tokens, **filters)
-        nonce = prompt.new_nonce()
-        return prompt.render(found, nonce=nonce, tokens=tokens, count_tokens=count_tokens, ids=ids)
+        if tokens is not None:
+            check_count("tokens", tokens, most=MAX_TOKENS)
+        record = check_flag("record", filters.pop("record", True))
+        found = self.retrieve(query, k, **filters, record=False)
+        block = prompt.compose(
+            found,
+            nonce=prompt.new_nonce(),
+            tokens=tokens,
+            count_tokens=count_tokens or self._engine.count_tokens,
+            ids=ids,
+            cut=self._engine.cut_for(found, budget=tokens is not None),
+        )
+        if record and block.shown:
+            self._engine.accessed(self._namespace, list(block.shown))
+        return block.text
 
     def get(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Return one memory by id, whatever its status.

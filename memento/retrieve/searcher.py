@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.check import (
+    MAX_TOKENS,
     check_count,
     check_flag,
     check_seconds,
@@ -32,6 +33,7 @@ from memento.errors import (
     RerankerError,
     TierUnavailable,
 )
+from memento.language.tokens import estimate
 from memento.ledger import memories, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
@@ -55,13 +57,6 @@ _WIDER = 4
 """So many times more are asked of an index when too few of the nearest pass the filters."""
 LEDGER = "ledger"
 """Key in ``missing`` if memories that were found are damaged."""
-CHARS_PER_TOKEN = 4
-"""Characters of an average English token; used when no counter is given."""
-
-
-def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text from its length, at least 1."""
-    return max(1, -(-len(text) // CHARS_PER_TOKEN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +102,8 @@ class Request:
             match=_check_match(match),
             min_score=check_share("min_score", min_score),
             cutoff=check_share("cutoff", cutoff),
-            tokens=None if tokens is None else check_count("tokens", tokens, most=1 << 40),
-            count_tokens=count_tokens or estimate_tokens,
+            tokens=None if tokens is None else check_count("tokens", tokens, most=MAX_TOKENS),
+            count_tokens=count_tokens or estimate,
             fold=check_flag("fold", fold),
             wait=check_seconds("wait", wait),
             filters=filters,
