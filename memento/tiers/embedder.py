@@ -198,9 +198,9 @@ class StoreEmbedder:
         if not hasattr(embedder, "count_tokens"):  # isinstance of a protocol would take 20 µs
             return least
         if self._warm:
-            return max(least, embedder.count_tokens(text))
+            return max(least, int(embedder.count_tokens(text)))
         with whole():  # the first text loads libraries and the model
-            return max(least, embedder.count_tokens(text))
+            return max(least, int(embedder.count_tokens(text)))
 
     def nearness(self, query: str) -> Callable[[Sequence[str]], Sequence[float]] | None:
         """Return a function that scores texts by their cosine to a query; None if it is slow.
@@ -209,7 +209,7 @@ class StoreEmbedder:
         """
         if not isinstance(self.loaded(), LocalEmbedder):
             return None
-        return lambda texts: (self.embed(texts) @ self.query(query)).tolist()  # type: ignore[no-any-return]
+        return lambda texts: (self.embed(texts) @ self.query(query)).tolist()
 
     def query(self, text: str) -> NDArray[np.float32]:
         """Embed a query, (dim,) float32, unit length; repeated ones come from a cache."""

@@ -243,7 +243,7 @@ def test_a_long_text_is_shortened_to_the_budget(tokens: int) -> None:
 def test_a_small_budget_gets_a_short_notice() -> None:
     """Too little for notice and record: a shorter notice, the tags stay, and the best is shown."""
     best = memory("Lea is allergic to nuts and to strawberries", actor="Lea")
-    block = render([best, memory("tea")], nonce=NONCE, tokens=50)
+    block = render([best], nonce=NONCE, tokens=50)
     first, notice, record, last = block.splitlines()
     assert (first, notice, last) == (f"<memories-{NONCE}>", BRIEF_NOTICE, f"</memories-{NONCE}>")
     assert json.loads(record) == {"text": best.text}
@@ -287,7 +287,7 @@ def test_the_default_budget_holds_what_a_question_gets(tmp_path) -> None:
         block = manager.prompt("what is the gate code?", 10)
         assert 0 < estimate(block) <= 1500
         assert estimate(manager.prompt("what is the gate code?", 10, tokens=None)) > 1500
-        whole = manager.prompt("what is the gate code?", 1, count_tokens=lambda text: 1)
+        whole = manager.prompt("what is the gate code?", 1, count_tokens=lambda _: 1)
         assert "4711" in whole
 
 
@@ -297,9 +297,7 @@ def test_the_tokenizer_of_the_embedder_counts(tmp_path) -> None:
         manager.add("Rami likes tea", "long")
         pieces = manager._engine.count_tokens
         assert pieces('{"a": [1, 2]}') > estimate('{"a": [1, 2]}')
-        for text in (
-            "\u30e9\u30df\u306f\u304a\u8336\u304c\u597d\u304d",
-            "x" * 400,
-            "\u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35",
-        ):
+        japanese = "\u30e9\u30df\u306f\u304a\u8336\u304c\u597d\u304d"
+        thai = "\u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35"
+        for text in (japanese, "x" * 400, thai):
             assert pieces(text) >= estimate(text)
