@@ -116,6 +116,7 @@ class AsyncMemoryManager:
 
     add = _threaded(MemoryManager.add)
     add_many = _threaded(MemoryManager.add_many)
+    add_document = _threaded(MemoryManager.add_document)
     retrieve = _threaded(MemoryManager.retrieve)
     nearest = _threaded(MemoryManager.nearest)
     embed = _threaded(MemoryManager.embed)

@@ -62,7 +62,9 @@ def check_text(text: object, limits: Limits) -> str:
         raise InvalidInput("text", "is empty")
     if len(text) > limits.text_chars:
         raise InvalidInput(
-            "text", f"{len(text):,} characters; the limit is {limits.text_chars:,}: split it"
+            "text",
+            f"{len(text):,} characters; the limit is {limits.text_chars:,}: split it, or keep it"
+            " with add_document",
         )
     return storable("text", text)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Never, Self, TypeAlias, TypeVar, Unpack
 
-from memento.admit.draft import drafts_of
+from memento.admit.draft import drafts_of, is_long_turn
 from memento.admit.redact import Redaction
 from memento.check import (
     MAX_IDS,
@@ -208,8 +208,16 @@ class MemoryManager:
         session, in the short tier or of kind ``episode``, that has no ``occurred_at``: a
         conversation keeps its equal turns.
 
+        A text of more than ``Config.limits.text_chars`` characters is refused, with one exception:
+        a turn of a conversation (it has a ``session`` or a ``role``, or is of kind ``episode``, and
+        has no ``key``) is stored in parts of up to 1,000 characters. The first part is returned;
+        the others are linked to it (``related``) and go to the medium tier at least, so that they
+        do not push the conversation out of the ring buffer. The ``metadata`` of each holds ``part``
+        and ``parts``. ``replace`` does not split. For any other long text use ``add_document``.
+
         Args:
-            text: Text to remember; not empty, at most ``Config.limits.text_chars`` characters.
+            text: Text to remember; not empty, at most ``Config.limits.text_chars`` characters
+                unless it is a turn.
             tier: ``short``, ``medium`` or ``long``; None to choose by importance.
             kind: Kind of statement, see ``Kind``.
             importance: [0, 1]; None to have it scored, see ``memento.admit.importance``.
@@ -241,7 +249,7 @@ class MemoryManager:
                 and not approved.
 
         Returns:
-            The memory as stored, after merging.
+            The memory as stored, after merging; of a turn in parts, the first part.
 
         Raises:
             InvalidInput: If a value cannot be accepted; nothing was written.
@@ -282,7 +290,7 @@ class MemoryManager:
             id=id,
         )
         check_flag("replace", replace)
-        return self._memory(self._engine.add(self._namespace, [draft], replace=replace)[0])
+        return self._memory(self._add([draft], replace=replace)[0])
 
     def add_many(
         self, items: Iterable[str | Mapping[str, Any] | Draft], *, replace: bool = False
@@ -298,7 +306,7 @@ class MemoryManager:
                 last one wins.
 
         Returns:
-            The memories as stored, in order.
+            The memories as stored, one per item, in order; see ``add`` for turns that are too long.
 
         Raises:
             InvalidInput: If an item cannot be accepted; the message names its position.
@@ -312,8 +320,93 @@ class MemoryManager:
         check_flag("replace", replace)
         if not drafts:
             return []
-        rows = self._engine.add(self._namespace, drafts, replace=replace)
-        return [self._memory(row) for row in rows]
+        return [self._memory(row) for row in self._add(drafts, replace=replace)]
+
+    def add_document(
+        self,
+        document: str | Path,
+        *,
+        name: str | None = None,
+        session: str | None = None,
+        format: str | None = None,  # noqa: A002 - the word for it
+        tier: Tier | str | None = Tier.LONG,
+        kind: Kind | str = Kind.FACT,
+        importance: float | None = None,
+        scope: str = "",
+        actor: str | None = None,
+        source: Source | Trust | str | None = None,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        occurred_at: datetime | None = None,
+        expires_in: timedelta | float | None = None,
+    ) -> Memories:
+        r"""Remember a text of any length, in parts that are found one by one.
+
+        The text is split at headings and paragraphs, a long paragraph at sentence ends, into parts
+        of about 300 to 1,000 characters. Fenced code stays whole up to that length. The parts
+        belong to one session, in the order of the text, and are also found by their neighbours.
+        The ``metadata`` of each holds ``document`` (the name), ``part`` (its number, from 1) and
+        ``heading`` (``"Terms > Penalties"``); the innermost heading is also a tag.
+
+        A document is known by its name, session, scope and namespace. Adding it again without a
+        change adds nothing. Adding it after a change keeps equal parts; a part that stands where
+        others were supersedes them, and parts that are gone without a successor are forgotten, so
+        ``restore`` brings them back. A document from an untrusted source never hides an active
+        part. If the call is interrupted, the same call again completes it.
+
+        Args:
+            document: The text; or a ``pathlib.Path`` of a text or Markdown file, which may be
+                gzipped. A string is never taken for the name of a file.
+            name: What the document is called; None for the name of the file, or for one made from
+                the text, so that a changed text is another document. It also becomes the
+                ``source.uri`` of the parts if ``source`` has none.
+            session: Session of the parts; None for the name.
+            format: ``"text"`` or ``"markdown"``; None for the suffix of the file, and for Markdown
+                if it is a string.
+            tier: As for ``add``, for every part; so are the other arguments.
+            kind: Kind of statement.
+            importance: [0, 1]; None to have each part scored.
+            scope: Where it applies.
+            actor: Who wrote it.
+            source: Where it comes from; None for the user.
+            tags: Labels to filter by.
+            metadata: A JSON object of your own.
+            occurred_at: When it was written, with a time zone; None for now.
+            expires_in: Seconds, or a timedelta, after which it is no longer found.
+
+        Returns:
+            The parts, in order.
+
+        Raises:
+            InvalidInput: If a value cannot be accepted, the file cannot be read, or it is a
+                conversation; see ``memento.ingest.read`` for these.
+            SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
+            StoreError: If it could not be written.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     parts = memory.add_document("# Tea\n\nGreen.\n\n# Coffee\n\nBlack.", name="menu")
+        ...     [(part.metadata["part"], part.text) for part in parts]
+        [(1, '# Tea\n\nGreen.'), (2, '# Coffee\n\nBlack.')]
+        """
+        from memento import documents  # noqa: PLC0415 - reads files; few programs need it
+
+        like = Draft(
+            text="",
+            tier=tier,
+            kind=kind,
+            importance=importance,
+            scope=scope,
+            session=session,
+            actor=actor,
+            source=source,
+            tags=tags,
+            metadata={} if metadata is None else metadata,
+            occurred_at=occurred_at,
+            expires_in=expires_in,
+        )
+        read = documents.read_document(self._engine, document, like, name=name, format=format)
+        return self._read(documents.keep(self._engine, self._namespace, read))
 
     def retrieve(
         self,
@@ -1249,6 +1342,14 @@ class MemoryManager:
         raise InvalidInput(
             "memory", "is open and cannot be pickled; open it by its root where it is needed"
         )
+
+    def _add(self, drafts: Sequence[Draft], *, replace: bool) -> Sequence[Row]:
+        limits = self._engine.config.limits
+        if replace or not any(is_long_turn(draft, limits) for draft in drafts):
+            return self._engine.add(self._namespace, drafts, replace=replace)
+        from memento import documents  # noqa: PLC0415 - reads files; few programs need it
+
+        return documents.add_turns(self._engine, self._namespace, drafts)
 
     def _memory(self, row: Row) -> Memory:
         return to_memory(row, self._namespace)

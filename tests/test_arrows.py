@@ -24,6 +24,7 @@ ROOMS = [
     {"upkeep"},
     {"background"},
     {"engine"},
+    {"documents"},
     {"manager"},
     {"aio"},
     {""},  # memento itself: the public names

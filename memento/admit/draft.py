@@ -81,6 +81,17 @@ def draft_of(item: str | Mapping[str, Any] | Draft) -> Draft:
     return Draft(**item)
 
 
+def is_long_turn(draft: Draft, limits: Limits) -> bool:
+    """Tell whether a draft is a turn of a conversation that is longer than a memory may be.
+
+    A turn has a session or a role, or is an episode. What fills a slot is a value, not a turn.
+    """
+    if not isinstance(draft.text, str) or len(draft.text) <= limits.text_chars:
+        return False
+    turn = draft.session is not None or draft.role is not None or draft.kind == Kind.EPISODE
+    return turn and draft.key is None
+
+
 def admit(
     draft: Draft,
     *,
