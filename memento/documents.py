@@ -41,7 +41,7 @@ from memento.ledger import memories
 from memento.ledger.rows import Row, mapping_in, sound, to_memory
 from memento.lifecycle import change
 from memento.scopes import parse_scope
-from memento.types import Draft, Kind, Memory, Source, Status, Tier
+from memento.types import Draft, Kind, Memory, Status, Tier
 
 ID_SPACE = UUID("b0b1c0de-5c1a-5d0c-9a11-7e6d0c5f2a40")
 """Root of the name-based ids made here. Changing it would make every document new again."""
@@ -92,8 +92,6 @@ def read_document(
     """
     text, kind = _text_of(document, format)
     text = Redaction(engine.config.secrets).text("document", text)
-    if not text.strip():
-        raise InvalidInput("document", "is empty")
     called = short_name("name", _name_of(document, text) if name is None else name)
     source = check_source(like.source)
     like = replace(
@@ -106,8 +104,15 @@ def read_document(
     )
     split = text.split("\n")
     markdown = kind is Format.MARKDOWN
-    found = parts(without_front_matter(split) if markdown else split, markdown=markdown)
-    return Document(called, tuple(_drafts(found, called, like)), not _is_doubtful(engine, source))
+    found = parts(
+        without_front_matter(split) if markdown else split,
+        markdown=markdown,
+        limit=min(PART_LIMIT, engine.config.limits.text_chars),
+    )
+    drafts = tuple(_drafts(found, called, like))
+    if not drafts:
+        raise InvalidInput("document", "holds no text")
+    return Document(called, drafts, source.kind not in engine.config.untrusted)
 
 
 def keep(engine: Engine, labels: tuple[str, ...], document: Document) -> list[Row]:
@@ -238,10 +243,6 @@ def _drafts(found: Iterable[Part], name: str, like: Draft) -> Iterator[Draft]:
             metadata={**like.metadata, **place, **under},
             id=_id_of(DOCUMENT, name, like.scope, like.session, part.text, seen[part.text]),
         )
-
-
-def _is_doubtful(engine: Engine, source: Source) -> bool:
-    return source.kind in engine.config.untrusted
 
 
 def _stored(engine: Engine, labels: tuple[str, ...], document: Document) -> list[Row]:

@@ -444,9 +444,10 @@ class Engine:
         """
         config = self.config.retrieve
         several = config.passage if budget else None
-        if self.embedding is None or not found.query.strip() or Tier.LONG in found.missing:
+        if self.embedding is None or not found.hits or "meaning" not in found[0].ranks:
             return Relevant(found.query, config.long, several)
-        return Relevant(found.query, config.long, several, self.embedding.nearness(found.query))
+        near = self.embedding.nearness(found.query)
+        return Relevant(found.query, config.long, several, near, best=found[0].text)
 
     def sees(self, labels: tuple[str, ...]) -> Sees:
         """Return a test whether a namespace number is that of the namespace with these labels.

@@ -39,12 +39,13 @@ class Part:
         return tuple(heading for heading in self.headings[-1:] if len(heading) <= TAG_LIMIT)
 
 
-def parts(lines: Iterable[str], *, markdown: bool) -> Iterator[Part]:
+def parts(lines: Iterable[str], *, markdown: bool, limit: int = PART_LIMIT) -> Iterator[Part]:
     r"""Split the lines of a document into parts.
 
     Args:
         lines: The lines, without their ends.
         markdown: Whether headings, rules and fenced code have their meaning.
+        limit: Longest part, characters, >= 1.
 
     >>> [part.text for part in parts(["# Tea", "", "Green tea.", "", "# Coffee"], markdown=True)]
     ['# Tea\n\nGreen tea.', '# Coffee']
@@ -58,27 +59,29 @@ def parts(lines: Iterable[str], *, markdown: bool) -> Iterator[Part]:
             said.append("\n\n".join([*above, text]))
             above = []
             continue
-        yield from _section(said, headings)
+        yield from _section(said, headings, limit)
         said = []
         headings = [outer for outer in headings if outer[0] < level]
         headings += [(level, text)] if text else []
         above.append(f"{'#' * level} {text}".strip())
-    yield from _section([*said, *above], headings)
+    yield from _section([*said, *above], headings, limit)
 
 
-def _section(said: Sequence[str], headings: Sequence[tuple[int, str]]) -> Iterator[Part]:
+def _section(
+    said: Sequence[str], headings: Sequence[tuple[int, str]], limit: int
+) -> Iterator[Part]:
     """Put the paragraphs under one heading together into parts."""
     path = tuple(heading for _, heading in headings)
     groups: list[str] = []
     for text in said:
         joined = f"{groups[-1]}\n\n{text}" if groups else text
-        if groups and len(groups[-1]) < ENOUGH and len(joined) <= PART_LIMIT:
+        if groups and len(groups[-1]) < ENOUGH and len(joined) <= limit:
             groups[-1] = joined
         else:
             groups.append(text)
     joined = "\n\n".join(groups[-2:])
-    if len(groups) > 1 and len(groups[-1]) < ENOUGH and len(joined) <= PART_LIMIT:
+    if len(groups) > 1 and len(groups[-1]) < ENOUGH and len(joined) <= limit:
         groups[-2:] = [joined]
     for group in groups:
-        for text in pieces(group.strip(), PART_LIMIT):
+        for text in pieces(group.strip(), limit):
             yield Part(text, path)
