@@ -101,7 +101,7 @@ class RetrieveConfig:
         many: The same for a query that wants several memories; see `question.Query`. If it equals
             ``few``, such queries are treated like all others.
         passage: Characters shown of each memory if the query wants several and there is a token
-            budget, >= 1; None to show every memory whole.
+            budget, >= 1; None to show as much as for other queries.
         long: Characters from which a memory is long, >= 1: in a prompt, and within a token budget,
             only its relevant passage is shown, of at most so many characters. 1,000 characters of
             English are about 250 tokens. None to show every memory whole; in a prompt with a budget

@@ -371,8 +371,9 @@ class _Room:
     ) -> None:
         self._look, self._k, self._tokens, self._count = look, k, tokens, count
         self._min_score, self._cutoff = min_score, cutoff
-        several, config = look.query.wants_several, look.config
-        self._room = (config.passage if several else config.long) if shorten else None
+        config = look.config
+        self._brief = look.query.wants_several and config.passage is not None
+        self._room = (config.passage if self._brief else config.long) if shorten else None
         self._prices: dict[int, int] = {}
         self.passages: dict[int, str] = {}
 
@@ -413,7 +414,7 @@ class _Room:
         assert self._room is not None  # noqa: S101 - see _price
         assert self._tokens is not None  # noqa: S101 - only a budget asks for prices
         query = self._look.query
-        shown = (passage if query.wants_several else excerpt)(text, query.topic, self._room)
+        shown = (passage if self._brief else excerpt)(text, query.topic, self._room)
         price = self._count(shown)
         if price > self._tokens > 0:
             shown = excerpt(text, query.topic, max(1, len(shown) * self._tokens // price - _MARKS))

@@ -138,22 +138,25 @@ class _Places:
     def stretch(self, first: int, room: int) -> tuple[int, int]:
         """Return start and end of the passage around a sentence.
 
-        It begins with the paragraph of the sentence if that is near, and goes on to the last whole
-        sentence that fits.
+        It begins with the paragraph of the sentence if that is near, or with the sentence before,
+        and goes on to the last whole sentence that fits.
         """
-        start = self._paragraph(first, room)
+        start = self._begin(first, room)
         ends = [end for _, end in self.spans[first : first + room] if end - start <= room]
         return start, max(ends, default=start + room)
 
-    def _paragraph(self, first: int, room: int) -> int:
-        """Return where the paragraph of a sentence starts, if it and the sentence fit."""
+    def _begin(self, first: int, room: int) -> int:
+        """Return where the paragraph of a sentence starts, or else the sentence before it.
+
+        The sentence itself is the answer if the other one is too far away to fit beside it.
+        """
         start, end = self.spans[first]
         least = max(0, start - room // _BEFORE)
         gap = self.text.rfind("\n\n", least, start)
-        if gap < 0 and least:
-            return start
-        begin = 0 if gap < 0 else gap + 2
-        return begin if end - begin <= room else start
+        begin = gap + 2 if gap >= 0 else 0
+        if gap < 0 < least:
+            begin = self.spans[first - 1][0]
+        return begin if begin >= least and end - begin <= room else start
 
     def _doubtful(self, ranked: Sequence[int]) -> list[int]:
         """Return the best of the places that do not overlap and are worth nearly as much."""

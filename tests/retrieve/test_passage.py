@@ -63,6 +63,12 @@ def test_a_passage_begins_with_its_paragraph():
     assert "12. Termination" in passage(text, ["notice"], 300)
 
 
+def test_the_sentence_before_is_shown_too():
+    """Without a paragraph near, a passage begins one sentence earlier, if that is short."""
+    text = FILLER * 10 + "It is 4711. That is the gate code. " + FILLER * 10
+    assert "4711" in passage(text, ["gate", "code"], 300)
+
+
 def test_meaning_decides_where_words_leave_a_doubt():
     """Of places with the same words the nearest by meaning is shown; few windows are compared."""
     other = "The contract was signed in May and is kept in the archive. "
