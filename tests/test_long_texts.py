@@ -119,6 +119,13 @@ class TestDocument:
         assert len(active(memory)) == len(TITLES) + 1
         assert len(memory.list(session="other")) == len(TITLES)
 
+    def test_documents_of_other_namespaces_are_apart(self, memory):
+        """A document of the same name in another namespace is neither seen nor changed."""
+        before = keep(memory)
+        other = keep(memory.of("other"), "Short now.")
+        assert len(other) == 1
+        assert active(memory) == [part.text for part in before]
+
     def test_an_untrusted_document_hides_nothing(self, memory):
         """A page from the web cannot replace the user's document; its own parts wait."""
         before = keep(memory)

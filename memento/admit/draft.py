@@ -84,7 +84,7 @@ def draft_of(item: str | Mapping[str, Any] | Draft) -> Draft:
 def is_long_turn(draft: Draft, limits: Limits) -> bool:
     """Tell whether a draft is a turn of a conversation that is longer than a memory may be.
 
-    A turn has a session or a role, or is an episode. What fills a slot is a value, not a turn.
+    A turn has a session or a role, or is an episode. A value of a slot is not a turn.
     """
     if not isinstance(draft.text, str) or len(draft.text) <= limits.text_chars:
         return False

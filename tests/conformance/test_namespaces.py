@@ -52,8 +52,8 @@ WITHOUT_ID = {
     "forget_many": lambda m: m.forget_many(ids=["the-id"]),
 }
 STORE_WIDE = {
-    "of", "flush", "close", "doctor", "reindex", "add", "closed", "root", "namespace", "read_only",
-    "clock", "config", "embed", "backup", "import_from",
+    "of", "flush", "close", "doctor", "reindex", "add", "add_document", "closed", "root",
+    "namespace", "read_only", "clock", "config", "embed", "backup", "import_from",
 }  # fmt: skip
 WITH_VECTORS = {"nearest"}
 
