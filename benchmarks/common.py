@@ -172,4 +172,4 @@ def embedder_named(name: str) -> Embedder | None:
 
 def unindexed(memory: MemoryManager) -> int:
     """Return how many memories still wait for their vector or their place in the index."""
-    return sum(memory.stats().backlog.values())
+    return sum(memory.store.stats().backlog.values())

@@ -126,7 +126,9 @@ def verify(root: str, ids: Sequence[str], embedder: str) -> dict[str, Any]:
         newest = [name for name in ids if states[name] == "there"][-SEARCHED:]
         unfound = [name for name in newest if not finds(memory, name)]
         flushed = memory.flush(wait=True, timeout=FLUSH_SECONDS)
-        troubles = [asdict(finding) for finding in memory.doctor(repair=False) if not finding.ok]
+        troubles = [
+            asdict(finding) for finding in memory.store.doctor(repair=False) if not finding.ok
+        ]
         return {
             "lost": [name for name, state in states.items() if state == "lost"],
             "garbled": [name for name, state in states.items() if state == "garbled"],

@@ -18,6 +18,8 @@ ANY_AT = (1, 5, 10, 20)
 
 NDCG_AT = 10
 RESAMPLES = 2_000
+Z95 = 1.959964
+"""Quantile of the normal distribution that leaves 2.5 % on either side."""
 
 
 def any_at(ranked: Sequence[str], gold: Collection[str], k: int) -> float:
@@ -95,6 +97,25 @@ def interval(values: Sequence[float], seed: int = 7) -> tuple[float, float]:
     picks = np.random.default_rng(seed).integers(len(sample), size=(RESAMPLES, len(sample)))
     low, high = np.percentile(sample[picks].mean(axis=1), [2.5, 97.5])
     return float(low), float(high)
+
+
+def wilson(right: int, n: int) -> tuple[float, float]:
+    """Return the 95 % Wilson interval of a share.
+
+    Args:
+        right: Cases that were right, 0 to ``n``.
+        n: Cases, at least one.
+
+    Source: Wilson, Journal of the American Statistical Association 1927.
+
+    >>> [round(end, 3) for end in wilson(7, 10)]
+    [0.397, 0.892]
+    """
+    share, z2 = right / n, Z95**2
+    middle = share + z2 / (2 * n)
+    half = Z95 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    scale = 1 + z2 / n
+    return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
 
 
 def summary(scores: Sequence[dict[str, float]]) -> dict[str, dict[str, float]]:

@@ -173,7 +173,7 @@ class Memento(Base):
 
     def count(self) -> int:
         """Count the memories."""
-        return self._memory.stats().memories
+        return self._memory.store.stats().memories
 
     def close(self) -> None:
         """Close the store."""

@@ -211,7 +211,7 @@ class Day:
             retrieve_ms=median([wall for _, wall in times.retrieve]) * 1e3,
             own_mb=own_mb(),
             rss_mb=rss_mb(),
-            ledger_mb=self.memory.stats().ledger_bytes / 1e6,
+            ledger_mb=self.memory.store.stats().ledger_bytes / 1e6,
             seconds=self.began - began,
         )
         self.parts.append(part)
@@ -246,7 +246,7 @@ def orphans(root: Path, dim: int) -> dict[str, int]:
     """Count what disagrees between the rows and what is derived from them; all should be 0."""
     with MemoryManager(root, embedder=HashEmbedder(dim)) as memory:
         found = {"backlog left": int(not memory.flush(wait=True, timeout=3600))}
-        for finding in memory.doctor(repair=False):
+        for finding in memory.store.doctor(repair=False):
             found[f"doctor: {finding.check}"] = int(not finding.ok)
         read = memory._engine.ledger.read  # noqa: SLF001 - the counts are of rows, not of memories
         found |= read(_disagreements)

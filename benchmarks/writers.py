@@ -43,12 +43,14 @@ class Held:
     Attributes:
         seconds: Longest time in one piece.
         rows: Most rows that one transaction inserted, changed or deleted.
+        steps: Most steps of SQLite's machine in one transaction, in thousands.
         searched: Most characters that one transaction looked through for secrets.
         longest_add: Seconds of the longest add of another thread, where one was watched.
     """
 
     seconds: float = 0.0
     rows: int = 0
+    steps: int = 0
     searched: int = 0
     longest_add: float = 0.0
 
@@ -61,10 +63,14 @@ def watched() -> Iterator[Held]:
     alone, look = Writer.alone, redact.redact
 
     def noted(connection: Connection, run: Callable[[], Any]) -> Any:
+        steps: list[None] = []
         inside.searched, before, began = 0, connection.total_changes, time.perf_counter()
+        connection.set_progress_handler(lambda: steps.append(None), 1_000)
         try:
             return run()
         finally:
+            connection.set_progress_handler(None, 0)
+            held.steps = max(held.steps, len(steps))
             held.seconds = max(held.seconds, time.perf_counter() - began)
             held.rows = max(held.rows, connection.total_changes - before)
             held.searched = max(held.searched, inside.searched)
@@ -136,14 +142,14 @@ def verbs(memory: MemoryManager, rows: int, export: Path) -> dict[str, Callable[
             "m2", metadata={"a": KEYS[:999_000]}
         ),
         f"touch of {len(every):,}": lambda: memory.touch(every, 10_000_000),
-        f"import_from of {rows:,}": lambda: other.import_from(export, trust="user"),
-        f"forget_source of {rows // 8:,}": lambda: other.forget_source(SOURCE),
-        f"restore_source of {rows // 8:,}": lambda: other.restore_source(SOURCE),
+        f"import_from of {rows:,}": lambda: other.store.import_from(export, trust="user"),
+        f"forget_source of {rows // 8:,}": lambda: other.quarantine.forget_source(SOURCE),
+        f"restore_source of {rows // 8:,}": lambda: other.quarantine.restore_source(SOURCE),
         f"forget_many of {rows // 8:,}": lambda: other.forget_many(tags="t"),
         "forget_many of all": lambda: other.forget_many(within=""),
-        "doctor": memory.doctor,
-        "erase of one": lambda: memory.erase("m2"),
-        "erase of a namespace": lambda: other.erase(everything=True),
+        "doctor": memory.store.doctor,
+        "erase of one": lambda: memory.store.erase("m2"),
+        "erase of a namespace": lambda: other.store.erase(everything=True),
     }
 
 
@@ -156,7 +162,7 @@ def measure(rows: int, folder: Path) -> dict[str, dict[str, float]]:
     figures = {}
     with MemoryManager(folder / "store", embedder=None) as memory:
         fill(memory, rows)
-        memory.export(folder / "export.jsonl")
+        memory.store.export(folder / "export.jsonl")
         for name, verb in verbs(memory, rows, folder / "export.jsonl").items():
             began = time.perf_counter()
             with watched() as held, adding(memory) as adds:

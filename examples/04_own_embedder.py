@@ -49,5 +49,5 @@ with TemporaryDirectory() as root:
     with MemoryManager(root, embedder=LetterEmbedder("nopqrstuvwxyz")) as memory:
         found = memory.retrieve(QUERY)
         print(f"another embedder: found by {ways(found)}; missing: {list(found.missing)}")
-        memory.reindex(wait=True)
+        memory.store.reindex(wait=True)
         print("after reindex: found by", ways(memory.retrieve(QUERY)))

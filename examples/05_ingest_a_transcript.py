@@ -21,7 +21,7 @@ TRANSCRIPT = Path(__file__).with_name("transcript.jsonl")
 with TemporaryDirectory() as root, MemoryManager(root) as memory:
     for time in ("first", "second"):
         turns = memory.add_many(ingest.read(TRANSCRIPT))
-        print(f"{time} time: {len(turns)} turns, {memory.stats().memories} stored")
+        print(f"{time} time: {len(turns)} turns, {memory.store.stats().memories} stored")
     memory.flush(wait=True)
 
     hit = memory.retrieve("When does the flight to Porto leave?", k=1)[0]

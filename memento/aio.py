@@ -1,8 +1,11 @@
 """The same manager for asyncio: every method runs in a worker thread.
 
-There is no second implementation: each method calls the method of ``MemoryManager`` with the same
-name and parameters, and you await its result. Nothing here belongs to an event loop, so one object
-may serve several loops, one after the other or at the same time.
+There is no second implementation: each method calls the method of ``MemoryManager`` or of its views
+with the same name and parameters, and you await its result. Nothing here belongs to an event loop,
+so one object may serve several loops, one after the other or at the same time.
+
+A call that waits for the indexer (``wait``) holds no thread while it waits: asyncio has few of
+them, and name look-ups of the whole program need them too.
 
 A cancelled call is not undone. A write that has begun is finished by its thread and is on the disk;
 a write that has not begun never happens. In both cases nothing stays locked.
@@ -13,37 +16,226 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Never, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Never, ParamSpec, Self, TypeVar
 
+from memento.check import check_seconds
+from memento.documents import Texts
+from memento.filters import filters_of
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
+from memento.tiers.indexer import POLL_SECONDS
+from memento.views import QuarantineView, StoreView, View
 
 if TYPE_CHECKING:
     from memento.config import Config
+    from memento.engine import Engine
     from memento.protocols import Clock, Embedder, Reranker
+    from memento.tiers.waiting import Wish
 
 P = ParamSpec("P")
 R = TypeVar("R")
+V = TypeVar("V", bound=View)
+C = TypeVar("C", bound=Callable[..., Any])
+
+GLANCE = 1e-6
+"""Seconds that a call waits after `settle`: it waits no more, but reports what is missing."""
+FIRST_LOOK = 0.005
+"""Seconds to the first look whether a flush is done; doubles from look to look."""
+
+
+class AsyncView(Generic[V]):
+    """A view whose methods run in a worker thread; its properties need no thread.
+
+    Args:
+        view: The view that does the work.
+    """
+
+    def __init__(self, view: V) -> None:
+        self._sync = view
+
+    @property
+    def root(self) -> Path:
+        """Folder of the store."""
+        return self._sync.root
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """Labels of the namespace that is read and written."""
+        return self._sync.namespace
+
+    @property
+    def closed(self) -> bool:
+        """Whether the store was closed."""
+        return self._sync.closed
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the store cannot be written."""
+        return self._sync.read_only
+
+    @property
+    def config(self) -> Config:
+        """Settings that the manager was made with."""
+        return self._sync.config
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that the manager uses."""
+        return self._sync.clock
+
+    def __copy__(self) -> Self:
+        """Like ``View.__copy__``: a view of the same store."""
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__)
+        return view
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.__copy__()
+
+    def __reduce__(self) -> Never:
+        self._sync.__reduce__()
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._sync)[1:]}"
+
+
+async def settle(
+    memory: MemoryManager, seconds: float, *, session: str | Sequence[str] | None = None
+) -> float:
+    """Wait as ``retrieve(wait=seconds)`` does, but without holding a thread.
+
+    For coroutines that use the sync manager in worker threads.
+
+    Args:
+        memory: The store, and the namespace that is asked.
+        seconds: Seconds to wait at most, up to a day; 0 to return at once.
+        session: The session, or sessions, that are asked about; None for all.
+
+    Returns:
+        The ``wait`` for the call of ``retrieve`` or ``nearest`` that follows: it waits no more, and
+        reports in ``missing`` what has no vector yet, as after a wait. 0 if ``seconds`` is 0.
+
+    Raises:
+        InvalidInput: If an argument cannot be accepted.
+        StoreError: If the ledger cannot be read.
+    """
+    deadline = monotonic() + check_seconds("wait", seconds)
+    sessions = filters_of(0, session=session).sessions
+    if not seconds:
+        return 0.0
+    engine = memory._engine  # noqa: SLF001 - the same object, awaited
+    wish = await asyncio.to_thread(engine.wish, memory.namespace, sessions)
+    if wish is not None:
+        await _fulfilled(engine, wish, deadline)
+    return min(seconds, GLANCE)
+
+
+async def _fulfilled(engine: Engine, wish: Wish, deadline: float) -> None:
+    """Wait until a wish is fulfilled or cannot be, or until a ``monotonic`` moment."""
+    bell, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def ring() -> None:
+        with suppress(RuntimeError):  # the loop was closed
+            loop.call_soon_threadsafe(bell.set)
+
+    wish.ring = ring
+    with engine.indexer.wishes.hold(wish):
+        while await asyncio.to_thread(engine.indexer.look, wish) is None:
+            if (left := deadline - monotonic()) <= 0:
+                return
+            with suppress(TimeoutError):
+                await asyncio.wait_for(bell.wait(), min(POLL_SECONDS, left))
+            bell.clear()
+
+
+async def _drained(memory: View, seconds: float | None) -> bool:
+    """Wait as ``flush(wait=True)`` does, but without holding a thread."""
+    deadline = None if seconds is None else monotonic() + seconds
+    engine, pause = memory._engine, FIRST_LOOK  # noqa: SLF001 - the same object, awaited
+    while (done := await asyncio.to_thread(engine.drained, memory.namespace)) is None:
+        if deadline is not None and (left := deadline - monotonic()) <= 0:
+            return False
+        await asyncio.sleep(pause if deadline is None else min(pause, left))
+        pause = min(2 * pause, POLL_SECONDS)
+    return done
 
 
 def _threaded(
-    method: Callable[Concatenate[MemoryManager, P], R],
-) -> Callable[Concatenate[AsyncMemoryManager, P], Coroutine[Any, Any, R]]:
+    method: Callable[Concatenate[V, P], R],
+) -> Callable[Concatenate[AsyncView[V], P], Coroutine[Any, Any, R]]:
     """Return a coroutine method that runs ``method`` in a worker thread."""
 
     @functools.wraps(method)
-    async def run(self: AsyncMemoryManager, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.to_thread(method, self._memory, *args, **kwargs)
+    async def run(self: AsyncView[V], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, self._sync, *args, **kwargs)
 
-    run.__qualname__ = f"AsyncMemoryManager.{method.__name__}"
+    return _named(run, method)
+
+
+def _waiting(
+    method: Callable[Concatenate[MemoryManager, P], R],
+) -> Callable[Concatenate[AsyncView[MemoryManager], P], Coroutine[Any, Any, R]]:
+    """Return a coroutine method that runs ``method`` in a worker thread when it need not wait."""
+
+    @functools.wraps(method)
+    async def run(self: AsyncView[MemoryManager], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        given: dict[str, Any] = dict(kwargs)
+        if wait := given.get("wait"):
+            given["wait"] = await settle(self._sync, wait, session=given.get("session"))
+        return await asyncio.to_thread(method, self._sync, *args, **given)
+
+    return _named(run, method)
+
+
+def _named(run: C, method: Callable[..., Any]) -> C:
+    """Give a coroutine method the name and the documentation of its namesake."""
+    # The manager inherits some of its methods from Texts.
+    name = method.__qualname__.replace(f"{Texts.__name__}.", f"{MemoryManager.__name__}.")
+    run.__qualname__ = f"Async{name}"
     run.__module__ = __name__
-    run.__doc__ = f"Like ``MemoryManager.{method.__name__}``, as a coroutine."
+    run.__doc__ = f"Like ``{name}``, as a coroutine."
     return run
 
 
-class AsyncMemoryManager:
+class AsyncQuarantineView(AsyncView[QuarantineView]):
+    """Like ``QuarantineView``, with methods that you await."""
+
+    list = _threaded(QuarantineView.list)
+    approve = _threaded(QuarantineView.approve)
+    reject = _threaded(QuarantineView.reject)
+    forget_source = _threaded(QuarantineView.forget_source)
+    restore_source = _threaded(QuarantineView.restore_source)
+
+
+class AsyncStoreView(AsyncView[StoreView]):
+    """Like ``StoreView``, with methods that you await."""
+
+    stats = _threaded(StoreView.stats)
+    backup = _threaded(StoreView.backup)
+    export = _threaded(StoreView.export)
+    import_from = _threaded(StoreView.import_from)
+    doctor = _threaded(StoreView.doctor)
+    erase = _threaded(StoreView.erase)
+
+    async def reindex(
+        self,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,  # noqa: ASYNC109 - the parameters of its namesake
+    ) -> int:
+        """Like ``StoreView.reindex``, as a coroutine."""
+        if wait is not True:
+            return await asyncio.to_thread(self._sync.reindex, wait=wait, timeout=timeout)
+        owed = await asyncio.to_thread(self._sync.reindex)
+        await _drained(self._sync, timeout)
+        return owed
+
+
+class AsyncMemoryManager(AsyncView[MemoryManager]):
     """Like ``MemoryManager``, with methods that you await.
 
     The constructor opens the store, which takes some milliseconds: call it before the event loop is
@@ -69,7 +261,7 @@ class AsyncMemoryManager:
         clock: Clock | None = None,
         reranker: Reranker | None = None,
     ) -> None:
-        self._memory = MemoryManager(
+        memory = MemoryManager(
             root,
             namespace=namespace,
             config=config,
@@ -77,77 +269,57 @@ class AsyncMemoryManager:
             clock=clock,
             reranker=reranker,
         )
+        super().__init__(memory)
 
     @property
-    def root(self) -> Path:
-        """Folder of the store."""
-        return self._memory.root
+    def quarantine(self) -> AsyncQuarantineView:
+        """Like ``MemoryManager.quarantine``."""
+        return AsyncQuarantineView(self._sync.quarantine)
 
     @property
-    def namespace(self) -> tuple[str, ...]:
-        """Labels of the namespace that this manager reads and writes."""
-        return self._memory.namespace
-
-    @property
-    def closed(self) -> bool:
-        """Whether the store was closed."""
-        return self._memory.closed
-
-    @property
-    def read_only(self) -> bool:
-        """Whether the store cannot be written."""
-        return self._memory.read_only
-
-    @property
-    def config(self) -> Config:
-        """Settings this manager was made with."""
-        return self._memory.config
-
-    @property
-    def clock(self) -> Clock:
-        """The clock that this manager uses."""
-        return self._memory.clock
+    def store(self) -> AsyncStoreView:
+        """Like ``MemoryManager.store``."""
+        return AsyncStoreView(self._sync.store)
 
     def of(self, *labels: str) -> AsyncMemoryManager:
         """Like ``MemoryManager.of``; it does no I/O, so it is not a coroutine."""
         view = object.__new__(type(self))
-        view._memory = self._memory.of(*labels)
+        view._sync = self._sync.of(*labels)
         return view
 
     add = _threaded(MemoryManager.add)
     add_many = _threaded(MemoryManager.add_many)
     add_document = _threaded(MemoryManager.add_document)
-    retrieve = _threaded(MemoryManager.retrieve)
-    nearest = _threaded(MemoryManager.nearest)
+    retrieve = _waiting(MemoryManager.retrieve)
+    nearest = _waiting(MemoryManager.nearest)
     embed = _threaded(MemoryManager.embed)
-    prompt = _threaded(MemoryManager.prompt)  # type: ignore[arg-type]  # mypy: **filters may name self
+    prompt = _waiting(MemoryManager.prompt)
     get = _threaded(MemoryManager.get)
     update = _threaded(MemoryManager.update)
     forget = _threaded(MemoryManager.forget)
     forget_many = _threaded(MemoryManager.forget_many)
     sweep = _threaded(MemoryManager.sweep)
     touch = _threaded(MemoryManager.touch)
-    erase = _threaded(MemoryManager.erase)
     restore = _threaded(MemoryManager.restore)
-    quarantine = _threaded(MemoryManager.quarantine)
-    approve = _threaded(MemoryManager.approve)
-    reject = _threaded(MemoryManager.reject)
-    forget_source = _threaded(MemoryManager.forget_source)
-    restore_source = _threaded(MemoryManager.restore_source)
     move = _threaded(MemoryManager.move)
     list = _threaded(MemoryManager.list)
     counts = _threaded(MemoryManager.counts)
     recent = _threaded(MemoryManager.recent)
     history = _threaded(MemoryManager.history)
     related = _threaded(MemoryManager.related)
-    stats = _threaded(MemoryManager.stats)
-    backup = _threaded(MemoryManager.backup)
-    export = _threaded(MemoryManager.export)
-    import_from = _threaded(MemoryManager.import_from)
-    doctor = _threaded(MemoryManager.doctor)
-    reindex = _threaded(MemoryManager.reindex)
-    flush = _threaded(MemoryManager.flush)
     close = _threaded(MemoryManager.close)
+
+    async def flush(
+        self,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,  # noqa: ASYNC109 - the parameters of its namesake
+    ) -> bool:
+        """Like ``MemoryManager.flush``, as a coroutine."""
+        if wait is not True:
+            return await asyncio.to_thread(self._sync.flush, wait=wait, timeout=timeout)
+        await asyncio.to_thread(self._sync.flush, timeout=timeout)
+        return await _drained(self._sync, timeout)
 
     async def __aenter__(self) -> Self:
         return self
@@ -159,18 +331,3 @@ class AsyncMemoryManager:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
-
-    def __copy__(self) -> Self:
-        """Like ``MemoryManager.__copy__``: a view of the same store."""
-        view = object.__new__(type(self))
-        view.__dict__.update(self.__dict__)
-        return view
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self.__copy__()
-
-    def __reduce__(self) -> Never:
-        self._memory.__reduce__()
-
-    def __repr__(self) -> str:
-        return f"<Async{repr(self._memory)[1:]}"

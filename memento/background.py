@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from memento.config import Config
 from memento.ledger import erase, memories
 from memento.ledger.contract import Ledger, Session
+from memento.types import Event
 
 if TYPE_CHECKING:
     from memento.tiers.short import ShortTier
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 ACCESSES = 10_000
 """Most retrievals whose log line waits in RAM; older ones give way."""
+TAKEN = 8
+"""Namespaces of which full text takes a bite in one transaction, while questions wait: usually a
+row or two of each."""
 UNFOLDED = 524_288
 """Most bytes by which folding the log may make the file grow: on a full disk the reserve pays, of
 which this is half."""
@@ -88,7 +92,7 @@ class Background:
         def job(connection: Session) -> None:
             for ns, at, ids in waiting:
                 if there := erase.still_there(connection, ns, ids):
-                    memories.record(connection, ns, at, "retrieved", None, {"ids": there})
+                    memories.record(connection, ns, at, Event.RETRIEVED, None, {"ids": there})
 
         self._ledger.write(job)
 
@@ -99,11 +103,20 @@ class Background:
             self._eraser.finish()
             self._swept = version
 
-    def take_up(self) -> None:
+    def take_up(self, spaces: Sequence[int] = ()) -> None:
         """Let full text take a bite of what came, and with it the backlog.
 
         Of all namespaces only those are asked that this process added to, if there are any.
+
+        Args:
+            spaces: Namespaces of which everything is taken, and nothing of the others; a question
+                waits for that.
         """
+        if spaces:
+            for at in range(0, len(spaces), TAKEN):
+                while self._catch_up_many(spaces[at : at + TAKEN]):
+                    pass
+            return
         fresh = [self.fresh.pop() for _ in range(len(self.fresh))]
         for ns in fresh or self._behind():
             if self._catch_up(ns):
@@ -151,6 +164,15 @@ class Background:
     def _catch_up(self, ns: int) -> bool:
         """Let full text take one bite of a namespace; tell whether there is more."""
         return self._ledger.write(lambda c: c.words.catch_up(ns, c.words.at_once))
+
+    def _catch_up_many(self, spaces: Sequence[int]) -> bool:
+        """Let full text take one bite of each namespace; tell whether there is more of any."""
+
+        def job(connection: Session) -> bool:
+            words = connection.words
+            return max(words.catch_up(ns, words.at_once) for ns in spaces)
+
+        return self._ledger.write(job)
 
     def _snapshot_period(self) -> int:
         return int(self._config.short.snapshot_seconds * 1_000_000)

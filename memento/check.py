@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from memento.clock import to_micros
 from memento.errors import InvalidInput
+from memento.language.plain import plain
 from memento.types import Source, Trust
 
 E = TypeVar("E", bound=StrEnum)
@@ -58,6 +59,7 @@ def check_text(text: object, limits: Limits) -> str:
     """Accept a text that is not empty, not too long, and can be stored as UTF-8."""
     if not isinstance(text, str):
         raise InvalidInput("text", f"must be a string, not {type_name(text)}")
+    text = plain(text)
     if not text.strip():
         raise InvalidInput("text", "is empty")
     if len(text) > limits.text_chars:
@@ -73,12 +75,16 @@ def check_moment(field: str, moment: object) -> int:
     """Accept a timezone-aware datetime; returns microseconds since 1970 UTC."""
     if not isinstance(moment, datetime):
         raise InvalidInput(field, f"must be a datetime, not {type_name(moment)}")
-    if moment.tzinfo is None or moment.utcoffset() is None:
-        raise InvalidInput(field, "has no time zone; use for example datetime.now(UTC)")
     try:
-        return to_micros(moment.astimezone(UTC))
+        zoned = moment.tzinfo is not None and moment.utcoffset() is not None
+        micros = to_micros(moment.astimezone(UTC)) if zoned else None
     except OverflowError:
         raise InvalidInput(field, "is before the year 1 or after 9999 in UTC") from None
+    except Exception as error:  # its time zone may be any code
+        raise InvalidInput(field, f"its time zone raises {type_name(error)}") from error
+    if micros is None:
+        raise InvalidInput(field, "has no time zone; use for example datetime.now(UTC)")
+    return micros
 
 
 def check_share(field: str, value: object) -> float:
@@ -117,9 +123,10 @@ def check_flag(field: str, value: object) -> bool:
 
 def check_id(value: object, field: str = "id") -> str:
     """Accept an id that the caller chose: 1 to 128 printable characters."""
-    if not isinstance(value, str) or not value or len(value) > MAX_ID or not value.isprintable():
+    said = plain(value) if isinstance(value, str) else ""
+    if not 0 < len(said) <= MAX_ID or not said.isprintable():
         raise InvalidInput(field, f"must be 1 to {MAX_ID} printable characters, not {shown(value)}")
-    return value
+    return said
 
 
 def check_metadata(metadata: object, limits: Limits) -> str:
@@ -188,7 +195,7 @@ def member(kind: type[E], field: str, value: object) -> E:
     """Accept a member of an enumeration or its value; nothing else."""
     try:
         # The message of the enumeration would contain the value, whatever its size.
-        return kind(value if isinstance(value, str) else "")
+        return kind(plain(value) if isinstance(value, str) else "")
     except ValueError:
         known = ", ".join(item.value for item in kind)
         raise InvalidInput(field, f"{shown(value)} is not one of: {known}") from None
@@ -196,7 +203,7 @@ def member(kind: type[E], field: str, value: object) -> E:
 
 def names(field: str, values: object) -> tuple[str, ...]:
     """Accept a sequence of short non-empty strings; repeats are dropped, order kept."""
-    if values == ():
+    if isinstance(values, tuple) and not values:
         return ()
     if isinstance(values, str) or not isinstance(values, Sequence | set | frozenset):
         raise InvalidInput(field, f"must be a list of strings, not {type_name(values)}")
@@ -213,7 +220,7 @@ def optional_name(field: str, value: object) -> str | None:
 
 def ids(field: str, values: object) -> tuple[str, ...]:
     """Accept one id or several."""
-    if values == ():
+    if isinstance(values, tuple) and not values:
         return ()
     if isinstance(values, str):
         return (check_id(values, field),)
@@ -228,6 +235,7 @@ def short_name(field: str, value: object, *, most: int = MAX_NAME) -> str:
     """Accept a string that is not empty and at most so many characters long."""
     if not isinstance(value, str):
         raise InvalidInput(field, f"must be a string, not {type_name(value)}")
+    value = plain(value)
     if not value.strip():
         raise InvalidInput(field, "is empty")
     if len(value) > most:
@@ -237,6 +245,7 @@ def short_name(field: str, value: object, *, most: int = MAX_NAME) -> str:
 
 def storable(field: str, value: str) -> str:
     """Accept a string that SQLite and UTF-8 can hold."""
+    value = plain(value)
     if "\0" in value:
         raise InvalidInput(field, "holds a NUL character")
     try:
@@ -248,6 +257,8 @@ def storable(field: str, value: str) -> str:
     return value
 
 
+MOST_NAMED = 5
+"""Most ids, files or problems that one message names."""
 SHOWN = 60
 """Most characters of a value that a message repeats."""
 MAX_SAID = 400
@@ -261,6 +272,16 @@ def shown(value: object) -> str:
     if plain or (isinstance(value, int) and abs(value) <= MAX_INTEGER):
         return f"{str.__repr__(value) if isinstance(value, str) else repr(value):.60}"
     return f"this {type_name(value)}"
+
+
+def first_of(names: Sequence[str]) -> str:
+    """Write the first few of some names for a message.
+
+    >>> first_of(["a", "b"]), first_of("abcdefg")
+    ("'a', 'b'", "'a', 'b', 'c', 'd', 'e' ...")
+    """
+    rest = " ..." if len(names) > MOST_NAMED else ""
+    return ", ".join(f"{name!r:.60}" for name in names[:MOST_NAMED]) + rest
 
 
 def type_name(value: object) -> str:

@@ -8,24 +8,28 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid5
 
 import uuid_utils
 
-from memento.admit.draft import is_long_turn
+from memento.admit.draft import drafts_of, is_long_turn
 from memento.admit.redact import Redaction
 from memento.check import (
     MAX_ITEMS,
+    check_flag,
     check_metadata,
     check_source,
     member,
     names,
     short_name,
+    storable,
     type_name,
 )
 from memento.engine import Engine
@@ -41,7 +45,8 @@ from memento.ledger import memories
 from memento.ledger.rows import Row, mapping_in, sound, to_memory
 from memento.lifecycle import change
 from memento.scopes import parse_scope
-from memento.types import Draft, Kind, Memory, Status, Tier
+from memento.types import Draft, Kind, Memory, Source, Status, Tier, Trust
+from memento.views import Memories, View
 
 ID_SPACE = UUID("b0b1c0de-5c1a-5d0c-9a11-7e6d0c5f2a40")
 """Root of the name-based ids made here. Changing it would make every document new again."""
@@ -54,6 +59,132 @@ _FORMATS = (Format.TEXT, Format.MARKDOWN)
 _CURRENT = (Status.ACTIVE, Status.QUARANTINED)
 _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
 """Fields in which a stored part and a draft are compared, if the draft has a value."""
+
+
+class Texts(View):
+    """How a manager keeps several texts at once, and texts of any length."""
+
+    def add_many(
+        self, items: Iterable[str | Mapping[str, Any] | Draft], *, replace: bool = False
+    ) -> Memories:
+        """Remember several texts in one transaction: all of them, or none.
+
+        Other writers wait during it, about 0.1 s for a thousand: split a large number into several
+        calls.
+
+        Args:
+            items: Texts, mappings with the arguments of ``add``, or drafts.
+            replace: As for ``add``; each item needs an ``id``, and if several have the same id, the
+                last one wins.
+
+        Returns:
+            The memories as stored, one per item, in order; see ``add`` for turns that are too long.
+
+        Raises:
+            InvalidInput: If an item cannot be accepted; the message names its position.
+            IdConflict: If an ``id`` is taken by a memory with other content and ``replace`` is
+                False.
+            SecretFound: As for ``add``.
+            UntrustedSource: As for ``add``.
+            StoreError: If they could not be written.
+        """
+        drafts = drafts_of(items)
+        check_flag("replace", replace)
+        if not drafts:
+            return []
+        return [self._memory(row) for row in self._add(drafts, replace=replace)]
+
+    def add_document(
+        self,
+        document: str | Path,
+        *,
+        name: str | None = None,
+        session: str | None = None,
+        format: str | None = None,  # noqa: A002 - the word for it
+        tier: Tier | str | None = Tier.LONG,
+        kind: Kind | str = Kind.FACT,
+        importance: float | None = None,
+        scope: str = "",
+        actor: str | None = None,
+        source: Source | Trust | str | None = None,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        occurred_at: datetime | None = None,
+        expires_in: timedelta | float | None = None,
+    ) -> Memories:
+        r"""Remember a text of any length, in parts that are found one by one.
+
+        The text is split at headings and paragraphs, a long paragraph at sentence ends, into parts
+        of about 300 to 1,000 characters. Fenced code stays whole up to that length. The parts
+        belong to one session, in the order of the text, and are also found by their neighbours.
+        The ``metadata`` of each holds ``document`` (the name), ``part`` (its number, from 1) and
+        ``heading`` (``"Terms > Penalties"``); the innermost heading is also a tag.
+
+        A document is known by its name, session, scope and namespace. Adding it again without a
+        change adds nothing. Adding it after a change keeps equal parts; a part that stands where
+        others were supersedes them, and parts that are gone without a successor are forgotten, so
+        ``restore`` brings them back. A document from an untrusted source never hides an active
+        part. If the call is interrupted, the same call again completes it.
+
+        Args:
+            document: The text; or a ``pathlib.Path`` of a text or Markdown file, which may be
+                gzipped. A string is never taken for the name of a file.
+            name: What the document is called; None for the name of the file, or for one made from
+                the text, so that a changed text is another document. It also becomes the
+                ``source.uri`` of the parts if ``source`` has none.
+            session: Session of the parts; None for the name.
+            format: ``"text"`` or ``"markdown"``; None for the suffix of the file, and for Markdown
+                if it is a string.
+            tier: As for ``add``, for every part; so are the other arguments.
+            kind: Kind of statement.
+            importance: [0, 1]; None to have each part scored.
+            scope: Where it applies.
+            actor: Who wrote it.
+            source: Where it comes from; None for the user.
+            tags: Labels to filter by.
+            metadata: A JSON object of your own.
+            occurred_at: When it was written, with a time zone; None for now.
+            expires_in: Seconds, or a timedelta, after which it is no longer found.
+
+        Returns:
+            The parts, in order.
+
+        Raises:
+            InvalidInput: If a value cannot be accepted, the file cannot be read, or it is a
+                conversation; see ``memento.ingest.read`` for these.
+            SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
+            StoreError: If it could not be written.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     parts = memory.add_document("# Tea\n\nGreen.\n\n# Coffee\n\nBlack.", name="menu")
+        ...     [(part.metadata["part"], part.text) for part in parts]
+        [(1, '# Tea\n\nGreen.'), (2, '# Coffee\n\nBlack.')]
+        """
+        like = Draft(
+            text="",
+            tier=tier,
+            kind=kind,
+            importance=importance,
+            scope=scope,
+            session=session,
+            actor=actor,
+            source=source,
+            tags=tags,
+            metadata={} if metadata is None else metadata,
+            occurred_at=occurred_at,
+            expires_in=expires_in,
+        )
+        read = read_document(self._engine, document, like, name=name, format=format)
+        return self._read(keep(self._engine, self._namespace, read))
+
+    def _add(self, drafts: Sequence[Draft], *, replace: bool) -> list[Row]:
+        """Add drafts; only turns of a conversation may be longer than a memory."""
+        limits = self._engine.config.limits
+        if replace or not any(is_long_turn(draft, limits) for draft in drafts):
+            return self._engine.add(self._namespace, drafts, replace=replace)
+        return add_turns(self._engine, self._namespace, drafts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +222,7 @@ def read_document(
         format: ``text`` or ``markdown``; None to detect it.
     """
     text, kind = _text_of(document, format)
-    text = Redaction(engine.config.secrets).text("document", text)
+    text = Redaction(engine.config.secrets).text("document", storable("document", text))
     called = short_name("name", _name_of(document, text) if name is None else name)
     source = check_source(like.source)
     like = replace(
@@ -305,6 +436,7 @@ def _forget(engine: Engine, labels: tuple[str, ...], rows: Sequence[Row]) -> Non
     engine.in_bites(
         ns,
         [row.docid for row in rows],
-        lambda c, number, some: change.forget_those(c, number, some, asked, now=now),
+        lambda work, some: change.forget_those(work, some, asked),
+        now,
         makes_room=True,
     )

@@ -23,6 +23,7 @@ from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
 from memento import layout
 from memento.admit.draft import admit, at_position
+from memento.admit.entry import Entry
 from memento.admit.novelty import Novelty
 from memento.background import Background
 from memento.clock import to_micros
@@ -40,18 +41,18 @@ from memento.forks import whole
 from memento.language.tokens import estimate
 from memento.ledger import erase, namespaces, vectors
 from memento.ledger.checks import Sees, everyone
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Rules, Session, Work
 from memento.ledger.erase import Chosen
-from memento.ledger.memories import Entry
 from memento.ledger.opening import open_ledger
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_BITS
-from memento.lifecycle import change, quarantine
+from memento.lifecycle.remember import remember
 from memento.policy import Relevant
 from memento.protocols import Reranker
 from memento.tiers.embedder import StoreEmbedder
 from memento.tiers.indexer import Indexer
 from memento.tiers.short import ShortTier
+from memento.tiers.waiting import Wish
 from memento.types import Draft, Finding, Retrieval, Tier, Trust
 from memento.upkeep import doctor
 from memento.upkeep.erase import Eraser, Erasure
@@ -77,8 +78,8 @@ _READ_PATH = "memento.retrieve.searcher"
 
 
 A = TypeVar("A")
-Change: TypeAlias = Callable[[Session, int, Sequence[A]], Sequence[Row]]
-"""A writer job: takes the connection, the number of a namespace, and the memories to change."""
+Change: TypeAlias = Callable[[Work, Sequence[A]], Sequence[Row]]
+"""Changes some memories in one transaction."""
 
 
 class LedgerMarks:
@@ -123,6 +124,7 @@ class Engine:
         if not callable(clock):
             raise InvalidInput("clock", f"must be callable, not {type(clock).__name__}")
         self.config = config
+        self.rules = Rules(ring=config.short.capacity, untrusted=config.untrusted)
         self.clock = clock
         self.ledger = open_ledger(root, allow_network=config.allow_network)
         self._spec = embedder
@@ -203,24 +205,17 @@ class Engine:
             entries = [check(drafts[0])]
         else:
             entries = [at_position(at, check, draft) for at, draft in enumerate(drafts)]
-        ring = self.config.short.capacity
-        write, untrusted = change.put if replace else change.add, self.config.untrusted
-        named = {entry.row.id for entry in entries if entry.chosen_id}
 
-        def job(connection: Session) -> tuple[int, list[Row], dict[int, Row]]:
-            ns = self._new_namespace(connection, labels) if known is None else known
-            quarantine.judge(connection, ns, entries, untrusted)
-            self._novelty.weigh(connection, ns, entries)
-            rows = write(connection, ns, entries, now=now, ring=ring, untrusted=untrusted)
-            again = quarantine.judge_again(
-                connection, ns, rows, named, untrusted, now=now, ring=ring
-            )
-            return ns, rows, {row.docid: row for row in again}
+        def job(session: Session) -> tuple[int, list[Row], list[Row]]:
+            ns = self._new_namespace(session, labels) if known is None else known
+            work = Work(session, ns, now, self.rules)
+            return ns, *remember(work, entries, self._novelty, replace=replace)
 
-        ns, rows, again = self.ledger.write(job)
+        ns, rows, judged_again = self.ledger.write(job)
         self._added = monotonic()
         self._fresh.add(ns)
-        self.changed(ns, [*rows, *again.values()])
+        self.changed(ns, [*rows, *judged_again])
+        again = {row.docid: row for row in judged_again}
         return [again.get(row.docid, row) for row in rows]
 
     def _new_namespace(self, connection: Session, labels: tuple[str, ...]) -> int:
@@ -234,7 +229,7 @@ class Engine:
         return ns
 
     def in_bites(
-        self, ns: int, things: Sequence[A], job: Change[A], *, makes_room: bool = False
+        self, ns: int, things: Sequence[A], job: Change[A], now: int, *, makes_room: bool = False
     ) -> list[Row]:
         """Change many memories, ``BITE`` per transaction, so that other writers never wait long.
 
@@ -244,6 +239,7 @@ class Engine:
             ns: Namespace number.
             things: The memories, by row id or id, as the job takes them.
             job: Changes some of them; returns their rows.
+            now: The present moment, microseconds.
             makes_room: See ``Ledger.write``.
         """
         rows: list[Row] = []
@@ -253,7 +249,7 @@ class Engine:
             ):  # with nothing to change, a read-only store raises its error even so
                 part = things[start : start + BITE]
                 rows += self.ledger.write(
-                    lambda c, part=part: job(c, ns, part),  # type: ignore[misc]
+                    lambda c, part=part: job(Work(c, ns, now, self.rules), part),  # type: ignore[misc]
                     makes_room=makes_room,
                 )
         finally:
@@ -387,9 +383,8 @@ class Engine:
                 embedder=self._identity,
                 limits=config.limits,
                 door=door,
-                untrusted=config.untrusted,
+                rules=self.rules,
                 now=now,
-                ring=config.short.capacity,
                 sessions=sessions,
             )
         finally:  # also after an interruption: some of it may be written
@@ -404,17 +399,32 @@ class Engine:
         except (EmbedderError, InvalidInput, MissingExtra):
             return ""
 
-    def settle(self, labels: tuple[str, ...], timeout: float) -> None:
-        """Wait until every memory of a namespace can be found by meaning, or time runs out.
+    def wish(self, labels: tuple[str, ...], sessions: Sequence[str] = ()) -> Wish | None:
+        """Return what a question has to wait for until memories added before have vectors.
+
+        Args:
+            labels: Its namespace.
+            sessions: The sessions it asks about; empty for all.
+
+        Returns:
+            The newest memories without a vector, see ``tiers.waiting``; None if there are none, or
+            waiting would not help.
+        """
+        ns = self.ledger.find_namespace(labels)
+        if ns is None or self.ledger.read_only or self.embedding is None:
+            return None
+        return self.indexer.wishes.of(ns, sessions)
+
+    def settle(self, labels: tuple[str, ...], timeout: float, sessions: Sequence[str] = ()) -> None:
+        """Wait until the memories of a `wish` have vectors, or time runs out.
 
         Args:
             labels: The namespace.
             timeout: Seconds to wait at most.
+            sessions: The sessions that are asked about; empty for all.
         """
-        ns = self.ledger.find_namespace(labels)
-        if ns is None or self.ledger.read_only or self.embedding is None:
-            return  # waiting would not help
-        self.indexer.wait(timeout, lambda: self.ledger.read(lambda c: vectors.owed_in(c, ns)) > 0)
+        if (wish := self.wish(labels, sessions)) is not None:
+            self.indexer.wait_for(wish, timeout)
 
     def accessed(self, labels: tuple[str, ...], ids: list[str]) -> None:
         """Note which memories were retrieved; the background thread writes it to the event log."""
@@ -533,6 +543,15 @@ class Engine:
         if not wait:
             return True
         return self.indexer.wait(timeout, sees=self.sees(labels))
+
+    def drained(self, labels: tuple[str, ...]) -> bool | None:
+        """Tell, without waiting, what ``flush(wait=True)`` would return; None while it would wait.
+
+        Args:
+            labels: The caller's namespace.
+        """
+        self.indexer.start()
+        return self.indexer.drained(sees=self.sees(labels))
 
     def close(self) -> None:
         """Finish the current batch, write the snapshot, close everything. Idempotent."""

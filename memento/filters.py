@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from inspect import signature
 from typing import Any, TypedDict, TypeVar
 
 from memento.check import (
@@ -64,20 +65,76 @@ class Filtering(TypedDict, total=False):
     until: datetime | None
 
 
-def filtering(now: int, given: Filtering) -> Filters:
+class Retrieving(Filtering, total=False):
+    """The arguments of ``retrieve`` that ``prompt`` passes on; see there for their meaning."""
+
+    match: str
+    as_of: datetime | None
+    min_score: float
+    cutoff: float
+    include_superseded: bool
+    include_quarantined: bool
+    fold: bool
+    wait: float
+    record: bool
+
+
+def filtering(
+    now: int,
+    given: Filtering,
+    verb: Callable[..., Any],
+    *,
+    statuses: str | Sequence[str] | None = None,
+    as_of: datetime | None = None,
+    include_superseded: bool = False,
+    include_quarantined: bool = False,
+) -> Filters:
     """Validate filters that are given as keyword arguments.
 
     Args:
         now: The present moment, microseconds.
-        given: Filters as the caller passed them; an unknown name is an error.
+        given: Filters as the caller passed them.
+        verb: The method that was called.
+        statuses: See ``filters_of``, as for the other arguments.
+        as_of: The same.
+        include_superseded: The same.
+        include_quarantined: The same.
 
     Raises:
-        InvalidInput: If a name is not known, or a value is not of its kind.
+        TypeError: If a name is not that of a filter.
+        InvalidInput: If a value is not of its kind.
     """
-    if unknown := sorted(given.keys() - Filtering.__annotations__.keys()):
-        known = ", ".join(Filtering.__annotations__)
-        raise InvalidInput("filters", f"unknown: {', '.join(unknown)}; known: {known}")
-    return filters_of(now, **given)
+    check_names(given, Filtering, verb)
+    return filters_of(
+        now,
+        statuses=statuses,
+        as_of=as_of,
+        include_superseded=include_superseded,
+        include_quarantined=include_quarantined,
+        **given,
+    )
+
+
+def check_names(given: Mapping[str, object], known: type, verb: Callable[..., Any]) -> None:
+    """Refuse a keyword argument that a method does not have, as Python itself would.
+
+    Args:
+        given: The keyword arguments that the method takes as one mapping.
+        known: The typed dictionary that names them.
+        verb: The method.
+
+    Raises:
+        TypeError: If a name is not known; with the name that is most like it.
+    """
+    unknown = next((name for name in given if name not in known.__annotations__), None)
+    if unknown is None:
+        return
+    from difflib import get_close_matches  # noqa: PLC0415 - slow to load, for an error only
+
+    names = [*signature(verb).parameters.keys() - {"self"}, *known.__annotations__]
+    likely = get_close_matches(unknown, names, n=1)
+    hint = f"; did you mean {likely[0]!r}?" if likely else ""
+    raise TypeError(f"{verb.__name__}() got an unexpected keyword argument {unknown!r}{hint}")
 
 
 def filters_of(

@@ -74,6 +74,51 @@ class Trust(StrEnum):
         return max(classes, key=lambda one: {Trust.USER: 0, Trust.AGENT: 1}.get(one, 2))
 
 
+class Reason(StrEnum):
+    """Why a state of a memory ended; the glossary explains each."""
+
+    UPDATED = "updated"
+    REPLACED = "replaced"
+    MERGED = "merged"
+    SUPERSEDED = "superseded"
+    RETURNED = "returned"
+    FORGOTTEN = "forgotten"
+    RESTORED = "restored"
+    MOVED = "moved"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    DISOWNED = "disowned"
+    DISTRUSTED = "distrusted"
+    """A parent arrived later and was untrusted, so the memory was quarantined."""
+    INHERITED = "inherited"
+    """The same, but the memory had been approved before: only its trust fell."""
+    PRESENT = "present"
+    """Of the present state, which has not ended."""
+
+
+class Event(StrEnum):
+    """A word of the event log; the glossary explains each."""
+
+    UPDATED = "updated"
+    REPLACED = "replaced"
+    TOUCHED = "touched"
+    REINFORCED = "reinforced"
+    MERGED = "merged"
+    SUPERSEDED = "superseded"
+    RETURNED = "returned"
+    FORGOTTEN = "forgotten"
+    RESTORED = "restored"
+    MOVED = "moved"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    DISOWNED = "disowned"
+    DISTRUSTED = "distrusted"
+    INHERITED = "inherited"
+    REDACTED = "redacted"
+    RETRIEVED = "retrieved"
+    ERASED = "erased"
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where a memory comes from.
@@ -194,12 +239,13 @@ class Version:
         status: Its status.
         tier: Its tier.
         until: When the next state replaced it, UTC; None for the present state.
-        reason: Why this state ended. By a change of content: ``updated``, ``merged``,
-            ``replaced``, ``moved``. By a change of status: ``superseded``, ``forgotten``,
-            ``disowned`` (forgotten with its source), ``restored``, ``approved``, ``rejected``.
-            Because a parent arrived late: the memory was quarantined (``distrusted``) or, already
-            approved, only lost trust (``inherited``). Because the memory that had superseded it
-            was quarantined: ``returned``. The present state has the reason ``present``.
+        reason: Why this state ended, a word of ``Reason``. By a change of content: ``updated``,
+            ``merged``, ``replaced``, ``moved``. By a change of status: ``superseded``,
+            ``forgotten``, ``disowned`` (forgotten with its source), ``restored``, ``approved``,
+            ``rejected``. Because a parent arrived late: the memory was quarantined (``distrusted``)
+            or, already approved, only lost trust (``inherited``). Because the memory that had
+            superseded it was quarantined: ``returned``. The present state has the reason
+            ``present``.
     """
 
     version: int

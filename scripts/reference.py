@@ -18,14 +18,16 @@ from typing import Any
 import typer
 
 import memento
-from memento import check, config, errors, types
+from memento import check, config, errors, filters, types
 from memento.admit import importance
 from memento.cli import __doc__ as cli_words
 from memento.cli import app
 from memento.config import retrieve as retrieve_config
 from memento.config import tiers as tiers_config
+from memento.documents import Texts
 from memento.manager import KEEP, MemoryManager
 from memento.upkeep import backup, erase, export, import_, lineage
+from memento.views import QuarantineView, StoreView, View
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 MADE = "<!-- Made by scripts/reference.py; change the code's own words, then run it. -->\n"
@@ -55,6 +57,7 @@ memory = MemoryManager(embedder=None, config=Config(short=ShortConfig(capacity=2
 
 SECTIONS = ("Args", "Attributes", "Returns", "Raises")
 VALUES = (
+    filters.Filtering,
     types.Memory,
     types.Draft,
     types.Source,
@@ -70,7 +73,7 @@ VALUES = (
     export.Exported,
     import_.Imported,
 )
-VOCABULARY = (types.Tier, types.Kind, types.Status, types.Trust)
+VOCABULARY = (types.Tier, types.Kind, types.Status, types.Trust, types.Reason, types.Event)
 CONFIGS = (
     ("Config", config.Config),
     ("limits", check.Limits),
@@ -149,9 +152,11 @@ def api() -> str:
         signature("MemoryManager", MemoryManager) + "\n",
         docstring(MemoryManager.__doc__) + "\n",
     ]
-    for name, member in vars(MemoryManager).items():
-        if not name.startswith("_"):
-            parts += _member(name, member)
+    parts += _public("", View)
+    parts += _public("", MemoryManager)
+    parts += _public("", Texts)
+    for name, view in (("quarantine", QuarantineView), ("store", StoreView)):
+        parts += [f"## memory.{name}\n", docstring(view.__doc__) + "\n", *_public(f"{name}.", view)]
     parts.append("## Without a manager\n")
     parts += _member("memento.upkeep.backup.restore", backup.restore)
     parts.append("## Values\n")
@@ -164,6 +169,16 @@ def api() -> str:
     tree = docstring(errors.__doc__).replace("`", "")
     parts += ["## Errors\n", f"```text\n{tree}\n```"]
     return "\n".join(parts)
+
+
+def _public(before: str, kind: type) -> list[str]:
+    """Describe what a class itself adds to its base."""
+    return [
+        part
+        for name, member in vars(kind).items()
+        if not name.startswith("_")
+        for part in _member(before + name, member)
+    ]
 
 
 def _member(name: str, member: Any) -> list[str]:

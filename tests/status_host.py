@@ -12,6 +12,7 @@ from memento import MemoryManager, Source
 from memento.errors import IdConflict
 from memento.ledger import checks, memories, vectors
 from memento.retrieve.roster import Roster, RosterRow
+from memento.types import Reason
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 TEXT = "The otter likes quince jam"
@@ -32,7 +33,7 @@ class Case:
     def _set(self, connection, status):
         row = memories.by_id(connection, self.ns, self.first.id)
         changes = {"status": status, "updated_at": row.updated_at}
-        return memories.revise(connection, row, changes, "updated")
+        return memories.revise(connection, row, changes, Reason.UPDATED)
 
     def among(self, found):
         """Tell whether the memory is among some."""
@@ -49,7 +50,7 @@ def found(case):
     said = {
         case.among(case.view.retrieve("otter quince")),
         case.among(case.view.list()),
-        case.view.stats().memories == 1,
+        case.view.store.stats().memories == 1,
     }
     assert len(said) == 1, said
     return said.pop()
@@ -68,7 +69,7 @@ def in_ring(case):
 
 def embedded(case):
     """Full text owes it a vector."""
-    waits = case.view.stats().backlog.get("embed", 0)
+    waits = case.view.store.stats().backlog.get("embed", 0)
     case.write(lambda c, _: c.words.catch_up(case.ns))
     owed = case.write(_backlog)
     assert bool(waits) == bool(owed), (waits, owed)
@@ -82,9 +83,19 @@ def owed_vector(case):
     case.write(lambda c, docid: memories.enqueue(c, memories.by_docid(c, docid), "drop"))
     left = case.write(_backlog) == "embed"
     case.write(lambda c, _: c.execute("DELETE FROM backlog") and None)
+    assert left == case.write(_is_missed)
     case.write(lambda c, _: checks.owe_missing(c))
     assert left == (case.write(_backlog) == "embed")
     return left
+
+
+def _is_missed(connection, docid):
+    """Tell whether a memory without a line in the backlog is one that ``doctor`` counts."""
+    before = len(checks.unowed_rows(connection))
+    connection.execute("INSERT INTO backlog VALUES (?, 1, 'embed')", (docid,))
+    after = len(checks.unowed_rows(connection))
+    connection.execute("DELETE FROM backlog WHERE docid = ?", (docid,))
+    return before > after
 
 
 def in_index(case):

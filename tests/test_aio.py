@@ -1,21 +1,31 @@
 """AsyncMemoryManager is MemoryManager, awaited."""
 
 import asyncio
+import copy
 import inspect
+import pickle
 import threading
 
 import pytest
 
 from memento import Config, MemoryManager
-from memento.aio import AsyncMemoryManager
+from memento.aio import AsyncMemoryManager, AsyncQuarantineView, AsyncStoreView
 from memento.errors import InvalidInput, NotFound, StoreClosed, TierUnavailable
+from memento.views import QuarantineView, StoreView
 
-SYNC_ON_PURPOSE = {"of", "root", "namespace", "closed", "read_only", "config", "clock"}
+SYNC_ON_PURPOSE = {
+    "of", "root", "namespace", "closed", "read_only", "config", "clock", "quarantine", "store",
+}  # fmt: skip
+TWINS = {
+    MemoryManager: AsyncMemoryManager,
+    QuarantineView: AsyncQuarantineView,
+    StoreView: AsyncStoreView,
+}
 
 
 def public(cls):
     """Name what a class offers."""
-    return {name for name in vars(cls) if not name.startswith("_")}
+    return {name for name in dir(cls) if not name.startswith("_")}
 
 
 def open_async(tmp_path, **options):
@@ -23,18 +33,44 @@ def open_async(tmp_path, **options):
     return AsyncMemoryManager(tmp_path / "m", embedder=None, **options)
 
 
-def test_names_are_the_same():
+@pytest.mark.parametrize("plain", TWINS)
+def test_names_are_the_same(plain):
     """Every public name of the one is a public name of the other."""
-    assert public(AsyncMemoryManager) == public(MemoryManager)
+    assert public(TWINS[plain]) == public(plain)
 
 
-@pytest.mark.parametrize("name", sorted(public(MemoryManager) - SYNC_ON_PURPOSE))
-def test_signatures_are_the_same(name):
+@pytest.mark.parametrize(
+    ("plain", "name"),
+    [(plain, name) for plain in TWINS for name in sorted(public(plain) - SYNC_ON_PURPOSE)],
+)
+def test_signatures_are_the_same(plain, name):
     """Each method takes the same parameters with the same defaults, and is to be awaited."""
-    method = getattr(AsyncMemoryManager, name)
-    assert inspect.signature(method) == inspect.signature(getattr(MemoryManager, name))
+    method = getattr(TWINS[plain], name)
+    assert inspect.signature(method) == inspect.signature(getattr(plain, name))
     assert inspect.iscoroutinefunction(inspect.unwrap(method, stop=lambda f: f is method))
-    assert method.__doc__.startswith(f"Like ``MemoryManager.{name}``")
+    assert method.__doc__.startswith(f"Like ``{plain.__name__}.{name}``")
+    assert method.__qualname__ == f"{TWINS[plain].__name__}.{name}"
+
+
+def test_the_views_are_of_the_same_store_and_namespace(tmp_path):
+    """A view has the namespace of its manager, can be copied and cannot be pickled."""
+
+    async def look():
+        async with open_async(tmp_path) as memory:
+            rami = memory.of("rami")
+            for view in (rami.quarantine, rami.store):
+                assert (view.namespace, view.root) == (("rami",), memory.root)
+                assert not view.closed
+                assert "rami" in repr(view)
+                assert copy.deepcopy(view).namespace == ("rami",)
+                with pytest.raises(InvalidInput, match="cannot be pickled"):
+                    pickle.dumps(view)
+            page = await rami.add("The museum opens at nine", source="web")
+            assert [one.id for one in await rami.quarantine.list()] == [page.id]
+            assert await memory.quarantine.list() == []
+            assert (await rami.quarantine.approve(page.id)).status == "active"
+
+    asyncio.run(look())
 
 
 def test_construction_is_the_same():
@@ -62,7 +98,7 @@ def test_every_method_answers_as_its_namesake(tmp_path):
             assert len(await memory.list()) == 2
             assert len(await memory.history(kept.id)) == 3
             assert await memory.related(kept.id) == []
-            assert (await memory.stats()).memories == 2
+            assert (await memory.store.stats()).memories == 2
             assert await memory.counts("scope") == {"": 2}
             assert await memory.touch(other.id, 60) == [other.id]
             assert await memory.sweep() == await memory.forget_many(session="nobodys") == []
@@ -73,10 +109,10 @@ def test_every_method_answers_as_its_namesake(tmp_path):
                 await memory.embed(["no embedder here"])
             with pytest.raises(TierUnavailable):
                 await memory.nearest([1.0])
-            assert all(finding.ok for finding in await memory.doctor())
+            assert all(finding.ok for finding in await memory.store.doctor())
             assert await memory.flush(wait=True)
             with pytest.raises(InvalidInput):
-                await memory.reindex()
+                await memory.store.reindex()
             with pytest.raises(NotFound):
                 await memory.get("nobody")
             assert not memory.closed
@@ -128,7 +164,7 @@ def test_the_loop_is_free_while_a_call_blocks(tmp_path):
         entered, leave = threading.Event(), threading.Event()
 
         async with open_async(tmp_path) as memory:
-            ledger = memory._memory._engine.ledger
+            ledger = memory._sync._engine.ledger
 
             def hold(_connection):
                 entered.set()
@@ -163,7 +199,7 @@ def test_a_cancelled_add_is_there_or_not(tmp_path):
 
     kept = asyncio.run(cancel_half())
     with MemoryManager(tmp_path / "m", embedder=None) as memory:
-        assert all(finding.ok for finding in memory.doctor(repair=False))
+        assert all(finding.ok for finding in memory.store.doctor(repair=False))
         assert {one.text for one in memory.list(limit=200)} >= kept | {"afterwards"}
 
 

@@ -24,6 +24,7 @@ ROOMS = [
     {"upkeep"},
     {"background"},
     {"engine"},
+    {"views"},
     {"documents"},
     {"manager"},
     {"aio"},

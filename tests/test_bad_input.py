@@ -96,7 +96,7 @@ def test_add_refuses_it_by_name_and_writes_nothing(memory, field):
             memory.add_many([GOOD, given_here])
         assert caught.value.field.startswith(f"items[1].{field}"), value
     assert memory.list() == []
-    assert memory.stats().memories == 0
+    assert memory.store.stats().memories == 0
 
 
 def test_ten_megabytes_are_refused_with_the_limit(memory):
@@ -445,8 +445,8 @@ def test_a_timeout_that_is_no_time_is_refused(open_memory, timeout):
     memory = open_memory(embedder=HashEmbedder())
     for call in (
         functools.partial(memory.flush, wait=True),
-        functools.partial(memory.erase, "some-id"),
-        functools.partial(memory.reindex, wait=True),
+        functools.partial(memory.store.erase, "some-id"),
+        functools.partial(memory.store.reindex, wait=True),
     ):
         with pytest.raises(InvalidInput, match="timeout"):
             call(timeout=timeout)

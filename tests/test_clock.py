@@ -47,7 +47,7 @@ class TestJump:
         assert [m.text for m in memory.list()] == ["Emacs"]
         assert memory.get(old.id).superseded_by == new.id
         assert memory.get(old.id).valid_until >= old.valid_from
-        assert all(finding.ok for finding in memory.doctor())
+        assert all(finding.ok for finding in memory.store.doctor())
 
     def test_changes_go_on(self, open_memory, clock, jump):
         """Update, forget and restore work, and history is in the order it happened."""

@@ -62,7 +62,7 @@ def test_everything_at_once_stays_consistent(open_memory):
     ids = at_once(8, work)
     memory.restore(shared)
     assert memory.flush(wait=True, timeout=60)
-    assert all(finding.ok for finding in memory.doctor())
+    assert all(finding.ok for finding in memory.store.doctor())
     seen = {m.id for v in (memory, memory.of("other")) for m in v.list(limit=1000)}
     assert seen == {i for mine in ids for i in mine if i != mine[3]} | {shared}
     assert all(len(memory.recent(session=s)) <= 5 for s in ("s0", "s1"))
@@ -148,11 +148,11 @@ def test_reindexing_while_the_index_is_open(open_memory):
     memory = open_memory(embedder=HashEmbedder(16), config=FAST)
     memory.add("green tea", "long")
     assert memory.flush(wait=True, timeout=60)
-    assert memory.reindex(wait=True, timeout=60) == 0
+    assert memory.store.reindex(wait=True, timeout=60) == 0
     memory.add("black tea", "long")
     assert memory.flush(wait=True, timeout=60)
     assert {hit.text for hit in memory.retrieve("tea")} == {"green tea", "black tea"}
-    assert memory.stats().long == "ready"
+    assert memory.store.stats().long == "ready"
 
 
 def test_a_tier_that_was_on_its_way_when_the_memory_closed_is_not_kept(open_memory, monkeypatch):

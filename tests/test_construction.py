@@ -115,4 +115,4 @@ def test_an_open_store_cannot_be_pickled(tmp_path, kind, protocol):
     made = kind(tmp_path / "store", embedder=None)
     with pytest.raises(InvalidInput, match="open it by its root"):
         pickle.dumps(made, protocol)
-    (made if kind is MemoryManager else made._memory).close()
+    (made if kind is MemoryManager else made._sync).close()

@@ -56,20 +56,20 @@ def test_other_weights_under_one_name_are_a_mismatch(changed):
     vector = changed.embed(["topic3"])[0]
     with pytest.raises(EmbeddingMismatch, match="other weights"):
         changed.nearest(vector)
-    wrong = {found.check: found.detail for found in changed.doctor() if not found.ok}
+    wrong = {found.check: found.detail for found in changed.store.doctor() if not found.ok}
     assert "other weights" in wrong["embedder"]
     changed.add("one more", "long")
     assert not changed.flush(wait=True, timeout=60)
-    assert "reindex" in changed.stats().trouble["embedder"]
-    assert changed.stats().embedders == {"hash-64 (64)": 30}
+    assert "reindex" in changed.store.stats().trouble["embedder"]
+    assert changed.store.stats().embedders == {"hash-64 (64)": 30}
 
 
 def test_reindex_heals_it(changed):
     """Every vector is made again, none of the earlier weights is left, and all are found."""
-    assert changed.reindex(wait=True, timeout=60) == 30
-    assert changed.stats().embedders == {"hash-64 (64)": 30}
-    assert changed.stats().trouble == {}
-    assert all(found.ok for found in changed.doctor())
+    assert changed.store.reindex(wait=True, timeout=60) == 30
+    assert changed.store.stats().embedders == {"hash-64 (64)": 30}
+    assert changed.store.stats().trouble == {}
+    assert all(found.ok for found in changed.store.doctor())
     found = changed.retrieve("memory about topic3")
     assert found.missing == {}
     assert found[0].ranks["meaning"] == 1
@@ -84,12 +84,12 @@ def test_a_process_with_the_earlier_weights_notices(open_memory):
     assert old.flush(wait=True, timeout=60)
     assert old.retrieve("tea").missing == {}
     new = open_memory(embedder=Updated(), config=FAST)
-    assert new.reindex() == 1
+    assert new.store.reindex() == 1
     assert "other weights" in old.retrieve("tea").missing["long"]
     with pytest.raises(EmbeddingMismatch):
         old._engine.embedding.warm()
-    assert new._engine.indexer.wait(30, lambda: bool(new.stats().backlog.get("embed")))
-    assert new.stats().embedders == {"hash-64 (64)": 1}
+    assert new._engine.indexer.wait(30, lambda: bool(new.store.stats().backlog.get("embed")))
+    assert new.store.stats().embedders == {"hash-64 (64)": 1}
 
 
 def test_it_costs_one_text_for_each_process(open_memory):
@@ -109,7 +109,7 @@ def test_it_costs_one_text_for_each_process(open_memory):
         thread.join()
     again.add("black tea", "long")
     assert again.flush(wait=True, timeout=60)
-    assert again.doctor()
+    assert again.store.doctor()
     assert again._engine.embedding.loaded().asked.count(canary[0]) == 1
 
 
@@ -138,6 +138,6 @@ def test_an_embedder_that_fails_then_is_named_and_tried_again(open_memory):
     again = open_memory(embedder=embedder, config=FAST)
     embedder.asked = None
     assert "failed" in again.retrieve("tea").missing["long"]
-    assert "embedder" in {found.check for found in again.doctor() if not found.ok}
+    assert "embedder" in {found.check for found in again.store.doctor() if not found.ok}
     embedder.asked = []
     assert again.retrieve("tea").missing == {}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import memento.ledger.lite.ledger  # noqa: F401 - it registers what a fork waits for
 from memento import forks
 from memento.forks import ForkGate
 
@@ -60,7 +61,8 @@ unguarded = []
 class Noting:
     def find_spec(self, name, path=None, target=None):
         thread = threading.current_thread()
-        if thread.name == "memento-indexer" and not forks.gate._working[thread.ident]:
+        ours = thread.name in ("memento-indexer", "memento-express")
+        if ours and not forks.gate._working[thread.ident]:
             unguarded.append(name)
 
 sys.meta_path.insert(0, Noting())
@@ -68,8 +70,9 @@ embedder = HashEmbedder(8) if sys.argv[2] == "hash" else sys.argv[2]
 before = len(sys.modules)
 with MemoryManager(sys.argv[1], embedder=embedder) as memory:
     memory.add("to be indexed", "long")
+    assert not memory.retrieve("indexed", wait=60).missing
     assert memory.flush(wait=True, timeout=60)
-    state = memory.stats().long
+    state = memory.store.stats().long
     memory.add("another", "long")
     assert memory.flush(wait=True, timeout=60)
 print(json.dumps({"unguarded": unguarded, "state": state, "loaded": len(sys.modules) - before}))

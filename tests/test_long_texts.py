@@ -55,9 +55,9 @@ class TestDocument:
     def test_the_same_document_again_adds_nothing(self, memory):
         """The second time the same parts come back, unchanged, and nothing was written."""
         parts = keep(memory, tags=["law"])
-        events = memory.stats().ledger_bytes
+        events = memory.store.stats().ledger_bytes
         assert keep(memory, tags=["law"]) == parts
-        assert memory.stats().ledger_bytes == events
+        assert memory.store.stats().ledger_bytes == events
 
     def test_a_changed_document_supersedes_its_changed_parts(self, memory):
         """A new part supersedes the one whose place it takes; the others stay."""

@@ -329,7 +329,7 @@ class TestEnds:
         assert memory.list() == []
         assert len(memory.retrieve("parking")) == 0
         assert memory.recent() == []
-        assert memory.stats().memories == 0
+        assert memory.store.stats().memories == 0
         assert memory.get(kept.id) == kept
 
     @pytest.mark.parametrize("tier", Tier)
@@ -341,5 +341,22 @@ class TestEnds:
         assert memory.list() == []
         assert memory.recent() == []
         assert len(memory.retrieve("on call")) == 0
-        assert memory.stats().memories == 0
+        assert memory.store.stats().memories == 0
         assert [hit.id for hit in memory.retrieve("on call", as_of=during)] == [kept.id]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("We settled on C#", "We settled on C++"),
+        ("It is +5 outside", "It is -5 outside"),
+        ("Otis got A+", "Otis got A-"),
+        ("Take 5 mg", "Take 5 g"),
+        ("I like tea", "i like tea."),
+    ],
+)
+def test_only_the_same_text_is_known(memory, one, other):
+    """``add`` takes two texts for one only if every character is the same."""
+    first = memory.add(one)
+    assert memory.add(other).id != first.id
+    assert memory.add(one).id == first.id

@@ -230,7 +230,7 @@ class Manager(RuleBasedStateMachine):
             return
         live = [i for i, told in self.model.items() if self.live(told)]
         assert [m.id for m in self.memory.list()] == live
-        assert self.memory.stats().memories == len(live)
+        assert self.memory.store.stats().memories == len(live)
         for session in (None, "s"):
             ring = [
                 i for i in live if (self.model[i].tier, self.model[i].session) == ("short", session)
@@ -243,7 +243,7 @@ class Manager(RuleBasedStateMachine):
     def teardown(self):
         """Nothing is damaged at the end."""
         if hasattr(self, "memory"):
-            assert all(finding.ok for finding in self.memory.doctor())
+            assert all(finding.ok for finding in self.memory.store.doctor())
             self.memory.close()
 
 

@@ -244,7 +244,7 @@ class TestWhoAnswersByMeaning:
             assert [h.id for h in answers[0]] == [h.id for h in answers[1]]
             for one, other in zip(*answers, strict=True):
                 assert one.score == pytest.approx(other.score, abs=1e-4)
-        assert by_chroma.stats().long == "ready"
+        assert by_chroma.store.stats().long == "ready"
 
     def test_when_chroma_fails_exact_search_stands_in(self, open_memory, tmp_path, monkeypatch):
         """The ledger has every vector: the answer is the same, and nothing is missing from it."""
@@ -285,7 +285,7 @@ class TestWhoAnswersByMeaning:
         memory = open_memory(tmp_path / "c", embedder=HashEmbedder(64), config=self.CONFIG)
         first = memory.retrieve("south blue", record=False)
         assert memory.flush(wait=True, timeout=60)
-        assert memory.stats().long == "ready"
+        assert memory.store.stats().long == "ready"
         assert [h.id for h in memory.retrieve("south blue", record=False)] == [h.id for h in first]
 
 

@@ -56,6 +56,6 @@ def test_every_superseded_memory_gets_its_vector(open_memory):
     memory.close()
     memory = open_memory(embedder=HashEmbedder(16))
     assert memory.flush(wait=True, timeout=60)
-    assert sum(memory.stats().embedders.values()) == len(old)
+    assert sum(memory.store.stats().embedders.values()) == len(old)
     found = memory.retrieve("another value", include_superseded=True)
     assert found[0].id == old[1].id

@@ -126,7 +126,7 @@ def test_the_statuses_are_what_the_table_says(tmp_path):
     [
         "",
         "found current keeps_id",
-        "found keeps_id holds_slot",
+        "found keeps_id",
         "embedded",
         "embedded owed_vector keeps_id",
         "in_index in_statistics",
@@ -134,7 +134,7 @@ def test_the_statuses_are_what_the_table_says(tmp_path):
         "folds_repeats accepted",
         "ended keeps_id accepted",
         (
-            "found holds_slot embedded owed_vector in_index in_statistics folds_repeats current"
+            "found embedded owed_vector in_index in_statistics folds_repeats current"
             " accepted keeps_id"
         ),
     ],
@@ -149,6 +149,7 @@ def test_one_status_more_is_one_row_of_the_table(disputed, tmp_path, traits):
 @pytest.mark.parametrize(
     ("traits", "why"),
     [
+        ("holds_slot", "the index memories_holding_slot holds ('active',): write a migration"),
         ("in_ring", "the index memories_in_ring holds ('active',): write a migration"),
         ("owed_vector", "disputed needs a vector (owed_vector), so it must be embedded"),
     ],
@@ -164,14 +165,12 @@ def test_the_order_of_the_statuses_means_nothing(tmp_path):
     """With the members of the enumeration and the rows of the table reversed, all is the same."""
     package = copy_of(tmp_path)
     types, rows = package / "types.py", package / "status.py"
-    names = "|".join(ORDINARY)
-    members = re.findall(rf'^    [A-Z]+ = "(?:{names})"$', types.read_text(), re.MULTILINE)
-    swapped = [(one, f"    {at}") for at, one in enumerate(members)]
-    edit(
-        types,
-        *swapped,
-        *((mark, one) for (_, mark), one in zip(swapped, members[::-1], strict=True)),
-    )
+    whole = re.compile(r"^class Status\(.*?(?=^\S)", re.MULTILINE | re.DOTALL)
+    member = re.compile(r'^    [A-Z]+ = ".*"$', re.MULTILINE)
+    (enumeration,) = whole.findall(types.read_text())
+    members = member.findall(enumeration)
+    turned = iter(members[::-1])
+    edit(types, (enumeration, member.sub(lambda _: next(turned), enumeration)))
     row = r"^        Status\.[A-Z]+: Traits\(\n(?:            .*\n)+        \),\n"
     entry = re.findall(row, rows.read_text(), re.MULTILINE)
     edit(rows, ("".join(entry), "".join(entry[::-1])))

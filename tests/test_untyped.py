@@ -1,6 +1,7 @@
 """Whatever is given at the door, the error is memento's own and names the field."""
 
 import io
+from datetime import datetime, tzinfo
 
 import pytest
 
@@ -43,11 +44,11 @@ class Raising:
 @pytest.mark.parametrize("value", NO_NAMES)
 def test_what_is_no_name_of_a_file_is_refused(memory, value):
     """Import, export and backup name the parameter."""
-    for call, field in ((memory.import_from, "source"), (memory.export, "target")):
+    for call, field in ((memory.store.import_from, "source"), (memory.store.export, "target")):
         with pytest.raises(InvalidInput) as refused:
             call(value)
         assert refused.value.field == field
-    for call in (memory.backup, lambda file: restore(file, memory.root.with_name("new"))):
+    for call in (memory.store.backup, lambda file: restore(file, memory.root.with_name("new"))):
         with pytest.raises(InvalidInput) as refused:
             call(value)
         assert refused.value.field == "file"
@@ -56,7 +57,7 @@ def test_what_is_no_name_of_a_file_is_refused(memory, value):
 @pytest.mark.parametrize("name", ["a\0b", "\ud800"])
 def test_a_name_that_no_file_can_have_is_refused(memory, name):
     """A NUL or a lone surrogate is said; nothing of Python's own comes through."""
-    for call in (memory.import_from, memory.export, memory.backup):
+    for call in (memory.store.import_from, memory.store.export, memory.store.backup):
         with pytest.raises(InvalidInput):
             call(name)
     with pytest.raises(StoreUnusable, match="is not a path"):
@@ -66,16 +67,16 @@ def test_a_name_that_no_file_can_have_is_refused(memory, name):
 def test_an_import_that_cannot_be_read_is_damaged(memory):
     """A name that is too long is an error of the archive."""
     with pytest.raises(ArchiveDamaged, match="cannot be read"):
-        memory.import_from("x" * 300)
+        memory.store.import_from("x" * 300)
 
 
 def test_a_stream_that_raises_is_said(memory):
     """The stream's own error is the cause."""
     with pytest.raises(InvalidInput, match="RuntimeError: broken") as refused:
-        memory.import_from(Raising())
+        memory.store.import_from(Raising())
     assert isinstance(refused.value.__cause__, RuntimeError)
     with pytest.raises(InvalidInput, match="cannot be read"):
-        memory.import_from(io.TextIOWrapper(io.BytesIO(b"\xff")))
+        memory.store.import_from(io.TextIOWrapper(io.BytesIO(b"\xff")))
 
 
 @pytest.mark.parametrize("given", [{"config": 3}, {"clock": 3}, {"clock": lambda: None}])
@@ -106,6 +107,85 @@ def test_parts_of_a_config_are_checked(field, value):
     assert refused.value.field == field
 
 
+def refuse(*_arguments, **_named):
+    """Stand for a method of a class that is broken."""
+    raise RuntimeError("no")
+
+
+class BrokenZone(tzinfo):
+    """A time zone that cannot tell its offset."""
+
+    utcoffset = dst = tzname = fromutc = refuse
+
+
+class WrongZone(tzinfo):
+    """A time zone whose offset is not a duration."""
+
+    def utcoffset(self, _moment):
+        """Tell nothing of use."""
+        return "one hour"
+
+
+BrokenText = type("BrokenText", (str,), dict.fromkeys(
+    ("__len__", "__iter__", "__eq__", "__ne__", "__contains__", "__getitem__", "__bool__",
+     "__str__", "__repr__", "__format__", "__add__", "encode", "strip", "split", "lower", "upper",
+     "casefold", "replace", "startswith", "endswith", "isprintable", "isascii", "translate",
+     "isidentifier", "splitlines", "find", "index", "count", "join", "partition"),
+    refuse,
+) | {"__hash__": str.__hash__})  # fmt: skip
+"""A string whose every method raises."""
+
+MOMENT_FIELDS = ("occurred_at", "valid_until")
+TEXT_FIELDS = {
+    "text": "green tea", "tier": "long", "kind": "fact", "key": "tea", "scope": "home/kitchen",
+    "session": "s", "actor": "Ada", "role": "user", "source": "user", "id": "a", "aliases": "tee",
+    "tags": "drinks", "metadata": "note",
+}  # fmt: skip
+MANY = {"aliases": lambda one: [one], "tags": lambda one: [one], "metadata": lambda one: {one: one}}
+
+
+@pytest.mark.parametrize("zone", [BrokenZone(), WrongZone()])
+def test_a_time_zone_that_raises_is_refused(memory, zone):
+    """Wherever a moment is given, by name of the field; nothing is written."""
+    moment = datetime(2026, 1, 1, tzinfo=zone)
+    for field in MOMENT_FIELDS:
+        with pytest.raises(InvalidInput) as refused:
+            memory.add("text", **{field: moment})
+        assert refused.value.field == field
+    for field in ("since", "until", "as_of"):
+        with pytest.raises(InvalidInput) as refused:
+            memory.retrieve("text", **{field: moment})
+        assert refused.value.field == field
+    assert memory.list() == []
+
+
+@pytest.mark.parametrize("field", TEXT_FIELDS)
+def test_no_method_of_a_given_string_is_called(memory, field):
+    """What is stored and searched is its content; a broken class cannot fail halfway."""
+    said = {name: MANY.get(name, lambda one: one)(text) for name, text in TEXT_FIELDS.items()}
+    broken = BrokenText(TEXT_FIELDS[field])
+    plain = memory.of("plain").add(**said)
+    given = said | {field: MANY.get(field, lambda one: one)(broken)}
+    kept = memory.of("broken").add(**given)
+    same = ("text", "tier", "kind", "key", "scope", "session", "actor", "role", "id", "aliases",
+            "tags", "metadata", "source")  # fmt: skip
+    assert [getattr(kept, name) for name in same] == [getattr(plain, name) for name in same]
+    assert [one.id for one in memory.of("broken").retrieve("tea")] == ["a"]
+
+
+def test_no_method_of_a_query_or_filter_is_called(memory):
+    """Nor of a label, or of what chooses how to search."""
+    memory.add("green tea", "long", id="a", session="s", scope="home", metadata={"n": "x"})
+    filters = {
+        "scope": BrokenText("home"), "session": BrokenText("s"), "tiers": BrokenText("long"),
+        "where": {"n": BrokenText("x")}, "ids": BrokenText("a"), "match": BrokenText("auto"),
+    }  # fmt: skip
+    assert [one.id for one in memory.retrieve(BrokenText("green tea"), **filters)] == ["a"]
+    assert memory.of(BrokenText("default")).get(BrokenText("a")).text == "green tea"
+    with pytest.raises(InvalidInput):
+        memory.add("text", kind=BrokenText("nothing"))
+
+
 @pytest.mark.parametrize("make", [cyclic, deep, Raising])
 def test_what_cannot_be_spelt_is_refused_all_the_same(memory, make):
     """A value nested without end gets an error that does not try to repeat it."""
@@ -116,7 +196,7 @@ def test_what_cannot_be_spelt_is_refused_all_the_same(memory, make):
             memory.add("text", **{field: value})
     for call in (
         lambda: memory.move("a", value),
-        lambda: memory.import_from("a", trust=value),
+        lambda: memory.store.import_from("a", trust=value),
         lambda: memory.retrieve("a", scope=[value]),
     ):
         with pytest.raises(InvalidInput):
@@ -127,8 +207,8 @@ def test_what_cannot_be_spelt_is_refused_all_the_same(memory, make):
 
 def test_prompt_names_itself(memory):
     """An argument that retrieve does not have is an error of prompt."""
-    with pytest.raises(TypeError, match=r"prompt\(\) got an unexpected keyword argument 'pinned'"):
-        memory.prompt("a", pinned=True)
+    with pytest.raises(TypeError, match=r"prompt\(\) got an unexpected keyword argument 'order'"):
+        memory.prompt("a", order="arrival")
 
 
 def test_no_export_of_a_store_that_is_gone(memory, tmp_path):
@@ -137,7 +217,7 @@ def test_no_export_of_a_store_that_is_gone(memory, tmp_path):
     away = memory.root.rename(memory.root.with_name("away"))
     for target in (tmp_path / "out.jsonl", io.StringIO()):
         with pytest.raises(StoreGone):
-            memory.export(target)
+            memory.store.export(target)
     assert not (tmp_path / "out.jsonl").exists()
     away.rename(memory.root)
-    assert memory.export(tmp_path / "out.jsonl").memories == 1
+    assert memory.store.export(tmp_path / "out.jsonl").memories == 1

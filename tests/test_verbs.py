@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 import threading
 from datetime import timedelta
 from typing import ClassVar
@@ -24,6 +26,7 @@ from memento.errors import (
     StoreClosed,
     TierUnavailable,
 )
+from memento.filters import Filtering, Retrieving
 from memento.testing import HashEmbedder
 
 DAY = timedelta(days=1)
@@ -193,16 +196,49 @@ class TestForgetMany:
         assert len(memory.forget_many(within="")) == 2
         assert memory.list() == []
 
-    @pytest.mark.parametrize("wrong", [{"scoop": "a"}, {"statuses": "active"}])
-    def test_an_unknown_filter_is_refused(self, memory, wrong):
-        """Nothing is forgotten by a misspelt condition."""
+    @pytest.mark.parametrize(
+        ("verb", "given"),
+        [
+            ("forget_many", ()),
+            ("counts", ()),
+            ("list", ()),
+            ("retrieve", ("a",)),
+            ("prompt", ("a",)),
+            ("nearest", ([1.0],)),
+        ],
+    )
+    def test_an_unknown_filter_is_refused(self, open_memory, verb, given):
+        """Nothing is forgotten by a misspelt condition; the error names the method and the fix."""
+        memory = open_memory(embedder=HashEmbedder(1))
         memory.add("a")
-        with pytest.raises(InvalidInput, match="known: tiers, kinds"):
-            memory.forget_many(**wrong)
-        for look in (memory.counts, lambda **how: memory.nearest([1.0], **how)):
-            with pytest.raises(InvalidInput, match="unknown: "):
-                look(**wrong)
+        method = getattr(memory, verb)
+        for wrong, hint in (("scoop", "; did you mean 'scope'?"), ("zzzz", "")):
+            said = f"{verb}() got an unexpected keyword argument {wrong!r}{hint}"
+            with pytest.raises(TypeError, match=f"^{re.escape(said)}$"):
+                method(*given, **{wrong: "a"})
         assert len(memory.list()) == 1
+
+    def test_an_own_argument_of_the_method_is_suggested_too(self, memory):
+        """Not only filters are misspelt."""
+        with pytest.raises(TypeError, match=r"did you mean 'min_score'\?"):
+            memory.retrieve("a", minscore=0.5)
+        with pytest.raises(TypeError, match=r"did you mean 'newest_first'\?"):
+            memory.list(newest=True)
+
+    def test_prompt_takes_what_retrieve_takes(self):
+        """Every argument of retrieve is one of prompt, with the same type."""
+        taken = inspect.get_annotations(MemoryManager.retrieve)
+        own = inspect.get_annotations(MemoryManager.prompt)
+        filters = inspect.get_annotations(Filtering)
+        passed = {
+            name: kind
+            for name, kind in inspect.get_annotations(Retrieving).items()
+            if name not in filters
+        }
+        assert taken.keys() - {"filters", "return", *own} == passed.keys()
+        assert {name: taken[name] for name in passed} == {
+            name: kind.__forward_arg__ for name, kind in passed.items()
+        }
 
 
 class TestExpiry:
@@ -358,7 +394,7 @@ class TestNearest:
                 assert {hit.memory.kind for hit in found[1]} == {"rule"}
                 # of equally near ones either may show others: the cosines are what is compared
                 answers.append([[round(hit.score, 4) for hit in each] for each in found])
-                state = memory.stats().long
+                state = memory.store.stats().long
         assert state == "ready"
         assert answers[0] == answers[1]
 
@@ -457,10 +493,10 @@ class TestBites:
         "sweep": lambda memory, _ids: memory.sweep(),
         "touch": lambda memory, ids: memory.touch(ids, 60),
         "forget_source": lambda memory, _ids: [
-            one.id for one in memory.forget_source("https://a.example")
+            one.id for one in memory.quarantine.forget_source("https://a.example")
         ],
         "restore_source": lambda memory, _ids: [
-            one.id for one in memory.restore_source("https://a.example")
+            one.id for one in memory.quarantine.restore_source("https://a.example")
         ],
     }
 
@@ -476,7 +512,7 @@ class TestBites:
         if verb == "sweep":
             clock.advance(timedelta(seconds=100))
         if verb == "restore_source":
-            memory.forget_source("https://a.example")
+            memory.quarantine.forget_source("https://a.example")
         return made
 
     @pytest.mark.parametrize("verb", VERBS)
@@ -510,7 +546,7 @@ class TestBites:
             patch.setattr(ledger, "write", failing)
             with pytest.raises(StorageFull):
                 self.VERBS[verb](memory, ids)
-        assert all(finding.ok for finding in memory.doctor(repair=False))
+        assert all(finding.ok for finding in memory.store.doctor(repair=False))
         rest = ids if verb == "touch" else ids[10:]
         assert self.VERBS[verb](memory, ids) == rest
 

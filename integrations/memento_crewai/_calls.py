@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from memento import MemoryManager
+from memento.aio import GLANCE, settle
 from memento.errors import EmbedderError, MementoError, StoreError, TierUnavailable
 
 P = ParamSpec("P")
@@ -65,6 +67,17 @@ def calling(call: Call) -> Iterator[None]:
         _CALL.reset(token)
 
 
+async def settled(manager: MemoryManager, wait: float) -> float:
+    """Wait without a thread for the newest memories; return how long the search after it waits.
+
+    Trouble with the store is left to that search, which meets it again and tells CrewAI.
+    """
+    try:
+        return await settle(manager, wait)
+    except TROUBLE:
+        return min(wait, GLANCE)
+
+
 def noted(method: Callable[P, T]) -> Callable[P, T]:
     """Write down trouble with the store before CrewAI can swallow it."""
 
@@ -76,7 +89,7 @@ def noted(method: Callable[P, T]) -> Callable[P, T]:
             call = current()
             if call is not NOBODYS:
                 logger.error("CrewAI's memory failed: %s", error)  # noqa: TRY400 - it is raised
-                if not (call.saving and method.__name__ == "search"):  # then it is saved as new
+                if not (call.saving and method.__name__ == "_search"):  # then it is saved as new
                     call.failures.append(error)
             raise
 

@@ -32,16 +32,18 @@ class Token(str):
     Attributes:
         manager: The store.
         strict: See ``MementoCrewMemory``.
+        wait: See there.
     """
 
     __slots__ = ("__dict__",)
     manager: MemoryManager
     strict: bool
+    wait: float
 
-    def __new__(cls, manager: MemoryManager, *, strict: bool) -> Self:
+    def __new__(cls, manager: MemoryManager, *, strict: bool, wait: float) -> Self:
         """Make the token of one memory."""
         token = super().__new__(cls, NAME)
-        token.manager, token.strict = manager, strict
+        token.manager, token.strict, token.wait = manager, strict, wait
         return token
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Token:
@@ -69,7 +71,8 @@ def reviving(kind: K) -> K:
                 "give the restored crew or agent its MementoCrewMemory",
             )
         self.__class__ = kind
-        self.__dict__.update(manager=self.storage.manager, strict=self.storage.strict)
+        token = self.storage
+        self.__dict__.update(manager=token.manager, strict=token.strict, wait=token.wait)
         kind.model_post_init(self, context)
 
     Memory.model_post_init = model_post_init  # type: ignore[method-assign, assignment]

@@ -27,12 +27,12 @@ from crewai.memory.utils import join_scope_paths
 from pydantic import Field
 
 from memento import MemoryManager
-from memento.check import MAX_K
+from memento.check import MAX_K, check_seconds
 from memento.errors import MementoError, NotFound, ReadOnlyStore
 from memento.types import Draft, Kind, Trust
 from memento.types import Memory as Stored
 from memento_crewai._asked import LOOK, TELLING, best, kind_of
-from memento_crewai._calls import TROUBLE
+from memento_crewai._calls import TROUBLE, settled
 from memento_crewai._copies import Token, reviving
 from memento_crewai._extract import extract
 from memento_crewai._records import (
@@ -69,9 +69,11 @@ class MementoCrewMemory(Memory):
             and ``reset_all`` raise ``ReadOnlyStore``.
         strict: Let an error of the store stop the crew. CrewAI by itself goes on without memory
             after any error (its event bus knows); False leaves it at that.
+        wait: Seconds that a recall waits at most until the newest memories can be found by their
+            meaning, up to a day; 0 to search at once. ``arecall`` holds no thread meanwhile.
 
     Raises:
-        InvalidInput: If ``manager`` is no ``MemoryManager``.
+        InvalidInput: If ``manager`` is no ``MemoryManager``, or the wait is no number of seconds.
         InvalidScope: If ``root_scope`` is not well formed.
     """
 
@@ -79,6 +81,7 @@ class MementoCrewMemory(Memory):
     storage: Any = Field(exclude=True)
     manager: Any = Field(exclude=True, repr=False)
     strict: bool = True
+    wait: float = SETTLE
 
     def __init__(
         self,
@@ -87,12 +90,14 @@ class MementoCrewMemory(Memory):
         *,
         read_only: bool = False,
         strict: bool = True,
+        wait: float = SETTLE,
     ) -> None:
         to_scope(root_scope)
         store = checked(manager)
-        fields: dict[str, Any] = {"manager": store, "strict": strict}
+        seconds = check_seconds("wait", wait)
+        fields: dict[str, Any] = {"manager": store, "strict": strict, "wait": seconds}
         super().__init__(
-            storage=Token(store, strict=strict),
+            storage=Token(store, strict=strict, wait=seconds),
             root_scope=root_scope,
             read_only=read_only,
             **fields,
@@ -201,21 +206,36 @@ class MementoCrewMemory(Memory):
             InvalidInput: If a value cannot be accepted.
             StoreError: If the store cannot be read.
         """
+        return self._recalled(
+            query, scope, categories, limit, source, everyones=include_private, wait=self.wait
+        )
+
+    def _recalled(
+        self,
+        query: str,
+        scope: str | None,
+        categories: list[str] | None,
+        limit: int,
+        source: str | None,
+        *,
+        everyones: bool,
+        wait: float,
+    ) -> list[MemoryMatch]:
         facts: dict[str, Any] = {"query": query, "limit": limit, "source_type": ORIGIN}
         self._emit(MemoryQueryStartedEvent(**facts))
         began = time.perf_counter()
         with self._failing(lambda why: MemoryQueryFailedEvent(**facts, error=why)):
             wanted = Wanted(
-                self._place(scope), categories or (), source=source, everyones=include_private
+                self._place(scope), categories or (), source=source, everyones=everyones
             )
             filters = wanted.arguments()
             find = partial(
                 self.manager.retrieve,
                 query,
-                fold=not include_private,  # the same words of two sources are two memories
+                fold=not everyones,  # the same words of two sources are two memories
                 **filters,
             )
-            found = find(limit, kinds=TELLING, wait=SETTLE, record=not self.read_only)
+            found = find(limit, kinds=TELLING, wait=wait, record=not self.read_only)
             warn(found.missing)
             before = find(min(limit + LOOK, MAX_K), kinds=Kind.QUESTION, record=False)
             matches = [to_match(hit) for hit in best(found.hits, before.hits, query, limit)]
@@ -321,9 +341,20 @@ class MementoCrewMemory(Memory):
         """Remember several things in a worker thread; see ``remember_many``."""
         return await asyncio.to_thread(self.remember_many, contents, *args, **kwargs)
 
-    async def arecall(self, query: str, *args: Any, **kwargs: Any) -> list[MemoryMatch]:
+    async def arecall(
+        self,
+        query: str,
+        scope: str | None = None,
+        categories: list[str] | None = None,
+        limit: int = 10,
+        depth: Literal["shallow", "deep"] = "deep",  # noqa: ARG002 - as in recall
+        source: str | None = None,
+        include_private: bool = False,
+    ) -> list[MemoryMatch]:
         """Find what bears on a query in a worker thread; see ``recall``."""
-        return await asyncio.to_thread(self.recall, query, *args, **kwargs)
+        find = partial(self._recalled, query, scope, categories, limit, source)
+        wait = await settled(self.manager, self.wait)
+        return await asyncio.to_thread(find, everyones=include_private, wait=wait)
 
     def _save(
         self,

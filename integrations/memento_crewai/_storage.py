@@ -17,8 +17,9 @@ from crewai.memory.storage.factory import set_memory_storage_factory
 from crewai.memory.types import MemoryRecord, ScopeInfo
 
 from memento import Filtering, Memory, MemoryManager, Tier, Trust
+from memento.check import check_seconds
 from memento.errors import InvalidInput, MissingExtra, NotFound, StoreClosed, TierUnavailable
-from memento_crewai._calls import current, noted
+from memento_crewai._calls import current, noted, settled
 from memento_crewai._embedding import MementoEmbeddingFunction
 from memento_crewai._records import (
     Wanted,
@@ -41,7 +42,7 @@ DEFAULT_STORAGE = str(unified_memory.Memory.model_fields["storage"].default)
 
 
 SETTLE = 5.0
-"""Seconds to wait at most until what was just remembered can be found by its meaning."""
+"""Seconds to wait at most, by default, until what was just remembered is found by its meaning."""
 ALL = 1_000_000
 """Most memories that are looked through for metadata that is no scalar."""
 
@@ -59,14 +60,19 @@ class MementoStorage:
     Args:
         manager: The store; its namespace is what this storage sees.
         strict: Let an error of the store stop the crew; False leaves it at CrewAI's habit.
+        wait: Seconds that a search waits at most until the newest records can be found, up to a
+            day; 0 to search at once. ``asearch`` holds no thread meanwhile.
 
     Raises:
-        InvalidInput: If it is no ``MemoryManager``.
+        InvalidInput: If it is no ``MemoryManager``, or the wait is no number of seconds.
     """
 
-    def __init__(self, manager: MemoryManager, *, strict: bool = True) -> None:
+    def __init__(
+        self, manager: MemoryManager, *, strict: bool = True, wait: float = SETTLE
+    ) -> None:
         self.manager = checked(manager)
         self.strict = strict
+        self.wait = check_seconds("wait", wait)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MementoStorage:
         """Return itself: a store is shared, not copied."""
@@ -84,7 +90,6 @@ class MementoStorage:
         """
         self.manager.add_many([to_draft(record) for record in records], replace=True)
 
-    @noted
     def search(
         self,
         query_embedding: list[float],
@@ -110,18 +115,30 @@ class MementoStorage:
         Raises:
             EmbeddingMismatch: If the vector comes from another embedder.
             TierUnavailable: If there are no vectors to search since the embedder fails. Where there
-                are some, what the embedder refused, and what is not embedded yet after ``SETTLE``
+                are some, what the embedder refused, and what is not embedded yet after ``wait``
                 seconds, is not found, and the log says so.
             StoreError: If the store cannot be read.
         """
-        filters = asked(self.manager, Wanted(scope_prefix, categories or (), metadata_filter or {}))
+        wanted = Wanted(scope_prefix, categories or (), metadata_filter or {})
+        return self._search(query_embedding, wanted, limit, min_score, self.wait)
+
+    @noted
+    def _search(
+        self,
+        query_embedding: list[float],
+        wanted: Wanted,
+        limit: int,
+        min_score: float,
+        wait: float,
+    ) -> Found:
+        filters = asked(self.manager, wanted)
         if filters is None:
             return []
         call = current()
         filters["where"] = {**(filters["where"] or {}), **call.sees}
         filters["session"] = call.session
         found = self.manager.nearest(
-            query_embedding, limit, min_score=min_score, wait=SETTLE, **filters
+            query_embedding, limit, min_score=min_score, wait=wait, **filters
         )
         if found.missing and not found.hits:
             self._check_vectors(query_embedding)
@@ -229,14 +246,10 @@ class MementoStorage:
         min_score: float = 0.0,
     ) -> Found:
         """Find records by vector; see ``search``."""
+        wanted = Wanted(scope_prefix, categories or (), metadata_filter or {})
+        wait = await settled(self.manager, self.wait)
         return await asyncio.to_thread(
-            self.search,
-            query_embedding,
-            scope_prefix,
-            categories,
-            metadata_filter,
-            limit,
-            min_score,
+            self._search, query_embedding, wanted, limit, min_score, wait
         )
 
     async def adelete(
@@ -258,7 +271,7 @@ class MementoStorage:
         Raises:
             TierUnavailable: If no memory has a vector, and the embedder is why.
         """
-        trouble = self.manager.stats().trouble.values()
+        trouble = self.manager.store.stats().trouble.values()
         towards, away = query, [-number for number in query]  # every vector is near to one of them
         if trouble and not any(self.manager.nearest(v, 1, record=False) for v in (towards, away)):
             raise TierUnavailable(Tier.LONG, "; ".join(trouble))
@@ -311,7 +324,7 @@ def active(manager: MemoryManager, memory_id: str, *, within: str = "") -> Memor
     return next(iter(manager.list(ids=memory_id, within=within)), None)
 
 
-def install(manager: MemoryManager, *, strict: bool = True) -> None:
+def install(manager: MemoryManager, *, strict: bool = True, wait: float = SETTLE) -> None:
     """Make a store the default of CrewAI's own memory, for this process.
 
     From now on ``Crew(memory=True)``, ``Agent(memory=True)``, ``Memory()`` and the memory of a
@@ -323,13 +336,15 @@ def install(manager: MemoryManager, *, strict: bool = True) -> None:
         manager: The store, with an embedder.
         strict: Let an error of the store stop the crew, and refuse a closed one to who makes a
             memory; False leaves it at CrewAI's habit, which is to go on without memory.
+        wait: Seconds that a search waits at most, see ``MementoStorage``.
 
     Raises:
-        InvalidInput: If it is no ``MemoryManager``, or has no embedder.
+        InvalidInput: If it is no ``MemoryManager``, has no embedder, or the wait is no number of
+            seconds.
         StoreClosed: If it is closed.
         MissingExtra: If this CrewAI is not one that is known to work.
     """
-    storage = MementoStorage(manager, strict=strict)
+    storage = MementoStorage(manager, strict=strict, wait=wait)
     embedder = MementoEmbeddingFunction(manager)
     if not hasattr(unified_memory, _EMBEDDER_OF_CREWAI):
         raise MissingExtra("crewai", "a CrewAI that this version of memento was tested with")

@@ -25,13 +25,15 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from memento import MemoryManager
-from memento.check import MAX_INTEGER, check_count, check_flag
+from memento.aio import settle
+from memento.check import MAX_INTEGER, check_count, check_flag, check_seconds
 from memento.errors import InvalidInput
-from memento.policy import render
+from memento.policy import TOKENS, Relevant, render
 from memento.scopes import parse_namespace
 from memento_langchain._keeping import Turn, forget_leftover, keep_drafts
 from memento_langchain._turns import (
     MOST,
+    WAIT,
     check_manager,
     memory_id,
     pieces,
@@ -75,11 +77,14 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     Args:
         manager: Where to keep and look.
         k: Most memories to recall, 1 to 1,000.
-        tokens: Most tokens of the block, >= 1; None for no limit.
+        tokens: Most tokens of the block, >= 1; None for no limit. Of a long text it shows the
+            passage that is relevant to the message.
         namespace: Makes the labels of the namespace from ``runtime.context``, such as
             ``lambda context: ("acme", context.user_id)``; None for the manager's own. If it gives
             what is no label, the run ends with ``InvalidScope``.
         save: Whether to keep the turns; with False it only recalls.
+        wait: Seconds that a recall waits at most until the newest turns can be found by their
+            meaning, up to a day; 0 to search at once. An async agent holds no thread meanwhile.
 
     Raises:
         InvalidInput: If an argument is not as described.
@@ -92,9 +97,10 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         manager: MemoryManager,
         k: int = 8,
         *,
-        tokens: int | None = None,
+        tokens: int | None = TOKENS,
         namespace: Callable[[Any], str | Sequence[str]] | None = None,
         save: bool = True,
+        wait: float = WAIT,
     ) -> None:
         super().__init__()
         if namespace is not None and not callable(namespace):
@@ -104,6 +110,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         self._tokens = None if tokens is None else check_count("tokens", tokens, most=MAX_INTEGER)
         self._namespace = namespace
         self._save = check_flag("save", save)
+        self._wait = check_seconds("wait", wait)
         self._secret = secrets.token_bytes(16)
         self._kept: OrderedDict[tuple[tuple[str, ...], str], str] = OrderedDict()
 
@@ -149,7 +156,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
         """Keep what was said, and put what is remembered into the system message of this call."""
-        return handler(self._prepared(request))
+        self._keep_of(request)
+        return handler(self._recall(request, self._wait))
 
     async def awrap_model_call(
         self,
@@ -157,19 +165,27 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """Keep what was said, and put what is remembered into the system message of this call."""
-        return await handler(await asyncio.to_thread(self._prepared, request))
+        await asyncio.to_thread(self._keep_of, request)
+        wait = await self._settled(request)
+        return await handler(await asyncio.to_thread(self._recall, request, wait))
 
-    def _prepared(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+    async def _settled(self, request: ModelRequest[Any]) -> float:
+        """Wait for the newest turns without a thread; return how long the recall waits after it."""
+        asked = _asked(request)
+        if asked is None or not str(asked.text).strip():
+            return 0.0
+        return await settle(self._view(request.runtime), self._wait)
+
+    def _keep_of(self, request: ModelRequest[Any]) -> None:
         if self._save:
             self._keep_said(cast("MementoState", request.state), request.runtime)
-        return self._recall(request)
 
     def _keep_said(self, state: MementoState, runtime: Runtime[Any]) -> None:
         refused = set(state.get("memento_refused", ()))
         self._keep([one for one in state["messages"] if one.id not in refused], runtime)
 
-    def _recall(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        asked = next((m for m in reversed(request.messages) if _is_users(m)), None)
+    def _recall(self, request: ModelRequest[Any], wait: float) -> ModelRequest[Any]:
+        asked = _asked(request)
         if asked is None:
             return request
         view = self._view(request.runtime)
@@ -178,8 +194,9 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             for message in request.messages
             for piece in pieces(str(message.text), view.config)
         }
-        hits = recall(view, str(asked.text), shown, self._k)
-        block = render(hits, nonce=self._nonce(asked), tokens=self._tokens)
+        hits = recall(view, str(asked.text), shown, self._k, wait)
+        cut = Relevant(str(asked.text), view.config.retrieve.long)
+        block = render(hits, nonce=self._nonce(asked), tokens=self._tokens, cut=cut)
         if not block:
             return request
         return request.override(system_message=_with(request.system_message, block))
@@ -250,6 +267,11 @@ def _refused(state: MementoState, last: AnyMessage | None) -> set[str | None]:
         rest = takewhile(lambda one: not _is_users(one), messages[began + 1 :])
         refused |= {running, *(one.id for one in rest)}
     return refused - {None if last is None else last.id}
+
+
+def _asked(request: ModelRequest[Any]) -> AnyMessage | None:
+    """Return the user's last message."""
+    return next((one for one in reversed(request.messages) if _is_users(one)), None)
 
 
 def _is_users(message: BaseMessage) -> bool:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
 from typing import Any, Self
 
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, field_validator
 
-from memento import Hit, MemoryManager, check_filters
+from memento import Filtering, Hit, MemoryManager, check_filters
+from memento.aio import settle
 from memento.check import MAX_K, check_flag, check_seconds, check_share
 from memento.errors import InvalidInput
 from memento_langchain._turns import WAIT, warn
 
 ARGUMENTS = [
-    name
-    for name, one in signature(MemoryManager.retrieve).parameters.items()
-    if one.kind is Parameter.KEYWORD_ONLY
+    *Filtering.__annotations__,
+    *(
+        name
+        for name, one in signature(MemoryManager.retrieve).parameters.items()
+        if one.kind is Parameter.KEYWORD_ONLY
+    ),
 ]
 """Names that ``filters`` may hold."""
 
@@ -39,6 +47,8 @@ class MementoRetriever(BaseRetriever):
     Attributes:
         manager: Where to look.
         k: Most documents to return, 1 to 10,000.
+        wait: Seconds to wait at most until the newest memories can be found by their meaning, up to
+            a day; 0 to search at once. ``ainvoke`` holds no thread meanwhile.
         filters: Any other arguments of ``MemoryManager.retrieve``, such as ``scope``.
 
     Raises:
@@ -50,7 +60,13 @@ class MementoRetriever(BaseRetriever):
 
     manager: MemoryManager = Field(exclude=True, repr=False)
     k: int = Field(default=5, ge=1, le=MAX_K)
+    wait: float = WAIT
     filters: Mapping[str, Any] = Field(default_factory=dict)
+
+    @field_validator("wait", mode="before")
+    @classmethod
+    def _check_wait(cls, wait: object) -> float:
+        return check_seconds("wait", wait)
 
     @field_validator("filters")
     @classmethod
@@ -74,8 +90,25 @@ class MementoRetriever(BaseRetriever):
         k: int | None = None,
         **filters: Any,
     ) -> list[Document]:
+        return self._found(query, k, self._asked(filters))
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 - as above
+        k: int | None = None,
+        **filters: Any,
+    ) -> list[Document]:
+        asked = self._asked(filters)
+        wait = await settle(self.manager, asked["wait"], session=asked.get("session"))
+        return await asyncio.to_thread(self._found, query, k, {**asked, "wait": wait})
+
+    def _asked(self, filters: Mapping[str, Any]) -> dict[str, Any]:
         _check_names(filters)
-        asked = {"wait": WAIT, **self.filters, **filters}
+        return {"wait": self.wait, **self.filters, **filters}
+
+    def _found(self, query: str, k: int | None, asked: Mapping[str, Any]) -> list[Document]:
         found = self.manager.retrieve(query, self.k if k is None else k, **asked)
         warn(found)
         return [document(hit) for hit in found]

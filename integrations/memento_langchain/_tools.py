@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
-from memento import Hit, Memory, MemoryManager, Retrieval, Trust
+from memento import Hit, Memory, MemoryManager, Trust
+from memento.aio import GLANCE, settle
+from memento.check import check_seconds
 from memento.errors import InvalidInput, NotFound
-from memento.policy import new_nonce, render
+from memento.policy import TOKENS, Relevant, new_nonce, render
 from memento_langchain._turns import WAIT, check_manager
 
 KindName = Literal[
@@ -31,30 +33,40 @@ Day = Annotated[str | None, "A day or time in ISO 8601, such as 2025-03-04; UTC 
 Few = Annotated[int, "Most memories to return, 1 to 50."]
 
 
-def memory_tools(manager: MemoryManager) -> list[BaseTool]:
+def memory_tools(manager: MemoryManager, *, wait: float = WAIT) -> list[BaseTool]:
     """Make the tools ``remember``, ``recall``, ``search``, ``forget`` and ``correct``.
 
     Args:
         manager: Where to keep and look; give ``manager.of(user)`` for a user's own memories.
+        wait: Seconds that ``recall`` and ``search`` wait at most until the newest memories can be
+            found by their meaning, up to a day; 0 to search at once. An async agent holds no thread
+            meanwhile.
 
     Returns:
         The tools, to be given to an agent or bound to a model; each is sync and async.
 
     Raises:
-        InvalidInput: If it is no MemoryManager.
+        InvalidInput: If it is no MemoryManager, or the wait is no number of seconds.
     """
-    verbs = _Verbs(check_manager(manager))
+    verbs = _Verbs(check_manager(manager), check_seconds("wait", wait))
+    waited = _Verbs(manager, min(wait, GLANCE))
+
+    async def settled(query: object) -> None:
+        if str(query or "").strip():
+            await settle(manager, wait)
+
     return [
-        _tool(verb) for verb in (verbs.remember, verbs.recall, verbs.search, verbs.forget,
-                                 verbs.correct)
-    ]  # fmt: skip
+        _tool(getattr(verbs, name), getattr(waited, name), settled)
+        for name in ("remember", "recall", "search", "forget", "correct")
+    ]
 
 
 class _Verbs:
     """The verbs of the tools; the model reads their docstrings."""
 
-    def __init__(self, manager: MemoryManager) -> None:
+    def __init__(self, manager: MemoryManager, wait: float) -> None:
         self._manager = manager
+        self._wait = wait
 
     def remember(
         self,
@@ -68,7 +80,7 @@ class _Verbs:
 
     def recall(self, query: Annotated[str, "The subject, in plain words."], k: Few = 5) -> str:
         """Recall what is remembered about something, best first."""
-        return _shown(self._manager.retrieve(query, _few(k), wait=WAIT))
+        return self._found(query, k)
 
     def search(
         self,
@@ -85,8 +97,8 @@ class _Verbs:
             "until": _moment("until", until),
         }
         if query is None or not query.strip():
-            return _shown(self._manager.list(newest_first=True, limit=_few(k), **chosen))
-        return _shown(self._manager.retrieve(query, _few(k), wait=WAIT, **chosen))
+            return self._shown(self._manager.list(newest_first=True, limit=_few(k), **chosen), "")
+        return self._found(query, k, **chosen)
 
     def forget(self, memory_id: Id) -> str:
         """Forget a memory that is wrong or no longer wanted."""
@@ -97,27 +109,53 @@ class _Verbs:
         kept = self._manager.update(memory_id, text=text, source=Trust.AGENT)
         return f"Corrected: {kept.id}."
 
+    def _found(self, query: str, k: int, **chosen: Any) -> str:
+        found = self._manager.retrieve(query, _few(k), wait=self._wait, **chosen)
+        block = self._shown(found, query)
+        if found.missing:
+            return f"{block}\nCould not look everywhere: {', '.join(sorted(found.missing))}."
+        return block
 
-def _tool(verb: Callable[..., str]) -> BaseTool:
+    def _shown(self, found: Iterable[Hit | Memory], query: str) -> str:
+        cut = Relevant(query, self._manager.config.retrieve.long)
+        block = render(found, nonce=new_nonce(), tokens=TOKENS, ids=True, cut=cut)
+        return block or "Nothing is remembered about this."
+
+
+def _tool(
+    verb: Callable[..., str],
+    waited: Callable[..., str],
+    settled: Callable[[object], Awaitable[None]],
+) -> BaseTool:
+    """Make the tool of a verb.
+
+    Args:
+        verb: The verb.
+        waited: The same, for a thread: it waits no more.
+        settled: Waits without a thread if there is a query.
+    """
+
+    @functools.wraps(verb)
+    async def arun(*args: Any, **kwargs: Any) -> str:
+        await settled(kwargs.get("query"))
+        return await asyncio.to_thread(_mendable(waited), *args, **kwargs)
+
+    return StructuredTool.from_function(
+        func=_mendable(verb), coroutine=arun, handle_tool_error=True
+    )
+
+
+def _mendable(verb: Callable[..., str]) -> Callable[..., str]:
+    """Let a verb tell the model its mistakes, which it can mend."""
+
     @functools.wraps(verb)
     def run(*args: Any, **kwargs: Any) -> str:
         try:
             return verb(*args, **kwargs)
-        except (InvalidInput, NotFound) as error:  # the model's mistakes, which it can mend
+        except (InvalidInput, NotFound) as error:
             raise ToolException(str(error)) from error
 
-    @functools.wraps(verb)
-    async def arun(*args: Any, **kwargs: Any) -> str:
-        return await asyncio.to_thread(run, *args, **kwargs)
-
-    return StructuredTool.from_function(func=run, coroutine=arun, handle_tool_error=True)
-
-
-def _shown(found: Iterable[Hit | Memory]) -> str:
-    block = render(found, nonce=new_nonce(), ids=True) or "Nothing is remembered about this."
-    if isinstance(found, Retrieval) and found.missing:
-        return f"{block}\nCould not look everywhere: {', '.join(sorted(found.missing))}."
-    return block
+    return run
 
 
 def _few(k: int) -> int:

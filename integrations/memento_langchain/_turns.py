@@ -32,7 +32,7 @@ QUERY_CHARS = 2_000
 MOST = 1_000
 """Most hits asked for, however much the conversation shows."""
 WAIT = 5.0
-"""Seconds to wait at most until the latest turn is also found by its meaning.
+"""Seconds to wait at most, by default, until the latest turn is also found by its meaning.
 
 An agent asks right after it was told, often in other words.
 """
@@ -136,7 +136,7 @@ def pieces(text: str, config: Config) -> list[str]:
     return [piece for piece in (*found, clean) if piece.strip()]
 
 
-def recall(manager: MemoryManager, query: str, shown: set[str], k: int) -> list[Hit]:
+def recall(manager: MemoryManager, query: str, shown: set[str], k: int, wait: float) -> list[Hit]:
     """Find the best k memories about a query that the conversation does not show anyway.
 
     Answers come first. Former questions get the last quarter of the places, and the places left
@@ -148,12 +148,13 @@ def recall(manager: MemoryManager, query: str, shown: set[str], k: int) -> list[
         query: A message of the user's; of a long one the beginning counts.
         shown: Texts the model sees in any case.
         k: Most hits, >= 1.
+        wait: Seconds to wait at most for the newest memories, see ``MemoryManager.retrieve``.
     """
     asked = query.strip()[:QUERY_CHARS]
     if not asked:
         return []
     room = min(k + len(shown), MOST)
-    found = manager.retrieve(asked, room, kinds=TELLING, wait=WAIT)
+    found = manager.retrieve(asked, room, kinds=TELLING, wait=wait)
     warn(found)
     before = manager.retrieve(asked, min(room + LOOK, MOST), kinds=Kind.QUESTION, record=False)
     told, asking = _unseen(found, shown), _telling(_unseen(before, shown), asked)

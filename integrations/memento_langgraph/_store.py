@@ -45,6 +45,8 @@ from langgraph.store.base import (
 
 from memento import Draft, Kind, Memory, MemoryManager, Tier
 from memento.admit import Secrets
+from memento.aio import settle
+from memento.check import check_seconds
 from memento.errors import InvalidInput, NotFound, ReadOnlyStore
 from memento_langgraph._addresses import addressed
 from memento_langgraph._matching import (
@@ -72,7 +74,7 @@ PAGE = 5_000
 MOST = 10_000
 """Most hits that searches by meaning return, all pages together."""
 SETTLE = 5.0
-"""Seconds a search waits at most until what was just put can be found by its meaning."""
+"""Seconds a search waits, if not told otherwise, until what was just put is found by meaning."""
 WHOLE = "$"
 """Path to a value as a whole."""
 SLACK = 0.01
@@ -98,13 +100,15 @@ class MementoStore(BaseStore):
         index: Which fields are searched; None for the whole value.
         ttl: ``default_ttl`` (minutes) and ``refresh_on_read``. Expired items are never
             returned, and ``sweep_ttl`` tidies them away.
+        wait: Seconds that a search waits at most until the newest items can be found by their
+            meaning, up to a day; 0 to search at once. ``abatch`` holds no thread meanwhile.
 
     Raises:
-        InvalidInput: If ``index`` or ``ttl`` asks for an option that does not exist here, or
-            ``manager`` is not a ``MemoryManager``.
+        InvalidInput: If ``index`` or ``ttl`` asks for an option that does not exist here,
+            ``manager`` is not a ``MemoryManager``, or the wait is no number of seconds.
     """
 
-    __slots__ = ("_fields", "_memory", "ttl_config")
+    __slots__ = ("_fields", "_memory", "_wait", "ttl_config")
 
     supports_ttl = True
 
@@ -114,6 +118,7 @@ class MementoStore(BaseStore):
         *,
         index: IndexFields | None = None,
         ttl: TTLConfig | None = None,
+        wait: float = SETTLE,
     ) -> None:
         _check("index", index, {"fields"})
         _check("ttl", ttl, {"default_ttl", "refresh_on_read"})
@@ -121,6 +126,7 @@ class MementoStore(BaseStore):
             raise InvalidInput("manager", f"must be a MemoryManager, not {type(manager).__name__}")
         self._memory = manager.of(*manager.namespace, SUBSPACE)
         self._fields = _paths((index or {}).get("fields") or [WHOLE])
+        self._wait = check_seconds("wait", wait)
         self.ttl_config = ttl
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MementoStore:
@@ -134,6 +140,9 @@ class MementoStore(BaseStore):
             InvalidInput: If an operation, or what it carries, cannot be accepted.
             StoreError: If the store cannot be read or written.
         """
+        return self._batch(ops, self._wait)
+
+    def _batch(self, ops: Iterable[Op], wait: float) -> list[Result]:
         puts: dict[str, PutOp] = {}
         results: list[Result] = []
         policy = Secrets(self._memory.config.secrets)
@@ -144,13 +153,16 @@ class MementoStore(BaseStore):
                 puts[_id(placed.namespace, placed.key)] = placed
                 results.append(None)
             else:
-                results.append(self._read(op, reading))
+                results.append(self._read(op, reading, wait))
         self._write(puts)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """As ``batch``, in a worker thread."""
-        return await asyncio.to_thread(self.batch, list(ops))
+        given, wait = list(ops), self._wait
+        if any(isinstance(op, SearchOp) and op.query for op in given):
+            wait = await settle(self._memory, wait)
+        return await asyncio.to_thread(self._batch, given, wait)
 
     def sweep_ttl(self) -> int:
         """Tidy away what has expired, which no read shows any more; returns how many items.
@@ -162,11 +174,11 @@ class MementoStore(BaseStore):
         """
         return len(self._memory.sweep())
 
-    def _read(self, op: Op, policy: Secrets) -> Result:
+    def _read(self, op: Op, policy: Secrets, wait: float) -> Result:
         if isinstance(op, GetOp):
             return self._get(op, policy)
         if isinstance(op, SearchOp):
-            return self._search(addressed(op, policy))
+            return self._search(addressed(op, policy), wait)
         if isinstance(op, ListNamespacesOp):
             return self._namespaces(addressed(op, policy))
         raise InvalidInput("ops", f"{type(op).__name__} is not an operation of a store")
@@ -186,14 +198,14 @@ class MementoStore(BaseStore):
     def _at(self, op: GetOp) -> list[Memory]:
         return [*_items(self._memory.list(ids=_id(op.namespace, op.key)))]
 
-    def _search(self, op: SearchOp) -> list[SearchItem]:
+    def _search(self, op: SearchOp, wait: float) -> list[SearchItem]:
         _count("limit", op.limit)
         _count("offset", op.offset)
         if op.limit == 0:
             return []
         found: Sequence[tuple[Memory, float | None]]
         if op.query:
-            found = self._ranked(op)[op.offset : op.offset + op.limit]
+            found = self._ranked(op, wait)[op.offset : op.offset + op.limit]
         else:
             passing = islice(self._passing(op), op.offset, op.offset + op.limit)
             found = [(memory, None) for memory in passing]
@@ -201,7 +213,7 @@ class MementoStore(BaseStore):
             self._refresh([memory for memory, _ in found])
         return [SearchItem(**_fields_of(memory), score=score) for memory, score in found]
 
-    def _ranked(self, op: SearchOp) -> list[tuple[Memory, float | None]]:
+    def _ranked(self, op: SearchOp, wait: float) -> list[tuple[Memory, float | None]]:
         """Find by words and meaning what passes the filter, best first.
 
         Asking for more changes nothing in what comes first, so that pages are slices.
@@ -221,7 +233,7 @@ class MementoStore(BaseStore):
             where=where,
             ids=ids,
             fold=False,  # what says the same under another key is another item
-            wait=SETTLE,
+            wait=wait,
         )
         for tier, problem in hits.missing.items():
             logger.warning("not all of the %s tier could be searched: %s", tier, problem)

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 import uuid_utils
 
-from memento.admit.importance import TierChoice, importance, telling
+from memento.admit.entry import Entry
+from memento.admit.importance import TierChoice, telling
 from memento.admit.redact import Redaction, Secrets
 from memento.check import (
     Limits,
@@ -32,7 +33,7 @@ from memento.check import (
 )
 from memento.errors import InvalidInput
 from memento.language import words as words_of
-from memento.ledger.memories import Entry
+from memento.language.plain import plain
 from memento.ledger.rows import Row, content_hash
 from memento.scopes import parse_scope
 from memento.types import Draft, Kind, Status, Tier
@@ -86,10 +87,11 @@ def is_long_turn(draft: Draft, limits: Limits) -> bool:
 
     A turn has a session or a role, or is an episode. A value of a slot is not a turn.
     """
-    if not isinstance(draft.text, str) or len(draft.text) <= limits.text_chars:
+    text, kind = draft.text, draft.kind
+    if not isinstance(text, str) or len(plain(text)) <= limits.text_chars:
         return False
-    turn = draft.session is not None or draft.role is not None or draft.kind == Kind.EPISODE
-    return turn and draft.key is None
+    episode = isinstance(kind, str) and plain(kind) == Kind.EPISODE
+    return (draft.session is not None or draft.role is not None or episode) and draft.key is None
 
 
 def admit(
@@ -111,7 +113,7 @@ def admit(
 
     Returns:
         An entry whose row lacks only its place in the ledger, and its importance and tier where
-        these depend on what the namespace knows, see ``Entry.weigh``.
+        these depend on what the namespace knows, see ``entry.weigh``.
 
     Raises:
         InvalidInput: If anything about the draft cannot be accepted.
@@ -175,11 +177,6 @@ def admit(
         checksum=b"",
     )
 
-    def weigh(novelty: float) -> None:
-        row.importance = importance(text, words, kind, novelty)
-        row.tier = _tier(draft, row.importance, choice).value
-        row.seal()
-
     if given is not None:
         row.seal()
     return Entry(
@@ -191,8 +188,9 @@ def admit(
         derived=_derived(draft),
         metadata_bytes=limits.metadata_bytes,
         redacted=clean.found,
+        words=() if given is not None else words,
         telling=() if given is not None else telling(words),
-        weigh=None if given is not None else weigh,
+        choice=None if given is not None else choice,
     )
 
 

@@ -10,8 +10,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from memento.ledger.contract import Session
-from memento.ledger.memories import Entry
+from memento.admit.entry import Entry, weigh
+from memento.ledger.contract import Session, Work
 from memento.status import HEARD
 
 REMEMBERED = 50_000
@@ -26,20 +26,19 @@ class Novelty:
         self._known: OrderedDict[int, set[str]] = OrderedDict()
         self._held = 0
 
-    def weigh(self, connection: Session, ns: int, entries: Sequence[Entry]) -> None:
-        """Give those entries their importance that wait for it.
+    def weigh(self, work: Work, entries: Sequence[Entry]) -> None:
+        """Settle the importance and tier of those entries that do not have them yet.
 
         Args:
-            connection: Inside the transaction that writes them, where a look into the index costs
-                a third of what it does on a connection that has to notice the last commit first.
-            ns: Namespace number.
+            work: The transaction that writes them, where a look into the index costs a third of
+                what it does on a connection that has to notice the last commit first.
             entries: What is about to be written, with the status it gets.
         """
         for entry in entries:
-            if entry.weigh is not None:
+            if entry.choice is not None:
                 heard = entry.row.status in HEARD
-                entry.weigh(self.share(connection, ns, entry.telling, remember=heard))
-                entry.weigh = None
+                new = self.share(work.session, work.ns, entry.telling, remember=heard)
+                weigh(entry, entry.choice, new)
 
     def share(
         self, connection: Session, ns: int, telling: Sequence[str], *, remember: bool = True

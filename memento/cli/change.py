@@ -59,7 +59,7 @@ def forget(
         for memory_id in ids or ():
             typer.echo(f"{memory.forget(memory_id).id}  forgotten")
         if source is not None:
-            found = memory.forget_source(source, dry_run=dry_run)
+            found = memory.quarantine.forget_source(source, dry_run=dry_run)
             for one in found:
                 typer.echo(f"{one.id}  {'would be forgotten' if dry_run else 'forgotten'}")
             typer.echo(f"{counted(len(found))} from {source} or derived from it")
@@ -106,7 +106,7 @@ def restore(
         restore_file(Path(what[0]), root, at=at, set_aside=set_aside, as_json=as_json)
         return
     with open_store(root, namespace, embedder) as memory:
-        back = [] if source is None else memory.restore_source(source)
+        back = [] if source is None else memory.quarantine.restore_source(source)
         for found in (*back, *(memory.restore(memory_id) for memory_id in what)):
             if as_json:
                 print_json(found)

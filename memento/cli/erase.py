@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from memento import MemoryManager
+from memento.check import MOST_NAMED
 from memento.cli.options import (
     HERE,
     AsJson,
@@ -24,9 +25,6 @@ from memento.upkeep.erase import Erasure
 
 WAIT_SECONDS = 30.0
 """Default longest wait for other processes, seconds."""
-
-SHOWN = 5
-"""Most memories shown before the confirmation."""
 
 app = typer.Typer()
 
@@ -77,7 +75,7 @@ def erase(
     with open_store(root, namespace, "none") as memory:
 
         def ask(*, dry_run: bool) -> Erasure:
-            return memory.erase(
+            return memory.store.erase(
                 ids or None,
                 source=source,
                 session=session,
@@ -109,10 +107,10 @@ def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
     from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     doomed = planned.ids + (planned.derived if derived else ())
-    for memory_id in doomed[:SHOWN]:
+    for memory_id in doomed[:MOST_NAMED]:
         warn(f"{memory_id}  {show.one_line(memory.get(memory_id).text)[:80]}")
-    if len(doomed) > SHOWN:
-        warn(f"... and {len(doomed) - SHOWN} more")
+    if len(doomed) > MOST_NAMED:
+        warn(f"... and {len(doomed) - MOST_NAMED} more")
     if not sys.stdin.isatty():
         raise InvalidInput("--yes", "is needed to erase without a terminal to ask for confirmation")
     if not typer.confirm(f"Erase {counted(len(doomed))} for good?", err=True):

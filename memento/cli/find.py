@@ -162,7 +162,7 @@ def prompt(
             " ".join(query),
             count_of(k),
             tokens=tokens or None,
-            ids=ids,
+            show_ids=ids,
             tiers=tier or None,
             kinds=kind or None,
             scope=scope or None,

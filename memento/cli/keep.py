@@ -45,7 +45,7 @@ def backup(
     It holds every namespace. `memento restore FILE` makes a store of it again.
     """
     with open_store(root, namespace, "none") as memory:
-        kept = memory.backup(file, overwrite=overwrite)
+        kept = memory.store.backup(file, overwrite=overwrite)
     if as_json:
         print_json(kept)
     else:
@@ -93,7 +93,7 @@ def export(
     from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     with open_store(root, namespace, "none") as memory:
-        done = memory.export(
+        done = memory.store.export(
             sys.stdout.buffer if file == "-" else file,
             vectors=vectors,
             all_namespaces=not given(context, "namespace"),
@@ -138,7 +138,7 @@ def import_(
     from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     with open_store(root, namespace, embedder, make=True) as memory:
-        done = memory.import_from(
+        done = memory.store.import_from(
             sys.stdin.buffer if file == "-" else file,
             all_namespaces=not given(context, "namespace"),
             trust=trust,

@@ -32,7 +32,7 @@ def list_(
 ) -> None:
     """List quarantined memories, in order of arrival."""
     with open_store(root, namespace, embedder) as memory:
-        found = memory.quarantine(limit=limit, offset=offset)
+        found = memory.quarantine.list(limit=limit, offset=offset)
     print_memories(found, as_json=as_json)
 
 
@@ -49,7 +49,7 @@ def approve(
     """Make quarantined memories active. They still cannot become rules or be pinned."""
     with open_store(root, namespace, embedder) as memory:
         for memory_id in ids:
-            typer.echo(f"{memory_id}  {memory.approve(memory_id).status}")
+            typer.echo(f"{memory_id}  {memory.quarantine.approve(memory_id).status}")
 
 
 @quarantine.command(
@@ -65,4 +65,4 @@ def reject(
     """Forget quarantined memories; `memento restore` puts them back into quarantine."""
     with open_store(root, namespace, embedder) as memory:
         for memory_id in ids:
-            typer.echo(f"{memory_id}  {memory.reject(memory_id).status}")
+            typer.echo(f"{memory_id}  {memory.quarantine.reject(memory_id).status}")

@@ -25,7 +25,7 @@ def stats(
     from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     with open_store(root, namespace, embedder) as memory:
-        found = memory.stats()
+        found = memory.store.stats()
     if as_json:
         print_json(found)
     else:
@@ -50,7 +50,7 @@ def doctor(
     from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     with open_store(root, namespace, embedder) as memory:
-        found = memory.doctor(repair=repair, all_namespaces=not given(context, "namespace"))
+        found = memory.store.doctor(repair=repair, all_namespaces=not given(context, "namespace"))
     if as_json:
         print_json(found)
     else:
@@ -72,6 +72,6 @@ def reindex(
 ) -> int:
     """Embed all memories again, after the embedder was changed. Exits with 1 if it got stuck."""
     with open_store(root, namespace, embedder) as memory:
-        owed = memory.reindex()
+        owed = memory.store.reindex()
         typer.echo(f"{counted(owed)} to embed with {embedder}")
         return wait_for_index(memory) if wait else 0

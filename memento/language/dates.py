@@ -1,14 +1,13 @@
-"""Find the dates a text mentions, as intervals of days. Pure; no clock; English and ISO dates.
+"""Find the dates an English text mentions, as intervals of days. Pure; no clock.
 
 "Last Friday" in a statement is relative to the day it was said; in a question it is relative to
-now. A day or month without a year means the nearest one in a statement, and that day or month of
-any year in a question.
+now. Other languages and numeric dates are in `date_words`; `when` reads a text in all of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from typing import NamedTuple
 
@@ -70,7 +69,7 @@ _FEAST = (
 )
 _EXPRESSION = re.compile(
     rf"""\b(?:
-      (?P<iso>(?P<iy>\d{{4}})[-/.](?P<im>\d{{1,2}})(?:[-/.](?P<id>\d{{1,2}}))?)(?!\d)
+      (?P<iso>(?<!\d[./-])(?P<iy>\d{{4}})[-/.](?P<im>\d{{1,2}})(?:[-/.](?P<id>\d{{1,2}}))?)(?!\d)
     | (?P<dmy>(?P<dd>{_DAY})\s+(?:of\s+)?(?P<dm>{_MONTH})\b\.?(?:,?\s+(?P<dy>\d{{4}}))?)
     | (?P<mdy>(?P<md>{_MONTH})\b\.?\s+(?P<mn>{_DAY})(?!\d)(?:,?\s+(?P<mdyear>\d{{4}}))?)
     | (?P<my>(?P<mm>{_MONTH})\b\.?(?:,?\s+(?:of\s+)?(?P<myear>\d{{4}}))?)
@@ -97,53 +96,42 @@ _LED_IN = re.compile(r"\b(?:in|last|next|this|of|since|by|until|early|late|mid)\
 _VERB_MAY = re.compile(r"may\s+(?:be|have|also|not|feel|i|we|you|want|need)\b", re.IGNORECASE)
 
 
-def said(text: str, on: date) -> list[Period]:
-    """Read the dates a statement mentions.
+Years = Callable[[int, date], Iterator[int]]
+"""Gives the years of a date that names none, from its month and the day it is said."""
+
+
+class Mention(NamedTuple):
+    """A place in a text that names a time.
+
+    Attributes:
+        start: Index of its first character.
+        end: Index after its last character.
+        periods: Periods that it may mean: several if it names no year, or only a weekday.
+        loose: Whether it is a weekday or weekend that nothing tells from those before and after.
+    """
+
+    start: int
+    end: int
+    periods: tuple[Period, ...]
+    loose: bool = False
+
+
+def mentions(text: str, on: date, years: Years) -> Iterator[Mention]:
+    """Find the English and ISO dates in a text.
 
     Args:
-        text: The statement.
+        text: The text.
         on: The day it was said.
-
-    Returns:
-        One period per date expression that is understood, in order.
-
-    >>> [friday] = said("We met last Friday", date(2023, 5, 10))
-    >>> date.fromordinal(friday.start).isoformat()
-    '2023-05-05'
+        years: Years of a date that names none.
     """
-    return [period for match in _mentions(text) for period in _read(match, on, _nearest)]
+    for match in _mentions(text):
+        if periods := tuple(_read(match, on, years)):
+            yield Mention(*match.span(), periods)
 
 
-def asked(text: str, now: date, years: Iterable[int]) -> list[Period]:
-    """Read the dates a question asks about.
-
-    Args:
-        text: The question.
-        now: The day it is asked.
-        years: Years that memories mention; a day or month without a year is read in each of them.
-
-    Returns:
-        One period per date expression and year.
-
-    >>> len(asked("what did I do in May?", date(2026, 1, 1), range(2022, 2024)))
-    2
-    """
-    every = _each(years)
-    return [period for match in _mentions(text) for period in _read(match, now, every)]
-
-
-_Years = Callable[[int, date], Iterator[int]]
-
-
-def _nearest(month: int, on: date) -> Iterator[int]:
+def nearest_year(month: int, on: date) -> Iterator[int]:
+    """Yield the year in which a statement means a month without a year."""
     yield on.year if month <= on.month + _AHEAD else on.year - 1
-
-
-def _each(years: Iterable[int]) -> _Years:
-    def every(_month: int, _on: date) -> Iterator[int]:
-        yield from years
-
-    return every
 
 
 def _may_speak_of_dates(text: str) -> bool:
@@ -173,7 +161,7 @@ def _is_month(text: str, match: re.Match[str]) -> bool:
     return not _VERB_MAY.match(text, match.start()) and bool(led or name == "May")
 
 
-def _read(match: re.Match[str], on: date, years: _Years) -> list[Period]:
+def _read(match: re.Match[str], on: date, years: Years) -> list[Period]:
     try:
         return list(_READERS[_kind(match)](match, on, years))
     except (ValueError, OverflowError):  # 31 June, year 0: not a date
@@ -184,41 +172,41 @@ def _kind(match: re.Match[str]) -> str:
     return next(name for name in _READERS if match[name])
 
 
-def _iso(match: re.Match[str], _on: date, _years: _Years) -> Iterator[Period]:
+def _iso(match: re.Match[str], _on: date, _years: Years) -> Iterator[Period]:
     year, month = int(match["iy"]), int(match["im"])
-    yield _day(date(year, month, int(match["id"]))) if match["id"] else _months(year, month)
+    yield day(date(year, month, int(match["id"]))) if match["id"] else months(year, month)
 
 
-def _dmy(match: re.Match[str], on: date, years: _Years) -> Iterator[Period]:
+def _dmy(match: re.Match[str], on: date, years: Years) -> Iterator[Period]:
     yield from _dated(match["dd"], match["dm"], match["dy"], on, years)
 
 
-def _mdy(match: re.Match[str], on: date, years: _Years) -> Iterator[Period]:
+def _mdy(match: re.Match[str], on: date, years: Years) -> Iterator[Period]:
     yield from _dated(match["mn"], match["md"], match["mdyear"], on, years)
 
 
-def _dated(day: str, name: str, year: str | None, on: date, years: _Years) -> Iterator[Period]:
-    month, number = _MONTH_OF[name.lower()], int(day.rstrip("stndrhSTNDRH"))
+def _dated(told: str, name: str, year: str | None, on: date, years: Years) -> Iterator[Period]:
+    month, number = _MONTH_OF[name.lower()], int(told.rstrip("stndrhSTNDRH"))
     for each in [int(year)] if year else years(month, on):
-        yield from _known(each, lambda each: _day(date(each, month, number)))
+        yield from known(each, lambda each: day(date(each, month, number)))
 
 
-def _my(match: re.Match[str], on: date, years: _Years) -> Iterator[Period]:
+def _my(match: re.Match[str], on: date, years: Years) -> Iterator[Period]:
     month = _MONTH_OF[match["mm"].lower()]
     for year in [int(match["myear"])] if match["myear"] else years(month, on):
-        yield from _known(year, lambda year: _months(year, month))
+        yield from known(year, lambda year: months(year, month))
 
 
-def _ago(match: re.Match[str], on: date, _years: _Years) -> Iterator[Period]:
+def _ago(match: re.Match[str], on: date, _years: Years) -> Iterator[Period]:
     count, unit = _count(match["an"]), match["au"].lower().rstrip("s")
     if unit in _SLACK:
         middle = on - timedelta(days=count * (7 if unit == "week" else 1))
-        yield _around(middle, _SLACK[unit])
+        yield around(middle, _SLACK[unit])
     elif unit == "month":
         past = on - relativedelta(months=count)
-        yield _months(past.year, past.month)
+        yield months(past.year, past.month)
     else:
-        yield _whole_year(on.year - count)
+        yield whole_year(on.year - count)
 
 
 def _count(said_as: str) -> int:
@@ -226,25 +214,25 @@ def _count(said_as: str) -> int:
     return _NUMBERS.get(word) or int(word)
 
 
-def _shift(match: re.Match[str], on: date, _years: _Years) -> Iterator[Period]:
+def _shift(match: re.Match[str], on: date, _years: Years) -> Iterator[Period]:
     unit = match["su"].lower().replace("-", "")
     sign = {"next": 1, "coming": 1, "this": 0}.get(match["way"].lower(), -1)
     monday = on - timedelta(days=on.weekday()) + timedelta(weeks=sign)
     if unit == "night":
-        yield _day(on + timedelta(days=min(sign, 0)))
+        yield day(on + timedelta(days=min(sign, 0)))
     elif unit == "week":
         yield Period(monday.toordinal(), monday.toordinal() + 6)
     elif unit == "weekend":
-        yield _around(monday + timedelta(days=5), 1)
+        yield around(monday + timedelta(days=5), 1)
     elif unit == "month":
         month = on + relativedelta(months=sign)
-        yield _months(month.year, month.month)
+        yield months(month.year, month.month)
     elif unit == "year":
-        yield _whole_year(on.year + sign)
+        yield whole_year(on.year + sign)
     elif unit in _SEASONS:
         yield _season(unit, on, sign)
     else:
-        yield _day(_weekday(on, _WEEKDAYS[unit[:3]], sign))
+        yield day(_weekday(on, _WEEKDAYS[unit[:3]], sign))
 
 
 def _weekday(on: date, day: weekday, sign: int) -> date:
@@ -261,17 +249,17 @@ def _shifted(day: date, by: relativedelta) -> date:
 def _season(name: str, on: date, sign: int) -> Period:
     month = _SEASONS[name]
     behind = sign < 0 and month >= on.month
-    return _months(on.year + (1 if sign > 0 else -1 if behind else 0), month, 3)
+    return months(on.year + (1 if sign > 0 else -1 if behind else 0), month, 3)
 
 
-def _season_of(match: re.Match[str], _on: date, _years: _Years) -> Iterator[Period]:
-    yield _months(int(match["sy"]), _SEASONS[match["sn"].lower()], 3)
+def _season_of(match: re.Match[str], _on: date, _years: Years) -> Iterator[Period]:
+    yield months(int(match["sy"]), _SEASONS[match["sn"].lower()], 3)
 
 
-def _feast(match: re.Match[str], on: date, years: _Years) -> Iterator[Period]:
+def _feast(match: re.Match[str], on: date, years: Years) -> Iterator[Period]:
     name = " ".join(match["feast"].lower().replace("'s", "").removesuffix("day").split())
     for year in [int(match["fy"])] if match["fy"] else years(_feast_day(name, on.year).month, on):
-        yield from _known(year, lambda year: _around(_feast_day(name, year), 1))
+        yield from known(year, lambda year: around(_feast_day(name, year), 1))
 
 
 _FEASTS = {
@@ -290,19 +278,19 @@ def _feast_day(name: str, year: int) -> date:
     return date(year, month, day)
 
 
-def _near(match: re.Match[str], on: date, _years: _Years) -> Iterator[Period]:
+def _near(match: re.Match[str], on: date, _years: Years) -> Iterator[Period]:
     word = match["near"].lower()
     away = 1 if word == "tomorrow" else -2 if "before" in word else -1
-    yield _day(
+    yield day(
         on if word in {"today", "tonight"} or "morning" in word else on + timedelta(days=away)
     )
 
 
-def _year(match: re.Match[str], _on: date, _years: _Years) -> Iterator[Period]:
-    yield _whole_year(int(match["year"]))
+def _year(match: re.Match[str], _on: date, _years: Years) -> Iterator[Period]:
+    yield whole_year(int(match["year"]))
 
 
-_READERS: dict[str, Callable[[re.Match[str], date, _Years], Iterator[Period]]] = {
+_READERS: dict[str, Callable[[re.Match[str], date, Years], Iterator[Period]]] = {
     "iso": _iso,
     "dmy": _dmy,
     "mdy": _mdy,
@@ -316,7 +304,7 @@ _READERS: dict[str, Callable[[re.Match[str], date, _Years], Iterator[Period]]] =
 }
 
 
-def _known(year: int, read: Callable[[int], Period]) -> Iterator[Period]:
+def known(year: int, read: Callable[[int], Period]) -> Iterator[Period]:
     """Yield the period in a year, or nothing if it has none (29 February, Easter of 9999)."""
     try:
         yield read(year)
@@ -324,18 +312,22 @@ def _known(year: int, read: Callable[[int], Period]) -> Iterator[Period]:
         return
 
 
-def _day(day: date) -> Period:
-    return Period(day.toordinal(), day.toordinal())
+def day(one: date) -> Period:
+    """Return one day as a period."""
+    return Period(one.toordinal(), one.toordinal())
 
 
-def _around(day: date, slack: int) -> Period:
-    return Period(day.toordinal() - slack, day.toordinal() + slack)
+def around(middle: date, slack: int) -> Period:
+    """Return the days up to ``slack`` days away from a day."""
+    return Period(middle.toordinal() - slack, middle.toordinal() + slack)
 
 
-def _months(year: int, month: int, count: int = 1) -> Period:
+def months(year: int, month: int, count: int = 1) -> Period:
+    """Return so many whole months from a month on."""
     first = date(year, month, 1)
     return Period(first.toordinal(), (first + relativedelta(months=count, days=-1)).toordinal())
 
 
-def _whole_year(year: int) -> Period:
+def whole_year(year: int) -> Period:
+    """Return a year as a period."""
     return Period(date(year, 1, 1).toordinal(), date(year, 12, 31).toordinal())

@@ -289,6 +289,7 @@ _MIX = re.compile(r"[^\W\d_]\d|\d[^\W\d_]")
 _DOTTED = re.compile(r"[^\W_]{2,}(\.[^\W_]{2,})+", re.UNICODE)
 _CODED = re.compile(r"_|://|::|@.+\.|\\|^[~.]?/|/.*/|/.*\.|#\d|-.*\d|\d.*-|^@[^/]+/", re.UNICODE)
 _NUMBERED = re.compile(r"#\d{2,}", re.ASCII)
+_SIGNED = re.compile(r"[^\W\d_]{1,8}(?:\+{1,2}|#)|[^\W\d_]-|[+-]\d[\d.,]*%?")
 _HASH = re.compile(r"(?=(?:[A-Za-z]*\d){3})[A-Za-z\d]{7,}", re.ASCII)  # three digits at least
 
 
@@ -305,8 +306,8 @@ def quoted(text: str) -> list[str]:
 def identifiers(text: str) -> list[str]:
     """List the tokens of a query that must match exactly.
 
-    These are ticket numbers, names from code, paths, addresses and hashes; not amounts, times or
-    plain dates.
+    These are ticket numbers, names from code, paths, addresses, hashes, and letters or numbers with
+    a sign (C++, A-, +5); not other amounts, times or plain dates.
 
     >>> identifiers("why did ticket4711 break foo_bar at 10am on 2024-05-01, see a.io/x/y?")
     ['ticket4711', 'foo_bar', 'a.io/x/y']
@@ -322,6 +323,8 @@ def _trim(token: str) -> str:
 def _is_identifier(token: str) -> bool:
     if token.isalpha():  # nearly always
         return False
+    if _SIGNED.fullmatch(token):
+        return True
     if len(token) < 3 or len(token) > 300 or _AMOUNT.fullmatch(token):  # noqa: PLR2004 - documented bounds
         return False
     if _INNER.search(token) and (_CODED.search(token) or _DOTTED.fullmatch(token)):

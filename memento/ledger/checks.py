@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 
 from memento.ledger.contract import Session
+from memento.ledger.dialect import one_of
 from memento.ledger.rows import (
     COLUMNS,
     NAMES,
@@ -138,15 +140,13 @@ def stray_rows(connection: Session) -> dict[str, int]:
     }
 
 
-def unowed_rows(connection: Session) -> int:
-    """Count active rows that full text knows, without a vector or a line in the backlog."""
-    (count,) = connection.execute(
-        f"SELECT count(*) FROM memories JOIN namespaces USING (ns) WHERE {sql('found')}"
-        f" AND docid & {SEQ_MASK} <= fts_upto"
-        " AND docid NOT IN (SELECT docid FROM embeddings)"
-        " AND docid NOT IN (SELECT docid FROM backlog)"
-    ).fetchone()
-    return int(count)
+def unowed_rows(connection: Session) -> list[int]:
+    """Return the row ids that full text knows and that ``owe`` would owe a vector, ascending."""
+    found = connection.execute(
+        f"SELECT docid FROM memories JOIN namespaces USING (ns) WHERE {_UNOWED}"
+        f" AND docid & {SEQ_MASK} <= fts_upto ORDER BY docid"
+    )
+    return [docid for (docid,) in found]
 
 
 def drop_strays(connection: Session) -> None:
@@ -158,12 +158,20 @@ def drop_strays(connection: Session) -> None:
 
 def owe_missing(connection: Session) -> None:
     """Owe a vector to every active or superseded row that has none and is owed none."""
-    connection.execute(
-        "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories"
-        f" WHERE {sql('owed_vector')}"
-        " AND docid NOT IN (SELECT docid FROM embeddings)"
-        " AND docid NOT IN (SELECT docid FROM backlog)"
-    )
+    connection.execute(f"{_OWE} WHERE {_UNOWED}")
+
+
+def owe(connection: Session, docids: Sequence[int]) -> None:
+    """Owe a vector to those of some rows that have none and are owed none."""
+    connection.execute(f"{_OWE} WHERE docid {one_of()} AND {_UNOWED}", (json.dumps([*docids]),))
+
+
+_OWE = "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories"
+_UNOWED = (
+    f"{sql('owed_vector')} AND docid NOT IN (SELECT docid FROM embeddings)"
+    " AND docid NOT IN (SELECT docid FROM backlog)"
+)
+"""A row that needs a vector, has none and is owed none."""
 
 
 def rows(connection: Session) -> Iterator[Row]:

@@ -94,6 +94,36 @@ class Session(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The settings that a write obeys, the same for every write of a store.
+
+    Attributes:
+        ring: Capacity of a session's ring buffer; older turns move to medium.
+        untrusted: Classes of trust that are quarantined.
+    """
+
+    ring: int
+    untrusted: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One transaction that changes one namespace: what each step of a write gets first.
+
+    Attributes:
+        session: Inside the transaction, which others begin and end.
+        ns: Namespace number.
+        now: The present moment, microseconds since 1970 UTC; the same for all steps.
+        rules: The settings that the write obeys.
+    """
+
+    session: Session
+    ns: int
+    now: int
+    rules: Rules
+
+
 class Words(Protocol):
     """The full text of a ledger, as of the transaction of the `Session` it was asked of.
 
@@ -352,8 +382,18 @@ class Ledger(Protocol):
         """Return what is wrong with the structure of the file, the full text aside."""
         ...
 
+    def words_intact(self) -> bool:
+        """Tell whether the full text agrees with what it was built from; no writer waits."""
+        ...
+
     def compact(self) -> None:
-        """Write the ledger again without what was deleted."""
+        """Leave nothing of deleted rows in the ledger's files, but for the log.
+
+        Others may write meanwhile; none of them waits for more than a part of it.
+
+        Raises:
+            StoreError: If something prevents it. What is left of it can be done later.
+        """
         ...
 
     def fold_log(self, seconds: float) -> bool:

@@ -26,6 +26,7 @@ from memento.ledger.rows import (
     seal_of,
     strings_in,
 )
+from memento.types import Event
 
 PARTS = ("ledger", "files", "chroma", "log")
 """What is done to the files after rows were erased, in this order."""
@@ -131,18 +132,18 @@ def erase(connection: Session, ns: int, doomed: dict[int, str], now: int) -> dic
     )
     _forget_ids(connection, ns, ids)
     counts["events"] += _forget_in_events(connection, ns, ids)
-    memories.record(connection, ns, now, "erased", None, {"memories": len(doomed)})
+    memories.record(connection, ns, now, Event.ERASED, None, {"memories": len(doomed)})
     _owe(connection)
     return counts
 
 
 def _forget_ids(connection: Session, ns: int, ids: frozenset[str]) -> None:
     """Take the ids out of the other rows that name them, and out of their earlier states."""
-    naming = (
-        f"SELECT docid FROM memories WHERE ns = ?1 AND (superseded_by {_MINE_TOO}"
-        f" OR (source_parents <> '[]' AND EXISTS (SELECT 1 FROM {_PARENTS} AS parent"
-        f" WHERE parent.value {_MINE_TOO}))"
-        f" OR (source_parents <> '[]' AND NOT {is_json('source_parents')}))"
+    naming = (  # two halves, each with an index of its own
+        f"SELECT docid FROM memories WHERE ns = ?1 AND superseded_by {_MINE_TOO}"
+        " UNION SELECT docid FROM memories WHERE ns = ?1 AND source_parents <> '[]'"
+        f" AND (NOT {is_json('source_parents')}"
+        f" OR EXISTS (SELECT 1 FROM {_PARENTS} AS parent WHERE parent.value {_MINE_TOO}))"
     )
     for (docid,) in connection.execute(naming, (ns, json.dumps(list(ids)))).fetchall():
         row = memories.by_docid(connection, docid)

@@ -63,15 +63,33 @@ def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) ->
     Returns:
         Columns to new values; empty if the repeat says nothing new.
     """
+    if not may_add(row, new):
+        return {}
     if _outranks(new, row):
         both = {name: getattr(new, name) for name in (*SOURCE, *_SAID)}
-    elif _outranks(row, new) or not _may_add(row, new):
-        return {}
     else:
         both = _both(row, new, derived, metadata_bytes)
     if "tier" not in derived or "importance" not in derived or new.pinned:
         both["tier"] = max(row.tier, new.tier, key=_TIERS.index)
     return {name: value for name, value in both.items() if value != getattr(row, name)}
+
+
+def may_add(row: Row, new: Row) -> bool:
+    """Tell whether the source of a repeat may change a memory, or link it to others.
+
+    Of what is quarantined each source answers for its own. A repeat that is derived from others may
+    turn out to be trusted less when these arrive, which could not be taken back any more.
+
+    Args:
+        row: The memory that is there.
+        new: The same content again.
+    """
+    if (row.status in _ACCEPTED) != (new.status in _ACCEPTED) or _outranks(row, new):
+        return False
+    if _outranks(new, row):
+        return True
+    own = row.status in _ACCEPTED or (row.trust, row.source_uri) == (new.trust, new.source_uri)
+    return own and new.source_parents in ("[]", row.source_parents)
 
 
 def _both(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> dict[str, Any]:
@@ -93,20 +111,6 @@ def _both(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> 
 def _outranks(new: Row, row: Row) -> bool:
     """Tell whether a repeat comes from a more trusted source."""
     return Trust.least([Trust(new.trust), Trust(row.trust)]) != new.trust
-
-
-def _may_add(row: Row, new: Row) -> bool:
-    """Tell whether a repeat may change a memory of a source that is trusted as much, or more.
-
-    Of what is quarantined each source answers for its own. A repeat that is derived from others may
-    turn out to be trusted less when these arrive, which could not be taken back any more.
-    """
-    if row.status not in _ACCEPTED and (row.trust, row.source_uri) != (
-        new.trust,
-        new.source_uri,
-    ):
-        return False
-    return new.source_parents in ("[]", row.source_parents)
 
 
 def _joined(old: str, new: str) -> str:

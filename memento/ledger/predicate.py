@@ -12,14 +12,16 @@ from memento.ledger import dialect
 from memento.ledger.dialect import each_of, without_index
 from memento.ledger.rows import docid_range
 from memento.scopes import ancestors
-from memento.status import having, sql
+from memento.status import having, sql_lacking
 
 Scalar = str | int | float | bool | None
 Clause = tuple[str, list[Any]]
 
 _NS, _LISTED = without_index("ns"), dialect.one_of()
 _TAGS, _METADATA = each_of("tags"), each_of("metadata")
-_ENDED = sql("ended")
+_PAST = f"({sql_lacking('current')} OR superseded_by IS NOT NULL)"
+"""Superseded or forgotten, or superseded and then quarantined: listed on request, whether or not
+its validity has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ def _when(filters: Filters) -> Iterator[Clause]:
     if filters.until is not None:
         yield "occurred_at < ?", [filters.until]
     moment = filters.now if filters.as_of is None else filters.as_of
-    ends = f"(valid_until IS NULL OR valid_until > ? OR {_ENDED} AND ?)"
+    ends = f"(valid_until IS NULL OR valid_until > ? OR {_PAST} AND ?)"
     yield ends, [moment, filters.as_of is None]
     if filters.as_of is not None:
         yield "valid_from <= ?", [moment]

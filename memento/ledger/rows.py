@@ -11,14 +11,12 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from memento import layout
+from memento.check import first_of
 from memento.clock import from_micros
 from memento.errors import StoreUnusable
 from memento.language.words import Columns, columns
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
-
-SHOWN = 5
-"""Most ids named in one message."""
 
 
 @dataclass(slots=True)
@@ -229,9 +227,8 @@ def sound(row: Row, memory_id: str | None = None) -> Row:
 
 def damaged(ids: Sequence[str]) -> str:
     """Say that memories are damaged, and what to do."""
-    named = ", ".join(f"{one!r:.60}" for one in ids[:SHOWN]) + (" ..." if len(ids) > SHOWN else "")
     several = "memories" if len(ids) > 1 else "memory"
-    return f"{several} {named}: damaged on the disk, not as written; run `memento doctor`"
+    return f"{several} {first_of(ids)}: damaged on the disk, not as written; run `memento doctor`"
 
 
 def is_changed_state(row: Row, state: State) -> bool:

@@ -17,7 +17,7 @@ from memento.status import having
 APPLICATION_ID = 0x6D656D6F
 """``memo`` in ASCII: tells our file from another program's."""
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """Version this code writes; kept in ``PRAGMA user_version``."""
 
 SEALED = 6
@@ -80,7 +80,7 @@ CREATE TABLE memories (
     checksum BLOB NOT NULL
 );
 CREATE UNIQUE INDEX memories_by_id ON memories (ns, id);
-CREATE INDEX memories_changed ON memories (ns, rev) WHERE rev <> (docid & 1099511627775);
+CREATE INDEX memories_changed ON memories (ns, rev) WHERE rev <> (docid & {SEQ_MASK});
 CREATE INDEX memories_by_content ON memories (ns, content_hash);
 CREATE INDEX memories_by_key ON memories (ns, key) WHERE key IS NOT NULL;
 CREATE INDEX memories_by_session ON memories (ns, session) WHERE session IS NOT NULL;
@@ -193,3 +193,25 @@ ALTER TABLE events ADD COLUMN seal BLOB;
 """
 """Digests to notice damage, see ``rows.seal_of``; null for what is older. From here on an earlier
 state has one of how it ended (``ended``), which an earlier memento would take for a column."""
+
+SLOT_INDEX = ("active",)
+"""Statuses that ``memories_holding_slot`` holds, in its newest definition."""
+
+if having("holds_slot") != SLOT_INDEX:
+    raise TypeError(
+        f"memento.status.TABLE lets {having('holds_slot')} hold a slot, and the index"
+        f" memories_holding_slot holds {SLOT_INDEX}: write a migration that makes it again, and"
+        " change SLOT_INDEX"
+    )
+
+M007 = """
+DROP INDEX memories_by_key;
+CREATE INDEX memories_by_slot ON memories (ns, key, scope, valid_from) WHERE key IS NOT NULL;
+CREATE INDEX memories_holding_slot ON memories (ns, key, scope)
+    WHERE key IS NOT NULL AND status = 'active';
+CREATE INDEX memories_derived ON memories (ns) WHERE source_parents <> '[]';
+CREATE INDEX memories_by_successor ON memories (ns, superseded_by)
+    WHERE superseded_by IS NOT NULL;
+"""
+"""The neighbours of a value in its slot are found without going through its other values, and
+what names an erased memory without going through those that name none."""

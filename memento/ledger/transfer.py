@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memento.errors import IdConflict
+from memento.language.words import Columns
+from memento.ledger import links as sql
 from memento.ledger import memories
 from memento.ledger.contract import Session
 from memento.ledger.dialect import field_of, or_replace
-from memento.ledger.memories import Entry
 from memento.ledger.rows import (
     COLUMNS,
     STATE,
@@ -27,7 +28,7 @@ from memento.types import Tier
 log = logging.getLogger("memento.ledger.transfer")
 
 _NOTED = or_replace("name", "value")
-_INDEXED, _HOLDS_SLOT = having("in_index"), having("holds_slot")
+_INDEXED = having("in_index")
 
 
 def rows(connection: Session, ns: int) -> Iterator[Row]:
@@ -169,7 +170,7 @@ def _note_import(connection: Session, name: str, noted: Mapping[str, Any]) -> No
 def put(
     connection: Session,
     ns: int,
-    arrivals: Sequence[tuple[Entry, Sequence[State], bytes | None]],
+    arrivals: Sequence[tuple[Row, Columns, Sequence[State], bytes | None]],
     model: int | None,
 ) -> None:
     """Insert memories as they were elsewhere, with their earlier states and vectors.
@@ -177,12 +178,12 @@ def put(
     Args:
         connection: Inside a transaction.
         ns: Namespace number.
-        arrivals: Rows that are not there yet, their states, oldest first, and their vectors.
+        arrivals: Rows that are not there yet, what full text indexes of them, their states, oldest
+            first, and their vectors.
         model: Number of the embedder that made the vectors, or None to leave them out.
     """
-    memories.insert(connection, ns, [entry for entry, _, _ in arrivals])
-    for entry, earlier, blob in arrivals:
-        row = entry.row
+    memories.insert(connection, ns, [(row, columns) for row, columns, _, _ in arrivals])
+    for row, _, earlier, blob in arrivals:
         for rev, state in enumerate(earlier, start=-len(earlier)):  # before any change made here
             connection.execute(
                 f"INSERT INTO versions (docid, rev, {STATE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -219,7 +220,7 @@ def put_link(
     docids = memories.docids_of(connection, ns, ends)
     if set(ends) - docids.keys():
         return False
-    return memories.put_link(connection, docids[ends[0]], docids[ends[1]], relation, weight)
+    return sql.put_link(connection, docids[ends[0]], docids[ends[1]], relation, weight)
 
 
 def put_event(
@@ -234,24 +235,4 @@ def put_event(
     docid = None
     if memory_id is not None:
         docid = memories.docids_of(connection, ns, [memory_id])[memory_id]
-    memories.record(connection, ns, at, kind, docid, detail)
-
-
-def settle_slots(connection: Session, ns: int, ids: Iterable[str], now: int) -> None:
-    """Let the memory that holds from later on take each slot that two claim.
-
-    One that is to hold only in the future counts from when it was told.
-    """
-    for memory_id in ids:
-        row = memories.by_id(connection, ns, memory_id)
-        if row.key is None or row.status not in _HOLDS_SLOT:
-            continue
-        other = memories.slot_holder(connection, row)
-        if other is not None:
-            old, new = sorted((row, other), key=lambda one: (_since(one, now), one.docid))
-            memories.supersede(connection, old, new, now)
-
-
-def _since(row: Row, now: int) -> tuple[int, int]:
-    """Return from when a value counts among those of its slot, and when it was told."""
-    return row.created_at if row.valid_from > now else row.valid_from, row.created_at
+    memories.append_event(connection, ns, at, kind, docid, detail)

@@ -181,7 +181,7 @@ def backlog_size(connection: Session) -> dict[str, int]:
     """Count the backlog by operation, with what has no line yet because full text lacks it too."""
     query = (
         "SELECT op, count(*) FROM (SELECT op FROM backlog UNION ALL"
-        f" SELECT 'embed' FROM namespaces JOIN memories ON {_WAITING}) GROUP BY op"
+        f" SELECT 'embed' FROM namespaces JOIN memories ON {WAITING}) GROUP BY op"
     )
     return dict(connection.execute(query).fetchall())
 
@@ -190,7 +190,7 @@ def backlog_in(connection: Session, ns: int) -> dict[str, int]:
     """Count the backlog of one namespace by operation; see ``backlog_size``."""
     query = (
         "SELECT op, count(*) FROM (SELECT op FROM backlog WHERE docid BETWEEN ?1 AND ?2 UNION ALL"
-        f" SELECT 'embed' FROM namespaces JOIN memories ON {_WAITING} WHERE namespaces.ns = ?3)"
+        f" SELECT 'embed' FROM namespaces JOIN memories ON {WAITING} WHERE namespaces.ns = ?3)"
         " GROUP BY op"
     )
     return dict(connection.execute(query, (*docid_range(ns), ns)).fetchall())
@@ -209,7 +209,7 @@ def owed_in(connection: Session, ns: int) -> int:
         "SELECT (SELECT count(*) FROM backlog JOIN memories USING (docid)"
         " WHERE op = 'embed' AND docid BETWEEN ?1 AND ?2"
         f" AND {_OWED}) + (SELECT count(*) FROM namespaces JOIN memories"
-        f" ON {_WAITING} WHERE namespaces.ns = ?3 AND {_OWED})",
+        f" ON {WAITING} WHERE namespaces.ns = ?3 AND {_OWED})",
         (low, high, ns),
     ).fetchone()
     return int(count)
@@ -231,7 +231,7 @@ def owed_up_to(connection: Session, ns: int, most: int) -> int:
     return int(count)
 
 
-_WAITING = (
+WAITING = (
     f"docid > (namespaces.ns << {SEQ_BITS} | fts_upto)"
     f" AND docid <= (namespaces.ns << {SEQ_BITS} | {SEQ_MASK})"
     f" AND {sql('embedded')}"

@@ -1,16 +1,16 @@
-"""What untrusted sources say is kept apart until somebody approves it.
+"""Quarantine: memories of untrusted sources are kept apart until a person approves them.
 
 A web page, a tool's output or a stranger's file may hold anything: orders to the agent, "facts"
-that only its author wants believed. Filters for such texts are easily got round, so none is relied
-on here. What decides is where a memory comes from:
+that only its author wants believed. Filters for such texts are easily got round, so nothing here
+relies on one. The origin of a memory decides:
 
-- what comes from an untrusted source is quarantined: kept, listed, found on request, but not
-  among what ``retrieve`` finds by itself, nor in the ring, nor in the place of what it contradicts;
-- it can be no rule and cannot be pinned, approved or not, nor be put in another's place by its id;
-- what is derived from several memories is trusted as little as the least trusted of them;
-- everything from one source can be taken back at once, with what was derived from it.
+- a memory of an untrusted source is quarantined: it is kept, listed and found on request, but
+  ``retrieve`` does not show it by itself, it is in no ring, and it replaces no other memory;
+- it cannot be a rule or be pinned, approved or not, nor replace another memory by its id;
+- a memory derived from others is trusted as little as the least trusted of them;
+- everything from one source can be taken back at once, with all that was derived from it.
 
-Each function is one writer job: it takes the connection first and runs in one transaction.
+Each function that takes a `Work` is a step of one write, or all of it.
 
 Source: OWASP Top 10 for Agentic Applications (2026), ASI06 "Memory and context poisoning".
 """
@@ -21,42 +21,35 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from memento.admit.entry import Entry
 from memento.errors import InvalidInput, UntrustedSource
-from memento.ledger import descent, memories
-from memento.ledger.contract import Session
-from memento.ledger.memories import Entry
+from memento.ledger import descent, links, memories
+from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, is_changed_state, is_sound, sound, strings_in
-from memento.status import having
-from memento.types import Kind, Status, Tier, Trust
+from memento.lifecycle import slots
+from memento.lifecycle.steps import ACCEPTED, SLOT_HOLDING, hide, log_event
+from memento.types import Event, Kind, Reason, Status, Tier, Trust
 
-APPROVED = having("accepted")
-"""Statuses that only what is trusted or was approved can have."""
-HIDING = ("forgotten", "rejected", "disowned")
+HIDING = (Reason.FORGOTTEN, Reason.REJECTED, Reason.DISOWNED)
 """Reasons of a version after which a memory is forgotten."""
-DISTRUSTED, INHERITED = "distrusted", "inherited"
-"""Reasons of a version after which a parent that came later is held against a memory: it waits; or,
-as it was approved before, it is only trusted less."""
 
 
-def judge(
-    connection: Session, ns: int, entries: Sequence[Entry], untrusted: Collection[str]
-) -> None:
+def judge(work: Work, entries: Sequence[Entry]) -> None:
     """Settle how far new memories are trusted, and quarantine those that are not.
 
     Args:
-        connection: Inside a transaction.
-        ns: Namespace number.
-        entries: What is to be written; changed in place.
-        untrusted: Classes of trust that are quarantined.
+        work: The transaction that will write them.
+        entries: The memories to write; changed in place.
 
     Raises:
         UntrustedSource: If one of them would be a rule, or be pinned.
     """
+    untrusted = work.rules.untrusted
     derived = [entry.row for entry in entries if entry.row.source_parents != "[]"]
     for entry in entries:
         if entry.row.trust in untrusted:
             entry.row.status = Status.QUARANTINED.value
-    _inherit_all(connection, ns, entries, derived)
+    _inherit_all(work, entries, derived)
     for at, entry in enumerate(entries):
         row = entry.row
         try:
@@ -68,68 +61,52 @@ def judge(
 
 
 def judge_again(
-    connection: Session,
-    ns: int,
-    rows: Sequence[Row],
-    named: Collection[str],
-    untrusted: Collection[str],
-    *,
-    now: int,
-    ring: int,
-    spared: Collection[str] = (),
+    work: Work, rows: Sequence[Row], named: Collection[str], *, spared: Collection[str] = ()
 ) -> list[Row]:
-    """Judge memories whose parents come only now, and what is derived from them in turn.
+    """Re-evaluate memories whose parents have just been stored, and their descendants.
 
-    They are trusted as little as if the parents had come first: whom the parents would have put
-    into quarantine waits there, unless somebody approved it; it is a rule no longer, nor pinned,
-    and gives back the places it took. The earlier state stays in the history.
+    They are trusted as if the parents had come first: quarantined unless they were approved. Those
+    of an untrusted source are no longer a rule or pinned, and quarantined ones give back the places
+    they took. The earlier state stays in the history.
 
     Args:
-        connection: Inside the transaction that wrote what came.
-        ns: Namespace number.
-        rows: What came, as it is now.
-        named: Ids of those that others may have named before: they were chosen by the caller.
-        untrusted: Classes of trust that are quarantined.
-        now: The present moment, microseconds.
-        ring: Capacity of a session's ring buffer.
+        work: The transaction that stored the parents.
+        rows: The rows that were stored, as they are now.
+        named: Ids of those whose id the caller chose: only these can have been named before.
         spared: Ids of memories that stay as they are.
 
     Returns:
         The memories that changed, as they are now.
     """
     if derived := [row for row in rows if row.source_parents != "[]"]:
-        descent.note(connection, ns, derived)
-    waited = descent.welcome(connection, ns, sorted(named)) if named else {}
+        descent.note(work.session, work.ns, derived)
+    waited = descent.welcome(work.session, work.ns, sorted(named)) if named else {}
     if not waited:
         return []
     names = set().union(*waited.values())
     news = {row.id: row for row in rows if row.id in names}
-    family = [*memories.by_docids(connection, ns, list(waited)).values()]
+    family = [*memories.by_docids(work.session, work.ns, list(waited)).values()]
     changed: dict[int, Row] = {}
     while news:  # trust only falls and quarantine only spreads, so this ends
         fresh: dict[str, Row] = {}
         for child in family:
             heard = [news[name] for name in strings_in(child.source_parents) if name in news]
-            if (
-                child.id not in spared
-                and is_sound(child)
-                and _hear(connection, child, heard, untrusted, now)
-            ):
+            if child.id not in spared and is_sound(child) and _hear(work, child, heard):
                 fresh[child.id] = changed[child.docid] = child
-        family = descent.children(connection, ns, fresh) if fresh else []
+        family = descent.children(work.session, work.ns, fresh) if fresh else []
         news = fresh
-    return [*changed.values(), *_places_given_back(connection, [*changed.values()], now, ring)]
+    return [*changed.values(), *_places_given_back(work, [*changed.values()])]
 
 
 def status_before(connection: Session, row: Row) -> str | None:
     """Return the status a forgotten memory had, or would have by now; None if nothing tells it.
 
-    Where damage garbled what came last, nothing older answers for it.
+    If the latest state is damaged, no older one answers for it.
     """
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):
             return None
-        if state.reason == DISTRUSTED:
+        if state.reason == Reason.DISTRUSTED:
             return Status.QUARANTINED.value
         if state.reason in HIDING:
             return state.status
@@ -154,57 +131,55 @@ def check_standing(trust: str, kind: str, *, pinned: bool, untrusted: Collection
         )
 
 
-def approve(connection: Session, ns: int, memory_id: str, *, now: int, ring: int) -> Row:
+def approve(work: Work, memory_id: str) -> Row:
     """Let a quarantined memory be found; it takes its slot and the place of what it supersedes.
 
     Its source stays what it was. A memory that is not quarantined is returned as it is.
 
     Raises:
         NotFound: If the namespace has no such id.
-        InvalidInput: If it was rejected or forgotten, or was derived from one that waits itself.
+        InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
     """
-    row = memories.by_id(connection, ns, memory_id)
+    row = memories.by_id(work.session, work.ns, memory_id)
     if row.status == Status.FORGOTTEN:
         raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
     if row.status != Status.QUARANTINED:
         return row
-    for parent in _parents(connection, ns, {}, row):
+    for parent in _parents(work, {}, row):
         if parent.status == Status.QUARANTINED and parent.docid != row.docid:
             raise InvalidInput(
                 "id", f"{memory_id!r} is derived from {parent.id!r}; approve or reject that first"
             )
-    behind = row.superseded_by is not None  # somebody else has its place by now
+    behind = row.superseded_by is not None  # another memory has replaced it by now
     status = Status.SUPERSEDED if behind else Status.ACTIVE
-    memories.revise(connection, row, {"status": status.value, "updated_at": now}, "approved")
+    changes = {"status": status.value, "updated_at": work.now}
+    memories.revise(work.session, row, changes, Reason.APPROVED)
+    if not behind:
+        memories.enqueue(work.session, row, "embed")
+    log_event(work, row, Event.APPROVED)
     if behind:
-        memories.record(connection, ns, now, "approved", row.docid)
         return row
-    memories.enqueue(connection, row, "embed")
-    memories.record(connection, ns, now, "approved", row.docid)
-    holder = None if row.key is None else memories.slot_holder(connection, row)
-    replaced = {old.docid: old for old in memories.proposed(connection, row.docid)}
-    if holder is not None:
-        replaced[holder.docid] = holder  # perhaps the very one it proposes to replace
-    for old in replaced.values():
-        if old.status in memories.SLOT_HOLDING:
-            memories.supersede(connection, old, row, now)
+    for old in links.proposed(work.session, row.docid):
+        if old.status in SLOT_HOLDING:
+            slots.supersede(work, old, row)
+    slots.contend(work, row)
     if row.tier == Tier.SHORT:
-        memories.overflow(connection, ns, row.session, now=now, ring=ring)
-        row = memories.by_id(connection, ns, memory_id)
+        memories.overflow(work, [row.session])
+        row = memories.by_id(work.session, work.ns, memory_id)
     return row
 
 
-def reject(connection: Session, ns: int, memory_id: str, *, now: int) -> Row:
+def reject(work: Work, memory_id: str) -> Row:
     """Forget a quarantined memory; ``restore`` puts it back into quarantine.
 
     Raises:
         NotFound: If the namespace has no such id.
         InvalidInput: If it is not quarantined.
     """
-    row = memories.by_id(connection, ns, memory_id)
+    row = memories.by_id(work.session, work.ns, memory_id)
     if row.status != Status.QUARANTINED:
         raise InvalidInput("id", f"{memory_id!r} is {row.status}, not quarantined; forget it")
-    return memories.hide(connection, row, now, "rejected")
+    return hide(work, row, Reason.REJECTED)
 
 
 def from_source(connection: Session, ns: int, uri: str) -> list[Row]:
@@ -228,11 +203,11 @@ def to_disown(connection: Session, ns: int, uri: str) -> list[int]:
     return [row.docid for row in from_source(connection, ns, uri) if row.status != Status.FORGOTTEN]
 
 
-def disown(connection: Session, ns: int, docids: Sequence[int], *, now: int) -> list[Row]:
+def disown(work: Work, docids: Sequence[int]) -> list[Row]:
     """Forget what comes from a source that is not to be believed."""
     return [
-        memories.hide(connection, row, now, "disowned")
-        for _, row in sorted(memories.by_docids(connection, ns, docids).items())
+        hide(work, row, Reason.DISOWNED)
+        for _, row in sorted(memories.by_docids(work.session, work.ns, docids).items())
         if row.status != Status.FORGOTTEN
     ]
 
@@ -243,20 +218,18 @@ def disowned(connection: Session, ns: int, uri: str) -> list[str]:
         row.id
         for row in from_source(connection, ns, uri)
         if row.status == Status.FORGOTTEN
-        and [state.reason for state in memories.versions(connection, row)][-1:] == ["disowned"]
+        and [state.reason for state in memories.versions(connection, row)][-1:] == [Reason.DISOWNED]
     ]
 
 
-def _inherit_all(
-    connection: Session, ns: int, entries: Sequence[Entry], derived: Sequence[Row]
-) -> None:
+def _inherit_all(work: Work, entries: Sequence[Entry], derived: Sequence[Row]) -> None:
     """Settle what is derived, from what is stored or from any part of the batch, later ones too."""
     if not derived:
         return
     batch: dict[str, list[Row]] = {}
     for entry in entries:
         batch.setdefault(entry.row.id, []).append(entry.row)
-    families = [(row, _parents(connection, ns, batch, row)) for row in derived]
+    families = [(row, _parents(work, batch, row)) for row in derived]
     # trust only falls and quarantine only spreads, so this ends; mostly after the first round
     while sum(_inherit(row, parents) for row, parents in families):
         pass
@@ -266,76 +239,68 @@ def _inherit(row: Row, parents: Sequence[Row]) -> bool:
     """Trust a row as little as the least of its parents; tell whether anything about it changed."""
     before = row.trust, row.status
     row.trust = Trust.least([Trust(row.trust), *(Trust(parent.trust) for parent in parents)]).value
-    if any(parent.status not in APPROVED for parent in parents):
+    if any(parent.status not in ACCEPTED for parent in parents):
         row.status = Status.QUARANTINED.value
     return (row.trust, row.status) != before
 
 
-def _hear(
-    connection: Session,
-    child: Row,
-    heard: Sequence[Row],
-    untrusted: Collection[str],
-    now: int,
-) -> bool:
+def _hear(work: Work, child: Row, heard: Sequence[Row]) -> bool:
     """Hold against a stored memory what its parents are; tell whether anything about it changed."""
     trust = Trust.least([Trust(child.trust), *(Trust(parent.trust) for parent in heard)]).value
-    waits = any(parent.status not in APPROVED for parent in heard)
-    doubted = waits and not _was_approved(connection, child)
+    unaccepted = any(parent.status not in ACCEPTED for parent in heard)
+    doubted = unaccepted and not _was_approved(work.session, child)
     changes: dict[str, Any] = {} if trust == child.trust else {"trust": trust}
-    if doubted and child.status in APPROVED:
+    if doubted and child.status in ACCEPTED:
         changes["status"] = Status.QUARANTINED.value
-    if trust in untrusted and child.kind == Kind.RULE:
+    if trust in work.rules.untrusted and child.kind == Kind.RULE:
         changes["kind"] = Kind.FACT.value
-    if trust in untrusted and child.pinned:
+    if trust in work.rules.untrusted and child.pinned:
         changes["pinned"] = 0
     hidden = doubted and child.status == Status.FORGOTTEN
-    if not changes and not (hidden and status_before(connection, child) in APPROVED):
+    if not changes and not (hidden and status_before(work.session, child) in ACCEPTED):
         return False
-    reason = DISTRUSTED if doubted else INHERITED
-    memories.revise(connection, child, changes | {"updated_at": now}, reason)
+    reason = Reason.DISTRUSTED if doubted else Reason.INHERITED
+    memories.revise(work.session, child, changes | {"updated_at": work.now}, reason)
     if "status" in changes:
-        memories.enqueue(connection, child, "drop")
-    memories.record(
-        connection, child.ns, now, reason, child.docid, {"by": [parent.id for parent in heard]}
-    )
+        memories.enqueue(work.session, child, "drop")
+    log_event(work, child, Event(reason.value), {"by": [parent.id for parent in heard]})
     return True
 
 
 def _was_approved(connection: Session, row: Row) -> bool:
-    """Tell whether somebody approved what a memory says, and nothing was put in its place since."""
+    """Tell whether a memory was approved, and not replaced since."""
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):
             return False
-        if state.reason in ("approved", "replaced"):
-            return state.reason == "approved"
+        if state.reason in (Reason.APPROVED, Reason.REPLACED):
+            return state.reason == Reason.APPROVED
     return False
 
 
-def _places_given_back(connection: Session, rows: Sequence[Row], now: int, ring: int) -> list[Row]:
-    """Let those have their place again whose place was taken by what waits now."""
+def _places_given_back(work: Work, rows: Sequence[Row]) -> list[Row]:
+    """Give back the places that memories took which are quarantined now."""
     waiting = [
         row for row in rows if row.status == Status.QUARANTINED and row.superseded_by is None
     ]
-    returned = [old for row in waiting for old in memories.give_back(connection, row, now)]
+    returned = [old for row in waiting for old in slots.give_back(work, row)]
     for old in returned:
         if old.tier == Tier.SHORT:
-            memories.overflow(connection, old.ns, old.session, now=now, ring=ring)
-    return [memories.by_docid(connection, old.docid) for old in returned]
+            memories.overflow(work, [old.session])
+    return [memories.by_docid(work.session, old.docid) for old in returned]
 
 
-def _parents(
-    connection: Session, ns: int, batch: Mapping[str, Sequence[Row]], row: Row
-) -> list[Row]:
+def _parents(work: Work, batch: Mapping[str, Sequence[Row]], row: Row) -> list[Row]:
     """Read the parents of a row that this namespace or the same batch holds.
 
     Raises:
         StoreUnusable: If one is damaged: nothing tells how far it is trusted.
     """
     named = json.loads(row.source_parents)
-    docids = memories.docids_of(connection, ns, named)
-    stored = [sound(one) for one in memories.by_docids(connection, ns, [*docids.values()]).values()]
-    return stored + [parent for name in named for parent in batch.get(name, ())]
+    docids = memories.docids_of(work.session, work.ns, named)
+    stored = memories.by_docids(work.session, work.ns, [*docids.values()])
+    return [sound(one) for one in stored.values()] + [
+        parent for name in named for parent in batch.get(name, ())
+    ]
 
 
 def _children(derivations: Iterator[tuple[str, str]]) -> Mapping[str, list[str]]:

@@ -25,6 +25,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memento.errors import InvalidInput
+from memento.language.gist import gist
 from memento.language.tokens import estimate
 from memento.types import Hit, Memory, Trust
 
@@ -129,6 +130,7 @@ def render(
 ) -> str:
     """Render memories as one block, in the order given.
 
+    Hits that say the same from equally trusted sources are one record, which names all who said it.
     See ``compose`` for what happens if they do not fit.
 
     Args:
@@ -136,7 +138,8 @@ def render(
         nonce: Part of the tag's name, 8 to 64 letters and digits; see ``new_nonce``.
         tokens: Most tokens of the whole block, >= 1; None for no limit.
         count_tokens: Counts the tokens of a text; None to estimate them from its characters.
-        ids: Whether each record holds its id, for a model that can correct or forget.
+        ids: Whether each record holds its id, for a model that can correct or forget; then each
+            hit has a record of its own.
         cut: Shortens long texts, see ``Cut``; None to show every text whole.
 
     Returns:
@@ -175,17 +178,33 @@ def compose(
         raise InvalidInput("nonce", f"must be 8 to 64 letters and digits, not {nonce!r}")
     if tokens is not None and (isinstance(tokens, bool) or tokens < 1):
         raise InvalidInput("tokens", f"must be at least 1, not {tokens!r}")
-    ones = list(memories)
-    shown = [_shown(one, cut) for one in ones]
-    if tokens is None or not ones:
-        pairs = zip(ones, shown, strict=True)
-        records = [(_memory(one), _record(one, text, ids=ids)) for one, text in pairs]
-        return _framed(NOTICE, nonce, records)
-    fitting = _Fitting(ones, shown, tokens, count_tokens or estimate, nonce, ids=ids, cut=cut)
+    if count_tokens is not None and not callable(count_tokens):
+        raise InvalidInput("count_tokens", "must be a function of a text, or None")
+    said = _folded(memories, cut, ids=ids)
+    if tokens is None or not said:
+        return _framed(NOTICE, nonce, [(one, _record(one, one.text, ids=ids)) for one in said])
+    fitting = _Fitting(said, tokens, count_tokens or estimate, nonce, ids=ids, cut=cut)
     block = fitting.best()
     if not block.text:
-        log.warning("none of %d memories fits into %d tokens of a prompt", len(ones), tokens)
+        log.warning("none of %d memories fits into %d tokens of a prompt", len(said), tokens)
     return block
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The content of one record.
+
+    Attributes:
+        memory: The memory, or the best of several that say the same.
+        text: What the block shows of it if there is room.
+        speakers: Names of those who said it, in order.
+        ids: Ids of the memories that say it, best first.
+    """
+
+    memory: Memory
+    text: str
+    speakers: tuple[str, ...]
+    ids: tuple[str, ...]
 
 
 class _Fitting:
@@ -193,8 +212,7 @@ class _Fitting:
 
     def __init__(
         self,
-        ones: Sequence[Hit | Memory],
-        shown: Sequence[str],
+        said: Sequence[_Said],
         tokens: int,
         count: TokenCounter,
         nonce: str,
@@ -202,7 +220,7 @@ class _Fitting:
         ids: bool,
         cut: Cut | None,
     ) -> None:
-        self._ones, self._shown, self._tokens, self._count = ones, shown, tokens, count
+        self._said, self._tokens, self._count = said, tokens, count
         self._nonce, self._ids, self._cut = nonce, ids, cut
 
     def best(self) -> Block:
@@ -211,7 +229,7 @@ class _Fitting:
         tried: list[Block] = []
         for notice, shortest in ((NOTICE, least), (BRIEF_NOTICE, least), (BRIEF_NOTICE, 1)):
             block = self._filled(notice, shortest)
-            if block.shown[:1] == (_memory(self._ones[0]).id,):
+            if block.shown[:1] == (self._said[0].memory.id,):
                 return block
             tried.append(block)
         return next((block for block in tried if block.text), tried[0])
@@ -225,27 +243,25 @@ class _Fitting:
         """
         left = self._tokens - self._count(_frame(notice, self._nonce))
         brief = notice is BRIEF_NOTICE
-        kept: list[tuple[Memory, str]] = []
-        for one, text in zip(self._ones, self._shown, strict=True):
-            line = self._line(one, text, left, shortest, brief=brief)
+        kept: list[tuple[_Said, str]] = []
+        for one in self._said:
+            line = self._line(one, left, shortest, brief=brief)
             if line is not None:
                 left -= self._count(f"{line}\n")
-                kept.append((_memory(one), line))
+                kept.append((one, line))
         return _framed(notice, self._nonce, kept)
 
-    def _line(
-        self, one: Hit | Memory, text: str, left: int, shortest: int, *, brief: bool
-    ) -> str | None:
+    def _line(self, one: _Said, left: int, shortest: int, *, brief: bool) -> str | None:
         """Write a record in at most so many tokens, its text shortened if need be."""
-        line = _record(one, text, ids=self._ids, brief=brief)
+        line = _record(one, one.text, ids=self._ids, brief=brief)
         price = self._count(f"{line}\n")
-        room = len(text)
-        while price > left and self._cut is not None and len(text) > shortest:
+        room = len(one.text)
+        while price > left and self._cut is not None and len(one.text) > shortest:
             bare = self._count(_record(one, "", ids=self._ids, brief=brief))
             room = int(_SLACK * room * (left - bare) / max(1, price - bare))
             if room < min(shortest, _LEAST) or room < 1:
                 break
-            line = _record(one, self._cut(_memory(one).text, room), ids=self._ids, brief=brief)
+            line = _record(one, self._cut(one.memory.text, room), ids=self._ids, brief=brief)
             price = self._count(f"{line}\n")
         return line if price <= left else None
 
@@ -254,16 +270,31 @@ def _frame(notice: str, nonce: str) -> str:
     return f"<{TAG}-{nonce}>\n{notice}\n</{TAG}-{nonce}>"
 
 
-def _framed(notice: str, nonce: str, records: Sequence[tuple[Memory, str]]) -> Block:
+def _framed(notice: str, nonce: str, records: Sequence[tuple[_Said, str]]) -> Block:
     if not records:
         return Block("", ())
     lines = "".join(f"{line}\n" for _, line in records)
     text = f"<{TAG}-{nonce}>\n{notice}\n{lines}</{TAG}-{nonce}>"
-    return Block(text, tuple(memory.id for memory, _ in records))
+    return Block(text, tuple(memory_id for one, _ in records for memory_id in one.ids))
 
 
-def _memory(one: Hit | Memory) -> Memory:
-    return one.memory if isinstance(one, Hit) else one
+def _folded(memories: Iterable[Hit | Memory], cut: Cut | None, *, ids: bool) -> list[_Said]:
+    """Join hits that say the same; what remains is in the order given."""
+    kept: dict[object, _Said] = {}
+    for at, one in enumerate(memories):
+        memory = one.memory if isinstance(one, Hit) else one
+        apart = ids or not isinstance(one, Hit)
+        key: object = at if apart else (gist(memory.text), memory.source.kind)
+        first = kept.get(key)
+        speaker = memory.actor or memory.role
+        speakers = (*(first.speakers if first else ()), *((speaker,) if speaker else ()))
+        kept[key] = _Said(
+            memory=first.memory if first else memory,
+            text=first.text if first else _shown(one, cut),
+            speakers=tuple(dict.fromkeys(speakers)),
+            ids=(*(first.ids if first else ()), memory.id),
+        )
+    return list(kept.values())
 
 
 def _shown(one: Hit | Memory, cut: Cut | None) -> str:
@@ -334,14 +365,14 @@ def _escaped(char: str) -> str:
     return f"\\u{ord(char):04x}" if char.isascii() else json.dumps(char)[1:-1]
 
 
-def _record(one: Hit | Memory, text: str, *, ids: bool, brief: bool = False) -> str:
-    memory = _memory(one)
+def _record(one: _Said, text: str, *, ids: bool, brief: bool = False) -> str:
+    memory = one.memory
     record: dict[str, Any] = {"id": memory.id} if ids else {}
     record["text"] = text
     if not brief:
         record["when"] = memory.occurred_at.date().isoformat()
-        if said_by := memory.actor or memory.role:
-            record["by"] = said_by
+        if one.speakers:
+            record["by"] = one.speakers[0] if len(one.speakers) == 1 else list(one.speakers)
     if memory.source.kind not in _OWN_WORDS:
         record["source"] = memory.source.kind.value
     return escape(record)

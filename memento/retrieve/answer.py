@@ -14,16 +14,17 @@ from memento.config.retrieve import RetrieveConfig
 from memento.language import words as spelling
 from memento.ledger.predicate import Filters
 from memento.protocols import TokenCounter
-from memento.retrieve import budget, by_words, confidence, evidence, rank
+from memento.retrieve import budget, by_time, by_words, confidence, evidence, rank
 from memento.retrieve.by_meaning import Approximate, Exact, Meaning, best_rows
 from memento.retrieve.by_name import Called
+from memento.retrieve.by_time import Then
 from memento.retrieve.confidence import Signs
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.passage import excerpt, passage
 from memento.retrieve.question import Query, match_term, parse
 from memento.retrieve.rank import Candidate, Said
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct
-from memento.retrieve.source import Nearest, TextSource
+from memento.retrieve.source import WIDER, Nearest, TextSource
 from memento.retrieve.visible import allow
 
 Match = Literal["auto", "names", "text"]
@@ -33,7 +34,6 @@ _MAX_EXACT = 200  # rows whose text is read for one identifier or quoted phrase
 _TYPO, _TERSE = 0.2, 0.2  # how much a typing error, and a short name, lower the value of a name
 _SURE = 10  # hits that give the confidence of the whole answer
 _STAGE, _MOST_IN_STAGE = 16, 64  # candidates whose texts are read together
-_WIDER = 4  # each search is asked for so many times more when its proposals are not enough
 _MARKS = 8  # characters of English that cost as much as the two marks around a passage
 _MAX_SPAN = 30  # years before and after now; a date without a year may be in any of them
 _MOST_FAR = 30  # farther years, with memories, in which such a date may also be
@@ -48,7 +48,7 @@ class Found:
         score: [0, 1], not increasing along the answer.
         confidence: Estimated chance that it is relevant to the query, [0, 1].
         terms: Piece of evidence to its contribution; for ``exact`` see `rank.Candidate`.
-        ranks: Search (``text``, ``meaning``, ``name``, ``exact``) to its rank there, >= 1.
+        ranks: Search (``text``, ``meaning``, ``time``, ``name``, ``exact``) to its rank, >= 1.
         folded: Row ids of near-identical memories that it stands for.
         passage: The relevant part of a long text, if only this part was counted, or None.
         signs: Numbers that give the confidence; see `confidence.Signs`.
@@ -105,6 +105,7 @@ class _Look:
     texts: _Texts
     text: str
     rerank: Rerank | None
+    then: Then | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,7 +197,7 @@ def find(
         cutoff: Least share of the best score, [0, 1].
         tokens: Most tokens of all hits, or None.
         count: Counts tokens; needed with ``tokens``.
-        fold: Let one hit stand for all with the same words.
+        fold: Let one hit stand for all that say the same, see `language.gist`.
         shorten: With ``tokens``, show of each long memory the passage that is relevant.
 
     Returns:
@@ -215,7 +216,8 @@ def find(
         k = config.many if query.wants_several else config.few
     meaning = _meaning(snap, vector, nearest, config)
     texts = _Texts(snap, source)
-    look = _Look(query, snap, source, mask, config, meaning, texts, text, rerank)
+    then = by_time.find(query, snap, source, mask, now)
+    look = _Look(query, snap, source, mask, config, meaning, texts, text, rerank, then)
     called = [] if match == "text" else _called(query, snap, mask)
     room = _Room(look, k, min_score, cutoff, tokens, count, shorten=shorten)
     answer, ranks = _collect(look, called, room, match == "names", fold=fold)
@@ -276,6 +278,7 @@ def _gather(look: _Look, called: Sequence[Called]) -> _Gathered:
     found = {
         "text": best_rows(matching, words.score, config.arm),
         "meaning": _near(look, words),
+        "time": _then(look, words),
         "name": _in_order(named, rank.BY_NAME, 1.0),
         "exact": _in_order(named, 0.0, rank.BY_NAME),
     }
@@ -283,13 +286,21 @@ def _gather(look: _Look, called: Sequence[Called]) -> _Gathered:
         name: dict(zip(rows.tolist(), range(1, len(rows) + 1), strict=True))
         for name, rows in found.items()
     }
-    more = max(len(found["text"]), len(found["meaning"])) >= config.arm
+    more = max(len(found[arm]) for arm in ("text", "meaning", "time")) >= config.arm
     return _Gathered(distinct(np.concatenate(list(found.values()))), arms, words, named, more)
+
+
+def _then(look: _Look, words: by_words.Lexical) -> Rows:
+    """Propose rows of the time that the query asks about."""
+    if look.then is None:
+        return np.zeros(0, np.intp)
+    query, snap, arm = look.query, look.snap, look.config.arm
+    return by_time.propose(look.then, query, snap, words.score, look.meaning, arm)
 
 
 def _near(look: _Look, words: by_words.Lexical) -> Rows:
     """Propose rows by vector that are above the noise or have at least one word of the query."""
-    if look.meaning is None:
+    if look.meaning is None or look.query.only_time:
         return np.zeros(0, np.intp)
     near = look.meaning.propose(look.mask, look.config.arm)
     cosines = look.meaning.of(near)
@@ -434,7 +445,9 @@ def _collect(
         The candidates, best first; and the searches that found candidates, each with their ranks
         there.
     """
-    answer = rank.Answer(look.query.words, look.config.echo, fold=fold)
+    answer = rank.Answer(
+        look.query.words, look.config.echo, fold=fold, by_time=look.query.only_time
+    )
     ranks: dict[str, Mapping[int, int]] = {}
     known, least = np.zeros(0, np.intp), 1.0
     while True:
@@ -454,7 +467,7 @@ def _collect(
             answer.take([], {}, 0.0)
             return answer.hits, ranks
         known, least = np.union1d(known, judged.rows), min([least, *judged.scores.tolist()])
-        arm = look.config.arm * _WIDER
+        arm = look.config.arm * WIDER
         wider = replace(look.config, arm=arm, cap=max(look.config.cap, arm))
         look = replace(look, config=wider)
 
@@ -464,15 +477,19 @@ def _judge(look: _Look, gathered: _Gathered, known: Rows, most: float) -> _Judge
     weighed = _weigh(look, gathered)
     sums, parts = rank.total(weighed, look.config.weights)
     seen = confidence.signs(weighed, sums, look.config.weights)
-    if look.rerank is not None and not len(known):
+    if look.rerank is not None and not len(known) and not look.query.only_time:
         parts["reranked"] = _reranked(look, weighed.rows, sums, look.rerank)
         sums = sums + parts["reranked"]
     scores = rank.scale(sums, rank.strength(weighed.cosine, weighed.cover))
     named = np.zeros(len(weighed.rows), np.float32)
+    sure = confidence.of_hits(seen, look.config.sure)
+    if look.then is not None and look.query.only_time:
+        scores = by_time.scores(look.then, look.snap, weighed.rows)
+        sure = np.where(scores > 0, np.float32(by_time.SURE), sure)
     if gathered.named:
         named[:] = [gathered.named.get(row, 0) for row in weighed.rows.tolist()]
         scores = rank.lift(scores, named)
-    sure = np.maximum(named, confidence.of_hits(seen, look.config.sure))
+    sure = np.maximum(named, sure)
     order = np.lexsort((-weighed.rows, -scores))
     if len(known):
         order = order[~np.isin(weighed.rows[order], known)]
@@ -484,12 +501,15 @@ def _weigh(look: _Look, gathered: _Gathered) -> Evidence:
     """Collect the evidence; read the most promising texts if the query asks about dates."""
     query, snap, rows, words = look.query, look.snap, gathered.rows, gathered.words
     weighed = evidence.weigh(query, snap, rows, words, look.meaning)
-    if not query.periods:
+    if look.then is None:
         return weighed
+    if query.last_talk:
+        return evidence.with_calendar(weighed, look.then.inside[rows].astype(np.float32))
     sums, _ = rank.total(weighed, look.config.weights)
     dated = evidence.dated(query, snap, rows[np.argsort(-sums, kind="stable")]).tolist()
     known = look.texts.read(dated)
-    return evidence.with_said_dates(query, snap, weighed, {row: known[row] for row in dated})
+    texts_of_dated = {row: known[row] for row in dated}
+    return evidence.with_said_dates(query, snap, weighed, texts_of_dated, look.then.told_fit)
 
 
 def _reranked(look: _Look, rows: Rows, sums: Floats, rerank: Rerank) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct, smoothable
-from memento.retrieve.source import Nearest
+from memento.retrieve.source import WIDER, Nearest
 
 _SPARE = 2
 """So many times more rows are looked at than are proposed. An index knows the nearest rows only by
@@ -26,9 +26,6 @@ _ALONE = 1.5
 """The same if no row has neighbours, where both orders are equal: it only makes up for nearest rows
 that an index misses. Among 100,000 memories and for 400 queries, asking for 300 rows found the same
 ten as asking for 400 in all 400 cases; asking for 200, in 395."""
-
-_WIDER = 4
-"""So many times more are asked for when too few of the nearest pass the filters."""
 
 _DIGITS = 5
 """Decimals of a float32 cosine that do not depend on the order of summation."""
@@ -112,7 +109,7 @@ class Approximate:
             near = self._near if allowed is None else self._near[allowed[self._near]]
             if len(near) >= wanted or asked >= self._snap.n:
                 break
-            asked *= _WIDER  # too many of the nearest did not pass the filters
+            asked *= WIDER  # too many of the nearest did not pass the filters
         rows = _and_neighbours(self._near, self._snap)
         if allowed is not None:
             rows = rows[allowed[rows]]

@@ -237,7 +237,7 @@ def _own(found: Sequence[_Find], reader: Reader, among: Match | None, *, keep: b
         found: Expression and rows of each word.
         reader: Reads more rows.
         among: An expression that narrows a frequent word to certain rows; None for all rows.
-        keep: x.
+        keep: Whether the newest rows of a frequent word are scored as well.
     """
     often = [_beside(match, among) for match, place in found if _frequent(place, among)]
     joint = iter(reader.read(often))

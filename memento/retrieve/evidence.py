@@ -13,8 +13,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.language.dates import Period, said
+from memento.language.when import Period, said
 from memento.language.words import Cue
+from memento.retrieve import by_time
 from memento.retrieve.by_meaning import Cosines, Meaning
 from memento.retrieve.by_words import Lexical
 from memento.retrieve.question import Query
@@ -23,7 +24,6 @@ from memento.retrieve.roster import Floats, Mask, Rows, Snapshot
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = _EPOCH.toordinal()
 _DAY = 86_400_000_000  # microseconds
-_LONG = 100  # days; a longer period is a year, which is too vague to date a memory
 _SOON = 2  # days before the day asked about in which people make plans for it
 _SHORT_PERIOD = 3  # days; a period of at most so many is "a day"
 _LINGER = {True: 10.0, False: 20.0}  # days in which people still talk about a day, about a month
@@ -111,7 +111,7 @@ def dated(query: Query, snap: Snapshot, rows: Rows) -> Rows:
         rows: Candidates, best first as far as known without their texts.
     """
     rows = rows[:_READ]
-    if not any(period.days < _LONG for period in query.periods):
+    if not any(period.days < by_time.LONG for period in query.periods):
         return rows[:0]
     cues = snap.cues[rows]
     telling = (cues & np.uint32(Cue.TIME_WORD | Cue.DIGIT)) != 0
@@ -160,11 +160,15 @@ def calendar(periods: Sequence[Period], occurred_at: NDArray[np.int64]) -> Float
 
 def tightness(period: Period) -> float:
     """Rate how precise a period is: 1 up to a season, less for years."""
-    return 1.0 if period.days < _LONG else _MONTH / period.days
+    return 1.0 if period.days < by_time.LONG else _MONTH / period.days
 
 
 def with_said_dates(
-    query: Query, snap: Snapshot, found: Evidence, texts: Mapping[int, str]
+    query: Query,
+    snap: Snapshot,
+    found: Evidence,
+    texts: Mapping[int, str],
+    known: Mapping[int, float],
 ) -> Evidence:
     """Add the evidence from dates in the texts of candidates.
 
@@ -173,15 +177,22 @@ def with_said_dates(
         snap: The namespace.
         found: The evidence so far.
         texts: Row to text, for those that `dated` names.
+        known: Value of rows whose texts were read before.
     """
-    wanted = [period for period in query.periods if period.days < _LONG]
+    wanted = [period for period in query.periods if period.days < by_time.LONG]
     values = np.zeros(len(found.rows), np.float32)
     for at, row in enumerate(found.rows.tolist()):
-        if row in texts:
+        values[at] = known.get(row, 0.0)
+        if row in texts and row not in known:
             on = (_EPOCH + timedelta(microseconds=int(snap.occurred_at[row]))).date()
             spoken = [p for p in said(texts[row], on) if any(map(p.overlaps, wanted))]
-            values[at] = max((min(1.0, _MONTH / p.days) for p in spoken), default=0.0)
+            values[at] = max(map(by_time.fit, spoken), default=0.0)
     return replace(found, signals={**found.signals, "said_date": values})
+
+
+def with_calendar(found: Evidence, values: Floats) -> Evidence:
+    """Add the evidence that candidates are of the time asked about."""
+    return replace(found, signals={**found.signals, "calendar": values})
 
 
 def _by_session(cosines: Cosines, session: NDArray[np.int32]) -> Floats:

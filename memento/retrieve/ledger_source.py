@@ -17,6 +17,7 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import docid_of
 from memento.retrieve.by_meaning import dots
 from memento.retrieve.roster import distinct
+from memento.retrieve.source import WIDER
 
 if TYPE_CHECKING:
     from memento.tiers.long import LongTier
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 Docids = NDArray[np.int64]
 State = tuple[int, int]
 """Newest revision of a namespace, and the edition of the full-text index."""
-_WIDER = 4
-"""So many times more are asked of an index when too few of the nearest are visible."""
 
 
 class Postings:
@@ -194,7 +193,7 @@ class LongSearch:
             rows, cosines = self._visible(rows, cosines)
             if self._seen is None or len(rows) >= n or len(found) < asked:
                 return rows[:n], cosines[:n]
-            asked *= _WIDER
+            asked *= WIDER
 
     def _visible(
         self, rows: Docids, cosines: NDArray[np.float32]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from memento.language import words as spelling
-from memento.language.dates import Period, asked
+from memento.language.when import Period, times_of
 from memento.ledger.match import Start, Word
 
 _WHEN = re.compile(
@@ -59,7 +59,10 @@ class Query:
         topic: Those of ``terms`` that name no participant (all, if only participants are named).
         kinds: Those of ``terms`` that say what kind of thing is asked for: "which editor ...".
         exact: Identifiers and quoted phrases, as given; they must match exactly.
-        periods: Times it asks about.
+        periods: Times it asks about: all that its dates may mean.
+        times: One tuple per date that it names: what it may mean, the likeliest first.
+        only_time: Whether it asks for a time and nothing else; then it has no ``terms``.
+        last_talk: Whether it asks for the last conversation.
         speaker: Code of the one participant it names, or None.
         wants_time: Whether it asks when.
         wants_number: Whether it asks how many.
@@ -75,6 +78,9 @@ class Query:
     kinds: frozenset[str]
     exact: tuple[str, ...]
     periods: tuple[Period, ...]
+    times: tuple[tuple[Period, ...], ...]
+    only_time: bool
+    last_talk: bool
     speaker: int | None
     wants_time: bool
     wants_number: bool
@@ -102,7 +108,9 @@ def parse(
     seen = text[:MAX_TEXT]
     words = tuple(spelling.terms(seen))
     named = _named(words, people)
-    terms = tuple(dict.fromkeys(spelling.content(words)))[:max_terms]
+    times = times_of(seen, now, years)
+    asked = [] if times.only else spelling.content(spelling.terms(times.rest))
+    terms = tuple(dict.fromkeys(asked))[:max_terms]
     spoken = {part for name in people for part in name.split()} if named else set[str]()
     topic = frozenset(terms) - spoken
     return Query(
@@ -111,13 +119,16 @@ def parse(
         terms=terms,
         topic=topic or frozenset(terms),
         kinds=frozenset(terms).intersection(spelling.terms(" ".join(_KIND.findall(seen)))),
-        exact=tuple(dict.fromkeys([*spelling.quoted(seen), *spelling.identifiers(seen)])),
-        periods=tuple(asked(seen, now, years)),
+        exact=tuple(dict.fromkeys([*spelling.quoted(seen), *spelling.identifiers(times.rest)])),
+        periods=tuple(times.periods),
+        times=times.named,
+        only_time=times.only,
+        last_talk=times.last_talk,
         speaker=next(iter(named)) if len(named) == 1 else None,
         wants_time=bool(_WHEN.match(seen)),
         wants_number=bool(_COUNT.match(seen)),
         wants_summary=bool(_SUMMARY.search(seen)),
-        wants_several=wants_several(seen),
+        wants_several=times.only or wants_several(seen),
     )
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import filterfalse
 
 import numpy as np
 
 from memento.config.retrieve import Weights
+from memento.language.gist import gist
 from memento.language.words import content, words
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.roster import Floats
@@ -26,23 +26,6 @@ _COMPARED = 400  # characters; statements that differ only in their object are s
 _ECHO = 0.8  # share of words that a query and its repetition have in common
 _FRAME = 0.5  # share of words that two statements have in common if only their object differs
 _FRAME_WORDS = 2
-_FILLERS = frozenset(
-    (
-        "a",
-        "an",
-        "the",
-        "really",
-        "just",
-        "also",
-        "very",
-        "so",
-        "please",
-        "well",
-        "oh",
-        "and",
-        "that",
-    )
-)
 _ASKED = ("exact", "calendar", "said_date", "speaker", "when", "digit")  # what a query asks for
 _PLAIN = 0.9  # highest score of other candidates if some are matched by name or exact text
 _NAMED = 0.95
@@ -83,19 +66,18 @@ class Said:
 
     Attributes:
         words: Its words; empty for a long text.
-        gist: Normalised text; two candidates with an equal gist say the same.
+        gist: What it says; two candidates with an equal gist say the same.
     """
 
     words: tuple[str, ...]
-    gist: Sequence[str]
+    gist: str
 
     @classmethod
     def of(cls, text: str) -> Said:
         """Read a text; a long text is equal only to the same text."""
         if len(text) > _COMPARED:
             return cls((), text)
-        heard = tuple(words(text))
-        return cls(heard, tuple(filterfalse(_FILLERS.__contains__, heard)) or text)
+        return cls(tuple(words(text)), gist(text))
 
 
 class Answer:
@@ -104,12 +86,15 @@ class Answer:
     Args:
         query: Words of the query.
         echo: Share of its score that a candidate keeps if it only repeats the query, [0, 1].
-        fold: Let one candidate stand for all with the same words.
+        fold: Let one candidate stand for all that say the same.
+        by_time: Keep the order of the scores, which is that of time.
     """
 
-    def __init__(self, query: Sequence[str], echo: float, *, fold: bool) -> None:
+    def __init__(
+        self, query: Sequence[str], echo: float, *, fold: bool, by_time: bool = False
+    ) -> None:
         self.hits: list[Candidate] = []
-        self._query, self._echo, self._fold = query, echo, fold
+        self._query, self._echo, self._fold, self._by_time = query, echo, fold, by_time
         self._waiting: list[Candidate] = []
         self._said: dict[int, Said] = {}
 
@@ -125,7 +110,7 @@ class Answer:
         pool = by_score([*self._waiting, *demote_echoes(best, said, self._query, self._echo)])
         ready = [one for one in pool if one.score >= bar]
         self._waiting = pool[len(ready) :]
-        self.hits += newest_first(ready, self._said)
+        self.hits += ready if self._by_time else newest_first(ready, self._said)
         if self._fold:
             self.hits = fold(self.hits, self._said)
 
@@ -241,8 +226,11 @@ def newest_first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[
 
 
 def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
-    """Merge candidates with the same words into the one with the best place."""
-    kept: dict[tuple[int, Sequence[str]], Candidate] = {}
+    """Merge candidates that say the same into the one with the best place, see `gist`.
+
+    A memory that the query names exactly is placed before the same text in other letters.
+    """
+    kept: dict[tuple[int, str], Candidate] = {}
     for one in ranked:
         key = (one.actor, said[one.row].gist)
         if key in kept:

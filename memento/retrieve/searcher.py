@@ -33,6 +33,7 @@ from memento.errors import (
     RerankerError,
     TierUnavailable,
 )
+from memento.language.plain import plain
 from memento.language.tokens import estimate
 from memento.ledger import memories, vectors
 from memento.ledger.contract import Ledger, Session
@@ -45,6 +46,7 @@ from memento.retrieve.cache import Held, Kept
 from memento.retrieve.choose import choose_index
 from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
+from memento.retrieve.source import WIDER
 from memento.retrieve.visible import allow, needs_ledger
 from memento.tiers.embedder import StoreEmbedder
 from memento.types import Hit, Retrieval, Tier
@@ -53,8 +55,6 @@ if TYPE_CHECKING:
     from memento.protocols import Reranker, TokenCounter
     from memento.tiers.long import LongTier
 
-_WIDER = 4
-"""So many times more are asked of an index when too few of the nearest pass the filters."""
 LEDGER = "ledger"
 """Key in ``missing`` if memories that were found are damaged."""
 
@@ -96,8 +96,10 @@ class Request:
         """
         if not isinstance(query, str):
             raise InvalidInput("query", f"must be a string, not {type(query).__name__}")
+        if count_tokens is not None and not callable(count_tokens):
+            raise InvalidInput("count_tokens", "must be a function of a text, or None")
         return cls(
-            query=query,
+            query=plain(query),
             k=None if k is None else check_count("k", k),
             match=_check_match(match),
             min_score=check_share("min_score", min_score),
@@ -111,8 +113,9 @@ class Request:
 
 
 def _check_match(match: str) -> Match:
+    said = plain(match) if isinstance(match, str) else ""
     for known in get_args(Match):
-        if match == known:
+        if said == known:
             return known  # type: ignore[no-any-return]  # one of the literals
     raise InvalidInput("match", f"{shown(match)} is not one of: {', '.join(get_args(Match))}")
 
@@ -317,7 +320,7 @@ class Searcher:
             source,
             None if asked is None else asked.vector,
             self._config.retrieve,
-            now=from_micros(filters.now),
+            now=from_micros(filters.now if filters.as_of is None else filters.as_of),
             k=request.k,
             match=request.match,
             allowed=allowed,
@@ -343,7 +346,7 @@ class Searcher:
                 keep = np.isin(docids, snap.docid[allowed])
                 if np.count_nonzero(keep) >= wanted or sought >= snap.n:
                     break
-                sought *= _WIDER  # too many of the nearest did not pass the filters
+                sought *= WIDER  # too many of the nearest did not pass the filters
             docids, cosines = docids[keep][:k], cosines[keep][:k]
         elif snap.vectors is None:
             return

@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 
 from memento.ledger.match import Match
 
+WIDER = 4
+"""A search that proposes too few memories that pass the filters is repeated for so many times
+more."""
+
 
 class TextSource(Protocol):
     """The ledger as `find` needs it; it is bound to one namespace and returns nothing else."""

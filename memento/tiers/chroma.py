@@ -23,6 +23,7 @@ import numpy as np
 
 from memento.forks import whole
 from memento.tiers import unused
+from memento.tiers.stamp import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -198,7 +199,7 @@ class ChromaFolder:
     def _using(
         self, name: str, ids: Sequence[str] = (), *, writing: bool = False
     ) -> Iterator[Callable[[], None]]:
-        """Blank an index after its first use, in which Chroma allocates its files.
+        """Blank an index after its first use, in which Chroma allocates its files, and hide it.
 
         No other call writes or allocates an index during the block. Yields a function that the
         block calls right after the first use; the end of the block also calls it.
@@ -212,7 +213,8 @@ class ChromaFolder:
 
     def _laid_out(self, name: str) -> None:
         if name not in self._used:
-            self._blanker.catch_up()
+            for index in self._blanker.catch_up():
+                make_private(index)
             self._used.add(name)
 
     def _pieces(self, name: str, collection: Any, n: int) -> Iterator[slice]:

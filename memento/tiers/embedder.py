@@ -45,7 +45,6 @@ class StoreEmbedder:
         self._spec = spec
         self._lock = threading.Lock()
         self._embedder: Embedder | None = None
-        self._looking = threading.Lock()
         self._warm = False
         self._sung: NDArray[np.float32] | None = None
         self._recognised: int | None = None
@@ -145,20 +144,21 @@ class StoreEmbedder:
     def _recognise(self, model: int, *, keep: bool) -> None:
         """Compare the embedder with a vector it made before; once per process.
 
+        Two threads may do so at the same time: a query must not wait for the indexer here.
+
         Args:
             model: Its number.
             keep: Whether to store that vector if the store has none yet.
         """
-        with self._looking:
-            if (likeness := self._likeness(model)) < SAME:
-                raise EmbeddingMismatch(
-                    self.identity,
-                    f"{self.identity} with other weights (cosine {likeness:.2f} for one text)",
-                )
-            if keep and not self._ledger.read_only:
-                vector = self._canary().tobytes()
-                self._ledger.write(lambda c: vectors.set_canary(c, model, vector))
-            self._recognised, self._kept = model, keep or self._kept
+        if (likeness := self._likeness(model)) < SAME:
+            raise EmbeddingMismatch(
+                self.identity,
+                f"{self.identity} with other weights (cosine {likeness:.2f} for one text)",
+            )
+        if keep and not self._ledger.read_only:
+            vector = self._canary().tobytes()
+            self._ledger.write(lambda c: vectors.set_canary(c, model, vector))
+        self._recognised, self._kept = model, keep or self._kept
 
     def _likeness(self, model: int) -> float:
         """Return the cosine of one text's vector now and then; 1 if none was stored."""

@@ -2,8 +2,9 @@
 
 It processes the ledger's backlog: it embeds texts in small batches, writes the vectors to the
 ledger, and then to the long tier. Each step can be repeated, so after a crash the work is simply
-done again. It waits while a query is running, and does housekeeping in quiet moments: the snapshot
-and the write-ahead log.
+done again. Namespaces and sessions take turns (``turns``); what a waiting question needs comes
+first (``waiting``, ``express``). It gives way while a query is running, and does housekeeping in
+quiet moments: the snapshot and the write-ahead log.
 """
 
 from __future__ import annotations
@@ -14,62 +15,36 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import groupby
-from typing import TYPE_CHECKING, Protocol
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 from memento.config.tiers import IndexConfig
-from memento.errors import (
-    EmbedderError,
-    InvalidInput,
-    MementoError,
-    MissingExtra,
-    StoreClosed,
-    TierUnavailable,
-)
+from memento.errors import MementoError, StoreClosed, TierUnavailable
 from memento.ledger import vectors
 from memento.ledger.checks import Sees, everyone
 from memento.ledger.contract import Ledger
+from memento.ledger.owing import lines_of
 from memento.ledger.vectors import Owed
+from memento.tiers.express import Express
+from memento.tiers.feed import Feed, Index
 from memento.tiers.refused import Refused
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from memento.tiers.turns import Turns, within
+from memento.tiers.waiting import SHORT, Wish, Wishes
+from memento.tiers.work import UNFIT, Embedding, Work
 
 log = logging.getLogger("memento.tiers.indexer")
 
+POLL_SECONDS = 0.2
+"""Longest time, in seconds, between two looks at a wish or at the backlog by whoever waits."""
 EXIT_SECONDS = 30.0
 """Longest wait, in seconds, when the interpreter ends, for a thread that is still loading."""
 
 _BLOCKS = {"embedder": {"embed"}, "long": {"index", "drop"}, "store": {"embed", "index", "drop"}}
 """Backlog operations that cannot be done while a part has a problem."""
-_UNFIT = (EmbedderError, InvalidInput, MissingExtra)
-"""Errors of an embedder that cannot work: broken, misnamed or not installed."""
-
-
-class Index(Protocol):
-    """The part of the long tier that the indexer uses."""
-
-    def upsert(  # noqa: D102 - see LongTier
-        self,
-        namespace: tuple[str, ...],
-        ids: Sequence[str],
-        vectors: NDArray[np.float32],
-        metadatas: Sequence[dict[str, str | int]],
-    ) -> None: ...
-
-    def remove(self, namespace: tuple[str, ...], ids: Sequence[str]) -> None: ...  # noqa: D102
-
-
-class Embedding(Protocol):
-    """The part of the embedder that the indexer uses: vectors, and the number they get."""
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...  # noqa: D102 - see Embedder
-
-    def warm(self) -> None: ...  # noqa: D102 - loads what embed() needs
-
-    def model(self) -> int: ...  # noqa: D102 - number in the ledger
+GIVE_WAY = {False: 0.1, True: 0.25}
+"""Longest time, in seconds, to give way before each batch; longer while questions are expected."""
+PLAN_BITES = 4
+"""Batches planned at once, in characters; the next plan gives everybody a turn again."""
 
 
 class Indexer:
@@ -81,7 +56,8 @@ class Indexer:
         open_index: Returns the open long tier; called only from the background thread.
         index_lost: Tells whether the long tier's index is lost and must be rebuilt.
         chores: Called before each batch; does work that must not wait for the backlog.
-        take_up: Called before each round of work; puts new memories on the backlog.
+        take_up: Called before each round of work; puts new memories on the backlog: those of the
+            given namespaces, all of them; with none given, some of any.
         waiting: Tells whether there are new memories that are not on the backlog yet.
         housekeeping: Called in quiet moments.
         busy: Tells whether a query is running now.
@@ -97,7 +73,7 @@ class Indexer:
         index_lost: Callable[[], bool],
         *,
         chores: Callable[[], None],
-        take_up: Callable[[], None],
+        take_up: Callable[[Sequence[int]], None],
         waiting: Callable[[], bool],
         housekeeping: Callable[[], None],
         busy: Callable[[], bool],
@@ -105,13 +81,29 @@ class Indexer:
         config: IndexConfig,
     ) -> None:
         self._ledger = ledger
-        self._embedding = None if embedding is None else _Contained(embedding)
         self._open_index = open_index
         self._index_lost = index_lost
         self._wanted = False
         self._again = False
         self._refused = Refused(ledger)
         self._loading = False
+        self.wishes = Wishes(ledger)
+        self._turns = Turns(ledger)
+        self._work: Work | None = None
+        self._express: Express | None = None
+        self._feed: Feed | None = None
+        if embedding is not None:
+            self._work = Work(ledger, embedding, self.wishes, self._refused)
+            self._feed = Feed(ledger, self._work)
+            self._express = Express(
+                ledger,
+                self._work,
+                self.wishes,
+                self._refused,
+                take_up=take_up,
+                overseer=self,
+                texts=config.bite_texts,
+            )
         self._chores = chores
         self._take_up = take_up
         self._waiting = waiting
@@ -140,12 +132,12 @@ class Indexer:
         if self._thread is None or not self._thread.is_alive():
             with self._lock:
                 if not self._stopping and (self._thread is None or not self._thread.is_alive()):
-                    self._wanted |= self._embedding is not None and self._index_lost()
+                    self._wanted |= self._work is not None and self._index_lost()
                     self._thread = threading.Thread(
                         target=self._run, name="memento-indexer", daemon=True
                     )
                     self._thread.start()
-        if self._embedding is not None and not self._wake.is_set():
+        if self._work is not None and not self._wake.is_set():
             self._wake.set()
 
     def trouble_for(self, sees: Sees) -> dict[str, str]:
@@ -176,36 +168,88 @@ class Indexer:
         Returns:
             Whether the backlog was processed.
         """
-        owed = owed or (lambda: self._owes(sees))
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             self.start()
             with self._settling:
-                if not owed():
-                    return True
+                if (done := self.drained(owed, sees=sees)) is not None:
+                    return done
                 left = None if deadline is None else deadline - time.monotonic()
-                if self._stopping or (left is not None and left <= 0):
+                if left is not None and left <= 0:
                     return False
-                if (self.trouble or self._refused) and self._given_up():
+                self._settled.wait(POLL_SECONDS if left is None else min(POLL_SECONDS, left))
+
+    def drained(
+        self, owed: Callable[[], bool] | None = None, *, sees: Sees = everyone
+    ) -> bool | None:
+        """Tell whether the backlog was processed; False if it cannot be, None if it may be.
+
+        Args:
+            owed: As for `wait`.
+            sees: As for `wait`.
+        """
+        if not (self._owes(sees) if owed is None else owed()):
+            return True
+        if self._stopping or ((self.trouble or self._refused) and self._given_up()):
+            return False
+        return None
+
+    def wait_for(self, wish: Wish, timeout: float) -> bool:
+        """Wait until the memories that a question needs are embedded, before all others.
+
+        Args:
+            wish: The memories.
+            timeout: Seconds to wait at most.
+
+        Returns:
+            Whether they are.
+        """
+        deadline = time.monotonic() + timeout
+        with self.wishes.hold(wish):
+            while (done := self.look(wish)) is None:
+                left = deadline - time.monotonic()
+                if left <= 0:
                     return False
-                self._settled.wait(min(0.2, left) if left is not None else 0.2)
+                wish.wait(min(POLL_SECONDS, left))
+        return done
+
+    def look(self, wish: Wish) -> bool | None:
+        """Tell whether a wish that is held is fulfilled; False if it cannot be, None if it may be.
+
+        To be called when the wish rings, and every `POLL_SECONDS` in any case: another process may
+        have fulfilled it.
+        """
+        if self.wishes.fulfilled(wish):
+            return True
+        if self._stopping or self._hopeless(wish):
+            return False
+        if self._express is not None:
+            self._express.start()
+        self.start()
+        return None
+
+    def _hopeless(self, wish: Wish) -> bool:
+        """Tell whether a problem prevents what is left of a wish from being embedded."""
+        if self.trouble.keys() & {"embedder", "store"}:
+            return True
+        refused = {docid for docid, _ in self._refused.lines()}
+        return bool(refused) and refused.issuperset(wish.left)
 
     def stop(self, timeout: float) -> None:
-        """End the thread after its current batch; the rest stays in the backlog.
+        """End the threads after their current batches; the rest stays in the backlog.
 
         A thread that is still loading the model or Chroma has no batch; it is not waited for and
         ends by itself later.
         """
         self._stop.set()
         self._wake.set()
-        thread = self._thread
-        if thread is None or thread is threading.current_thread():
-            return
         deadline = time.monotonic() + timeout
-        while thread.is_alive() and not self._loading and time.monotonic() < deadline:
-            thread.join(0.01)
-        if thread.is_alive():
-            _left.add(thread)
+        if self._express is not None:
+            self._express.stop()
+        self.wishes.ring()
+        _join(self._thread, lambda: self._loading, deadline)
+        if (express := self._express) is not None:
+            _join(express.thread, lambda: express.loading, deadline)
 
     @property
     def _stopping(self) -> bool:
@@ -227,7 +271,7 @@ class Indexer:
         )
 
     def _ops(self) -> tuple[str, ...]:
-        if self._embedding is None:
+        if self._work is None:
             return ()
         return ("embed", "index", "drop")
 
@@ -241,15 +285,22 @@ class Indexer:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Pause the thread, after its current batch, while the block runs."""
+        """Pause the threads, after their current batches, while the block runs."""
         with self._lock:
             self._pausing += 1
         try:
-            with self._turn:
+            with self._turn, self._express_turn():
                 yield
         finally:
             with self._lock:
                 self._pausing -= 1
+
+    def _express_turn(self) -> AbstractContextManager[Any]:
+        return nullcontext() if self._express is None else self._express.turn
+
+    def may_embed(self) -> bool:
+        """Tell whether the embedder may be used now: nobody paused it, and it works."""
+        return not self._pausing and self._ready("embedder") and self._ready("store")
 
     def want_index(self) -> None:
         """Open the long tier even without a backlog for it, because a search would use it."""
@@ -271,25 +322,22 @@ class Indexer:
             try:
                 version = self._ledger.data_version()
                 news = version != seen or bool(self.trouble) or self._wanted or self._again
+                news = news or bool(self.wishes)
                 seen = version
                 if self._again:
                     self._again = False
                 self._wake.clear()
-                if self._ready("store") and self._work(news=news):
+                if self._ready("store") and self._go_on(news=news):
                     continue
             except StoreClosed:
                 return
-            except MementoError as error:
-                self._trouble("store", error)
-            except BaseException as error:  # such as a clock of the application that exits
-                log.exception("the indexer met an unexpected error; it continues")
-                unknown = f"{type(error).__name__}, see the log"  # its text may quote a memory
-                self._trouble("store", MementoError(unknown))
+            except BaseException as error:  # noqa: BLE001 - recorded; the thread must go on
+                self.failed("store", error)
             self._tell_waiting()
             self._wake.wait(self._config.poll_seconds)
             self._stop.wait(self._config.start_seconds)  # a burst of writes is processed together
 
-    def _work(self, *, news: bool) -> bool:
+    def _go_on(self, *, news: bool) -> bool:
         """Do the present work, unless ``paused``; tell whether there may be more at once."""
         while self._pausing and not self._stopping:
             time.sleep(0.001)
@@ -298,69 +346,65 @@ class Indexer:
             if news and self._round():
                 return True
             self._housekeeping()
-            self._well("store")
+            self.works("store")
             return False
 
     def _round(self) -> bool:
         """Do one batch of each kind of work; tell whether there may be more."""
         worked = False
-        if self._embedding is None:
+        if self._work is None or self._feed is None:
             return False
         self._behind = self._ledger.read(lambda c: vectors.is_behind(c, self._config.behind_rows))
         self._give_way()
-        self._take_up()
+        self._take_up(())
         if self._ready("embedder"):
-            worked = self._embed_bite(self._embedding)
+            worked = self._embed_bite(self._work)
         if self._ready("long") and not self._stopping:
-            worked = self._index_bite(self._embedding) or worked
+            worked = self._index_bite(self._feed) or worked
         return worked
 
-    def _embed_bite(self, embedding: Embedding) -> bool:
-        room = self._config.index_rows + len(self._refused)
-        owed = self._ledger.read(lambda c: vectors.owed(c, ("embed",), room))
-        lines = [line for line in owed if line not in self._refused]
+    def _embed_bite(self, work: Work) -> bool:
+        """Embed the next lines, in turns; before each batch, the long texts questions wait for."""
+        chars = PLAN_BITES * self._config.bite_chars
+        lines = self._turns.take(self._config.index_rows, chars, self._refused.lines())
         if not lines:
             return False
         try:
             with self._at_leisure():
-                model = embedding.model()
-                embedding.warm()
+                model = work.ready()
             for bite in self._bites(lines):
-                self._give_way()
-                if self._stopping:
-                    break
-                stored = self._embedded(embedding, bite)
-                self._ledger.write(lambda c, stored=stored: vectors.store(c, model, stored))  # type: ignore[misc]
+                for part in self._parts(bite):
+                    self._give_way()
+                    self._serve_waiting(work, model)
+                    if not self._stopping and (still := self._still(part)):
+                        work.do(model, still)
             self._tell_waiting()
-        except _UNFIT as error:
-            self._trouble("embedder", error)
+        except UNFIT as error:
+            self.failed("embedder", error)
             return False
-        self._well("embedder")
+        self.works("embedder")
         return True
 
-    def _embedded(self, embedding: Embedding, bite: Sequence[Owed]) -> list[tuple[Owed, bytes]]:
-        """Embed a batch; if that fails, each text alone, so that one bad text delays no other.
+    def _serve_waiting(self, work: Work, model: int) -> None:
+        """Embed the long texts that questions wait for, one at a time; the questions take turns."""
+        while not self._stopping and (docids := self.wishes.next(1, long=True)):
+            lines = self._ledger.read(lambda c, docids=docids: lines_of(c, docids, ("embed",)))  # type: ignore[misc]
+            if lines and lines[0] not in self._refused:
+                work.do(model, lines)
+            self.wishes.embedded(docids)
 
-        Raises:
-            EmbedderError: If it embeds no text at all: the fault is the embedder's, not a text's.
-        """
-        try:
-            made = embedding.embed([spoken(line) for line in bite])
-        except _UNFIT as error:
-            if len(bite) == 1:
-                embedding.embed(["Does the embedder take any text?"])
-                self._refuse(bite[0], error)
-                return []
-            return [pair for line in bite for pair in self._embedded(embedding, [line])]
-        return [(line, made[at].tobytes()) for at, line in enumerate(bite)]
+    def _parts(self, bite: Sequence[Owed]) -> Iterator[Sequence[Owed]]:
+        """Cut a batch into small ones while questions are expected, whose texts it would delay."""
+        while bite:
+            part = within(bite, SHORT) if self.wishes.expected() else bite
+            yield part
+            bite = bite[len(part) :]
 
-    def _refuse(self, line: Owed, error: Exception) -> None:
-        """Skip a text until this process ends; full text still finds it."""
-        self._refused.note(line, error)
-        log.warning(
-            "the embedder refused a text (%s); see stats().trouble of its namespace for id and why",
-            type(error).__name__,
-        )
+    def _still(self, bite: Sequence[Owed]) -> list[Owed]:
+        """Leave out what was embedded or changed since the plan was made."""
+        docids = [line.docid for line in bite]
+        found = self._ledger.read(lambda c: lines_of(c, docids, ("embed",)))
+        return [line for line in found if line not in self._refused]
 
     def _bites(self, lines: Sequence[Owed]) -> list[list[Owed]]:
         """Cut lines into batches of texts of similar length, short ones first."""
@@ -377,10 +421,8 @@ class Indexer:
                 bites.append([line])
         return bites
 
-    def _index_bite(self, embedding: Embedding) -> bool:
-        lines = self._ledger.read(
-            lambda c: vectors.owed(c, ("index", "drop"), self._config.index_rows)
-        )
+    def _index_bite(self, feed: Feed) -> bool:
+        lines = feed.lines(self._config.index_rows, behind=self._behind)
         if not lines and not self._wanted:
             return False
         try:
@@ -388,33 +430,14 @@ class Indexer:
             with self._at_leisure():
                 index = self._open_index()
             self._wanted = False
-            for ns, group in groupby(lines, key=lambda line: line.ns):
-                self._tell_index(index, embedding, self._ledger.labels(ns), list(group))
-        except (TierUnavailable, *_UNFIT) as error:
-            self._trouble("long", error)
+            feed.tell(index, lines)
+        except (TierUnavailable, *UNFIT) as error:
+            self.failed("long", error)
             return False
-        self._well("long")
+        self.works("long")
         if lines:
             self._ledger.write(lambda c: vectors.settle(c, lines))
         return bool(lines)
-
-    def _tell_index(
-        self, index: Index, embedding: Embedding, labels: tuple[str, ...], lines: list[Owed]
-    ) -> None:
-        import numpy as np  # noqa: PLC0415 - must not load with memento
-
-        model = embedding.model()
-        keep = [line for line in lines if line.op == "index"]
-        held = self._ledger.read(lambda c: vectors.read(c, [line.docid for line in keep], model))
-        keep = [line for line in keep if line.docid in held]
-        if keep:
-            matrix = np.stack([np.frombuffer(held[line.docid], np.float32) for line in keep])
-            index.upsert(
-                labels, [line.id for line in keep], matrix, [{"tier": x.tier} for x in keep]
-            )
-        gone = [line.id for line in lines if line.op == "drop"]
-        if gone:
-            index.remove(labels, gone)
 
     @contextmanager
     def _at_leisure(self) -> Iterator[None]:
@@ -425,16 +448,27 @@ class Indexer:
         finally:
             self._loading = False
 
-    def _trouble(self, where: str, error: Exception) -> None:
-        """Record a failure and pause that stage, longer each time, up to a minute."""
+    def failed(self, where: str, error: BaseException) -> None:
+        """Record a failure and pause that stage, longer each time, up to a minute.
+
+        Args:
+            where: ``embedder``, ``long`` or ``store``.
+            error: What was raised, such as by a clock of the application that exits.
+        """
+        if not isinstance(error, MementoError):
+            log.error("the indexer met an unexpected error; it continues", exc_info=error)
+            unknown = f"{type(error).__name__}, see the log"  # its text may quote a memory
+            error = MementoError(unknown)
         if self.trouble.get(where) != str(error) and not self._stopping:
             log.warning("%s", error)
         self.trouble[where] = str(error)
         _, pause = self._pauses.get(where, (0.0, self._config.retry_seconds / 2))
         pause = min(60.0, pause * 2)
         self._pauses[where] = (time.monotonic() + pause, pause)
+        self.wishes.ring()
 
-    def _well(self, where: str) -> None:
+    def works(self, where: str) -> None:
+        """Note that a part works: ``embedder``, ``long`` or ``store``."""
         self.trouble.pop(where, None)
         self._pauses.pop(where, None)
 
@@ -444,9 +478,9 @@ class Indexer:
 
     def _give_way(self) -> None:
         """Let queries go first, and also adds while the backlog is short; but not for ever."""
-        deadline = time.monotonic() + 0.1
+        deadline = time.monotonic() + GIVE_WAY[self.wishes.expected()]
         while (
-            (self._busy() or (self._streaming() and not self._behind))
+            (self._busy() or self.wishes.urgent() or (self._streaming() and not self._behind))
             and not self._stopping
             and time.monotonic() < deadline
         ):
@@ -457,36 +491,14 @@ class Indexer:
             self._settled.notify_all()
 
 
-class _Contained:
-    """An embedder that ends no thread: it may raise SystemExit, and some libraries do.
-
-    No signal handler runs in a background thread, so nobody else meant it.
-    """
-
-    def __init__(self, embedding: Embedding) -> None:
-        self._embedding = embedding
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        with _contained():
-            return self._embedding.embed(texts)
-
-    def warm(self) -> None:
-        with _contained():
-            self._embedding.warm()
-
-    def model(self) -> int:
-        with _contained():
-            return self._embedding.model()
-
-
-@contextmanager
-def _contained() -> Iterator[None]:
-    try:
-        yield
-    except Exception:
-        raise
-    except BaseException as error:
-        raise EmbedderError(f"the embedder raised {type(error).__name__}: {error}") from error
+def _join(thread: threading.Thread | None, loading: Callable[[], bool], deadline: float) -> None:
+    """Wait for a thread that ends, unless it is loading, until a ``time.monotonic`` moment."""
+    if thread is None or thread is threading.current_thread():
+        return
+    while thread.is_alive() and not loading() and time.monotonic() < deadline:
+        thread.join(0.01)
+    if thread.is_alive():
+        _left.add(thread)
 
 
 _left: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
@@ -501,8 +513,3 @@ def _wait_for_the_left() -> None:
     """
     for thread in list(_left):
         thread.join(EXIT_SECONDS)
-
-
-def spoken(line: Owed) -> str:
-    """Compose the text to embed for a memory: the speaker and the text."""
-    return f"{line.speaker}: {line.text}" if line.speaker else line.text

@@ -28,7 +28,7 @@ import numpy as np
 
 from memento import layout
 from memento.config.tiers import LongConfig
-from memento.errors import InvalidInput, TierUnavailable
+from memento.errors import InvalidInput, StoreUnusable, TierUnavailable
 from memento.tiers.chroma import (
     ChromaFault,
     ChromaFolder,
@@ -58,6 +58,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+SYNC_ROWS = 1_000
+"""Rows after which Chroma writes an index to the disk: the default of its ``sync_threshold``."""
 
 LongSample = tuple[tuple[str, ...], str, "NDArray[np.float32]"]
 """Namespace, id and vector of a row that the long tier should hold."""
@@ -139,6 +142,7 @@ class LongTier:
         self._running = 0
         self._refreshing = False
         self._served = 0
+        self._written = 0
         self._cancel = threading.Event()
 
     @property
@@ -234,8 +238,19 @@ class LongTier:
         for part in self._parts(len(ids)):
             with self._asking() as chroma:
                 chroma.upsert(name, ids[part], rows[part], metadatas[part])
-        make_private(self._folder)  # the first rows of a namespace make a folder readable by all
+        self._hide_new_files(len(ids))
         self._refresh()
+
+    def _hide_new_files(self, rows: int) -> None:
+        """Make Chroma's files private again when it may have made new ones.
+
+        It makes one more in the folder of an index when that reaches ``SYNC_ROWS`` rows. Those of a
+        new index are made private by `ChromaFolder`.
+        """
+        self._written += rows
+        if self._written >= SYNC_ROWS:
+            self._written = 0
+            make_private(self._folder)
 
     def remove(self, namespace: tuple[str, ...], ids: Sequence[str]) -> None:
         """Remove rows from the index; unknown ids are ignored.
@@ -348,7 +363,7 @@ class LongTier:
     def _claim(self) -> None:
         try:
             owned = self._lock.acquire()
-        except OSError as error:
+        except (OSError, StoreUnusable) as error:
             self._set(LongState.COLD, f"its lock file cannot be used: {error}")
             raise self._unavailable() from error
         if not owned:

@@ -19,6 +19,7 @@ from memento import layout
 from memento.clock import in_name, system_clock
 from memento.ledger.files import sync_folder
 from memento.ledger.schema import APPLICATION_ID
+from memento.tiers.ownership import is_lock
 from memento.tiers.stamp import Stamp, StampUnreadable, read_stamp
 
 MARK = "memento.json"
@@ -169,7 +170,7 @@ def _is_ledger(path: Path) -> bool:
 
 
 def left_alone(root: Path) -> list[str]:
-    """Name what looks as if the store had set it aside, and does not prove to be the store's.
+    """Name what has a name of the store's or of its copies, and does not prove to be the store's.
 
     Raises:
         OSError: If the folder cannot be looked into.
@@ -183,6 +184,8 @@ def left_alone(root: Path) -> list[str]:
         found.append(folder)
     if isinstance(told, StampUnreadable) and not is_stamp(stamp):
         found.append(stamp)
+    if not is_lock(lock := layout.lock_of(folder)):
+        found.append(lock)
     return sorted(path.name for path in found)
 
 

@@ -9,11 +9,18 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
+import stat
 import weakref
 from typing import TYPE_CHECKING
 
+from memento.errors import StoreUnusable
+
 if TYPE_CHECKING:
     from pathlib import Path
+
+_CONTENT = re.compile(rb"[0-9]{0,20}\n?")
+"""Content of a lock file: a process id, perhaps cut off by a crash."""
 
 
 class FolderLock:
@@ -42,22 +49,33 @@ class FolderLock:
 
         Raises:
             OSError: If the file cannot be created, or the file system does not support locks.
+            StoreUnusable: If the file holds something that no lock file of memento's does; it is
+                left as it is.
         """
         if self.held:
             return True
-        fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        fd = os.open(self._path, flags, 0o600)
         try:
+            self._refuse_others(fd)
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(fd, 0)
             os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         except BlockingIOError:
             os.close(fd)
             return False
-        except OSError:
+        except (OSError, StoreUnusable):
             os.close(fd)
             raise
         self._fd = fd
         return True
+
+    def _refuse_others(self, fd: int) -> None:
+        if not _is_lock(fd):
+            raise StoreUnusable(
+                self._path,
+                "is not a file of this store; give it another name or place, or remove it",
+            )
 
     def fileno(self) -> int:
         """Return the descriptor, for a child process that keeps the lock while it lives.
@@ -93,6 +111,30 @@ class FolderLock:
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
+
+
+def is_lock(path: Path) -> bool:
+    """Tell whether a file is a lock file of memento's, by its content; an absent one counts as one.
+
+    Raises:
+        OSError: If it cannot be read.
+    """
+    if path.is_symlink():
+        return False
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return True
+    try:
+        return _is_lock(fd)
+    finally:
+        os.close(fd)
+
+
+def _is_lock(fd: int) -> bool:
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        return False
+    return _CONTENT.fullmatch(os.pread(fd, 32, 0)) is not None
 
 
 _locks: weakref.WeakSet[FolderLock] = weakref.WeakSet()

@@ -43,6 +43,10 @@ class Refused:
     def __contains__(self, line: Owed) -> bool:
         return (line.docid, line.rev) in self._refusals
 
+    def lines(self) -> set[Line]:
+        """Return the lines to skip, some of which may have changed since."""
+        return set(self._refusals)
+
     def note(self, line: Owed, error: Exception) -> None:
         """Skip a line of the backlog from now on."""
         self._refusals[line.docid, line.rev] = _Refusal(line.id, f"{error}"[:MAX_REASON])

@@ -15,6 +15,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from memento.ledger.files import sync_folder
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
@@ -220,25 +222,22 @@ def write_stamp(path: Path, stamp: Stamp, *, durable: bool = True) -> None:
             os.fsync(file.fileno())
     draft.replace(path)
     if durable:
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 def make_private(folder: Path) -> None:
     """Remove the rights of other users on the folder and all in it, as far as possible.
 
-    Chroma creates its files readable by all; a umask would change the whole process.
+    Chroma creates its files readable by all; a umask would change the whole process. Until this is
+    called nobody else reaches them, as the folder itself is its owner's alone. Chroma makes files
+    when a folder is opened, at the first rows of an index, and when an index is first written in
+    full; a later write, a search and a removal make none.
     """
     with contextlib.suppress(OSError):
         folder.chmod(0o700)
     for directory, folders, names in os.walk(folder):
         for name, mode in [*((f, 0o700) for f in folders), *((n, 0o600) for n in names)]:
+            path = Path(directory, name)
             with contextlib.suppress(OSError):
-                Path(directory, name).chmod(mode)
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+                if not path.is_symlink():  # its target is not in this folder
+                    path.chmod(mode)

@@ -45,17 +45,25 @@ class Blanker:
         self._folder = folder
         self._blanked = _written(folder)
 
-    def catch_up(self) -> None:
+    def catch_up(self) -> list[Path]:
         """Blank the indexes written since the last call; no thread may write during it.
+
+        Returns:
+            Their folders.
 
         Raises:
             UnknownLayout: If a file does not have the expected layout.
             OSError: If a file cannot be read or written.
         """
-        for index, at in _written(self._folder).items():
-            if self._blanked.get(index) != at:
-                blank(Path(index))
-                self._blanked[index] = _last_written(index)
+        written = [
+            Path(index)
+            for index, at in _written(self._folder).items()
+            if self._blanked.get(index) != at
+        ]
+        for index in written:
+            blank(index)
+            self._blanked[str(index)] = _last_written(str(index))
+        return written
 
 
 def blank_all(folder: Path) -> None:

@@ -82,7 +82,10 @@ def back_up(
     path = files.path_of("file", file)
     if ledger.root.resolve() in path.resolve().parents:
         raise InvalidInput("file", "is inside the store's own folder and would be lost with it")
-    tool = backup_tool()
+    try:
+        tool = backup_tool()
+    except OSError as error:  # the first call imports it, which takes a descriptor
+        raise files.explain_os(path, error) from error
     with files.new_file(path, overwrite=overwrite) as draft:
         ledger.check_present()
         tool.copy(ledger.path, draft, now, immutable=ledger.immutable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from memento.check import MOST_NAMED
 from memento.errors import StoreClosed, StoreError, StoreGone
 from memento.ledger import checks, namespaces, vectors
 from memento.ledger.checks import Sees, Whose
@@ -12,8 +13,8 @@ from memento.ledger.files import explain_os
 from memento.tiers import ours
 from memento.types import Finding
 
-SHOWN = 5
-"""Most ids named in one finding."""
+_QUEUED = 256
+"""Memories put on the backlog in one transaction, during which an ``add`` waits."""
 
 STALE = "stale, a later state of them was written and the disk lost it"
 NEWER = "indexed with a text that they never had: perhaps they are stale, and that was their latest"
@@ -130,7 +131,7 @@ def _contents(ledger: Ledger, sees: Sees) -> Finding:
 def _owners(ledger: Ledger) -> Finding:
     problems = ledger.read(namespaces.wrong)
     if problems:
-        return Finding("namespaces", ok=False, detail="; ".join([*problems[:SHOWN], SALVAGE]))
+        return Finding("namespaces", ok=False, detail="; ".join([*problems[:MOST_NAMED], SALVAGE]))
     return Finding("namespaces", ok=True, detail="every label matches its checksum")
 
 
@@ -155,10 +156,10 @@ def _named(
     ledger: Ledger, changed: Sequence[Whose], sees: Sees, what: str = "changed outside memento"
 ) -> str:
     named, others = checks.split(changed, sees)
-    shown = [str(memory_id) for _, memory_id in named[:SHOWN]]
+    shown = [str(memory_id) for _, memory_id in named[:MOST_NAMED]]
     if sees is checks.everyone:
-        shown = [f"{_labels(ledger, ns)}: {memory_id}" for ns, memory_id in named[:SHOWN]]
-    if len(named) > SHOWN:
+        shown = [f"{_labels(ledger, ns)}: {memory_id}" for ns, memory_id in named[:MOST_NAMED]]
+    if len(named) > MOST_NAMED:
         shown.append("...")
     if others:
         shown.append(f"and {others} of other namespaces" if named else "of other namespaces")
@@ -174,7 +175,7 @@ def _labels(ledger: Ledger, ns: int) -> str:
 
 def _fulltext(ledger: Ledger, sees: Sees, *, repair: bool) -> Finding:
     wrong, newer = ledger.read(checks.unindexed_rows)
-    sound = ledger.read_only or ledger.write(lambda c: c.words.intact())
+    sound = ledger.words_intact()
     if sound and not wrong:
         return Finding("full text", ok=True, detail="agrees with the memories")
     stale = ledger.read(checks.stale_rows)
@@ -209,14 +210,21 @@ def _vectors(ledger: Ledger, *, repair: bool) -> Finding:
     if unowed:
         return _mend(
             "vectors",
-            f"{unowed} memories have no vector and are not queued",
-            lambda: ledger.write(checks.owe_missing),
+            f"{len(unowed)} memories have no vector and are not queued",
+            lambda: _owe(ledger, unowed),
             repair=repair,
         )
     owed = ledger.read(vectors.backlog_size)
     waiting = sum(count for op, count in owed.items() if op != "embed")
     detail = f"{owed.get('embed', 0)} still to be embedded, {waiting} on their way into Chroma"
     return Finding("vectors", ok=True, detail=detail)
+
+
+def _owe(ledger: Ledger, docids: Sequence[int]) -> None:
+    """Queue memories in steps, so that no other writer waits for long."""
+    for start in range(0, len(docids), _QUEUED):
+        part = docids[start : start + _QUEUED]
+        ledger.write(lambda c, part=part: checks.owe(c, part))  # type: ignore[misc]
 
 
 def _mend(check: str, detail: str, cure: Callable[[], object], *, repair: bool) -> Finding:

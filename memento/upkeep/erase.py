@@ -1,11 +1,11 @@
 """Erase: remove memories for good, from every file of the store.
 
 ``forget`` hides and can be undone; this cannot. One transaction deletes the rows from the ledger
-and records the steps still to do on the files. Then the ledger and the snapshot are written again
-without the deleted rows, copies that were set aside are removed, the Chroma folder is removed (the
-long tier rebuilds it), and the write-ahead log is emptied. Each step can be repeated. If a process
-dies, the next one that opens the store does the rest; a file that another process has open is left
-to that process.
+and records the steps still to do on the files. Then the unused parts of the ledger are removed or
+overwritten, the snapshot is written again without the deleted rows, copies that were set aside are
+removed, the Chroma folder is removed (the long tier rebuilds it), and the write-ahead log is
+emptied. Each step can be repeated. If a process dies, the next one that opens the store does the
+rest; a file that another process has open is left to that process.
 
 It reaches only the files in the store's folder; ``NOT_REACHED`` lists what remains elsewhere.
 """
@@ -45,7 +45,7 @@ from memento.tiers.stamp import read_stamp
 
 POLL_SECONDS = 0.05
 """Pause, in seconds, between checks of the work of other processes."""
-PATIENCE = 1.0
+PATIENCE = 0.5
 """Longest wait, in seconds, for the last readers of the log; writers wait as long."""
 
 NOT_REACHED = (

@@ -19,7 +19,7 @@ import shutil
 import stat
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ from memento import check
 from memento.errors import ArchiveDamaged, ArchiveFromTheFuture, InvalidInput
 from memento.ledger import files, namespaces, vectors
 from memento.ledger import transfer as sql
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Rules, Session
 from memento.scopes import parse_namespace
 from memento.upkeep.archive_fields import FORMAT
 from memento.upkeep.import_door import Door
@@ -84,9 +84,8 @@ def import_from(
     embedder: Callable[[], str | None],
     limits: check.Limits,
     door: Door | None,
-    untrusted: Collection[str],
+    rules: Rules,
     now: int,
-    ring: int,
     sessions: Sessions,
 ) -> Imported:
     """Import an export; see the module.
@@ -98,9 +97,8 @@ def import_from(
         embedder: Returns the identity of the embedder in use, or None.
         limits: Largest values of a memory.
         door: Validates each memory; None to import all unchanged.
-        untrusted: Classes of trust that are quarantined.
+        rules: The settings that a write obeys.
         now: The present moment, microseconds.
-        ring: Capacity of a session's ring buffer.
         sessions: Receives the sessions of each namespace that have new turns, even if the import
             is interrupted.
 
@@ -125,7 +123,7 @@ def import_from(
         vectors_wanted = head["embedder"] is not None and door is None
         identity = _identity(head, embedder) if vectors_wanted else None
         dim = None if identity is None else head["embedder"]["dim"]
-        terms = Terms(limits, door, untrusted, now, ring)
+        terms = Terms(limits, door, rules, now)
         targets = {one: one if into is None else into for one in labels}
         _check(ledger, Lines(stream, targets, dim, replace(terms, door=copy(door))))
         run = _run(digest, targets, door)

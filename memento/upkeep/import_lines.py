@@ -6,13 +6,14 @@ import base64
 import json
 import math
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, TypeAlias
 
 from memento import check
+from memento.admit.entry import Entry
 from memento.errors import InvalidInput
-from memento.ledger.memories import Entry
+from memento.ledger.contract import Rules
 from memento.ledger.rows import State
 from memento.scopes import parse_namespace
 from memento.upkeep.archive_fields import measure, read_moment, read_row, read_state, refuse
@@ -40,9 +41,8 @@ class Terms:
 
     limits: check.Limits
     door: Door | None
-    untrusted: Collection[str]
+    rules: Rules
     now: int
-    ring: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class EventLine:
     """An event to append."""
 
     at: int
@@ -87,7 +87,7 @@ class Item:
     line: int
     size: int
     labels: Labels
-    what: Arrival | Link | Event
+    what: Arrival | Link | EventLine
 
 
 class Lines:
@@ -164,7 +164,7 @@ class Lines:
         ends = (check.check_id(line["from"]), check.check_id(line["to"]))
         return Link(ends, check.short_name("relation", line["relation"]), _number(line["weight"]))
 
-    def _event(self, _labels: Labels, line: Mapping[str, Any]) -> Event | None:
+    def _event(self, _labels: Labels, line: Mapping[str, Any]) -> EventLine | None:
         if self._door is not None:
             return None
         memory_id, detail = line["memory"], line["detail"]
@@ -176,7 +176,7 @@ class Lines:
             for one in detail.get("ids", ()):
                 check.check_id(one)
         kind, at = check.short_name("kind", line["kind"]), read_moment("at", line["at"])
-        return Event(at, kind, memory_id, detail)
+        return EventLine(at, kind, memory_id, detail)
 
 
 def bites(items: Iterable[Item]) -> Iterator[list[Item]]:

@@ -8,17 +8,18 @@ from itertools import groupby
 from math import inf
 from typing import TypeVar
 
+from memento.admit.entry import Entry
 from memento.ledger import memories
 from memento.ledger import transfer as sql
-from memento.ledger.contract import Session
-from memento.ledger.memories import Entry
+from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
-from memento.lifecycle import quarantine
-from memento.types import Status, Tier
-from memento.upkeep.import_lines import Arrival, Event, Item, Labels, Link, Terms
+from memento.lifecycle import quarantine, slots
+from memento.lifecycle.steps import log_event
+from memento.types import Event, Status, Tier
+from memento.upkeep.import_lines import Arrival, EventLine, Item, Labels, Link, Terms
 
-W = TypeVar("W", Arrival, Link, Event)
+W = TypeVar("W", Arrival, Link, EventLine)
 Sessions = dict[int, set[str | None]]
 
 
@@ -69,15 +70,18 @@ class Taking:
         """
         done = sql.imported_to(connection, self._name)
         for ns, arrivals in self._of_kind(bite, Arrival):
-            self._put_memories(connection, ns, arrivals)
+            self._put_memories(self._work(connection, ns), arrivals)
         for ns, links in self._of_kind(bite, Link):
             for link in links:
                 self._put_link(connection, ns, link)
         since = inf if done is None else done  # None: another process has written all of it
-        for ns, events in self._of_kind([item for item in bite if item.line > since], Event):
+        for ns, events in self._of_kind([item for item in bite if item.line > since], EventLine):
             for event in events:
                 self._put_event(connection, ns, event)
         sql.note_imported(connection, self._name, bite[-1].line)
+
+    def _work(self, connection: Session, ns: int) -> Work:
+        return Work(connection, ns, self._terms.now, self._terms.rules)
 
     def _of_kind(self, bite: Sequence[Item], kind: type[W]) -> Iterator[tuple[int, list[W]]]:
         """Yield the items of one kind, by namespace."""
@@ -85,69 +89,58 @@ class Taking:
         for labels, group in groupby(chosen, key=lambda one: one[0]):
             yield self._into_of[labels], [what for _, what in group]
 
-    def _put_memories(self, connection: Session, ns: int, arrivals: Sequence[Arrival]) -> None:
-        fresh = [one for one in arrivals if not self._is_here(connection, ns, one.entry.row)]
+    def _put_memories(self, work: Work, arrivals: Sequence[Arrival]) -> None:
+        fresh = [one for one in arrivals if not self._is_here(work, one.entry.row)]
         if not fresh:
             return
         entries = [one.entry for one in fresh]
-        self._ours[ns].update(entry.row.id for entry in entries)
+        self._ours[work.ns].update(entry.row.id for entry in entries)
         if self._terms.door is not None:
-            quarantine.judge(connection, ns, entries, self._terms.untrusted)
-        pile = [(one.entry, one.states, one.vector) for one in fresh]
-        sql.put(connection, ns, pile, self.model)
+            quarantine.judge(work, entries)
+        pile = [(one.entry.row, one.entry.text, one.states, one.vector) for one in fresh]
+        sql.put(work.session, work.ns, pile, self.model)
         for entry in entries:
-            self._note(connection, ns, entry)
+            self._note(work, entry)
         self.counts["vectors"] += sum(one.vector is not None for one in fresh)
-        again = self._judge_again(connection, ns, [entry.row for entry in entries])
-        ids = sorted(entry.row.id for entry in entries)
-        sql.settle_slots(connection, ns, ids, self._terms.now)
-        self._let_overflow(connection, ns, [*(entry.row for entry in entries), *again])
+        again = self._judge_again(work, [entry.row for entry in entries])
+        slots.settle(work, sorted(entry.row.id for entry in entries))
+        self._let_overflow(work, [*(entry.row for entry in entries), *again])
 
-    def _is_here(self, connection: Session, ns: int, row: Row) -> bool:
+    def _is_here(self, work: Work, row: Row) -> bool:
         """Tell whether a memory is here already, perhaps from an earlier run of this import."""
-        docid = sql.known(connection, ns, row)
+        docid = sql.known(work.session, work.ns, row)
         if docid is None:
             return False
         self.counts["known"] += 1
-        if docid & SEQ_MASK > self._began.get(ns, SEQ_MASK):
-            self._ours[ns].add(row.id)
+        if docid & SEQ_MASK > self._began.get(work.ns, SEQ_MASK):
+            self._ours[work.ns].add(row.id)
         return True
 
-    def _judge_again(self, connection: Session, ns: int, rows: Sequence[Row]) -> list[Row]:
+    def _judge_again(self, work: Work, rows: Sequence[Row]) -> list[Row]:
         """Re-evaluate memories whose parents were imported; a trusted file stays as it is."""
-        changed = quarantine.judge_again(
-            connection,
-            ns,
-            rows,
-            [row.id for row in rows],
-            self._terms.untrusted,
-            now=self._terms.now,
-            ring=self._terms.ring,
-            spared=self._ours[ns] if self._terms.door is None else (),
-        )
+        ours = self._ours[work.ns]
+        spared = ours if self._terms.door is None else ()
+        changed = quarantine.judge_again(work, rows, [row.id for row in rows], spared=spared)
         for row in changed:
-            if row.status == Status.QUARANTINED and row.id in self._ours[ns]:
+            if row.status == Status.QUARANTINED and row.id in ours:
                 self._quarantined.add(row.docid)
         return changed
 
-    def _let_overflow(self, connection: Session, ns: int, rows: Sequence[Row]) -> None:
+    def _let_overflow(self, work: Work, rows: Sequence[Row]) -> None:
         """Move memories that no longer fit into the rings of their sessions to medium."""
         sessions = {row.session for row in rows if row.tier == Tier.SHORT}
-        for session in sessions:
-            memories.overflow(connection, ns, session, now=self._terms.now, ring=self._terms.ring)
+        memories.overflow(work, sessions)
         if sessions:
-            self._sessions.setdefault(ns, set()).update(sessions)
+            self._sessions.setdefault(work.ns, set()).update(sessions)
 
-    def _note(self, connection: Session, ns: int, entry: Entry) -> None:
+    def _note(self, work: Work, entry: Entry) -> None:
         """Count the outcome for a memory that was written."""
         self.counts["memories"] += 1
         if entry.row.status == Status.QUARANTINED:
             self._quarantined.add(entry.row.docid)
         if entry.redacted:
             self.redacted.update(entry.redacted)
-            memories.record(
-                connection, ns, self._terms.now, "redacted", entry.row.docid, dict(entry.redacted)
-            )
+            log_event(work, entry.row, Event.REDACTED, entry.redacted)
 
     def _put_link(self, connection: Session, ns: int, link: Link) -> None:
         if self._terms.door is not None and not self._ours[ns].issuperset(link.ends):
@@ -155,7 +148,7 @@ class Taking:
         made = sql.put_link(connection, ns, link.ends, link.relation, link.weight)
         self.counts["links"] += made
 
-    def _put_event(self, connection: Session, ns: int, event: Event) -> None:
+    def _put_event(self, connection: Session, ns: int, event: EventLine) -> None:
         """Import an event of a new memory; one without a memory only into an empty namespace."""
         detail = event.detail
         if event.memory is not None and event.memory not in self._ours[ns]:

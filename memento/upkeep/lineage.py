@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from memento import layout
 from memento.clock import from_micros
 from memento.errors import StoreUnusable
+from memento.ledger import links as sql
 from memento.ledger import memories, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_changed_state
 from memento.status import lacking
-from memento.types import Status, Tier, Version
+from memento.types import Reason, Status, Tier, Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ def history(ledger: Ledger, ns: int, memory_id: str) -> list[Version]:
         if any(is_changed_state(row, state) for state in states):
             raise StoreUnusable(layout.LEDGER, f"an earlier state of {damaged([memory_id])}")
         earlier = [_version(memory_id, *state[:6]) for state in states]
-        present = (row.version, row.text, row.status, row.tier, None, "present")
+        present = (row.version, row.text, row.status, row.tier, None, Reason.PRESENT.value)
         return [*earlier, _version(memory_id, *present)]
 
     return ledger.read(job)
@@ -99,7 +100,7 @@ def related(
 
     def job(connection: Session) -> list[tuple[Row, str, bool]]:
         docid = memories.by_id(connection, ns, memory_id).docid
-        links = memories.linked(connection, docid)
+        links = sql.linked(connection, docid)
         ends = [(dst if src == docid else src, name, src == docid) for src, dst, name in links]
         rows = memories.fitting_all(connection, ns, filters, [end for end, *_ in ends])
         return [(rows[end], name, out) for end, name, out in sorted(ends) if end in rows]

@@ -87,7 +87,7 @@ def test_what_nobody_approved_makes_nothing_less_new(tmp_path, clock):
         with MemoryManager(tmp_path / name, embedder=None, clock=clock) as memory:
             if name != "alone":
                 memory.add(f"{said}, says the page", source="web")
-                memory.reject(memory.add(f"Never: {said}", source="web").id)
+                memory.quarantine.reject(memory.add(f"Never: {said}", source="web").id)
             if name == "indexed":
                 memory.add_many({"text": f"page {n}", "source": "web"} for n in range(100))
             weights.append(memory.add(said).importance)

@@ -13,11 +13,12 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 from memento import MemoryManager
 from memento.errors import NotFound
 from memento.testing import HashEmbedder
+from memento.views import QuarantineView, StoreView
 
 
 def exported(memory):
     """Export a namespace; all lines but the first and the last."""
-    memory.export(stream := io.StringIO())
+    memory.store.export(stream := io.StringIO())
     return stream.getvalue().splitlines()[1:-1]
 
 
@@ -27,11 +28,11 @@ WITH_ID = {
     "forget": lambda m, i: m.forget(i),
     "restore": lambda m, i: m.restore(i),
     "move": lambda m, i: m.move(i, "long"),
-    "approve": lambda m, i: m.approve(i),
-    "reject": lambda m, i: m.reject(i),
+    "approve": lambda m, i: m.quarantine.approve(i),
+    "reject": lambda m, i: m.quarantine.reject(i),
     "history": lambda m, i: m.history(i),
     "related": lambda m, i: m.related(i),
-    "erase": lambda m, i: m.erase(i),
+    "erase": lambda m, i: m.store.erase(i),
     "touch": lambda m, i: m.touch(i, 60),
     "supersedes": lambda m, i: m.add("mine", supersedes=i),
     "add related": lambda m, i: m.add("mine", related=[i]),
@@ -41,18 +42,18 @@ WITHOUT_ID = {
     "list": lambda m: m.list(status=["active", "superseded", "forgotten"]),
     "retrieve": lambda m: list(m.retrieve("secret plan", k=100, include_superseded=True)),
     "recent": lambda m: m.recent(session="s"),
-    "quarantine": lambda m: m.quarantine(),
-    "forget_source": lambda m: m.forget_source("https://a.example", dry_run=True),
-    "restore_source": lambda m: m.restore_source("https://a.example"),
+    "quarantine": lambda m: m.quarantine.list(),
+    "forget_source": lambda m: m.quarantine.forget_source("https://a.example", dry_run=True),
+    "restore_source": lambda m: m.quarantine.restore_source("https://a.example"),
     "prompt": lambda m: m.prompt("secret plan"),
-    "stats": lambda m: m.stats().memories,
+    "stats": lambda m: m.store.stats().memories,
     "counts": lambda m: m.counts("kind", within="a"),
     "sweep": lambda m: m.sweep(),
     "export": exported,
     "forget_many": lambda m: m.forget_many(ids=["the-id"]),
 }
 STORE_WIDE = {
-    "of", "flush", "close", "doctor", "reindex", "add", "add_document", "closed", "root",
+    "of", "store", "flush", "close", "doctor", "reindex", "add", "add_document", "closed", "root",
     "namespace", "read_only", "clock", "config", "embed", "backup", "import_from",
 }  # fmt: skip
 WITH_VECTORS = {"nearest"}
@@ -60,7 +61,12 @@ WITH_VECTORS = {"nearest"}
 
 def test_every_public_method_is_looked_at():
     """A method added later must be put into one of the tables of this file."""
-    public = {name for name, _ in inspect.getmembers(MemoryManager) if name[0] != "_"}
+    public = {
+        name
+        for view in (MemoryManager, QuarantineView, StoreView)
+        for name, _ in inspect.getmembers(view)
+        if name[0] != "_"
+    }
     by_id = set(WITH_ID) - {"supersedes", "add related"}
     assert public == STORE_WIDE | set(WITHOUT_ID) | by_id | WITH_VECTORS
 

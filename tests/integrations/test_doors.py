@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2] / "integrations"
 MODULES = sorted(ROOT.glob("memento_*/*.py"))
 PUBLIC = {
     "memento",  # the manager, the values, Filtering and check_filters
+    "memento.aio",  # the manager awaited, and waiting without a thread
     "memento.types",
     "memento.errors",
     "memento.protocols",

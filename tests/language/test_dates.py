@@ -4,9 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento.language.dates import Period, asked, said
+from memento.language.when import Period, said, times_of
 
 ON = date(2023, 5, 10)  # a Wednesday
+
+
+def asked(text, now, years):
+    """Read a question's dates."""
+    return times_of(text, now, years).periods
 
 
 def spans(periods):
@@ -60,10 +65,10 @@ def test_said(text, expected):
 
 
 def test_year_is_open_in_questions():
-    """A month without a year is asked about in every year that memories speak of."""
+    """A month without a year is asked about in every year of the memories, the nearest first."""
     assert spans(asked("what happened in May?", ON, range(2021, 2023))) == [
-        ("2021-05-01", 31),
         ("2022-05-01", 31),
+        ("2021-05-01", 31),
     ]
 
 
@@ -98,3 +103,89 @@ def test_a_year_without_the_day_hides_no_other():
     assert ("2023-12-01", 31) in spans(asked("in December?", ON, years))
     assert spans(asked("on 29 February?", ON, years)) == [("2024-02-29", 1)]
     assert spans(asked("on 31 June?", ON, years)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Wir waren am 3. Mai in Köln", [("2023-05-03", 1)]),
+        ("Letzte Woche war ich krank", [("2023-05-01", 7)]),
+        ("Guten Morgen, Herr Mai!", [("2023-05-01", 31)]),
+        ("Nous partons demain", [("2023-05-11", 1)]),
+        ("On l'a vu il y a deux semaines", [("2023-04-23", 7)]),
+        ("Nos vemos el 7 de junio de 2024", [("2024-06-07", 1)]),
+        ("Buenos días, trabajo por la mañana", []),
+        ("来週の火曜日に引っ越します", [("2023-05-16", 1)]),
+        ("我们下周三搬家", [("2023-05-17", 1)]),
+        ("两个月前去了北京", [("2023-03-01", 31)]),
+        ("due 14.03.2025", [("2025-03-14", 1)]),
+        ("due 14/03/2025", [("2025-03-14", 1)]),
+        ("due 03/14/2025", [("2025-03-14", 1)]),
+        ("due 03/04/2025", [("2025-04-03", 1)]),
+        ("due 14-03-2025", [("2025-03-14", 1)]),
+        ("due 2025-03-14T09:00:00Z", [("2025-03-14", 1)]),
+        ("due 14.03.25", [("2025-03-14", 1)]),
+        ("version 1.2.34 and 10.11.2012.3", []),
+        ("at 192.168.10.12", []),
+        ("The hier is fine and mars is red", []),
+        ("32.01.2025", []),
+    ],
+)
+def test_said_in_other_languages(text, expected):
+    """Five more languages, and numbers, the day first unless it cannot be."""
+    assert spans(said(text, ON)) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "rest", "only"),
+    [
+        ("What did Ruth say on 14 March 2025?", "What did Ruth say ?", False),
+        ("What did we eat at Christmas 2022?", "What did we eat Christmas ?", False),
+        ("Was hat Ruth gestern gesagt?", "Was hat Ruth gesagt?", False),
+        ("What happened between 3 and 7?", "What happened between 3 and 7?", False),
+        ("What did I do yesterday?", "What did I do ?", True),
+        ("Anything new since 3 May?", "Anything new ?", True),
+        ("How are you today?", "How are you ?", False),
+        ("Which day is it today?", "Which day is it ?", False),
+        ("Not today", "Not", False),
+        ("How long is the last chapter?", "How long is the last chapter?", False),
+    ],
+)
+def test_what_else_a_question_asks(question, rest, only):
+    """The words of a date are taken out, but not those of a feast."""
+    found = times_of(question, ON, range(2021, 2026))
+    assert (" ".join(found.rest.split()), found.only) == (rest, only)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What do I have on Friday?", [("2023-05-12", 1)]),
+        ("What did I do on Friday?", [("2023-05-05", 1)]),
+        ("Friday", [("2023-05-12", 1), ("2023-05-05", 1)]),
+        ("What happened since Friday?", [("2023-05-05", 6)]),
+        ("What happened after 3 May 2023?", [("2023-05-04", 7)]),
+        ("What happened from 3 May to 5 May 2023?", [("2023-05-03", 3)]),
+        ("What happened on Monday last week?", [("2023-05-01", 1)]),
+        ("What did I plan for the next three days?", [("2023-05-10", 4)]),
+        ("Where was I in mid February 2023?", [("2023-02-11", 10)]),
+        ("What happened at the end of March 2023?", [("2023-03-21", 11)]),
+        ("Was war Anfang März 2023?", [("2023-03-01", 10)]),
+        ("2023年3月下旬に何がありましたか", [("2023-03-21", 11)]),
+        ("The end of the last month", [("2023-04-01", 30)]),
+    ],
+)
+def test_the_time_that_is_meant(question, expected):
+    """Verbs tell the past from the future; "since", "between" and two dates make one period."""
+    assert spans(asked(question, ON, [2022, 2023, 2024])) == expected
+
+
+@given(
+    st.text(st.sampled_from("0123456789./-年月日号 週周一三前後de vor last next week Mai 3rd昨今")),
+    st.sampled_from([date.min, ON, date.max]),
+)
+def test_questions_never_raise(text, on):
+    """Any question on any day is read without an error, and nothing is added to it."""
+    found = times_of(text, on, [1, 2023, 9999])
+    assert all(period.start <= period.end for period in found.periods)
+    assert len(found.rest) == len(text)

@@ -143,7 +143,7 @@ def test_words_of_abugidas_stay_whole():
         ("JIRA-1234 and v1.2.3", ["JIRA-1234", "v1.2.3"]),
         ("std::vector", ["std::vector"]),
         ("who closed #17 or #4711?", ["#17", "#4711"]),
-        ("we are #1, in C#, #tagged", []),
+        ("we are #1, in C#, #tagged", ["C#"]),
         ("install @acme/ui-kit, @acme/core", ["@acme/ui-kit", "@acme/core"]),
         ("ask @ada or @bob/", []),
         ("reverted 4f9c1e7 and 0a1b2c3d4e5f", ["4f9c1e7", "0a1b2c3d4e5f"]),

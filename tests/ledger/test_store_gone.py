@@ -45,9 +45,9 @@ def test_no_refused_add_is_in_the_file_that_left(gone, tmp_path):
         lambda memory: memory.recent(),
         lambda memory: memory.retrieve("before"),
         lambda memory: memory.forget("before"),
-        lambda memory: memory.erase("before"),
-        lambda memory: memory.stats(),
-        lambda memory: memory.backup(memory.root.with_name("backup.db")),
+        lambda memory: memory.store.erase("before"),
+        lambda memory: memory.store.stats(),
+        lambda memory: memory.store.backup(memory.root.with_name("backup.db")),
     ],
 )
 def test_every_verb_says_so(gone, verb):
@@ -58,7 +58,7 @@ def test_every_verb_says_so(gone, verb):
 
 def test_the_doctor_names_it_and_nothing_else(gone):
     """Not a full disk, not a missing table."""
-    assert [found.check for found in gone.doctor() if not found.ok] == ["store"]
+    assert [found.check for found in gone.store.doctor() if not found.ok] == ["store"]
 
 
 def test_closing_is_quiet_and_writes_nothing_into_the_store_that_came(gone, tmp_path):

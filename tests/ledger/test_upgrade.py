@@ -55,7 +55,7 @@ def test_an_old_store_is_upgraded_with_all_it_has(old):
         assert memory.retrieve("what does Rami prefer?")[0].id == "coffee"
         assert memory.restore("gone").status is Status.ACTIVE
         assert memory.flush(wait=True)
-        assert all(found.ok for found in memory.doctor())
+        assert all(found.ok for found in memory.store.doctor())
     assert version(old) == schema.SCHEMA_VERSION
 
 
@@ -63,9 +63,9 @@ def test_what_an_old_store_shows_stays_in_view(old):
     """What untrusted sources said before there was a quarantine counts as approved."""
     with MemoryManager(old, embedder=HashEmbedder(8)) as memory:
         assert memory.get("page").status is Status.ACTIVE
-        assert memory.quarantine() == []
+        assert memory.quarantine.list() == []
         later = memory.add("Another page", source="web")
-        assert [one.id for one in memory.quarantine()] == [later.id]
+        assert [one.id for one in memory.quarantine.list()] == [later.id]
 
 
 def test_upgrading_twice_changes_nothing(old):

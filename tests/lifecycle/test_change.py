@@ -181,8 +181,19 @@ class TestForget:
         assert memory.list() == memory.recent(session="s") == []
         assert len(memory.retrieve("parking", include_superseded=True)) == 0
         assert memory.list(status="forgotten") == [memory.get(kept.id)] == [gone]
-        assert memory.stats().hidden == {"superseded": 0, "forgotten": 1, "quarantined": 0}
+        assert memory.store.stats().hidden == {"superseded": 0, "forgotten": 1, "quarantined": 0}
         assert memory.forget(kept.id) == gone
+
+    def test_the_forgotten_are_listed_even_if_their_validity_has_ended(self, memory, clock):
+        """Superseded first, or valid for a time only: a list of forgotten memories has them."""
+        old = memory.add("the desk is upstairs", key="desk")
+        short = memory.add("the lift is broken", valid_until=clock() + HOUR)
+        clock.advance(HOUR)
+        memory.add("the desk is downstairs", key="desk")
+        gone = [memory.forget(old.id), memory.forget(short.id)]
+        assert memory.list(status="forgotten") == gone
+        assert memory.list(status=["superseded", "forgotten"]) == gone
+        assert old.id not in [one.id for one in memory.list(status="active")]
 
     @pytest.mark.parametrize("tier", ["short", "medium", "long"])
     def test_restoring_brings_it_back_as_it_was(self, memory, tier):

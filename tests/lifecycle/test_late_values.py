@@ -142,7 +142,7 @@ class TestPlans:
         clock.advance(DAY)
         plan = memory.add("lunch will be at Mario", key="lunch", source=source, occurred_at=FAR)
         if source == "web":
-            memory.approve(plan.id)
+            memory.quarantine.approve(plan.id)
         assert [m.text for m in memory.list()] == ["lunch will be at Mario"]
         clock.advance(DAY)
         present = memory.add("lunch is at Max", key="lunch")
@@ -196,8 +196,8 @@ class TestPlans:
         ours.add("lunch will be at Mario", key="lunch", occurred_at=FAR)
         clock.advance(DAY)
         theirs.add("lunch is at Max", key="lunch")
-        theirs.export(tmp_path / "theirs.jsonl")
-        ours.import_from(tmp_path / "theirs.jsonl", trust="user")
+        theirs.store.export(tmp_path / "theirs.jsonl")
+        ours.store.import_from(tmp_path / "theirs.jsonl", trust="user")
         assert [m.text for m in ours.list()] == ["lunch is at Max"]
 
 

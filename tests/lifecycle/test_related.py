@@ -52,7 +52,7 @@ def test_what_is_quarantined_or_forgotten_is_left_out(memory):
 
 def test_approval_turns_the_proposal_into_a_link(memory):
     """What was proposed and approved supersedes."""
-    memory.approve("beer")
+    memory.quarantine.approve("beer")
     assert ("milk", "supersedes", True) in links(memory, "beer")
     assert ("beer", "supersedes", False) in links(memory, "milk")
 
@@ -112,8 +112,8 @@ def test_a_status_that_is_none_is_refused(memory):
 
 def test_an_import_brings_the_links(memory, tmp_path):
     """What is exported with links is related in the copy."""
-    memory.export(tmp_path / "file.jsonl")
+    memory.store.export(tmp_path / "file.jsonl")
     with MemoryManager(tmp_path / "copy", embedder=None, clock=memory.clock) as copy:
-        copy.import_from(tmp_path / "file.jsonl", trust="user")
+        copy.store.import_from(tmp_path / "file.jsonl", trust="user")
         for one in ("tea", "milk", "shop", "beer"):
             assert links(copy, one) == links(memory, one)

@@ -235,13 +235,13 @@ class TestTrust:
             importance=1.0,
             expires_in=60,
         )
-        memory.approve(page.id)
+        memory.quarantine.approve(page.id)
         mine = memory.add(CODE, pinned=True, kind="rule", tags=["mine"], importance=0.3)
         assert (mine.id, mine.pinned, mine.kind, mine.source) == (page.id, True, "rule", Source())
         assert (mine.tags, mine.aliases, mine.metadata) == (("mine",), (), {})
         assert (mine.importance, mine.expires_at) == (0.3, None)
         assert memory.retrieve("who is the boss", match="names").hits == ()
-        assert memory.forget_source(uri) == []
+        assert memory.quarantine.forget_source(uri) == []
         assert reasons(memory, mine)[-2:] == ["merged", "present"]
 
     def test_the_user_takes_over_what_an_agent_said(self, memory):

@@ -486,3 +486,34 @@ def test_the_years_around_now_are_always_asked_about(shelf):
     for now in (datetime(1951, 1, 1, tzinfo=UTC), NOW, datetime(9999, 12, 31, tzinfo=UTC)):
         found = shelf.find("meeting on 5 May", now=now).found
         assert {one.terms.get("calendar", 0) > 0 for one in found} == {True}
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "question"),
+    [
+        ("We settled on C++", "We settled on C#", "Did we settle on C++?"),
+        ("We settled on C#", "We settled on C++", "Did we settle on C#?"),
+        ("Otis got A+ in maths", "Otis got A- in maths", "Who got A+ in maths?"),
+        ("Set the offset to +5", "Set the offset to -5", "offset +5"),
+    ],
+)
+def test_a_symbol_makes_another_memory(shelf, older, newer, question):
+    """Both stay in the answer, and the one that the question names is first, though it is older."""
+    shelf.add(older)
+    shelf.add(newer)
+    assert shelf.hits(question) == [older, newer]
+
+
+def test_the_one_that_is_named_stands_for_the_others(shelf):
+    """Of memories that say the same, the one with the key that the query names is the hit."""
+    named = shelf.add("The gate code is 4711.", key="gate/code")
+    other = shelf.add("the gate code is 4711")
+    (found,) = shelf.find("gate code").found
+    assert (found.docid, found.folded) in {(named, (other,)), (named, ())}
+
+
+def test_the_same_of_two_speakers_does_not_fold(shelf):
+    """Two people who say the same are two memories."""
+    shelf.add("I like tea", actor="Ada")
+    shelf.add("I like tea", actor="Bob")
+    assert len(shelf.find("tea").found) == 2

@@ -88,7 +88,7 @@ def test_small_namespaces_are_counted_with_what_is_around_them(memory):
     views = [memory.of(f"user{n}") for n in range(200)]
     for view in views:
         view.add("my colour is green")
-        view.stats()
+        view.store.stats()
     views[0].retrieve("colour", record=False)
     memory.flush()
     searcher = memory._engine.searcher

@@ -40,8 +40,8 @@ def test_a_flood_in_quarantine_hides_nothing(good):
     """Neither while it waits nor when it was rejected."""
     flood(good, source="web")
     assert found(good) == [["good"]] * len(QUESTIONS)
-    for waiting in good.quarantine(limit=FLOOD):
-        good.reject(waiting.id)
+    for waiting in good.quarantine.list(limit=FLOOD):
+        good.quarantine.reject(waiting.id)
     assert found(good) == [["good"]] * len(QUESTIONS)
 
 
@@ -65,12 +65,12 @@ def test_a_flood_in_quarantine_moves_no_score(tea):
         )
     late = tea.add("Rami drinks water", "long")
     assert told(tea) != before
-    tea.erase(late.id)
+    tea.store.erase(late.id)
     assert told(tea) == before
-    assert len(tea.forget_source(page.uri)) == FLOOD
+    assert len(tea.quarantine.forget_source(page.uri)) == FLOOD
     assert told(tea) == before
-    tea.erase(source=page.uri)
-    tea.erase(rare.id)
+    tea.store.erase(source=page.uri)
+    tea.store.erase(rare.id)
 
 
 def test_what_a_filter_leaves_out_hides_nothing(good):
@@ -103,7 +103,7 @@ def test_one_memory_that_is_not_wanted_empties_no_answer(tea, how):
         tea.forget(rare.id)
     found = tea.retrieve(QUESTION, 3, session="s3")
     assert [hit.memory.session for hit in found] == ["s3"] * 3
-    tea.erase(rare.id)
+    tea.store.erase(rare.id)
 
 
 @pytest.mark.parametrize("k", [5, 100, 2_000])
@@ -113,7 +113,7 @@ def test_a_rare_word_is_found_first_and_hides_no_other(tea, k):
     found = tea.retrieve("Rami tea Zanzibar", k)
     assert len(found) == k
     assert rare.id in {hit.id for hit in found}
-    tea.erase(rare.id)
+    tea.store.erase(rare.id)
 
 
 def test_what_nobody_approved_does_not_raise_its_session(open_memory):

@@ -54,7 +54,7 @@ def test_an_index_made_anew_is_read_anew(memory, open_memory):
     with closing(sqlite3.connect(memory.root / "ledger.db")) as file, file:
         file.execute("DELETE FROM memories_fts")
     assert texts(memory, "tea") == []
-    assert any(finding.repaired for finding in open_memory().doctor(repair=True))
+    assert any(finding.repaired for finding in open_memory().store.doctor(repair=True))
     assert len(texts(memory, "tea")) == 5
 
 

@@ -279,8 +279,8 @@ def test_ingest_waits_for_the_index(memento, tmp_path):
     file.write_text("The server is called Erna.\n\nIt runs Debian.\n")
     assert memento("ingest", file, "--embedder", "default").status == 0
     with MemoryManager("agent_memory", embedder=None) as memory:
-        assert memory.stats().backlog == {}
-        assert sum(memory.stats().embedders.values()) == 2
+        assert memory.store.stats().backlog == {}
+        assert sum(memory.store.stats().embedders.values()) == 2
 
 
 def test_an_index_that_cannot_be_fed_is_reported(memento, tmp_path):
@@ -301,7 +301,7 @@ def test_reindex_embeds_everything(memento):
     done = memento("reindex", "--embedder", "default")
     assert (done.status, done.out) == (0, "1 memory to embed with default\n")
     with MemoryManager("agent_memory", embedder=None) as memory:
-        assert sum(memory.stats().embedders.values()) == 1
+        assert sum(memory.store.stats().embedders.values()) == 1
 
 
 def test_doctor_exits_with_one_when_something_is_wrong(memento):

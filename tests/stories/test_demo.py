@@ -40,7 +40,7 @@ def test_a_kept_demo_can_be_asked_and_run_again(memento, tmp_path):
     assert memento("demo", "--root", tmp_path / "kept").status == 0
     with MemoryManager(tmp_path / "kept", embedder=None) as memory:
         assert memory.list() == []
-        assert memory.of(NAMESPACE).stats().memories == 59
+        assert memory.of(NAMESPACE).store.stats().memories == 59
     words = ["retrieve", "which berth do they have?", "--root", tmp_path / "kept"]
     answer = memento(*words, "--namespace", NAMESPACE, "--embedder", "default", "--json").data
     assert "number 27" in answer["hits"][0]["text"]

@@ -9,23 +9,12 @@ from pathlib import Path
 import pytest
 
 import memento
-from memento.types import Kind, Status, Tier, Trust
+from memento.types import Event, Kind, Reason, Status, Tier, Trust
 
 ROOT = Path(__file__).parent.parent.parent
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 STORE_FORMAT = ROOT / "docs" / "reference" / "store-format.md"
 PACKAGES = [ROOT / "memento", *sorted((ROOT / "integrations").glob("memento_*"))]
-
-EVENT, REASON = "kind", "reason"
-WRITERS = {
-    "record": {EVENT: 3},
-    "revise": {REASON: 3},
-    "keep_version": {REASON: 2},
-    "hide": {EVENT: 3, REASON: 3},
-}
-"""Functions that write an event or end a state, and where the word is among their arguments."""
-FROM_A_FILE = {"put_event"}
-"""Functions that write the words of an export as they stand there."""
 
 
 def sections(page):
@@ -40,70 +29,14 @@ def rows(text):
     return [[cell.strip(" `*") for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def constants(tree):
-    """Return the strings that a module binds to names: ``A, B = "x", "y"`` included."""
-    found = {}
-    for node in tree.body:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                names = target.elts if isinstance(target, ast.Tuple) else [target]
-                values = node.value.elts if isinstance(target, ast.Tuple) else [node.value]
-                for name, value in zip(names, values, strict=False):
-                    if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                        found[name.id] = value.value
-    return found
-
-
-def words_of(value, function, named):
-    """Return the words that an expression can be, or None for what nobody can read off.
-
-    A parameter of a writer has none of its own: the calls of that writer have them.
-    """
-    if isinstance(value, ast.Constant):
-        return {value.value}
-    if isinstance(value, ast.IfExp):
-        both = [words_of(one, function, named) for one in (value.body, value.orelse)]
-        return None if None in both else both[0] | both[1]
-    if isinstance(value, ast.Name):
-        if value.id in named:
-            return {named[value.id]}
-        for node in ast.walk(function):
-            if isinstance(node, ast.Assign) and any(
-                isinstance(target, ast.Name) and target.id == value.id for target in node.targets
-            ):
-                return words_of(node.value, function, named)
-        parameters = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
-        if value.id in parameters and function.name in {*WRITERS, *FROM_A_FILE}:
-            return set()
-    return None
-
-
-def written(source):
-    """Return the words that a module writes, by ``EVENT`` and ``REASON``; "?" for an unread one."""
-    tree = ast.parse(source)
-    named = constants(tree)
-    found = {EVENT: set(), REASON: set()}
-    for function in ast.walk(tree):
-        if not isinstance(function, ast.FunctionDef):
-            continue
-        for call in ast.walk(function):
-            if not isinstance(call, ast.Call):
-                continue
-            name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-            for what, position in WRITERS.get(name, {}).items():
-                value = next((k.value for k in call.keywords if k.arg == what), None)
-                value = call.args[position] if value is None else value
-                words = words_of(value, function, named)
-                found[what] |= {f"? line {call.lineno}"} if words is None else words
-    return found
-
-
-def all_written(what):
-    """Return every event kind or every version reason that the code can write."""
-    found = set()
-    for path in sorted((ROOT / "memento").rglob("*.py")):
-        found |= written(path.read_text(encoding="utf-8"))[what]
-    return found
+def used(*enums):
+    """Return the names of the members of some enums that a module of memento uses."""
+    return {
+        node.attr
+        for path in (ROOT / "memento").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in enums
+    }
 
 
 def told(column):
@@ -123,14 +56,16 @@ def test_glossary_lists_the_values_of_each_enum(heading, enum):
     assert [row[0] for row in table] == [one.value for one in enum]
 
 
-def test_glossary_lists_the_events_that_are_recorded():
-    """The glossary explains every event the code records, and no other."""
-    assert told(1) == all_written(EVENT)
+def test_glossary_lists_the_events_and_the_reasons():
+    """The glossary explains every event and every reason of a version, and no other."""
+    assert told(1) == set(Event)
+    assert told(2) == set(Reason)
 
 
-def test_glossary_lists_the_reasons_that_are_written():
-    """The glossary explains every reason of a version, the present one included, and no other."""
-    assert told(2) == all_written(REASON) | {"present"}
+def test_every_event_and_every_reason_is_written():
+    """None is left over: each is used somewhere. An event may be made of the reason of its name."""
+    assert {one.name for one in Reason} == used("Reason")
+    assert {one.name for one in Event} == used("Event") | used("Reason") - {"PRESENT"}
 
 
 def test_glossary_has_each_word_once_in_order():
@@ -152,34 +87,6 @@ def test_glossary_calls_nothing_unbuilt_that_a_verb_does():
     assert not unbuilt & (set(dir(memento.MemoryManager)) | rooms(ROOT / "memento"))
 
 
-@pytest.mark.parametrize(
-    ("source", "events", "reasons"),
-    [
-        ("def f(): record(c, ns, now, 'seen', d)", {"seen"}, set()),
-        ("def f(): m.hide(c, row, now, 'gone')", {"gone"}, {"gone"}),
-        ("A, B = 'a', 'b'\ndef f():\n w = A if x else B\n revise(c, r, {}, w)", set(), {"a", "b"}),
-        ("def f(): m.record(c, ns, now, kind='seen', docid=d)", {"seen"}, set()),
-        ("def hide(c, row, now, reason): revise(c, row, {}, reason)", set(), set()),
-        ("def f(why): keep_version(c, row, why, 1)", set(), {"? line 1"}),
-    ],
-)
-def test_the_reader_of_written_words_sees_them(source, events, reasons):
-    """Words in calls are read as constants, names and choices; others are reported as unread."""
-    assert written(source) == {EVENT: events, REASON: reasons}
-
-
-def test_the_reader_finds_every_writer():
-    """Each function that writes events or reasons still has its name and takes the word there."""
-    defined = {}
-    for path in (ROOT / "memento").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and node.name in WRITERS:
-                defined[node.name] = [argument.arg for argument in node.args.args]
-    for name, places in WRITERS.items():
-        for position in places.values():
-            assert defined[name][position] in {EVENT, REASON}
-
-
 def test_store_format_lists_every_table(open_memory, tmp_path):
     """The page of the store format has a row for each table that a new ledger contains."""
     open_memory(tmp_path / "store").add("Nadia sails on Sundays")
@@ -195,9 +102,9 @@ def test_store_format_lists_every_event_and_reason():
     """The page of the store format names each event, and the events that are no reason."""
     text = " ".join(sections(STORE_FORMAT.read_text(encoding="utf-8"))["ledger.db"].split())
     events = re.search(r"Events are (.*?)\.", text).group(1)
-    assert set(re.findall(r"`(\w+)`", events)) == all_written(EVENT)
+    assert set(re.findall(r"`(\w+)`", events)) == set(Event)
     others = re.search(r"same words without (.*?)\.", text).group(1)
-    assert set(re.findall(r"`(\w+)`", others)) == all_written(EVENT) - all_written(REASON)
+    assert set(re.findall(r"`(\w+)`", others)) == {*Event} - {*Reason}
 
 
 def rooms(package):

@@ -17,7 +17,8 @@ from memento.ledger import vectors
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.testing import HashEmbedder
 from memento.tiers import indexer as indexer_module
-from memento.tiers.indexer import Indexer, spoken
+from memento.tiers.indexer import Indexer
+from memento.tiers.work import spoken
 
 FAST = IndexConfig(start_seconds=0.0, poll_seconds=0.01, retry_seconds=0.01)
 FAST_CONFIG = Config(index=FAST)
@@ -205,7 +206,7 @@ def test_a_turn_that_leaves_the_ring_before_it_was_taken_up_is_owed_once(open_me
     memory = open_memory(config=Config(short=ShortConfig(capacity=1)))
     memory.add("first", "short")
     memory.add("second", "short")
-    assert memory.stats().backlog == {"embed": 2}
+    assert memory.store.stats().backlog == {"embed": 2}
 
 
 def test_what_is_taken_up_while_one_asks_is_still_owed(bench, memory):
@@ -270,13 +271,13 @@ def test_a_chore_that_exits_ends_no_thread(bench, memory, monkeypatch):
 def test_pauses_grow_up_to_a_minute(bench, caplog):
     """A stage that fails is left alone longer each time; the reason is logged once."""
     for _ in range(20):
-        bench.indexer._trouble("long", TierUnavailable("long", "no"))
+        bench.indexer.failed("long", TierUnavailable("long", "no"))
     _, pause = bench.indexer._pauses["long"]
     assert pause == 60.0
     assert not bench.indexer._ready("long")
     assert bench.indexer._ready("embedder")
     assert caplog.text.count("long tier unavailable") == 1
-    bench.indexer._well("long")
+    bench.indexer.works("long")
     assert bench.indexer._ready("long")
 
 
@@ -450,11 +451,11 @@ class TestInTheStore:
         memory = open_memory(embedder=HashEmbedder(64), config=FAST_CONFIG)
         memory.add_many({"text": f"note number {n}", "tier": "long"} for n in range(70))
         assert memory.flush(wait=True, timeout=60)
-        stats = memory.stats()
+        stats = memory.store.stats()
         assert (stats.backlog, stats.trouble, stats.long) == ({}, {}, "ready")
         assert stats.embedders == {"hash-64 (64)": 70}
         assert memory.retrieve("number 7 note").hits[0].ranks["meaning"] >= 1
-        assert all(finding.ok for finding in memory.doctor())
+        assert all(finding.ok for finding in memory.store.doctor())
 
     def test_a_chroma_folder_deleted_while_closed_comes_back(self, open_memory):
         """Deleting what is derived costs nothing: meaning answers at once, the index returns."""
@@ -483,13 +484,13 @@ class TestInTheStore:
         assert "hash-32 (32)" in found.missing["long"]
         assert "hash-48 (48)" in found.missing["long"]
         assert not memory.flush(wait=True, timeout=60)
-        assert "reindex" in memory.stats().trouble["embedder"]
-        assert not all(finding.ok for finding in memory.doctor())
-        assert memory.reindex(wait=True, timeout=60) == 2
-        assert memory.stats().embedders == {"hash-48 (48)": 2}
+        assert "reindex" in memory.store.stats().trouble["embedder"]
+        assert not all(finding.ok for finding in memory.store.doctor())
+        assert memory.store.reindex(wait=True, timeout=60) == 2
+        assert memory.store.stats().embedders == {"hash-48 (48)": 2}
         assert memory.retrieve("coffee").missing == {}
         assert "meaning" in memory.retrieve("coffee")[0].ranks
-        assert memory.stats().trouble == {}
+        assert memory.store.stats().trouble == {}
 
     def test_a_process_left_behind_by_a_reindex_stores_nothing(self, open_memory):
         """Vectors of two models never mix, and no memory ends up without one."""
@@ -497,14 +498,14 @@ class TestInTheStore:
         old.add("green tea", "long")
         assert old.flush(wait=True, timeout=60)
         new = open_memory(embedder=HashEmbedder(48), config=FAST_CONFIG)
-        new.reindex()
+        new.store.reindex()
         with pytest.raises(EmbeddingMismatch):
             old._engine.embedding.model()
         old.add("black coffee", "long")
         new._engine.indexer.wait(30)
         owed = new._engine.ledger.read(vectors.backlog_size)
         assert "embed" not in owed
-        assert new.stats().embedders == {"hash-48 (48)": 2}
+        assert new.store.stats().embedders == {"hash-48 (48)": 2}
         model = 1  # of the embedder before
         old._engine.ledger.write(lambda c: vectors.store(c, model, []))  # comes too late: dropped
 
@@ -517,7 +518,7 @@ class TestInTheStore:
         monkeypatch.delenv("OPENAI_API_KEY")  # gone before it was ever used
         memory.add("green tea", "long")
         assert not memory.flush(wait=True, timeout=60)
-        assert "OPENAI_API_KEY" in memory.stats().trouble["embedder"]
+        assert "OPENAI_API_KEY" in memory.store.stats().trouble["embedder"]
         found = memory.retrieve("tea")
         assert [hit.text for hit in found] == ["green tea"]
         assert "OPENAI_API_KEY" in found.missing["long"]
@@ -532,13 +533,13 @@ class TestInTheStore:
         memory = open_memory(embedder=Loud(8), config=FAST_CONFIG)
         memory.add("green tea", "long")
         assert not memory.flush(wait=True, timeout=60)
-        assert "unit length" in memory.stats().trouble["embedder"]
-        assert memory.stats().embedders == {}
+        assert "unit length" in memory.store.stats().trouble["embedder"]
+        assert memory.store.stats().embedders == {}
 
     def test_reindex_needs_an_embedder(self, memory):
         """There is nothing to index with."""
         with pytest.raises(ValueError, match="embedder: is None"):
-            memory.reindex()
+            memory.store.reindex()
 
     def test_what_the_ring_pushes_out_reaches_the_index(self, open_memory):
         """A turn is embedded in the ring and indexed once it leaves it."""
@@ -593,8 +594,8 @@ def test_one_refused_text_holds_up_no_other(tmp_path):
             ["a", "the poison is in this one", *(f"note {n} of many" for n in range(40))]
         )
         assert not memory.flush(wait=True, timeout=30)
-        assert "1 texts refused" in memory.stats().trouble["embedder"]
-        assert memory.stats().backlog == {"embed": 1}
+        assert "1 texts refused" in memory.store.stats().trouble["embedder"]
+        assert memory.store.stats().backlog == {"embed": 1}
         assert memory.retrieve("poison")[0].text == "the poison is in this one"
 
 

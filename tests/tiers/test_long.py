@@ -240,6 +240,45 @@ def test_files_are_private_under_any_umask(feeder, tier):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 
+def modes(folder):
+    """Return the modes of a folder's files and folders that are not as they should be."""
+    found = {path: stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.rglob("*")]}
+    return {p: oct(m) for p, m in found.items() if m != (0o700 if p.is_dir() else 0o600)}
+
+
+def test_the_files_of_every_index_are_private_while_it_is_open(feeder, tier):
+    """After its first rows, after the write that makes the last file, and when opened again."""
+    rows = unit_vectors(long.SYNC_ROWS, seed=3)
+    old = os.umask(0)
+    try:
+        for n in range(3):
+            tier.upsert((f"n{n}",), ["a"], rows[:1], [{}])
+            assert modes(feeder.folder) == {}
+        tier.upsert(("large",), [f"r{n}" for n in range(len(rows))], rows, [{}] * len(rows))
+        assert list(feeder.folder.glob("*/index_metadata.pickle"))
+        assert modes(feeder.folder) == {}
+        tier.close()
+        again = feeder.tier()
+        again.open()
+        again.upsert(("n0",), ["b"], rows[:1], [{}])
+        again.upsert(("new",), ["b"], rows[:1], [{}])
+        assert modes(feeder.folder) == {}
+        again.close()
+    finally:
+        os.umask(old)
+
+
+def test_a_row_costs_nothing_for_the_files_of_other_namespaces(feeder, tier):
+    """With 3,000 of them, changing the modes of all took a second."""
+    tier.upsert(("other",), ["a"], feeder.vectors[:1], [{}])
+    changed = {path: path.stat().st_ctime_ns for path in feeder.folder.glob("*/*.bin")}
+    feeder.feed(tier)
+    tier.upsert(NS, ["one more"], feeder.vectors[:1], [{}])
+    tier.upsert(("new",), ["a"], feeder.vectors[:1], [{}])
+    other = [path for path, at in changed.items() if path.stat().st_ctime_ns == at]
+    assert len(other) >= 4
+
+
 def test_no_label_is_written_to_disk(feeder, tier):
     """The folder holds hashed names, ids and vectors, and nothing of a namespace's labels."""
     tier.upsert(("canary-label",), ["a"], feeder.vectors[:1], [{}])

@@ -152,7 +152,7 @@ def test_an_index_that_was_blanked_grows_and_finds_its_rows(tmp_path):
 def test_what_a_killed_owner_left_is_blanked_by_the_next(feeder, monkeypatch):
     """Between Chroma's write and ours a process may die; the next one to open it does the rest."""
     with monkeypatch.context() as dying:
-        dying.setattr(Blanker, "catch_up", lambda _: None)
+        dying.setattr(Blanker, "catch_up", lambda _: [])
         dying.setattr(long.LongTier, "_leave", lambda *_, **__: None)
         dead = feeder.tier()
         dead.open()

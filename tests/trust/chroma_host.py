@@ -83,7 +83,7 @@ def text_of(n: int) -> str:
 def build(root: Path, start: int, rows: int) -> None:
     """Let a store have so many memories, all in Chroma, closed in order."""
     with MemoryManager(root, embedder=Topics(), config=CONFIG) as memory:
-        start += memory.stats().memories
+        start += memory.store.stats().memories
         memory.add_many(
             {"text": text_of(n), "id": f"m{n}", "tier": "long"} for n in range(start, rows)
         )
@@ -152,7 +152,7 @@ def until_back(memory: MemoryManager, seconds: float) -> str:
 def _states(memory: MemoryManager, seconds: float) -> Iterator[str]:
     while True:
         memory.flush(wait=True, timeout=seconds)
-        yield memory.stats().long
+        yield memory.store.stats().long
 
 
 def host(root: Path, questions: int, rows: int, wait: str) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def host(root: Path, questions: int, rows: int, wait: str) -> dict[str, Any]:
     at_once = answers(memory, min(questions, 20), rows)
     seconds = time.monotonic() - began
     if wait == "held":
-        while memory.stats().long != LongState.ELSEWHERE:
+        while memory.store.stats().long != LongState.ELSEWHERE:
             memory.flush(wait=True, timeout=1)
         say_open()
     state = until_back(memory, 60)
@@ -179,7 +179,7 @@ def host(root: Path, questions: int, rows: int, wait: str) -> dict[str, Any]:
         "state": state,
         "after": after,
         "by_chroma": counted.searches,
-        "backlog": sum(memory.stats().backlog.values()),
+        "backlog": sum(memory.store.stats().backlog.values()),
     }
     memory.close()
     return said

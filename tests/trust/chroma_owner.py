@@ -91,7 +91,7 @@ def add(memory: MemoryManager, n: int) -> None:
 
 def settled(memory: MemoryManager) -> None:
     """Wait until it is known whose the Chroma folder is, and say so."""
-    while memory.stats().long not in {"ready", "elsewhere"}:
+    while memory.store.stats().long not in {"ready", "elsewhere"}:
         memory.flush(wait=True, timeout=0.2)
     say("settled")
 
@@ -147,7 +147,7 @@ def check(root: Path, *_: object) -> None:
             "rows": len(rows),
             "count": tier.count(memory.namespace),
             "missed": missed,
-            "state": memory.stats().long,
+            "state": memory.store.stats().long,
             "reason": tier.reason,
         }
     say(json.dumps(said))

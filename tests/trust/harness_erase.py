@@ -6,8 +6,8 @@ index, copies set aside, vectors in the ledger and in Chroma) of two namespaces,
 erase it from both. The vectors looked for are those that the ledger really held, and each is shown
 to be in the ledger, and in Chroma's files if it belongs there, before anything is erased. What a
 restore left beside the store is not erased, but has to be in the receipt. In most
-rounds the child is killed meanwhile; then the store is opened anew, and erased from again if it was
-killed too early.
+rounds the child is killed meanwhile; then the store is opened again, and erased from again if it
+was killed too early. In half of them the ledger is scrubbed in bites, as a large one is.
 
 Alone: ``python benchmarks/trust.py --full --only erase``.
 """
@@ -21,16 +21,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import shim
 from trust_result import TrustResult
 
 from memento import MemoryManager, Source
 from memento.errors import NotFound
-from memento.ledger.lite import sqlite
+from memento.ledger.lite import sqlite, tend
 from memento.testing import HashEmbedder
 
 ROUNDS = {False: 2, True: 60}
@@ -160,20 +161,29 @@ def rub_out_of(memory: MemoryManager, canary: str, how: str) -> None:
             memory.forget(memory_id)
     elif how == "ids":
         try:
-            memory.erase(ids, timeout=WAIT)
+            memory.store.erase(ids, timeout=WAIT)
         except NotFound:
             memory.flush(wait=True, timeout=WAIT)
     elif how == "source":
-        memory.erase(source=f"file:///{canary}", timeout=WAIT)
+        memory.store.erase(source=f"file:///{canary}", timeout=WAIT)
     elif how == "session":
-        memory.erase(session=canary, timeout=WAIT)
+        memory.store.erase(session=canary, timeout=WAIT)
     else:
-        memory.erase(everything=True, timeout=WAIT)
+        memory.store.erase(everything=True, timeout=WAIT)
 
 
-def run_child(root: Path, canary: str, how: str, delay: float | None) -> bool:
+@contextmanager
+def as_if_large() -> Iterator[None]:
+    """Let the ledger be scrubbed in bites, as one that is too large to be rewritten."""
+    with mock.patch.object(tend, "WHOLE_PAGES", -1):
+        yield
+
+
+def run_child(
+    root: Path, canary: str, how: str, delay: float | None, *, scrubbed: bool = False
+) -> bool:
     """Erase in a child, killed a while after it began; tells whether it was killed."""
-    command = [sys.executable, __file__, str(root), canary, how]
+    command = [sys.executable, __file__, str(root), canary, how, "scrubbed" * scrubbed]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, env=shim.environment())
     try:
         assert child.stdout is not None
@@ -226,7 +236,7 @@ def unnamed_beside(root: Path, canary: str) -> list[str]:
     held = {path.relative_to(root.parent).parts[0] for path in files
             if canary.encode() in path.read_bytes()}  # fmt: skip
     with MemoryManager(root, embedder=embedder()) as memory:
-        said = memory.erase(everything=True, dry_run=True).not_reached
+        said = memory.store.erase(everything=True, dry_run=True).not_reached
     named = {name for name in held if any(str(root.parent / name) in line for line in said)}
     silent = [f"beside the store, not in the receipt: {name}" for name in sorted(held - named)]
     return silent if held else ["what was put beside the store was not found there"]
@@ -249,7 +259,9 @@ def finish(root: Path, canary: str, how: str, others: int) -> list[str]:
         while not memory.flush(wait=True, timeout=WAIT) and time.monotonic() - began < WAIT:
             pass
         stayed = 0 if how == "everything" else others
-        wrong = [f"doctor: {one.check}: {one.detail}" for one in memory.doctor() if not one.ok]
+        wrong = [
+            f"doctor: {one.check}: {one.detail}" for one in memory.store.doctor() if not one.ok
+        ]
         for labels in NAMESPACES:
             view = memory.of(*labels)
             if len(view.list(limit=2 * others)) != stayed:
@@ -271,8 +283,10 @@ def erased_is_gone(folder: Path, *, full: bool, seed: int) -> TrustResult:
         planted = fill(root, canary, others)
         sought += len(planted.vectors)
         delay = None if number % 4 == 1 else dice.uniform(0, LATEST)
-        killed += run_child(root, canary, how, delay)
-        said = [*planted.absent, *finish(root, canary, how, others)]
+        scrubbed = (number + number // len(HOW)) % 2 == 1
+        killed += run_child(root, canary, how, delay, scrubbed=scrubbed)
+        with as_if_large() if scrubbed else nullcontext():
+            said = [*planted.absent, *finish(root, canary, how, others)]
         said += found_in(root, canary, planted.vectors) + words_in_chroma(root)
         said += unnamed_beside(root, canary)
         wrong += [f"round {number}, {how}: {one}" for one in said]
@@ -305,4 +319,5 @@ def erased_is_gone(folder: Path, *, full: bool, seed: int) -> TrustResult:
 HARNESSES = (erased_is_gone,)
 
 if __name__ == "__main__":
-    erase(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+    with as_if_large() if sys.argv[4] else nullcontext():
+        erase(Path(sys.argv[1]), sys.argv[2], sys.argv[3])

@@ -21,7 +21,8 @@ from trust_result import TrustResult
 
 from memento import MemoryManager
 from memento.errors import MementoError
-from memento.filters import Filtering
+from memento.filters import Filtering, Retrieving
+from memento.views import View
 
 EVIL = (
     "' OR 1=1 --", '" OR ""="', "'; DROP TABLE memories; --", "\\'; --", "%", "_", "*", "?", "?1",
@@ -38,7 +39,8 @@ PATHS = {"path", "file", "folder"}
 LEFT_OUT = {"backup", "export", "flush", "import_from", "reindex"}
 """Methods that take no value but a path or a stream, or how long to wait."""
 USUAL: dict[str, Any] = {
-    "text": "a green door", "items": ["a green door"], "query": "a green door", "id": "mine",
+    "text": "a green door", "document": "a door", "items": ["a green door"],
+    "query": "a green door", "id": "mine",
     "tier": "long", "uri": "https://example.org", "texts": ["a green door"], "vector": [1.0],
     "ids": ["mine"], "expires_in": 60, "by": "kind", "labels": "mine",
 }  # fmt: skip
@@ -67,15 +69,18 @@ def parameters(method: Any) -> Iterator[str]:
     for name, parameter in list(inspect.signature(method).parameters.items())[1:]:
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
             yield name
-        elif method is MemoryManager.prompt:
-            yield from list(inspect.signature(MemoryManager.retrieve).parameters)[2:]
         else:
-            yield from Filtering.__annotations__
+            yield from (Retrieving if method is MemoryManager.prompt else Filtering).__annotations__
 
 
 def calls(memory: MemoryManager, evil: str) -> Iterator[tuple[str, Any, list[Any], dict[str, Any]]]:
     """Compose every call with a string in one place: (what, method, arguments, keywords)."""
-    for name, method in inspect.getmembers(MemoryManager, inspect.isfunction):
+    for view in (memory, memory.quarantine, memory.store):
+        yield from _calls(view, evil)
+
+
+def _calls(view: View, evil: str) -> Iterator[tuple[str, Any, list[Any], dict[str, Any]]]:
+    for name, method in inspect.getmembers(type(view), inspect.isfunction):
         if name.startswith("_") or name in LEFT_OUT:
             continue
         required = {
@@ -88,7 +93,7 @@ def calls(memory: MemoryManager, evil: str) -> Iterator[tuple[str, Any, list[Any
             if place in PATHS:
                 continue
             for value in (evil, [evil], {evil: evil}):
-                bound = getattr(memory, name)
+                bound = getattr(view, name)
                 if place == "labels":
                     yield f"{name}({place})", bound, [value], {}
                 else:
@@ -138,7 +143,7 @@ def nothing_is_code(folder: Path, *, full: bool, seed: int) -> TrustResult:
         count, wrong = tried(memory, strings)
         if memory.of("theirs").list() != [secret]:
             wrong.append("the neighbour's memory changed")
-        wrong += [finding.detail for finding in memory.doctor(repair=False) if not finding.ok]
+        wrong += [finding.detail for finding in memory.store.doctor(repair=False) if not finding.ok]
     made = {str(one.relative_to(folder)) for one in folder.rglob("*")} - before
     wrong += [f"made a file: {one}" for one in sorted(made) if not one.startswith("deep/store/")]
     return TrustResult(

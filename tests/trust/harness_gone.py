@@ -131,7 +131,7 @@ def one_round(root: Path, leave: Callable[[Path], None], delay: float) -> list[s
     too_late = [one for one, late in seen.acknowledged.items() if late]
     wrong = [f"{one} was acknowledged after that" for one in too_late]
     wrong += [f"refused as {kind}" for kind in seen.refused if kind != StoreGone.__name__]
-    said = [found.check for found in memory.doctor() if not found.ok]
+    said = [found.check for found in memory.store.doctor() if not found.ok]
     wrong += [] if said == ["store"] else [f"doctor complains of {said}"]
     memory.close()
     if leave is replace_folder and digests(root) != here:

@@ -81,7 +81,7 @@ def a_round(root: Path, dice: random.Random, rows: int) -> tuple[list[str], int]
 def as_chroma_writes_them() -> Iterator[None]:
     """Leave what Chroma writes as it is."""
     catch_up = Blanker.catch_up
-    Blanker.catch_up = lambda _: None  # type: ignore[method-assign]
+    Blanker.catch_up = lambda _: []  # type: ignore[method-assign]
     try:
         yield
     finally:

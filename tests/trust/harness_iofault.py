@@ -56,6 +56,8 @@ SIZES = {False: ("12m",), True: ("12m", "24m", "40m", "80m")}
 """Disks that are filled to the last byte."""
 FORGOTTEN = 100
 """Memories of 3 kB forgotten there, one after the other."""
+ERASED = 10
+"""Memories erased there after that, in one call."""
 NO_MOUNT = "a file system of a limited size cannot be mounted here"
 
 
@@ -289,34 +291,65 @@ def hidden(memory: MemoryManager, ids: list[str]) -> int:
     return len(ids)
 
 
+def erased(memory: MemoryManager, ids: list[str]) -> list[str]:
+    """Erase in one call; returns what is wrong with what is left."""
+    try:
+        done = memory.store.erase(ids, timeout=0)
+    except StorageFull as error:
+        return [f"nothing can be erased: {error}"]
+    left = {one.id for one in memory.list(limit=100_000)} & set(ids)
+    unsaid = not done.complete and not done.pending
+    return [f"{len(left)} are left of what was erased"] * bool(left) + ["no step is named"] * unsaid
+
+
+def traces(root: Path, ids: list[str]) -> list[str]:
+    """Name the files that hold the text of a memory of `add_until_full`."""
+    texts = [f"memory {memory_id.removeprefix('m')} xxx".encode() for memory_id in ids]
+    files = [path for path in root.rglob("*") if path.is_file()]
+    return [path.name for path in files if any(text in path.read_bytes() for text in texts)]
+
+
 def on_full_disk(disk: Path) -> tuple[int, list[str]]:
-    """Fill a disk, forget on it, reopen, make room; returns how many were forgotten, and faults."""
+    """Fill a disk, forget and erase on it, reopen, make room.
+
+    Returns:
+        How many were forgotten, and faults.
+    """
     wrong = []
     memory = MemoryManager(disk / "store", embedder=None, config=QUIET)
     kept = add_until_full(memory)
     take_all(disk)
     forgotten = hidden(memory, kept[:FORGOTTEN])
-    if len(memory.list(limit=100_000)) != len(kept) - forgotten:
+    doomed = kept[FORGOTTEN : FORGOTTEN + ERASED]
+    if not traces(disk / "store", doomed):
+        wrong.append("the texts to be erased are not found before")
+    refused = erased(memory, doomed)
+    wrong += refused
+    held = len(kept) - forgotten - (0 if refused else len(doomed))
+    if len(memory.list(limit=100_000)) != held:
         wrong.append("reading on the full disk shows something else than what is held")
     memory.close()
     with MemoryManager(disk / "store", embedder=None, config=QUIET) as memory:
-        if len(memory.list(limit=100_000)) != len(kept) - forgotten:
+        if len(memory.list(limit=100_000)) != held:
             wrong.append("memories are lost after reopening on the full disk")
         command = ["mount", "-o", "remount,size=400m", str(disk)]
         subprocess.run(command, capture_output=True, check=True)
         memory.add("there is room again")
-        memory.erase(kept[: FORGOTTEN // 2], timeout=10)
+        if not memory.store.erase(kept[: FORGOTTEN // 2], timeout=10).complete:
+            wrong.append("an erasure is not finished though there is room again")
+        if named := traces(disk / "store", doomed + kept[: FORGOTTEN // 2]):
+            wrong.append(f"erased texts are in {', '.join(named)}")
         wrong += script.complaints(memory)
     return forgotten, wrong
 
 
 def full_disk(folder: Path, *, full: bool, seed: int) -> TrustResult:
-    """Fill small disks to the last byte and forget on them; then without a reserve."""
+    """Fill small disks to the last byte, forget and erase on them; then without a reserve."""
     wrong, forgotten = [], {}
     told = {
         "name": "a disk that is full to the last byte",
         "promise": f"Nothing is lost, reading works, and {FORGOTTEN} memories are forgotten one by"
-        " one without a free byte.",
+        f" one without a free byte; then {ERASED} are erased, and in no file once there is room.",
         "control": "a store that keeps no room aside",
         "seed": seed,
     }

@@ -162,9 +162,9 @@ def machine(  # noqa: C901 - a class of rules, each of them short, over one stor
             self.check(owner, view.prompt(query, 50, include_quarantined=True))
             self.check(owner, view.list(status=list(Status), limit=1000))
             self.check(owner, view.list(tags=others) + view.list(where={"by": others}))
-            self.check(owner, [view.recent(session="s"), view.quarantine()])
-            self.check(owner, view.forget_source(PAGE, dry_run=True))
-            stats, held = view.stats(), view.list(limit=1000)
+            self.check(owner, [view.recent(session="s"), view.quarantine.list()])
+            self.check(owner, view.quarantine.forget_source(PAGE, dry_run=True))
+            stats, held = view.store.stats(), view.list(limit=1000)
             if stats.memories != len(held) or sum(view.counts("kind").values()) != len(held):
                 raise Crossing(f"{LABELS[owner]} counts what is not its own")
 
@@ -190,9 +190,7 @@ def machine(  # noqa: C901 - a class of rules, each of them short, over one stor
             owner, memory_id = self.ids[at % len(self.ids)]
             view = self.view(owner)
             try:
-                changed = view.move(memory_id, "medium") if verb == "move" else getattr(view, verb)(
-                    memory_id
-                )  # fmt: skip
+                changed = VERBS[verb](view, memory_id)
             except InvalidInput:
                 return
             self.check(owner, [changed, view.history(memory_id), view.related(memory_id)])
@@ -201,7 +199,8 @@ def machine(  # noqa: C901 - a class of rules, each of them short, over one stor
         def disown(self, owner: int, *, back: bool) -> None:
             """Take back a source that all have in common."""
             view = self.view(owner)
-            self.check(owner, view.restore_source(PAGE) if back else view.forget_source(PAGE))
+            waiting = view.quarantine
+            self.check(owner, (waiting.restore_source if back else waiting.forget_source)(PAGE))
 
         @rule(owner=who)
         def forget_many(self, owner: int) -> None:
@@ -221,7 +220,7 @@ def machine(  # noqa: C901 - a class of rules, each of them short, over one stor
             """Look at what concerns the whole store: it names nobody else's."""
             view = self.view(owner)
             view.flush(wait=True, timeout=SETTLE)
-            self.check(owner, [view.stats(), view.doctor(repair=False)])
+            self.check(owner, [view.store.stats(), view.store.doctor(repair=False)])
             self.check(owner, view.retrieve("tea", 50, wait=SETTLE, record=False).missing)
             vector = view.embed(["tea"])[0]
             near = view.nearest(vector, 50, record=False)
@@ -231,20 +230,20 @@ def machine(  # noqa: C901 - a class of rules, each of them short, over one stor
         def carry(self, owner: int) -> None:
             """Export, and import it again where it is known: nobody else's is carried along."""
             view, file = self.view(owner), io.StringIO()
-            self.check(owner, view.export(file, vectors=True))
+            self.check(owner, view.store.export(file, vectors=True))
             self.check(owner, file.getvalue())
             file.seek(0)
-            self.check(owner, view.import_from(file, trust="user"))
+            self.check(owner, view.store.import_from(file, trust="user"))
 
         @rule(owner=who, at=st.integers(0, 1000), everything=st.booleans())
         def erase(self, owner: int, at: int, *, everything: bool) -> None:
             """Ask what would be erased, and erase one of one's own: the receipts name no other."""
             view = self.view(owner)
-            self.check(owner, view.erase(everything=True, dry_run=True))
+            self.check(owner, view.store.erase(everything=True, dry_run=True))
             mine = [memory_id for whose, memory_id in self.ids if whose == owner]
             if mine and everything:
                 chosen = mine[at % len(mine)]
-                self.check(owner, view.erase(chosen, timeout=0))
+                self.check(owner, view.store.erase(chosen, timeout=0))
                 self.ids = [one for one in self.ids if one != (owner, chosen)]
 
     return Neighbours
@@ -259,9 +258,10 @@ VERBS: dict[str, Callable[[MemoryManager, str], object]] = {
     "move": lambda m, i: m.move(i, "long"),
     "history": lambda m, i: m.history(i),
     "related to": lambda m, i: m.related(i),
-    "approve": lambda m, i: m.approve(i),
-    "reject": lambda m, i: m.reject(i),
+    "approve": lambda m, i: m.quarantine.approve(i),
+    "reject": lambda m, i: m.quarantine.reject(i),
     "touch": lambda m, i: m.touch(i, 60),
+    "erase": lambda m, i: m.store.erase(i),
     "supersedes": lambda m, i: m.add("mine", supersedes=i),
     "related": lambda m, i: m.add("mine", related=[i]),
 }
@@ -448,7 +448,7 @@ def _live(view: MemoryManager, number: int, seed: str, whose: str) -> None:
             tags=chance.sample(WORDS, 2), source=Source(chance.choice(["user", "web"]), PAGE),
         )  # fmt: skip
     verbs = {3: lambda i: view.update(i, text=f"{text} {whose} again"), 4: view.forget,
-             5: view.approve, 6: lambda i: view.erase(i, timeout=0)}  # fmt: skip
+             5: view.quarantine.approve, 6: lambda i: view.store.erase(i, timeout=0)}  # fmt: skip
     with suppress(MementoError):
         verbs.get(number % 9, view.get)(f"{whose if number % 2 else 'shared'}-{number}")
 
@@ -467,7 +467,7 @@ def _damage(memory: MemoryManager) -> None:
 def _looks(view: MemoryManager, *, full: bool) -> Iterator[tuple[str, Callable[[], object]]]:
     """List everything that a namespace can ask, the changes last."""
     for field in fields(Stats):
-        yield f"stats.{field.name}", lambda name=field.name: getattr(view.stats(), name)
+        yield f"stats.{field.name}", lambda name=field.name: getattr(view.store.stats(), name)
     yield "flush", lambda: view.flush(wait=True, timeout=SETTLE)
     for query in ("tea plan", "which heron is at the door?", "Ada", OURS, THEIRS):
         for wait in (0.0, 0.2):
@@ -485,23 +485,23 @@ def _looks(view: MemoryManager, *, full: bool) -> Iterator[tuple[str, Callable[[
         yield f"list {status}", lambda s=status: view.list(status=s, limit=1000)
     for field_name in ("scope", "tag", "kind", "tier", "session", "actor"):
         yield f"counts {field_name}", lambda name=field_name: view.counts(name)
-    for verb in ("get", "history", "related", "forget", "approve", "erase"):
+    for verb in ("get", "history", "related to", "forget", "approve", "erase"):
         for memory_id in (f"{THEIRS}-1", "shared-0"):
             view.flush(wait=True, timeout=SETTLE)  # a receipt counts what the index was owed
-            yield f"{verb} {memory_id}", lambda v=verb, i=memory_id: getattr(view, v)(i)
+            yield f"{verb} {memory_id}", lambda v=verb, i=memory_id: VERBS[v](view, i)
     yield "recent", lambda: [view.recent(session=one) for one in (None, "s")]
-    yield "quarantine", view.quarantine
-    yield "source", lambda: view.forget_source(PAGE, dry_run=True)
-    yield "doctor", lambda: view.doctor(repair=False)
-    yield "backup", lambda: view.backup(view.root.parent / f"{view.root.name}.db")
+    yield "quarantine", view.quarantine.list
+    yield "source", lambda: view.quarantine.forget_source(PAGE, dry_run=True)
+    yield "doctor", lambda: view.store.doctor(repair=False)
+    yield "backup", lambda: view.store.backup(view.root.parent / f"{view.root.name}.db")
     yield "export", lambda: _exported(view)
-    yield "import", lambda: view.of("t", "new").import_from(io.StringIO(_exported(view)))
-    yield "receipt", lambda: view.erase(everything=True, dry_run=True)
+    yield "import", lambda: view.of("t", "new").store.import_from(io.StringIO(_exported(view)))
+    yield "receipt", lambda: view.store.erase(everything=True, dry_run=True)
     for way in there() if full else ():
         yield way, lambda name=way: UNSTABLE.sub("", repr(ask(name, view, "tea", OURS)))
     view.flush(wait=True, timeout=SETTLE)
-    yield "everything", lambda: view.erase(everything=True, timeout=SETTLE).rows
-    yield "reindex", view.reindex
+    yield "everything", lambda: view.store.erase(everything=True, timeout=SETTLE).rows
+    yield "reindex", view.store.reindex
 
 
 def _said(look: Callable[[], object]) -> str:
@@ -517,7 +517,7 @@ def _plain(found: Retrieval) -> object:
 
 def _exported(view: MemoryManager) -> str:
     file = io.StringIO()
-    view.export(file, vectors=True)
+    view.store.export(file, vectors=True)
     return file.getvalue()
 
 

@@ -107,7 +107,7 @@ def look(folder: Path, thing: Thing) -> list[Any]:
     found, owed = held(root, thing.dim), 0
     if thing.dim:
         with opened(root, thing.dim) as memory:
-            owed = memory.stats().backlog
+            owed = memory.store.stats().backlog
     return [found, owed, thing.besides(folder)]
 
 

@@ -125,7 +125,7 @@ def unnoticed(root: Path, truth: Truth) -> list[str]:
     try:
         with MemoryManager(root, embedder=None) as memory:
             memory.retrieve("harbour kettle", k=50)
-            found = {f.check: f for f in memory.doctor(repair=False) if not f.ok}
+            found = {f.check: f for f in memory.store.doctor(repair=False) if not f.ok}
             if found.keys() & {"ledger", "memories"}:
                 return []
             shown = script.held(memory)

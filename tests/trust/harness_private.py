@@ -11,11 +11,15 @@ Alone: ``python benchmarks/trust.py --full --only private``.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import stat
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from common import child_environment
@@ -128,4 +132,106 @@ def files_are_private(folder: Path, *, full: bool, seed: int) -> TrustResult:  #
     )
 
 
-HARNESSES = (nothing_calls_home, files_are_private)
+class Watch:
+    """Looks at the modes in a folder without a pause, while another process writes there.
+
+    Chroma makes its files as it likes; what keeps others out of them is the mode of its folder, so
+    the folder is looked at and not what it holds. A folder that was open before may stay so until
+    there is something in it.
+
+    Attributes:
+        exposed: Path and mode of everything seen that others could use.
+        looks: How often the folder was looked through.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._over = threading.Event()
+        self.exposed: set[str] = set()
+        self.looks = 0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Look until the block ends."""
+        thread = threading.Thread(target=self._look_on)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._over.set()
+            thread.join()
+
+    def _look_on(self) -> None:
+        while not self._over.is_set():
+            self._look(str(self._folder))
+            self.looks += 1
+
+    def _look(self, folder: str) -> None:
+        with suppress(FileNotFoundError), os.scandir(folder) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    self._note(entry)
+
+    def _note(self, entry: os.DirEntry[str]) -> None:
+        if not entry.is_dir(follow_symlinks=False):
+            self._judge(entry.path)
+        elif any(Path(entry.path).iterdir()):
+            self._judge(entry.path)
+            if not entry.name.startswith("chroma"):
+                self._look(entry.path)
+
+    def _judge(self, path: str) -> None:
+        mode = stat.S_IMODE(os.lstat(path).st_mode)
+        if mode & 0o077:
+            self.exposed.add(f"{Path(path).relative_to(self._folder)} {mode:o}")
+
+
+_CARELESS = """
+import os, sys
+os.umask(0)
+for n in range(200):
+    with open(f"{sys.argv[1]}/{n}", "w") as file:
+        file.write("said in private")
+        file.flush()
+        os.fsync(file.fileno())
+    os.chmod(f"{sys.argv[1]}/{n}", 0o600)
+"""
+"""Writes files that are private in the end, and not at first."""
+
+
+def files_are_never_open(folder: Path, *, full: bool, seed: int) -> TrustResult:  # noqa: ARG001 - nothing here is random
+    """Look at all modes while a store is written, in folders that were open before."""
+    exposed: list[str] = []
+    looks = 0
+    plain = "talk.jsonl"  # the run's own input, which it writes plainly
+    for before in (None, 0o777, 0o755) if full else (None, 0o777):
+        run = folder / f"{before or 0:o}"
+        run.mkdir()
+        if before is not None:
+            (run / "store").mkdir()
+            for opened in (run, run / "store"):
+                opened.chmod(before)
+        watch = Watch(run)
+        with watch.running():
+            ran(child(run, "000", "hash"))
+        looks += watch.looks
+        exposed += [f"{run.name}: {one}" for one in watch.exposed if not one.startswith(plain)]
+    careless = folder / "careless"
+    careless.mkdir(mode=0o700)
+    control = Watch(careless)
+    with control.running():
+        ran([sys.executable, "-c", _CARELESS, str(careless)])
+    return TrustResult(
+        name="private from the first moment",
+        promise="No file of the store, backups included, is ever open to others, not for a moment:"
+        " Chroma's are made in a folder that is 0700.",
+        cases=looks,
+        failures=len(exposed),
+        control="files that are made private after they were written",
+        control_failed=bool(control.exposed),
+        figures={"looks through the folder": looks},
+        details=tuple(exposed[:10]),
+    )
+
+
+HARNESSES = (nothing_calls_home, files_are_private, files_are_never_open)

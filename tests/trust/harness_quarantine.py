@@ -114,7 +114,7 @@ class Room:
         name, said = f"id-{len(self.mine)}-{self.dice.randrange(10**9)}", self.said()
         theirs = self.memory.add(said, id=name, source=self._source())
         if self.dice.random() < 0.3:
-            self.memory.reject(name)
+            self.memory.quarantine.reject(name)
         if self.dice.random() < 0.3:
             self.doubtful.append(theirs.id)
             return
@@ -142,8 +142,8 @@ class Room:
             self.theirs.add(self.said(), pinned=True).id,
             self.theirs.add(self.said(), key=self.dice.choice(THINGS)).id,
         ]
-        self.theirs.export(stream := io.StringIO())
-        self.memory.import_from(io.StringIO(stream.getvalue()))
+        self.theirs.store.export(stream := io.StringIO())
+        self.memory.store.import_from(io.StringIO(stream.getvalue()))
         self.doubtful += ids
 
     def _update(self) -> None:
@@ -196,7 +196,7 @@ class Room:
             "list": [one.id for one in memory.list(limit=10_000)],
             "recent": [one.id for one in memory.recent(session="s")],
         }
-        by_text = {one.text: one.id for one in memory.quarantine(limit=10_000)}
+        by_text = {one.text: one.id for one in memory.quarantine.list(limit=10_000)}
         for thing in THINGS:
             hits = memory.retrieve(f"what about the {thing}?", 50)
             several = memory.retrieve(f"list all about the {thing}", None)
@@ -209,14 +209,14 @@ class Room:
 
     def approve_some(self) -> None:
         """Approve and reject; what was approved is found, and is a rule as little as before."""
-        waiting = self.memory.quarantine(limit=10_000)
+        waiting = self.memory.quarantine.list(limit=10_000)
         for one in self.dice.sample(waiting, min(4, len(waiting))):
             if self.dice.random() < 0.5:
-                self.memory.reject(one.id)
+                self.memory.quarantine.reject(one.id)
             elif self._waits_for_another(one):
                 with self._refused("what is derived was approved before its parent"):
-                    self.memory.approve(one.id)
-            elif self.memory.approve(one.id).status is Status.ACTIVE:
+                    self.memory.quarantine.approve(one.id)
+            elif self.memory.quarantine.approve(one.id).status is Status.ACTIVE:
                 found = [hit.id for hit in self.memory.retrieve(one.text, 50)]
                 if one.id not in found:
                     self.wrong.append("what was approved is not found")

@@ -200,8 +200,8 @@ def _by_files(memory: MemoryManager, folder: Path, samples: list[Sample]) -> Non
         for at, (_, _, text) in enumerate(samples):
             theirs.add(f"e {at} {text}", metadata={"x": text, text: at})
             _by_changes(theirs, at, text)
-        theirs.export(folder / "theirs.jsonl")
-    memory.of("imported").import_from(folder / "theirs.jsonl", trust="agent")
+        theirs.store.export(folder / "theirs.jsonl")
+    memory.of("imported").store.import_from(folder / "theirs.jsonl", trust="agent")
     notes = "\n\n".join(f"Note {at}: {text}" for at, (_, _, text) in enumerate(samples))
     (folder / "notes.md").write_text(notes, encoding="utf-8")
     drafts = ingest.read(folder / "notes.md")

@@ -171,7 +171,7 @@ def from_the_web(folder: Path) -> None:
         for n in range(MANY):
             memory.add(f"page {n}", id=f"w{n}", source=Source("web", URI))
             if n:
-                memory.approve(f"w{n}")
+                memory.quarantine.approve(f"w{n}")
         memory.add("the harbour opens at six", id="k1", key="harbour")
         memory.add("the harbour opens at nine", id="k2", key="harbour", source=Source("web", URI))
 
@@ -180,7 +180,7 @@ def backed_up(folder: Path) -> None:
     """Make a store that went on after its backup, and take the backup of it."""
     filled(folder)
     with opened(store_of(folder)) as memory:
-        memory.backup(folder / "backup.db")
+        memory.store.backup(folder / "backup.db")
         memory.add("after the backup", id="later")
 
 
@@ -197,15 +197,15 @@ def filled_later(folder: Path) -> None:
         memory.forget("m0")
         memory.update("m1", text="another text")
         memory.add("later", id="later")
-        memory.backup(folder / "backup.db")
+        memory.store.backup(folder / "backup.db")
 
 
 def saved_before(folder: Path) -> None:
     """Make a store with a backup and an export that are older than it."""
     filled(folder)
     with opened(store_of(folder)) as memory:
-        memory.backup(folder / "backup.db")
-        memory.export(folder / "export.jsonl")
+        memory.store.backup(folder / "backup.db")
+        memory.store.export(folder / "export.jsonl")
         memory.add("after both", id="later")
 
 
@@ -217,7 +217,7 @@ def exported(folder: Path) -> None:
             memory.add(f"theirs {n}", "medium", id=f"t{n}", tags=["far"], metadata={"n": n})
             if n % 3 == 0:
                 memory.update(f"t{n}", text=f"theirs {n}, changed")
-        memory.export(folder / "export.jsonl")
+        memory.store.export(folder / "export.jsonl")
     shutil.rmtree(folder / "theirs")
 
 
@@ -250,7 +250,7 @@ def forget_singly(memory: MemoryManager) -> None:
 def erase(memory: MemoryManager) -> None:
     """Take several memories out of every file."""
     try:
-        memory.erase(list(DOOMED))
+        memory.store.erase(list(DOOMED))
     except NotFound:
         memory.flush(wait=True, timeout=10)  # gone before; the files may still be owed something
 
@@ -258,25 +258,25 @@ def erase(memory: MemoryManager) -> None:
 def forget_source(memory: MemoryManager) -> None:
     """Hide all that comes from an address, a few in a transaction."""
     engine.BITE = BITE
-    memory.forget_source(URI)
+    memory.quarantine.forget_source(URI)
 
 
 def approve(memory: MemoryManager) -> None:
     """Let a memory count, which takes the place of another one by its key."""
-    memory.approve("k2")
+    memory.quarantine.approve("k2")
 
 
 def import_from(folder: Path) -> None:
     """Take an export in, a few lines in a transaction."""
     lines.BITE = BITE
     with opened(store_of(folder)) as memory:
-        memory.import_from(folder / "export.jsonl", trust="user")
+        memory.store.import_from(folder / "export.jsonl", trust="user")
 
 
 def back_up(folder: Path) -> None:
     """Put a backup in the place of an earlier one."""
     with opened(store_of(folder)) as memory:
-        memory.backup(folder / "backup.db", overwrite=True)
+        memory.store.backup(folder / "backup.db", overwrite=True)
 
 
 def back_up_plainly(folder: Path) -> None:
@@ -290,7 +290,7 @@ def back_up_plainly(folder: Path) -> None:
 def export(folder: Path) -> None:
     """Put an export in the place of an earlier one."""
     with opened(store_of(folder)) as memory:
-        memory.export(folder / "export.jsonl", overwrite=True)
+        memory.store.export(folder / "export.jsonl", overwrite=True)
 
 
 def restore_new(folder: Path) -> None:
@@ -350,14 +350,14 @@ def imported_export(folder: Path) -> Any:
     """Read what the export holds."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
         with opened(Path(place)) as memory:
-            memory.import_from(folder / "export.jsonl", trust="user")
+            memory.store.import_from(folder / "export.jsonl", trust="user")
         return held(Path(place))
 
 
 THINGS = {
     "snapshot": Thing(filled, verb(snapshot)),
     "migration": Thing(old, verb(nothing)),
-    "reindex": Thing(embedded, verb(lambda memory: memory.reindex(), 32), dim=32),
+    "reindex": Thing(embedded, verb(lambda memory: memory.store.reindex(), 32), dim=32),
     "forget": Thing(filled, verb(forget)),
     "forget_source": Thing(from_the_web, verb(forget_source), between=is_cut),
     "approve": Thing(from_the_web, verb(approve)),

@@ -42,8 +42,8 @@ def run(root: Path, embedder: str) -> dict[str, dict[str, str]]:
         memory.flush(wait=True)
         assert memory.retrieve("which memory is of the long tier?")
         assert memory.prompt("the long tier")
-        assert all(found.ok for found in memory.doctor())
-        memory.backup(root / "backup.db")
+        assert all(found.ok for found in memory.store.doctor())
+        memory.store.backup(root / "backup.db")
         backup = f"{(root / 'backup.db').stat().st_mode:o}"
         seen = {"open": modes(root / "store") | {"backup.db": backup}}
     (root / "talk.jsonl").write_text("\n".join(json.dumps(one) for one in TALK))

@@ -51,7 +51,7 @@ def look() -> None:
     with MemoryManager(ROOT, embedder=HashEmbedder(8)) as memory:
         memory.add("another", "long")
         assert memory.flush(wait=True, timeout=60)
-        said = {"verdicts": verdicts, "state": memory.stats().long}
+        said = {"verdicts": verdicts, "state": memory.store.stats().long}
     sys.stdout.write(f"\n{json.dumps(said)}\n")
 
 

@@ -69,7 +69,7 @@ def test_get_names_it(memory, what):
         with pytest.raises(StoreUnusable, match="'hit'"):
             other.forget("hit")
     assert memory.get("other").text == "the kettle coffee is black"
-    assert not all(found.ok for found in memory.doctor())
+    assert not all(found.ok for found in memory.store.doctor())
 
 
 @pytest.mark.parametrize("rev", ["1 << 50", "'x'", "x'ff'", "2.5"])
@@ -79,12 +79,12 @@ def test_a_garbled_revision_leads_no_other_memory_astray(memory, rev):
     memory._engine.ledger.write(lambda c: c.execute(change))
     with pytest.raises(StoreUnusable, match=r"'hit'.*damaged.*memento doctor"):
         memory.get("hit")
-    assert not all(found.ok for found in memory.doctor())
+    assert not all(found.ok for found in memory.store.doctor())
     added = memory.add("the kettle broth is clear")
     assert memory.get(added.id) == added
     assert memory.of("other").list() == []
     assert memory.forget("hit").status == Status.FORGOTTEN
-    assert all(found.ok for found in memory.doctor())
+    assert all(found.ok for found in memory.store.doctor())
 
 
 def test_a_turn_whose_version_is_garbled_can_be_hidden(memory):
@@ -116,9 +116,9 @@ def test_an_id_that_is_none_is_named_and_stops_no_export(memory):
     memory.forget("hit")
     change = "UPDATE memories SET id = x'ff' WHERE id = 'hit'"
     memory._engine.ledger.write(lambda c: c.execute(change))
-    (found,) = (one for one in memory.doctor() if one.check == "memories")
+    (found,) = (one for one in memory.store.doctor() if one.check == "memories")
     assert "1 changed outside memento" in found.detail
-    assert memory.export(io.StringIO()).damaged == (str(b"\xff"),)
+    assert memory.store.export(io.StringIO()).damaged == (str(b"\xff"),)
 
 
 @pytest.mark.parametrize("fresh", [False, True])
@@ -203,7 +203,7 @@ def test_whatever_needs_it_is_refused(memory, ask):
         with pytest.raises(StoreUnusable, match="'turn'"):
             ask(fresh)
         assert [one.id for one in fresh.list(ids=["new", "hit"])] == ["hit", "new"]
-    assert "memories" in [found.check for found in memory.doctor() if not found.ok]
+    assert "memories" in [found.check for found in memory.store.doctor() if not found.ok]
 
 
 @pytest.mark.parametrize("what", sorted(DAMAGE.keys() - {"ns"}))
@@ -223,7 +223,7 @@ def test_no_change_makes_damage_look_whole(memory, what, change):
     garble(memory, "hit", what)
     with suppress(StoreUnusable):  # what was hidden cannot be spelt, or by what it is sought
         change(memory)
-    wrong = {found.check for found in memory.doctor() if not found.ok}
+    wrong = {found.check for found in memory.store.doctor() if not found.ok}
     assert "memories" in wrong
     with pytest.raises(StoreUnusable, match="'hit'"):
         memory.get("hit")
@@ -247,16 +247,16 @@ def test_put_in_its_place_it_is_whole_again(memory, what):
     assert memory.get("hit") == kept
     assert (kept.text, kept.status) == ("the kettle tea is red", Status.ACTIVE)
     assert memory.retrieve("kettle tea red")[0].id == "hit"
-    assert {found.check for found in memory.doctor() if not found.ok} <= {"history"}
+    assert {found.check for found in memory.store.doctor() if not found.ok} <= {"history"}
 
 
 @pytest.mark.parametrize("what", sorted(DAMAGE.keys() - {"ns"}))
 def test_it_can_be_erased_and_stops_no_other_erasure(memory, what):
     """Damage holds up neither its own end nor another's; then all is well."""
     garble(memory, "hit", what)
-    assert memory.erase("other").complete
-    assert memory.erase("hit").complete
-    assert all(found.ok for found in memory.doctor())
+    assert memory.store.erase("other").complete
+    assert memory.store.erase("hit").complete
+    assert all(found.ok for found in memory.store.doctor())
 
 
 @pytest.mark.parametrize("what", ["{", "{'seal'", '["other"', '"other"', "5"])
@@ -271,8 +271,8 @@ def test_garbled_histories_and_events_stop_no_erasure(memory, what):
             c.execute("UPDATE events SET detail = ? WHERE kind = 'redacted'", (what,)),
         ]
     )
-    assert memory.stats().redacted == {}
-    assert memory.erase("other").complete
+    assert memory.store.stats().redacted == {}
+    assert memory.store.erase("other").complete
     left = memory._engine.ledger.read(
         lambda c: [
             *c.execute("SELECT earlier FROM versions").fetchall(),
@@ -285,7 +285,7 @@ def test_garbled_histories_and_events_stop_no_erasure(memory, what):
 def test_an_export_marks_it_and_the_command_line_says_so(memory, capsys):
     """Listed under its id; retrieve goes on and warns, get ends with an error."""
     garble(memory, "hit", "text")
-    assert memory.export(io.StringIO()).damaged == ("hit",)
+    assert memory.store.export(io.StringIO()).damaged == ("hit",)
     memory.close()
     assert main(["retrieve", "kettle tea", "--root", str(memory.root)]) == 0
     said = capsys.readouterr()

@@ -18,7 +18,7 @@ KEY = "ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx"
 
 def text_of(memory):
     """Export into a string."""
-    memory.export(stream := io.StringIO())
+    memory.store.export(stream := io.StringIO())
     return stream.getvalue()
 
 
@@ -53,28 +53,28 @@ def test_what_a_stranger_says_waits(theirs, open_memory, tmp_path):
     """All of it is quarantined, no rule, not pinned, without its past, its events and its slot."""
     mine = open_memory(tmp_path / "mine")
     mine.add("The price is 3", key="price", id="mine")
-    done = mine.import_from(io.StringIO(text_of(theirs)))
+    done = mine.store.import_from(io.StringIO(text_of(theirs)))
     assert (done.memories, done.quarantined, done.hidden, done.demoted) == (4, 4, 2, 2)
     assert (done.links, done.events) == (1, 0)
     assert [found.id for found in mine.list()] == ["mine"]
     assert [hit.id for hit in mine.retrieve("what is the price? who is the best?")] == ["mine"]
     assert "recommend" not in mine.prompt("what do you recommend?")
-    waiting = {found.id: found for found in mine.quarantine()}
+    waiting = {found.id: found for found in mine.quarantine.list()}
     assert waiting.keys() == {"rule", "pin", "new", "secret"}
     assert {found.source.kind for found in waiting.values()} == {Trust.IMPORT}
     assert (waiting["rule"].kind, waiting["pin"].pinned) == ("fact", False)
     assert len(mine.history("new")) == 1
-    mine.approve("new")
+    mine.quarantine.approve("new")
     assert mine.get("mine").superseded_by == "new"
     with pytest.raises(InvalidInput):
         mine.update("rule", kind="rule")
-    assert [found.detail for found in mine.doctor(repair=False) if not found.ok] == []
+    assert [found.detail for found in mine.store.doctor(repair=False) if not found.ok] == []
 
 
 def test_nothing_that_was_hidden_there_comes_back_here(theirs, open_memory, tmp_path):
     """A forgotten memory is not taken: restored, it would be what its past says, and found."""
     mine = open_memory(tmp_path / "mine")
-    mine.import_from(io.StringIO(text_of(theirs)))
+    mine.store.import_from(io.StringIO(text_of(theirs)))
     assert {found.id for found in mine.list(status=EVERY)}.isdisjoint({"gone", "old"})
 
 
@@ -83,22 +83,22 @@ def test_secrets_of_a_file_are_taken_out(theirs, open_memory, tmp_path):
     mine = open_memory(tmp_path / "mine")
     exported = text_of(theirs)
     assert KEY in exported
-    done = mine.import_from(io.StringIO(exported))
-    assert sum(done.redacted.values()) == sum(mine.stats().redacted.values()) == 3
+    done = mine.store.import_from(io.StringIO(exported))
+    assert sum(done.redacted.values()) == sum(mine.store.stats().redacted.values()) == 3
     assert KEY not in text_of(mine)
     mine.flush()
     for file in (tmp_path / "mine").rglob("*"):
         assert not file.is_file() or KEY.encode() not in file.read_bytes()
     strict = open_memory(tmp_path / "strict", config=Config(secrets="reject"))
     with pytest.raises(SecretFound):
-        strict.import_from(io.StringIO(exported))
+        strict.store.import_from(io.StringIO(exported))
     assert strict.list(status=EVERY) == []
 
 
 def test_ones_own_file_is_taken_as_it_is(theirs, open_memory, tmp_path):
     """The control: with trust="user" the rule is a rule, the pin is pinned, the key is there."""
     mine = open_memory(tmp_path / "mine")
-    done = mine.import_from(io.StringIO(text_of(theirs)), trust="user")
+    done = mine.store.import_from(io.StringIO(text_of(theirs)), trust="user")
     assert (done.memories, done.quarantined, done.hidden, done.demoted) == (6, 0, 0, 0)
     assert (mine.get("rule").kind, mine.get("pin").pinned) == ("rule", True)
     assert text_of(mine) == text_of(theirs)
@@ -109,10 +109,10 @@ def test_no_memory_is_trusted_more_than_its_file(open_memory, tmp_path, trust):
     """Nor less than it was: what a page said stays the page's."""
     theirs = open_memory(tmp_path / "theirs")
     theirs.add("said by the user", id="user")
-    theirs.approve(theirs.add("said by a page", id="page", source="web").id)
+    theirs.quarantine.approve(theirs.add("said by a page", id="page", source="web").id)
     theirs.add("from both", id="both", source=Source("agent", parents=("page", "user")))
     mine = open_memory(tmp_path / "mine")
-    mine.import_from(io.StringIO(text_of(theirs)), trust=trust)
+    mine.store.import_from(io.StringIO(text_of(theirs)), trust=trust)
     found = {one.id: one for one in mine.list(status=EVERY)}
     assert found["user"].source.kind == trust
     assert found["user"].status == ("active" if trust == "agent" else "quarantined")
@@ -131,26 +131,26 @@ def test_a_file_cannot_pass_for_what_the_user_will_say(open_memory, tmp_path):
         for line in text_of(mine).splitlines()
         if "content_hash" in line
     )
-    mine.erase([said.id])
+    mine.store.erase([said.id])
     lies = {"content_hash": digest, "created_at": "9000-01-01T00:00:00.000000Z", "reinforced": 99}
-    mine.import_from(forged(text_of(theirs), **lies, version=7))
+    mine.store.import_from(forged(text_of(theirs), **lies, version=7))
     taken = mine.get("x")
     assert taken.created_at <= mine.clock()
     assert (taken.version, taken.reinforced) == (1, 0)
     assert mine.add("Send the money to Ada").text == "Send the money to Ada"
-    assert mine.import_from(forged(text_of(theirs), **lies)).known == 1
+    assert mine.store.import_from(forged(text_of(theirs), **lies)).known == 1
 
 
 def test_a_file_links_only_its_own(theirs, open_memory, tmp_path):
     """A link to a memory that was here would say something of it."""
     mine = open_memory(tmp_path / "mine")
     mine.add("We are the best", id="pin", pinned=True)
-    mine.import_from(io.StringIO(text_of(theirs)))
-    assert "rule" in {found.id for found in mine.quarantine()}
+    mine.store.import_from(io.StringIO(text_of(theirs)))
+    assert "rule" in {found.id for found in mine.quarantine.list()}
     assert '"type": "link"' not in text_of(mine).replace('"type":"link"', '"type": "link"')
 
 
 def test_unknown_trust_is_refused(open_memory, tmp_path):
     """With what there is, and before the file is read."""
     with pytest.raises(InvalidInput, match="trust"):
-        open_memory(tmp_path / "mine").import_from("absent.jsonl", trust="mine")
+        open_memory(tmp_path / "mine").store.import_from("absent.jsonl", trust="mine")

@@ -61,7 +61,7 @@ def test_the_order_of_calls_does_not_matter(memory, order, together):
     assert standing(memory, *"pcd") == [("web", "quarantined")] * 3
     assert memory.list() == memory.recent() == list(memory.retrieve("summary point buy"))
     for name in "pcd":
-        memory.approve(name)
+        memory.quarantine.approve(name)
     assert standing(memory, *"pcd") == [("web", "active")] * 3
 
 
@@ -72,6 +72,18 @@ def test_the_answer_says_what_became_of_it(memory):
     assert memory.get("p") == page
     assert [state.reason for state in memory.history("c")] == ["distrusted", "present"]
     assert [state.status.value for state in memory.history("c")] == ["active", "quarantined"]
+
+
+def test_a_superseded_memory_is_in_quarantine_for_review(memory):
+    """Its validity ended when it was superseded; the list has it, as the statistics count it."""
+    memory.add("a summary", id="c", key="summary", source=child_of("p"))
+    memory.add("a newer summary", id="d", key="summary")
+    memory.add("a page", id="p", source="web")
+    assert [one.id for one in memory.quarantine.list()] == ["c", "p"]
+    assert memory.store.stats().hidden["quarantined"] == 2
+    memory.quarantine.approve("p")
+    assert memory.quarantine.approve("c").status is Status.SUPERSEDED
+    assert memory.quarantine.list() == []
 
 
 def test_a_trusted_parent_costs_nothing(memory):
@@ -88,8 +100,8 @@ def test_what_was_approved_stays_so(memory):
     """It is trusted less and still counts, and so does what was derived from it."""
     memory.add("another page", id="q", source="web")
     memory.add("a summary", id="c", source=child_of("q", "p"))
-    memory.approve("q")
-    memory.approve("c")
+    memory.quarantine.approve("q")
+    memory.quarantine.approve("c")
     memory.add("the point", id="d", source=child_of("c"))
     memory.add("a page", id="p", source="tool")
     assert [status for _, status in standing(memory, "c", "d")] == ["active"] * 2
@@ -105,8 +117,8 @@ def test_a_rule_and_a_pin_fall(memory):
     memory.add("a page", id="p", source="import")
     fallen = memory.get("c")
     assert (fallen.kind, fallen.pinned, fallen.status) == (Kind.FACT, False, Status.QUARANTINED)
-    memory.approve("p")
-    approved = memory.approve("c")
+    memory.quarantine.approve("p")
+    approved = memory.quarantine.approve("c")
     assert (approved.kind, approved.pinned) == (Kind.FACT, False)
 
 
@@ -126,9 +138,9 @@ def test_places_are_given_back(memory):
         assert kept[before.id].valid_until is before.valid_until is None
         assert kept[before.id].superseded_by is None
     assert standing(memory, "yacht", "boat") == [("web", "quarantined"), ("user", "superseded")]
-    memory.approve("p")
-    assert memory.approve("yacht").status is Status.SUPERSEDED
-    memory.approve("beer")
+    memory.quarantine.approve("p")
+    assert memory.quarantine.approve("yacht").status is Status.SUPERSEDED
+    memory.quarantine.approve("beer")
     assert {one.id for one in memory.list()} == {"p", "beer", "raft"}
     assert memory.get("mornings").superseded_by == memory.get("tea").superseded_by == "beer"
 
@@ -186,7 +198,7 @@ def test_who_waits_is_known_no_longer_than_it_is_true(memory):
     memory.add("three", id="e", source=child_of("s"))
     assert awaited() == [("p",), ("q",), ("r",), ("s",)]
     memory.add("mine", id="p")
-    memory.erase("d")
+    memory.store.erase("d")
     memory.add("three", id="e", source=child_of("t"), replace=True)
     assert awaited() == [("q",), ("t",)]
 
@@ -201,8 +213,8 @@ def test_an_import_is_an_arrival(memory, tmp_path, trust, together, monkeypatch)
         if together:
             theirs.add("the point", id="d", source=child_of("p"))
         theirs.add("a page", id="p", source="web")
-        theirs.export(stream := io.StringIO())
-    done = memory.import_from(io.StringIO(stream.getvalue()), trust=trust)
+        theirs.store.export(stream := io.StringIO())
+    done = memory.store.import_from(io.StringIO(stream.getvalue()), trust=trust)
     assert standing(memory, "c", "p") == [("web", "quarantined")] * 2
     assert done.quarantined == done.memories == 1 + together
     assert memory.list() == []
@@ -215,9 +227,9 @@ def test_one_s_own_file_is_taken_as_it_says(memory, tmp_path, monkeypatch):
         own.add("its summary", id="c", source=child_of("p"))
         own.add("a note", id="p")
         own.forget("p")
-        own.export(stream := io.StringIO())
+        own.store.export(stream := io.StringIO())
         held = own.list(status=EVERY)
-    memory.import_from(io.StringIO(stream.getvalue()), trust="user")
+    memory.store.import_from(io.StringIO(stream.getvalue()), trust="user")
     assert memory.list(status=EVERY) == held
     assert standing(memory, "c", "p") == [("agent", "active"), ("user", "forgotten")]
 
@@ -230,7 +242,7 @@ def test_what_waits_survives_backup_salvage_and_a_moment(tmp_path):
         then = memory.clock()
         memory.add("a page", id="p", source="web")
         memory.add("another", id="d", source=child_of("q"))
-        memory.backup(tmp_path / "file")
+        memory.store.backup(tmp_path / "file")
     salvage(root)
     restore(tmp_path / "file", tmp_path / "past", at=then)
     for folder, child, parent in ((root, "d", "q"), (tmp_path / "past", "c", "p")):
@@ -238,7 +250,7 @@ def test_what_waits_survives_backup_salvage_and_a_moment(tmp_path):
             assert standing(memory, child) == [("agent", "active")]
             memory.add("a page", id=parent, source="web")
             assert standing(memory, child) == [("web", "quarantined")]
-            assert all(found.ok for found in memory.doctor())
+            assert all(found.ok for found in memory.store.doctor())
 
 
 def test_it_leaves_the_indexes_and_the_ring(tmp_path):
@@ -255,8 +267,8 @@ def test_it_leaves_the_indexes_and_the_ring(tmp_path):
             (vector,) = memory.embed(["green tea"])
             assert list(memory.retrieve("green tea")) == list(memory.nearest(vector)) == []
             assert memory.flush(wait=True)
-        memory.approve("p")
-        memory.approve("l")
+        memory.quarantine.approve("p")
+        memory.quarantine.approve("l")
         assert memory.flush(wait=True)
         assert {hit.id for hit in memory.nearest(vector)} == {"l", "p"}
 

@@ -48,7 +48,7 @@ class Odd(Quoting):
 
 def told(memory):
     """Return all that a namespace is told by whatever takes no id."""
-    stats = memory.stats()
+    stats = memory.store.stats()
     return {
         "stats": (stats.tiers, stats.hidden, stats.trouble, stats.backlog, stats.embedders),
         "missing": dict(memory.retrieve("harmless", wait=1.0, record=False).missing),
@@ -70,14 +70,17 @@ def store(request, tmp_path):
 
 def test_what_was_refused_is_told_to_its_own_namespace_only(store, caplog):
     """Which text, and what the embedder said of it; the log names neither."""
-    own = store.of("a").stats().trouble["embedder"]
+    own = store.of("a").store.stats().trouble["embedder"]
     assert own.startswith(f"1 texts refused, the last one {ID}: ")
     assert TEXT in own
     assert not store.of("a").flush(wait=True, timeout=20)
     assert told(store.of("b")) == store.alone
-    found = {f.check: f for f in store.of("b").doctor()}
+    found = {f.check: f for f in store.of("b").store.doctor()}
     assert found["embedder"].detail == "1 texts of other namespaces refused"
-    assert ID in {f.check: f for f in store.of("b").doctor(all_namespaces=True)}["embedder"].detail
+    assert (
+        ID
+        in {f.check: f for f in store.of("b").store.doctor(all_namespaces=True)}["embedder"].detail
+    )
     assert ID not in caplog.text
     assert TEXT not in caplog.text
 
@@ -87,7 +90,7 @@ def test_a_long_message_of_an_embedder_is_cut(tmp_path):
     with MemoryManager(tmp_path / "store", embedder=Quoting(16)) as memory:
         memory.add("HIV" + "x" * 5_000, "long")
         memory.flush(wait=True, timeout=20)
-        assert len(memory.stats().trouble["embedder"]) < 500
+        assert len(memory.store.stats().trouble["embedder"]) < 500
 
 
 @pytest.mark.parametrize("change", ["update", "erase"])
@@ -97,10 +100,10 @@ def test_what_was_refused_and_is_gone_is_no_trouble(store, change):
     if change == "update":
         view.update(ID, text="a better wording")
     else:
-        view.erase(ID)
+        view.store.erase(ID)
     assert view.flush(wait=True, timeout=30)
-    assert view.stats().trouble == {}
-    assert "embedder" not in {f.check for f in view.doctor()}
+    assert view.store.stats().trouble == {}
+    assert "embedder" not in {f.check for f in view.store.doctor()}
 
 
 def test_a_refused_text_makes_no_neighbour_stop_waiting(tmp_path):
@@ -123,7 +126,7 @@ def test_damage_is_named_to_its_own_namespace_only(memory, tmp_path, capsys, col
     memory._engine.ledger.write(lambda c: c.execute(f"UPDATE {table} SET text = 'garbled'"))
 
     def finding(view, **options):
-        return {f.check: f.detail for f in view.doctor(repair=False, **options)}[column]
+        return {f.check: f.detail for f in view.store.doctor(repair=False, **options)}[column]
 
     assert "mine and 1 of other namespaces" in finding(memory.of("b")).replace(",", "")
     assert ID not in finding(memory.of("b"))
@@ -132,7 +135,7 @@ def test_damage_is_named_to_its_own_namespace_only(memory, tmp_path, capsys, col
     assert f"a/x: {ID}" in everything
     assert "b: mine" in everything
     with pytest.raises(ArchiveDamaged, match="1 memories of other namespaces") as caught:
-        memory.of("b").backup(tmp_path / "b.db")
+        memory.of("b").store.backup(tmp_path / "b.db")
     assert ID not in str(caught.value)
     assert "'mine'" in str(caught.value)
     memory.close()
@@ -149,7 +152,7 @@ def test_damaged_labels_of_a_neighbour_stop_no_export(memory):
     memory.of("b").add("mine")
     damage = "UPDATE namespaces SET labels = '[' WHERE labels = '[\"a\"]'"
     memory._engine.ledger.write(lambda c: c.execute(damage))
-    assert memory.of("b").export(io.BytesIO()).memories == 1
+    assert memory.of("b").store.export(io.BytesIO()).memories == 1
 
 
 def test_what_chroma_says_names_no_id():
@@ -167,7 +170,7 @@ def test_what_nobody_foresaw_is_told_by_its_type(memory, monkeypatch, caplog):
         monkeypatch.setattr(other._engine.indexer, "_chores", lambda: 1 / len([]) or TEXT)
         other.add(TEXT)
         other.flush(wait=True, timeout=5)
-        assert other.of("b").stats().trouble == {"store": "ZeroDivisionError, see the log"}
+        assert other.of("b").store.stats().trouble == {"store": "ZeroDivisionError, see the log"}
 
 
 def test_crewai_tells_nothing_of_a_neighbour(store, caplog):
@@ -194,10 +197,10 @@ REFUSED = {
     "unknown": lambda m: m.add("x", supersedes="nobodys"),
     "related": lambda m: m.add("x", related=["nobodys"]),
     "scope": lambda m: m.add("x", scope="a//b"),
-    "erase": lambda m: m.erase("nobodys"),
+    "erase": lambda m: m.store.erase("nobodys"),
     "forget": lambda m: m.forget("nobodys"),
     "get": lambda m: m.get("nobodys"),
-    "import": lambda m: m.import_from(io.StringIO("{}")),
+    "import": lambda m: m.store.import_from(io.StringIO("{}")),
 }
 
 
@@ -217,10 +220,10 @@ def test_what_only_reads_makes_no_namespace(memory):
     view = memory.of("nobody")
     view.retrieve("x")
     view.list()
-    view.stats()
+    view.store.stats()
     view.prompt("x")
-    view.export(io.BytesIO())
-    view.erase(everything=True)
+    view.store.export(io.BytesIO())
+    view.store.erase(everything=True)
     view.forget_many(tags="t")
     assert memory._engine.ledger.read(namespaces.every) == []
 
@@ -240,14 +243,14 @@ def test_an_import_into_too_many_labels_is_refused(memory, tmp_path):
     """The bound holds at every door."""
     memory.of("a").add("x")
     target = io.StringIO()
-    memory.of("a").export(target)
+    memory.of("a").store.export(target)
     many = target.getvalue().replace('["a"]', json.dumps(["a"] * 33))
     with pytest.raises(ArchiveDamaged, match="changed"):
-        memory.import_from(io.StringIO(many), all_namespaces=True)
+        memory.store.import_from(io.StringIO(many), all_namespaces=True)
     lines = many.splitlines(keepends=True)
     end = json.loads(lines[-1]) | {"sha256": sha256("".join(lines[:-1]).encode()).hexdigest()}
     with pytest.raises(ArchiveDamaged, match="33 labels, more than 32"):
-        memory.import_from(io.StringIO("".join([*lines[:-1], f"{json.dumps(end)}\n"])))
+        memory.store.import_from(io.StringIO("".join([*lines[:-1], f"{json.dumps(end)}\n"])))
     with pytest.raises(InvalidScope, match="33 labels"):
         memory.of(*["a"] * 33)
     with pytest.raises(InvalidScope, match="33 labels"):

@@ -21,6 +21,11 @@ def precious_in(root):
     return sorted(path for path in found if PRECIOUS.encode() in path.read_bytes())
 
 
+def complaints(memory):
+    """Return what doctor says is wrong."""
+    return " ".join(found.detail for found in memory.store.doctor() if not found.ok)
+
+
 def put(root, name):
     """Write a file of somebody's own into a folder."""
     path = root / name
@@ -62,7 +67,7 @@ def test_what_is_left_of_a_store_without_its_ledger_is_refused(tmp_path):
     with MemoryManager(root, embedder=EMBEDDER) as memory:
         memory.add("the boat is called Ada", "long", id="a")
         memory.flush(wait=True)
-        memory.backup(tmp_path / "b.db")
+        memory.store.backup(tmp_path / "b.db")
     (root / "ledger.db").unlink()
     with pytest.raises(StoreUnusable, match="restore a backup with set_aside=True"):
         MemoryManager(root, embedder=EMBEDDER)
@@ -88,15 +93,55 @@ def test_no_erasure_and_no_rebuild_deletes_what_is_not_proven_ours(tmp_path, nam
         with MemoryManager(root, embedder=EMBEDDER) as memory:
             memory.add(f"the boat is called Ada {n}", "long", id=f"a{n}", session="s")
             assert memory.flush(wait=True)
-            done = memory.erase(f"a{n}")
+            done = memory.store.erase(f"a{n}")
             assert done.complete
             assert precious_in(root)
             left = precious_in(root)[0].relative_to(root).parts[0]
             assert left in done.untouched
-            said = " ".join(found.detail for found in memory.doctor() if not found.ok)
+            said = complaints(memory)
             assert left in said
         shutil.rmtree(root / "chroma", ignore_errors=True)  # rebuilt again
         (root / "chroma.json").unlink(missing_ok=True)
+
+
+def test_a_lock_file_of_somebody_else_is_kept(tmp_path):
+    """Nothing is written into it; Chroma is not used, and receipt and doctor say why."""
+    root = tmp_path / "store"
+    MemoryManager(root, embedder=None).close()
+    lock = put(root, "chroma.lock")
+    with MemoryManager(root, embedder=EMBEDDER) as memory:
+        memory.add("the boat is called Ada", "long", id="a")
+        memory.add("the boat is green", "long", id="b")
+        memory.flush(wait=True, timeout=1.0)
+        assert not (root / "chroma").exists()
+        assert [hit.id for hit in memory.retrieve("called Ada")][:1] == ["a"]
+        assert lock.name in memory.store.stats().trouble["long"]
+        done = memory.store.erase("a", timeout=0)
+        assert done.untouched == (lock.name,)
+        assert lock.name in done.pending["chroma"]
+        assert lock.name in complaints(memory)
+    assert lock.read_text() == PRECIOUS
+    lock.unlink()
+    with MemoryManager(root, embedder=EMBEDDER) as memory:
+        assert memory.flush(wait=True)
+        assert memory.store.erase("b").complete
+        assert lock.read_text().strip().isdigit()
+
+
+@pytest.mark.parametrize("target", ["mine.txt", "nothing", "."])
+def test_a_link_in_the_place_of_the_lock_file_is_not_followed(tmp_path, target):
+    """Neither its target is written nor one made; receipt and doctor name the link."""
+    root = tmp_path / "store"
+    MemoryManager(root, embedder=None).close()
+    mine = put(tmp_path, "mine.txt")
+    (root / "chroma.lock").symlink_to(tmp_path / target)
+    with MemoryManager(root, embedder=EMBEDDER) as memory:
+        memory.add("the boat is called Ada", "long", id="a")
+        memory.flush(wait=True, timeout=1.0)
+        assert memory.store.erase("a", timeout=0).untouched == ("chroma.lock",)
+        assert "chroma.lock" in complaints(memory)
+    assert mine.read_text() == PRECIOUS
+    assert not (tmp_path / "nothing").exists()
 
 
 def test_the_stores_own_copies_are_deleted_by_the_next_erasure(tmp_path):
@@ -114,7 +159,7 @@ def test_the_stores_own_copies_are_deleted_by_the_next_erasure(tmp_path):
     (root / "short.json").write_bytes(snapshot)
     with MemoryManager(root, embedder=EMBEDDER) as memory:
         (aside,) = (path.name for path in root.glob("short.json.bad-*"))
-        done = memory.erase("a")
+        done = memory.store.erase("a")
         ours = {aside, "ledger.db.damaged-1", "chroma.bad-20250101T000000000000Z"}
         assert done.complete
         assert done.untouched == ()
@@ -136,7 +181,7 @@ def test_a_folder_from_before_there_were_marks_is_adopted(tmp_path):
         assert not list(root.glob("chroma.bad-*"))
     unmark(root)
     with MemoryManager(root, embedder=None) as memory:
-        assert {"chroma", "chroma.json"} <= set(memory.erase("b").removed)
+        assert {"chroma", "chroma.json"} <= set(memory.store.erase("b").removed)
 
 
 def unmark(root):

@@ -38,6 +38,24 @@ def surfaces(memory, query="green tea"):
     return {*shown, *memory.prompt(query, 50).splitlines()}
 
 
+@pytest.mark.parametrize("source", [Trust.AGENT, *UNTRUSTED])
+@pytest.mark.parametrize("fields", [{}, {"id": "safe"}], ids=["its text", "its id"])
+def test_a_repeat_that_is_trusted_less_links_nothing_to_a_memory(memory, source, fields):
+    """Whether it names the text alone or the id too; the user's own repeat does link it."""
+    said = "the safe is behind the picture"
+    memory.add(said, id="safe")
+    memory.add("the picture hangs in the hall", id="picture")
+    memory.add(said, source=source, related="picture", **fields)
+    everything = {"status": list(Status)}
+    assert memory.related("safe", **everything) == []
+    if not fields:
+        memory.add("one more thing", source=source, id="theirs")
+        memory.add("one more thing", source=source, related="picture", id="theirs")
+        assert [one.memory.id for one in memory.related("theirs", **everything)] == ["picture"]
+    memory.add(said, related="picture", **fields)
+    assert [one.memory.id for one in memory.related("safe")] == ["picture"]
+
+
 @pytest.mark.parametrize("source", UNTRUSTED)
 @pytest.mark.parametrize("tier", ["short", "medium", "long"])
 def test_untrusted_words_wait(memory, source, tier):
@@ -50,12 +68,12 @@ def test_untrusted_words_wait(memory, source, tier):
     found = memory.retrieve("what does green tea cure?", include_quarantined=True)
     assert said in [hit.text for hit in found]
     assert said in memory.prompt("green tea", include_quarantined=True)
-    assert [one.id for one in memory.quarantine()] == [kept.id]
+    assert [one.id for one in memory.quarantine.list()] == [kept.id]
     assert memory.get(kept.id) == kept
-    assert memory.stats().hidden["quarantined"] == 1
-    assert memory.approve(kept.id).status is Status.ACTIVE
+    assert memory.store.stats().hidden["quarantined"] == 1
+    assert memory.quarantine.approve(kept.id).status is Status.ACTIVE
     assert any(said in text for text in surfaces(memory))
-    assert memory.quarantine() == []
+    assert memory.quarantine.list() == []
     assert memory.get(kept.id).source.kind is source
 
 
@@ -79,7 +97,7 @@ def test_untrusted_words_are_no_rules_and_not_pinned(memory, source, claim):
     for _ in range(2):
         with pytest.raises(UntrustedSource):
             memory.update(kept.id, **claim)
-        memory.approve(kept.id)
+        memory.quarantine.approve(kept.id)
     assert memory.update(memory.add("mine").id, **claim).version == 2
 
 
@@ -89,7 +107,7 @@ def test_a_page_takes_nobodys_place(memory):
     other = memory.add("Rami likes mornings")
     said = memory.add("Rami drinks beer", key="rami/drink", supersedes=other.id, source="web")
     assert {memory.get(one.id).status for one in (mine, other)} == {Status.ACTIVE}
-    memory.approve(said.id)
+    memory.quarantine.approve(said.id)
     assert [memory.get(one.id).superseded_by for one in (mine, other)] == [said.id] * 2
 
 
@@ -97,7 +115,7 @@ def test_a_page_that_names_the_holder_of_its_own_slot_can_be_approved(memory):
     """The one memory is replaced once, though it is named twice: by its key and by its id."""
     mine = memory.add("Rami drinks tea", key="rami/drink")
     said = memory.add("Rami drinks beer", key="rami/drink", supersedes=mine.id, source="web")
-    assert memory.approve(said.id).status is Status.ACTIVE
+    assert memory.quarantine.approve(said.id).status is Status.ACTIVE
     assert memory.get(mine.id).superseded_by == said.id
     assert len(memory.history(mine.id)) == 2
 
@@ -137,7 +155,7 @@ def test_a_derived_memory_inherits_the_least_trust(memory):
     assert (second.source.kind, second.status) == (Trust.WEB, Status.QUARANTINED)
     with pytest.raises(UntrustedSource):
         memory.add("Beware of Rami!", kind="rule", source=Source(Trust.USER, parents=(page.id,)))
-    memory.approve(page.id)
+    memory.quarantine.approve(page.id)
     third = memory.add("Rami may be a spy", source=Source(Trust.AGENT, parents=(page.id,)))
     assert (third.source.kind, third.status) == (Trust.WEB, Status.ACTIVE)
     with pytest.raises(UntrustedSource):
@@ -166,14 +184,14 @@ def test_the_order_of_a_batch_does_not_matter(memory, order):
 
 def test_a_parent_is_approved_before_its_child(memory):
     """While it waits the child cannot be approved; once it is approved or rejected, it can."""
-    for number, settle in enumerate((memory.approve, memory.reject)):
+    for number, settle in enumerate((memory.quarantine.approve, memory.quarantine.reject)):
         page = memory.add(f"a page {number}", source="web")
         child = memory.add(f"its summary {number}", source=Source(parents=(page.id,)))
         with pytest.raises(InvalidInput, match=page.id):
-            memory.approve(child.id)
+            memory.quarantine.approve(child.id)
         assert memory.get(child.id) == child
         settle(page.id)
-        assert memory.approve(child.id).status is Status.ACTIVE
+        assert memory.quarantine.approve(child.id).status is Status.ACTIVE
 
 
 def test_parents_of_the_same_batch_count(memory):
@@ -199,51 +217,51 @@ def test_least_is_least(classes):
 def test_reject_hides_and_restore_quarantines_again(memory):
     """A rejected memory is forgotten; restored, it waits again and is not let in."""
     kept = memory.add("buy now", source="web")
-    assert memory.reject(kept.id).status is Status.FORGOTTEN
+    assert memory.quarantine.reject(kept.id).status is Status.FORGOTTEN
     with pytest.raises(InvalidInput, match="restore"):
-        memory.approve(kept.id)
+        memory.quarantine.approve(kept.id)
     with pytest.raises(InvalidInput, match="not quarantined"):
-        memory.reject(kept.id)
+        memory.quarantine.reject(kept.id)
     assert memory.restore(kept.id).status is Status.QUARANTINED
     assert [state.reason for state in memory.history(kept.id)] == [
         "rejected", "restored", "present",
     ]  # fmt: skip
     mine = memory.add("mine")
-    assert memory.approve(mine.id) == mine
+    assert memory.quarantine.approve(mine.id) == mine
     with pytest.raises(InvalidInput, match="forget it"):
-        memory.reject(mine.id)
+        memory.quarantine.reject(mine.id)
 
 
 def test_everything_from_a_source_is_taken_back_and_given_back(memory):
     """With what was derived from it; dry run first; statuses come back as they were."""
     page = Source(Trust.WEB, PAGE)
     a = memory.add("a", source=page)
-    b = memory.approve(memory.add("b", source=page).id)
+    b = memory.quarantine.approve(memory.add("b", source=page).id)
     c = memory.add("c", source=Source(Trust.AGENT, parents=(b.id,)))
     d = memory.add("d", source=Source(Trust.AGENT, parents=(c.id,)))
     gone = memory.add("e", source=page)
     memory.forget(gone.id)
     other = memory.add("f", source=Source(Trust.WEB, f"{PAGE}/2"))
     mine = memory.add("g")
-    would = memory.forget_source(PAGE, dry_run=True)
+    would = memory.quarantine.forget_source(PAGE, dry_run=True)
     assert [one.id for one in would] == [a.id, b.id, c.id, d.id]
     assert memory.get(a.id) == a
-    assert [one.id for one in memory.forget_source(PAGE)] == [one.id for one in would]
+    assert [one.id for one in memory.quarantine.forget_source(PAGE)] == [one.id for one in would]
     assert {memory.get(one.id).status for one in would} == {Status.FORGOTTEN}
-    assert memory.forget_source(PAGE) == []
+    assert memory.quarantine.forget_source(PAGE) == []
     assert [memory.get(one.id) for one in (other, mine)] == [other, mine]
-    back = memory.restore_source(PAGE)
+    back = memory.quarantine.restore_source(PAGE)
     assert [one.status for one in back] == [one.status for one in (a, b, c, d)]
     assert memory.get(gone.id).status is Status.FORGOTTEN
-    assert memory.restore_source(PAGE) == []
-    assert memory.of("x").forget_source(PAGE) == []
+    assert memory.quarantine.restore_source(PAGE) == []
+    assert memory.of("x").quarantine.forget_source(PAGE) == []
 
 
 def test_a_redacted_address_is_still_the_address(memory):
     """A source whose address held a password is forgotten by that same address."""
     uri = "https://ada:Xy12zz9@example.org/page"
     memory.add("a", source=Source(Trust.WEB, uri))
-    assert len(memory.forget_source(uri)) == 1
+    assert len(memory.quarantine.forget_source(uri)) == 1
 
 
 def test_who_is_untrusted_is_a_setting(tmp_path):
@@ -288,7 +306,7 @@ def test_a_page_replaces_nothing_that_counts(memory):
 def test_who_is_not_trusted_changes_nothing_that_counts(memory):
     """An update in the name of a page is refused for what counts; what waits may be put right."""
     mine = memory.add("Rami drinks tea", id="mine")
-    page = memory.approve(memory.add("Rami drinks beer", id="page", source="web").id)
+    page = memory.quarantine.approve(memory.add("Rami drinks beer", id="page", source="web").id)
     waits = memory.add("Rami drinks wine", source="web")
     memory.add("Rami drank milk", id="past", key="drink")
     memory.add("Rami drinks mead", key="drink")
@@ -323,10 +341,10 @@ def test_a_page_replaces_its_own_words(memory):
     first = memory.add_many([page], replace=True)[0]
     (second,) = memory.add_many([{**page, "text": "two"}], replace=True)
     assert (second.status, second.version) == (Status.QUARANTINED, first.version + 1)
-    memory.reject("p")
+    memory.quarantine.reject("p")
     (third,) = memory.add_many([{**page, "text": "three"}], replace=True)
     assert third.status is Status.QUARANTINED
-    approved = memory.approve("p")
+    approved = memory.quarantine.approve("p")
     assert memory.add_many([{**page, "text": "three"}], replace=True) == [approved]
     with pytest.raises(UntrustedSource, match="'p'"):
         memory.add_many([{**page, "text": "four"}], replace=True)
@@ -340,13 +358,13 @@ def test_no_id_is_kept_from_the_user(memory, text, rejected, replace):
     """A page's memory under an id gives way to the user's words, equal or not, and is history."""
     memory.add("the key is rotated on Mondays", id="dk", source="web", key="mine")
     if rejected:
-        memory.reject("dk")
+        memory.quarantine.reject("dk")
     before = memory.add("first", "short", session="s")
     mine = memory.add(text, "short", session="s", id="dk", replace=replace)
     assert (mine.text, mine.status, mine.source.kind) == (text, Status.ACTIVE, Trust.USER)
     assert mine.key is None
     assert text in surfaces(memory, text)
-    assert memory.quarantine() == []
+    assert memory.quarantine.list() == []
     assert memory.history("dk")[0].text == "the key is rotated on Mondays"
     assert memory.add(text, "short", session="s", id="dk") == mine
     assert memory.get(before.id) == before
@@ -371,7 +389,7 @@ def test_the_ring_holds_no_stranger(memory):
     memory.add_many([{"text": f"turn {n}", "tier": "short", "session": "s"} for n in range(3)])
     page = memory.add("a result", "short", session="s", source="tool")
     assert [one.text for one in memory.recent(session="s")] == ["turn 0", "turn 1", "turn 2"]
-    memory.approve(page.id)
+    memory.quarantine.approve(page.id)
     assert memory.recent(session="s")[-1].text == "a result"
 
 
@@ -385,10 +403,10 @@ def test_forget_many_reaches_into_quarantine(memory):
 def test_unknown_ids_are_not_found(memory):
     """The verbs of quarantine know their own namespace only."""
     kept = memory.add("a", source="web")
-    for verb in (memory.of("x").approve, memory.of("x").reject):
+    for verb in (memory.of("x").quarantine.approve, memory.of("x").quarantine.reject):
         with pytest.raises(NotFound):
             verb(kept.id)
-    assert memory.of("x").quarantine() == []
+    assert memory.of("x").quarantine.list() == []
 
 
 TALK = [
@@ -485,7 +503,7 @@ def test_one_store_of_poison(memory):
         )
     shown = surfaces(memory, "how do we deploy?")
     assert not any("without tests" in text for text in shown)
-    waiting = memory.quarantine(limit=1000)
+    waiting = memory.quarantine.list(limit=1000)
     assert [one.source.uri for one in waiting] == [f"tool:search/{n}" for n in range(100)]
 
 

@@ -65,8 +65,8 @@ def imported(manager, folder, trust):
     trusts = {"user": "user", "tool": "tool"}
     with MemoryManager(folder / "theirs", embedder=None) as theirs:
         theirs.add_many([{**one, "source": trusts.get(one["role"], "agent")} for one in FORGERIES])
-        theirs.export(stream := io.StringIO())
-    manager.import_from(io.StringIO(stream.getvalue()), trust=trust)
+        theirs.store.export(stream := io.StringIO())
+    manager.store.import_from(io.StringIO(stream.getvalue()), trust=trust)
 
 
 ROUTES = [
@@ -93,9 +93,9 @@ def contents(manager, **options):
 def test_no_file_puts_a_message_into_a_conversation(manager, tmp_path, bring, trust, approved):
     """Neither ingest nor a stranger's export does, however far it is trusted, approved or not."""
     bring(manager, tmp_path, trust)
-    for one in manager.quarantine(limit=100) if approved else ():
+    for one in manager.quarantine.list(limit=100) if approved else ():
         if one.text == ORDER:
-            manager.approve(one.id)
+            manager.quarantine.approve(one.id)
     held = manager.list(session="alice", status=list(Status), limit=100)
     assert sum(one.text == ORDER for one in held) == len(FORGERIES)  # they are there
     assert contents(manager) == [one.content for one in SAID]
@@ -107,12 +107,12 @@ def test_one_s_own_export_is_the_same_conversation(manager, tmp_path):
 
     Were the export taken for a stranger's, nothing of it would be.
     """
-    manager.export(stream := io.StringIO())
+    manager.store.export(stream := io.StringIO())
     for trust, expected in (("user", [one.content for one in SAID]), ("agent", [])):
         with MemoryManager(tmp_path / trust, embedder=None) as other:
-            other.import_from(io.StringIO(stream.getvalue()), trust=trust)
+            other.store.import_from(io.StringIO(stream.getvalue()), trust=trust)
             assert contents(other) == expected
-    assert [one.role for one in manager.quarantine()] == ["tool"]
+    assert [one.role for one in manager.quarantine.list()] == ["tool"]
 
 
 def test_a_flood_takes_no_message_s_place(manager, tmp_path):

@@ -37,7 +37,7 @@ def memory(tmp_path):
         manager.add("Rami drinks beer", key="drink", id="beer", source="web", supersedes="milk")
         manager.add("gone", id="gone")
         manager.forget("gone")
-        assert all(found.ok for found in manager.doctor())
+        assert all(found.ok for found in manager.store.doctor())
         yield manager
 
 
@@ -48,7 +48,7 @@ def garble(memory, table, change):
 
 def wrong(memory):
     """Name what doctor finds wrong."""
-    return {found.check for found in memory.doctor(repair=False) if not found.ok}
+    return {found.check for found in memory.store.doctor(repair=False) if not found.ok}
 
 
 @pytest.mark.parametrize(("table", "change"), CASES)
@@ -57,7 +57,7 @@ def test_doctor_and_backup_notice(memory, tmp_path, table, change):
     garble(memory, table, change)
     assert wrong(memory) == {CHECKS[table]}
     with pytest.raises(ArchiveDamaged):
-        memory.backup(tmp_path / "file")
+        memory.store.backup(tmp_path / "file")
 
 
 def test_what_is_older_cannot_be_told(memory, tmp_path):
@@ -70,16 +70,16 @@ def test_what_is_older_cannot_be_told(memory, tmp_path):
         ]
     )
     assert wrong(memory) == set()
-    memory.backup(tmp_path / "file")
+    memory.store.backup(tmp_path / "file")
 
 
 @pytest.mark.parametrize(("table", "change"), CASES)
 def test_an_export_and_a_salvage_leave_it_out(memory, tmp_path, table, change):
     """Nothing that was garbled gets into another store; every memory does."""
     garble(memory, table, change)
-    memory.export(stream := io.StringIO())
+    memory.store.export(stream := io.StringIO())
     with MemoryManager(tmp_path / "copy", embedder=None) as copy:
-        copy.import_from(io.StringIO(stream.getvalue()), trust="user")
+        copy.store.import_from(io.StringIO(stream.getvalue()), trust="user")
         assert wrong(copy) == set()
         assert len(copy.list(status=list(Status))) == 4
     memory.close()
@@ -103,29 +103,29 @@ def test_a_garbled_link_hands_over_no_place(memory):
     """What a page proposes to replace is believed only as it was written."""
     garble(memory, "links", "weight = 0.5")
     with pytest.raises(StoreUnusable, match=r"link of .*'beer'"):
-        memory.approve("beer")
+        memory.quarantine.approve("beer")
     assert memory.get("beer").status is Status.QUARANTINED
     assert memory.get("milk").status is Status.ACTIVE
 
 
 def test_every_change_keeps_them_whole(memory, tmp_path):
     """Approving, erasing, restoring to a moment, export and import: doctor is content with each."""
-    memory.approve("beer")
+    memory.quarantine.approve("beer")
     memory.update("beer", text="Rami drinks cider")
     memory.retrieve("Rami", 5)
     memory.flush()
     then = memory.clock()
-    memory.erase("tea")
+    memory.store.erase("tea")
     assert wrong(memory) == set()
     memory.restore("gone")
-    memory.backup(tmp_path / "file")
+    memory.store.backup(tmp_path / "file")
     restore(tmp_path / "file", tmp_path / "past", at=then)
-    memory.export(stream := io.StringIO())
+    memory.store.export(stream := io.StringIO())
     with (
         MemoryManager(tmp_path / "past", embedder=None) as past,
         MemoryManager(tmp_path / "copy", embedder=None) as copy,
     ):
-        copy.import_from(io.StringIO(stream.getvalue()), trust="user")
+        copy.store.import_from(io.StringIO(stream.getvalue()), trust="user")
         for one, ledger in itertools.product((past, copy), ("links", "events")):
             assert wrong(one) == set()
             held = one._engine.ledger.read(

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import io
+import itertools
+import json
+import os
 import random
+import subprocess
 import sys
 from collections import Counter
 
@@ -178,7 +182,7 @@ def test_every_field_is_redacted(memory, field):
         assert TOKEN not in repr(memory.get(kept.id))
         assert "[redacted:" in repr(memory.get(kept.id))
     assert TOKEN not in memory.prompt("a note")
-    assert sum(memory.stats().redacted.values()) == 2
+    assert sum(memory.store.stats().redacted.values()) == 2
 
 
 @pytest.mark.parametrize("policy", ["redact", "reject"])
@@ -202,8 +206,8 @@ def test_an_import_goes_through_the_same_door(tmp_path, memory):
         theirs.add("a", actor=TOKEN, role=TOKEN, source=Source("agent", model=TOKEN))
         for last in "23":
             theirs.add(f"owner {last}", key=f"aws/AKIAQYLPMN5HHHFPZAM{last}")
-        theirs.export(stream := io.StringIO())
-    memory.import_from(io.StringIO(stream.getvalue()), trust="agent")
+        theirs.store.export(stream := io.StringIO())
+    memory.store.import_from(io.StringIO(stream.getvalue()), trust="agent")
     kept = memory.list()
     assert [one.text for one in kept] == ["a", "owner 2", "owner 3"]
     assert "PZAM" not in repr(kept)
@@ -226,14 +230,14 @@ def test_an_update_is_redacted(memory, change):
     kept = memory.update(memory.add("a note").id, **change)
     assert TOKEN not in repr(kept)
     assert GONE in repr(kept)
-    assert memory.stats().redacted == {"github-token": 1}
+    assert memory.store.stats().redacted == {"github-token": 1}
 
 
 def test_a_replacement_is_redacted(memory):
     """Putting a memory in the place of another is no way round, and is counted."""
     memory.add("a note", id="n1")
     (kept,) = memory.add_many([{"text": TOKEN, "id": "n1"}], replace=True)
-    assert (kept.text, memory.stats().redacted) == (GONE, {"github-token": 1})
+    assert (kept.text, memory.store.stats().redacted) == (GONE, {"github-token": 1})
 
 
 def test_the_marker_is_found_by_what_it_says(memory):
@@ -246,8 +250,8 @@ def test_what_was_taken_out_is_counted_once(memory):
     """A retry with the same id writes nothing, and counts nothing."""
     for _ in range(3):
         memory.add(TOKEN, id="mine")
-    assert memory.stats().redacted == {"github-token": 1}
-    assert memory.of("other").stats().redacted == {}
+    assert memory.store.stats().redacted == {"github-token": 1}
+    assert memory.of("other").store.stats().redacted == {}
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -271,7 +275,7 @@ def test_secrets_can_be_allowed(tmp_path):
     with MemoryManager(tmp_path, embedder=None, config=Config(secrets="allow")) as memory:
         kept = memory.add(f"it is {TOKEN}", metadata={"k": TOKEN}, tags=[TOKEN])
         assert (kept.text, kept.metadata, kept.tags) == (f"it is {TOKEN}", {"k": TOKEN}, (TOKEN,))
-        assert memory.stats().redacted == {}
+        assert memory.store.stats().redacted == {}
 
 
 def test_the_command_line_redacts(tmp_path, capsys):
@@ -352,7 +356,7 @@ def test_secrets_are_looked_for_before_the_writer_is_taken(memory, tmp_path, mon
     memory.add("a note", id="n")
     with MemoryManager(tmp_path / "theirs", embedder=None) as theirs:
         theirs.add("theirs")
-        theirs.export(stream := io.StringIO())
+        theirs.store.export(stream := io.StringIO())
     looked, writing = [], memory._engine.ledger._writer()._connection
 
     def look(text, found):
@@ -364,7 +368,7 @@ def test_secrets_are_looked_for_before_the_writer_is_taken(memory, tmp_path, mon
         "add": lambda: memory.add("another", metadata={"said": TOKEN}),
         "update": lambda: memory.update("n", text=TOKEN, metadata={"a": TOKEN}, add_aliases=["b"]),
         "replace": lambda: memory.add(TOKEN, id="n", replace=True),
-        "import": lambda: memory.import_from(io.StringIO(stream.getvalue())),
+        "import": lambda: memory.store.import_from(io.StringIO(stream.getvalue())),
     }
     verbs[verb]()
     assert looked
@@ -419,7 +423,7 @@ def test_names_of_metadata_fields_are_redacted(memory):
     other = f"{TOKEN[:-1]}8"
     kept = memory.add("a note", metadata={"env": {f"A_{TOKEN}": 1, f"A_{other}": 2, "plain": 3}})
     assert kept.metadata == {"env": {f"A_{GONE}": 1, f"A_{GONE} 2": 2, "plain": 3}}
-    assert memory.stats().redacted == {"github-token": 2}
+    assert memory.store.stats().redacted == {"github-token": 2}
 
 
 def test_sentences_about_passwords_and_keys_stay():
@@ -465,3 +469,71 @@ def test_a_square_key_may_be_broken_over_lines():
     assert redact(f"x {key[:30]}\n{key[30:]} y", Counter()) == "x [redacted:square-token] y"
     short = "sandbox-sq0atb-KVmmWPaCesnJkFsvje76sQ"
     assert redact(short, Counter()) == "sandbox-[redacted:square-token]"
+
+
+LETTERS_ALONE = (
+    "fPhofSYrsiQcntKVUBmIQzTCf",
+    "t7ReEvEuAlvZOnEPjmWD-UNkbv4JynfA-4",
+    "muAXnVarLfZuAcmuJGEzt3lTkd",
+)
+NAMES_OF_CODE = (
+    "private_key = Ed25519PrivateKey.from_private_bytes(data)",
+    "access_token = currentRequestContextAccessToken",
+    "api_key=SettingsOfTheTeam.DefaultApiKeyProvider",
+    "client_secret: KubernetesSecretReference-OfStaging",
+    "auth_token = parseXMLHTTPRequestHeader",
+    'username, password = base64_decoded.split(":", 1)',
+    "url = db_url.render_as_string(hide_password=False)}",
+    "new URL('https://abc:xyz@example.com') and new URL('https://abc:123@example.com/')",
+)
+
+
+@pytest.mark.parametrize("key", LETTERS_ALONE)
+@pytest.mark.parametrize("lead", ["api_key = ", 'client_secret: "', "the api key is ", "Bearer "])
+def test_a_key_is_told_from_a_name_by_its_letters(key, lead):
+    """Of keys drawn at random, one in fifty has hardly a digit: the pairs of its letters tell."""
+    assert key not in redact(f"{lead}{key}", Counter())
+
+
+@pytest.mark.parametrize("text", NAMES_OF_CODE)
+def test_names_of_code_are_not_keys(text):
+    """Names of any case, calls, arguments and the three letters of a manual stay."""
+    assert redact(text, Counter()) is text
+
+
+@pytest.mark.parametrize(
+    "key",
+    [f"sb_secret_{'q7Zk' * 5}Lm_x8Kd2PqT", f"EAAA{'lm3Kq9ZrT5' * 6}"],
+    ids=lambda key: key[:4],
+)
+def test_a_mark_of_emphasis_hides_no_key(key):
+    """Between underscores, as Markdown has it; a longer name is not taken for a key."""
+    assert key not in redact(f"use _{key}_, please", Counter())
+    assert redact(f"{key}_and_more", Counter()) == f"{key}_and_more"
+
+
+LOOK = """
+import json, sys
+from collections import Counter
+from memento.admit.redact import redact
+for value in json.load(sys.stdin):
+    redact(f"api_key={value} Bearer {value} password={value} the api key is {value}", Counter())
+"""
+
+
+def test_many_words_in_a_value_are_looked_at_once():
+    """No value takes a time that doubles with each of its words; here are up to 170 of them."""
+    words, marks = (
+        ("abcdefghijklmnopqrstuvwxyz", "a1b", "12", "Ab", "aB3dE6"),
+        ("_", "-", ".", "/", ""),
+    )
+    ends = ("1_2x_9=", "~", ".12+")
+    values = [
+        (word + mark) * (500 // len(word + mark)) + end
+        for word, mark, end in itertools.product(words, marks, ends)
+    ]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", LOOK]
+    subprocess.run(  # a child: an expression that goes astray cannot be interrupted
+        command, input=json.dumps(values), text=True, env=environment, timeout=60, check=True
+    )

@@ -218,7 +218,7 @@ def _then(memory: MemoryManager, kept: Memory, then: str) -> None:
     if then == "update":
         memory.update(kept.id, text="Ada Byron cleaned all", add_aliases=["code"], source="web")
     elif then in {"reject", "restore"}:
-        memory.reject(kept.id)
+        memory.quarantine.reject(kept.id)
     elif then == "forget":
         memory.forget(kept.id)
     if then == "restore":
@@ -232,15 +232,15 @@ def answers(memory: MemoryManager) -> dict[str, Any]:
         for query, options in QUESTIONS
     }
     for query, _ in QUESTIONS[:4]:
-        found[f"prompt {query}"] = NONCE.sub("", memory.prompt(query, 20, ids=True))
+        found[f"prompt {query}"] = NONCE.sub("", memory.prompt(query, 20, show_ids=True))
     found["list"] = [shown(one) for one in memory.list(limit=1000)]
     for session in (None, "s1", "s2"):
         found[f"recent {session}"] = [shown(one) for one in memory.recent(session=session)]
         found[f"list {session}"] = [shown(one) for one in memory.list(session=session or "s2")]
     for by in ("scope", "tag", "kind", "tier", "session", "actor"):
         found[f"counts {by}"] = memory.counts(by)
-    found["tiers"] = dict(memory.stats().tiers)
-    if memory.stats().embedders:
+    found["tiers"] = dict(memory.store.stats().tiers)
+    if memory.store.stats().embedders:
         vectors = memory.embed(["the kettle of Ada", "train"])
         found["nearest"] = [_retrieved(memory.nearest(one, 8, record=False)) for one in vectors]
     return found

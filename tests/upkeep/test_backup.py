@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import re
@@ -22,6 +23,7 @@ from memento.errors import (
     InvalidInput,
     MomentUnknown,
     StoreBusy,
+    StoreError,
     StoreFromTheFuture,
     StoreGone,
     TargetExists,
@@ -54,7 +56,7 @@ def dump(memory):
 
 def sound(memory):
     """Tell whether the doctor finds nothing wrong."""
-    return [found.detail for found in memory.doctor(repair=False) if not found.ok] == []
+    return [found.detail for found in memory.store.doctor(repair=False) if not found.ok] == []
 
 
 def test_a_backup_is_the_store(memory, open_memory, tmp_path):
@@ -65,7 +67,7 @@ def test_a_backup_is_the_store(memory, open_memory, tmp_path):
     memory.of("acme", "rami").add("The door code is 4711", session="s")
     memory.forget("one")
     before = dump(memory)
-    kept = memory.backup(tmp_path / "b.db")
+    kept = memory.store.backup(tmp_path / "b.db")
     assert (kept.path, kept.memories) == (tmp_path / "b.db", 3)
     assert kept.bytes == kept.path.stat().st_size
 
@@ -95,7 +97,7 @@ def test_a_backup_taken_under_load_holds_all_that_was_acknowledged(memory, open_
     copies = []
     for n in range(5):
         owed = set(acknowledged)
-        memory.backup(tmp_path / f"{n}.db")
+        memory.store.backup(tmp_path / f"{n}.db")
         copies.append((tmp_path / f"{n}.db", owed))
     stop.set()
     for thread in threads:
@@ -112,7 +114,7 @@ def test_a_backup_is_private_and_alone(memory, tmp_path):
     memory.add("a")
     old = os.umask(0)
     try:
-        memory.backup(tmp_path / "b")
+        memory.store.backup(tmp_path / "b")
     finally:
         os.umask(old)
     assert stat.S_IMODE((tmp_path / "b").stat().st_mode) == 0o600
@@ -124,32 +126,32 @@ def test_nothing_is_overwritten_unasked(memory, tmp_path):
     memory.add("a")
     (tmp_path / "b").write_text("mine")
     with pytest.raises(TargetExists):
-        memory.backup(tmp_path / "b")
+        memory.store.backup(tmp_path / "b")
     with pytest.raises(TargetExists):
-        memory.backup(tmp_path)
+        memory.store.backup(tmp_path)
     assert (tmp_path / "b").read_text() == "mine"
-    assert memory.backup(tmp_path / "b", overwrite=True).memories == 1
+    assert memory.store.backup(tmp_path / "b", overwrite=True).memories == 1
     restore(tmp_path / "b", tmp_path / "copy")
 
 
 def test_a_backup_in_the_stores_own_folder_is_refused(memory):
     """It would be lost with the store, and erasing would miss it."""
     with pytest.raises(InvalidInput, match="store's own folder"):
-        memory.backup(memory.root / "b.db")
+        memory.store.backup(memory.root / "b.db")
 
 
 def test_a_backup_where_none_can_be_written_leaves_nothing(memory, tmp_path):
     """A folder that is not there is a typed error."""
     memory.add("a")
     with pytest.raises(Exception, match="No such file") as caught:
-        memory.backup(tmp_path / "absent" / "b.db")
+        memory.store.backup(tmp_path / "absent" / "b.db")
     assert isinstance(caught.value.__cause__, OSError)
 
 
 def test_a_store_is_never_taken_the_place_of_unasked(memory, open_memory, tmp_path):
     """TargetExists; set aside on demand, and then whole at its new place."""
     memory.add("old", id="old")
-    memory.backup(tmp_path / "b.db")
+    memory.store.backup(tmp_path / "b.db")
     memory.add("newer", id="newer")
     memory.close()
     with pytest.raises(TargetExists, match="set aside"):
@@ -163,7 +165,7 @@ def test_a_store_is_never_taken_the_place_of_unasked(memory, open_memory, tmp_pa
 def test_a_store_in_use_is_not_set_aside(memory, tmp_path):
     """StoreBusy, and the store goes on where it was."""
     memory.add("a")
-    memory.backup(tmp_path / "b.db")
+    memory.store.backup(tmp_path / "b.db")
     with pytest.raises(StoreBusy, match="close that first"):
         restore(tmp_path / "b.db", memory.root, set_aside=True)
     memory.add("b")
@@ -174,7 +176,7 @@ def test_who_opens_a_store_that_is_just_set_aside_writes_nothing(memory, open_me
     """Between the look and the exchange the writer is ours; after it, the files are gone."""
     root, backup = memory.root, memory.root.with_name("b.db")
     memory.add("old", id="old")
-    memory.backup(backup)
+    memory.store.backup(backup)
     memory.close()
     exchange, opened = swap._change_places, []
 
@@ -193,10 +195,62 @@ def test_who_opens_a_store_that_is_just_set_aside_writes_nothing(memory, open_me
     assert "lost" not in {one.id for one in open_memory(done.aside).list()}
 
 
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_restore_killed_beside_the_exchange_is_made_good(
+    memory, open_memory, monkeypatch, moment
+):
+    """The next one removes a store that never came to its place, and keeps the old one."""
+    root, file = memory.root, memory.root.with_name("b.db")
+    memory.add("in the backup")
+    memory.store.backup(file)
+    memory.add("later")
+    memory.close()
+    exchange = swap._exchange
+
+    def die(*folders):
+        if moment == "after":
+            assert exchange(*folders)
+        os._exit(7)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(swap, "_exchange", die)
+        child = os.fork()
+        if not child:
+            restore(file, root, set_aside=True)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    left = [path for path in root.parent.iterdir() if path.suffix == ".tmp"]
+    assert len(left) == 1
+    restore(file, root, set_aside=True)
+    assert left[0].exists() == (moment == "after")
+    old = [path for path in root.parent.iterdir() if path.is_dir() and path != root]
+    texts = [{one.text for one in open_memory(path).list()} for path in old]
+    assert {"in the backup", "later"} in texts
+
+
+def test_a_store_that_another_process_builds_is_left_to_it(memory, tmp_path, monkeypatch):
+    """Two restores to one place: neither removes what the other is just building."""
+    memory.add("in the backup")
+    memory.store.backup(tmp_path / "b.db")
+    memory.close()
+    change_places, building = swap._change_places, []
+
+    def meanwhile(*folders):
+        building.extend(path for path in tmp_path.iterdir() if path.suffix == ".tmp")
+        swap._remove_unbuilt(memory.root)
+        assert building[0].is_dir()
+        change_places(*folders)
+
+    monkeypatch.setattr(swap, "_change_places", meanwhile)
+    restore(tmp_path / "b.db", memory.root, set_aside=True)
+    assert len(building) == 1
+    assert not building[0].exists()
+
+
 def test_a_damaged_store_is_set_aside_as_it_is(memory, open_memory, tmp_path):
     """What cannot be opened any more can still be restored over; not a byte of it is touched."""
     memory.add("a")
-    memory.backup(tmp_path / "b.db")
+    memory.store.backup(tmp_path / "b.db")
     memory.close()
     (memory.root / "ledger.db").write_bytes(b"garbage" * 1000)
     done = restore(tmp_path / "b.db", memory.root, set_aside=True)
@@ -213,7 +267,7 @@ def test_a_damaged_earlier_state_is_refused(memory, tmp_path, old, new):
     """What a memory once said is part of the backup: one changed letter of it is damage."""
     memory.add("The code is 4711", id="x")
     memory.update("x", text="The code is 9999")
-    memory.backup(tmp_path / "b.db")
+    memory.store.backup(tmp_path / "b.db")
     data = (tmp_path / "b.db").read_bytes()
     assert data.count(old) == 1
     (tmp_path / "b.db").write_bytes(data.replace(old, new))
@@ -225,7 +279,7 @@ def test_a_damaged_earlier_state_is_refused(memory, tmp_path, old, new):
 def test_a_damaged_backup_is_refused_and_makes_no_store(memory, tmp_path):
     """Cut off anywhere, or something else entirely: ArchiveDamaged, and the folder stays empty."""
     memory.add_many(f"the kettle number {n} is blue" for n in range(200))
-    whole = memory.backup(tmp_path / "b.db").path.read_bytes()
+    whole = memory.store.backup(tmp_path / "b.db").path.read_bytes()
     bad = [whole[:size] for size in (0, 10, 100, 4096, len(whole) // 2, len(whole) - 1)]
     for n, content in enumerate([*bad, b"Dear diary\n" * 1000]):
         file = tmp_path / f"bad{n}"
@@ -241,7 +295,7 @@ def test_a_damaged_backup_is_refused_and_makes_no_store(memory, tmp_path):
 def test_a_text_changed_on_the_disk_is_never_restored(memory, open_memory, tmp_path):
     """Wherever in the file a text is changed, the backup is refused or the change is in no use."""
     memory.add_many(f"the kettle number {n} is blue" for n in range(200))
-    whole = memory.backup(tmp_path / "b.db").path.read_bytes()
+    whole = memory.store.backup(tmp_path / "b.db").path.read_bytes()
     before = dump(memory)
     places = [found.start() for found in re.finditer(b"the kettle number 17 is", whole)]
     refused = 0
@@ -270,7 +324,7 @@ def test_a_plain_copy_of_a_ledger_is_a_backup_too(memory, open_memory, tmp_path)
 
 def test_a_backup_from_the_future_is_refused(memory, tmp_path):
     """Both versions are named, no store is made."""
-    memory.backup(tmp_path / "b.db")
+    memory.store.backup(tmp_path / "b.db")
     file = sqlite.sqlite3.connect(tmp_path / "b.db", isolation_level=None)
     file.execute("PRAGMA user_version=99")
     file.close()
@@ -283,7 +337,7 @@ def test_the_long_tier_comes_back_by_itself(open_memory, tmp_path):
     memory = open_memory(embedder=HashEmbedder(64))
     memory.add_many({"text": f"the kettle number {n} is blue", "tier": "long"} for n in range(20))
     assert memory.flush(wait=True)
-    memory.backup(tmp_path / "b.db")
+    memory.store.backup(tmp_path / "b.db")
     restore(tmp_path / "b.db", tmp_path / "copy")
 
     class Counting(HashEmbedder):
@@ -362,7 +416,7 @@ def test_a_store_set_back_is_the_store_as_it_was(tmp_path_factory, steps):
             take(memory, step)
             memory.flush()  # what full text knows is part of what is compared
             seen.append((clock(), comparable(dump(memory))))
-        memory.backup(folder / "b.db")
+        memory.store.backup(folder / "b.db")
     for n, (moment, expected) in enumerate(seen):
         restore(folder / "b.db", folder / str(n), at=moment + timedelta(seconds=0))
         with MemoryManager(folder / str(n), embedder=None, clock=clock, config=config) as copy:
@@ -380,7 +434,7 @@ def test_a_turn_pushed_out_of_the_ring_later_is_in_the_ring_again(open_memory, t
         clock.advance(timedelta(minutes=1))
         memory.add(f"turn {n}", "short", session="s")
         moments.append((clock(), [found.text for found in memory.recent(session="s")]))
-    memory.backup(tmp_path / "b.db")
+    memory.store.backup(tmp_path / "b.db")
     for n, (moment, ring) in enumerate(moments):
         restore(tmp_path / "b.db", tmp_path / str(n), at=moment)
         copy = open_memory(tmp_path / str(n), config=config)
@@ -395,10 +449,10 @@ def test_what_is_set_back_to_an_imported_state_can_be_salvaged(open_memory, tmp_
     moment = clock()
     clock.advance(timedelta(seconds=10))
     there.update(kept.id, text="second")
-    there.export(tmp_path / "export.jsonl")
+    there.store.export(tmp_path / "export.jsonl")
     here = open_memory(tmp_path / "here")
-    here.import_from(tmp_path / "export.jsonl", trust="user")
-    here.backup(tmp_path / "backup")
+    here.store.import_from(tmp_path / "export.jsonl", trust="user")
+    here.store.backup(tmp_path / "backup")
     restore(tmp_path / "backup", tmp_path / "back", at=moment)
     assert salvage(tmp_path / "back").kept == 1
     assert [one.text for one in open_memory(tmp_path / "back").list()] == ["first"]
@@ -413,18 +467,18 @@ def test_vectors_are_kept_where_the_text_is_the_same(open_memory, tmp_path, cloc
     clock.advance(timedelta(minutes=1))
     memory.update("b", text="has changed")
     memory.flush(wait=True)
-    memory.backup(tmp_path / "b.db")
+    memory.store.backup(tmp_path / "b.db")
     restore(tmp_path / "b.db", tmp_path / "copy", at=before)
     copy = open_memory(tmp_path / "copy")
     assert copy.get("b").text == "changes"
-    assert copy.stats().backlog == {"embed": 1}
-    assert sum(copy.stats().embedders.values()) == 1
+    assert copy.store.stats().backlog == {"embed": 1}
+    assert sum(copy.store.stats().embedders.values()) == 1
 
 
 def test_a_moment_after_the_backup_is_unknown(memory, tmp_path, clock):
     """MomentUnknown names how far the backup reaches; so does a moment without time zone."""
     memory.add("a")
-    kept = memory.backup(tmp_path / "b.db")
+    kept = memory.store.backup(tmp_path / "b.db")
     with pytest.raises(MomentUnknown) as caught:
         restore(tmp_path / "b.db", tmp_path / "copy", at=clock() + timedelta(seconds=1))
     assert (caught.value.latest, caught.value.earliest) == (kept.taken_at, None)
@@ -460,3 +514,16 @@ def test_a_history_that_was_not_kept_whole_is_not_made_up(first_store, open_memo
     copy = open_memory(tmp_path / "copy")
     assert copy.get("coffee").text == "Rami prefers espresso"
     assert copy.get("gone").status == "forgotten"
+
+
+def test_a_backup_without_a_descriptor_says_what_the_system_says(memory, tmp_path, monkeypatch):
+    """Its module is read from the disk at the first backup, which takes a descriptor."""
+    memory.add("a")
+
+    def no_descriptor():
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("memento.upkeep.backup.backup_tool", no_descriptor)
+    with pytest.raises(StoreError, match="Too many open files"):
+        memory.store.backup(tmp_path / "b.db")
+    assert not (tmp_path / "b.db").exists()

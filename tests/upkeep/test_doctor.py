@@ -9,17 +9,18 @@ from datetime import timedelta
 
 import pytest
 
+from memento.check import MOST_NAMED
 from memento.errors import ArchiveDamaged, StoreClosed, StoreError, StoreUnusable
 from memento.ledger import checks
+from memento.ledger.lite import fulltext
 from memento.ledger.lite import ledger as ledger_module
 from memento.testing import HashEmbedder
-from memento.upkeep import doctor as doctor_module
 from memento.upkeep.salvage import salvage
 
 
 def report(memory, *, repair=False):
     """Return what is not well, by check."""
-    return {f.check: f for f in memory.doctor(repair=repair) if not f.ok or f.repaired}
+    return {f.check: f for f in memory.store.doctor(repair=repair) if not f.ok or f.repaired}
 
 
 def do(memory, sql, *values):
@@ -39,7 +40,7 @@ def filled(memory):
 
 def test_a_healthy_store_is_well(filled):
     """Every check passes, in a fixed order, before and after reopening connections."""
-    found = filled.doctor()
+    found = filled.store.doctor()
     assert [f.check for f in found] == [
         "sqlite",
         "ledger",
@@ -51,7 +52,7 @@ def test_a_healthy_store_is_well(filled):
         "derived rows",
     ]
     assert all(f.ok and not f.repaired for f in found)
-    assert filled.doctor() == found
+    assert filled.store.doctor() == found
 
 
 def test_a_tier_that_is_none_is_damage(filled):
@@ -131,8 +132,8 @@ def test_a_memory_with_another_owner_is_damage(filled, tmp_path, other):
     do(filled, "UPDATE memories SET ns = ? WHERE id = ?", other, one)
     assert one in report(filled)["memories"].detail
     with pytest.raises(ArchiveDamaged, match=one):
-        filled.backup(tmp_path / "b.db")
-    assert filled.export(io.BytesIO()).damaged == (one,)
+        filled.store.backup(tmp_path / "b.db")
+    assert filled.store.export(io.BytesIO()).damaged == (one,)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ def test_labels_that_were_changed_are_damage(filled, open_memory, tmp_path, chan
         return
     assert problem in found["namespaces"].detail
     with pytest.raises(ArchiveDamaged, match=problem):
-        filled.backup(tmp_path / "b.db")
+        filled.store.backup(tmp_path / "b.db")
     filled.close()
     salvage(filled.root)
     memory = open_memory()
@@ -183,7 +184,7 @@ def test_labels_that_cannot_be_read_are_a_typed_error(filled):
     """Of an export of all namespaces as well."""
     do(filled, "UPDATE namespaces SET labels = '[' WHERE ns = 1")
     with pytest.raises(StoreUnusable, match="labels of namespace 1"):
-        filled.export(io.BytesIO(), all_namespaces=True)
+        filled.store.export(io.BytesIO(), all_namespaces=True)
 
 
 def test_an_index_that_lost_its_vectors_is_noticed_and_made_anew(open_memory):
@@ -191,7 +192,7 @@ def test_an_index_that_lost_its_vectors_is_noticed_and_made_anew(open_memory):
     memory = open_memory(embedder=HashEmbedder(8))
     memory.add_many({"text": f"note {n}", "tier": "long"} for n in range(20))
     assert memory.flush(wait=True, timeout=60)
-    assert "index" in {f.check for f in memory.doctor() if f.ok}
+    assert "index" in {f.check for f in memory.store.doctor() if f.ok}
     long = memory._engine._long
     long.remove(memory.namespace, [one.id for one in memory.list(limit=20)])  # behind its back
     for _ in range(2):
@@ -229,7 +230,7 @@ def test_many_changed_rows_are_counted_and_some_named(filled):
     do(filled, "UPDATE memories SET text = text || '!'")
     detail = report(filled)["memories"].detail
     assert detail.startswith("33 changed outside memento: ")
-    assert len(re.findall(r"[0-9a-f]{8}-", detail)) == doctor_module.SHOWN
+    assert len(re.findall(r"[0-9a-f]{8}-", detail)) == MOST_NAMED
     assert detail.endswith(" ...; `memento salvage` makes a new ledger of all intact memories")
 
 
@@ -279,12 +280,12 @@ def test_vectors_that_nobody_owes_are_owed_again(open_memory):
     memory._engine.indexer.stop(10)
     memory.add_many(["a", "b"])
     assert report(memory) == {}
-    assert "2 still to be embedded" in {f.check: f.detail for f in memory.doctor()}["vectors"]
+    assert "2 still to be embedded" in {f.check: f.detail for f in memory.store.doctor()}["vectors"]
     memory.flush()
     do(memory, "DELETE FROM backlog")
     assert "2 memories have no vector" in report(memory)["vectors"].detail
     assert report(memory, repair=True)["vectors"].repaired
-    assert memory.stats().backlog == {"embed": 2}
+    assert memory.store.stats().backlog == {"embed": 2}
 
 
 def test_damage_that_stands_in_the_way_is_a_finding_too(filled, monkeypatch):
@@ -303,7 +304,7 @@ def test_a_closed_store_is_not_a_finding(filled):
     """StoreClosed is the caller's mistake, not damage."""
     filled.close()
     with pytest.raises(StoreClosed):
-        filled.doctor()
+        filled.store.doctor()
 
 
 def test_garbled_pages_never_raise_anything_else(filled, open_memory):
@@ -320,7 +321,7 @@ def test_garbled_pages_never_raise_anything_else(filled, open_memory):
         memory = None
         try:
             memory = open_memory()
-            noticed += not all(f.ok for f in memory.doctor(repair=False))
+            noticed += not all(f.ok for f in memory.store.doctor(repair=False))
             memory.list(limit=1000)
             memory.retrieve("note", k=100)
             memory.recent(session="s")
@@ -338,7 +339,7 @@ def test_garbled_pages_never_raise_anything_else(filled, open_memory):
 def test_an_old_sqlite_is_mentioned(memory, monkeypatch):
     """One that can lose a race between processes: well, but said."""
     monkeypatch.setattr(ledger_module, "library_version", lambda: (3, 40, 1))
-    first = memory.doctor()[0]
+    first = memory.store.doctor()[0]
     assert first.ok
     assert "3.40.1 can lose a race" in first.detail
     assert "pysqlite3" in first.detail
@@ -367,7 +368,7 @@ def test_stats_count_what_is_there(open_memory, clock):
     memory.add("old", key="k")
     memory.add("new", "long", key="k")
     memory.forget(memory.add("gone").id)
-    stats = memory.stats()
+    stats = memory.store.stats()
     assert stats.tiers == {"short": 1, "medium": 1, "long": 2}
     assert stats.memories == 4
     assert stats.hidden == {"superseded": 1, "forgotten": 1, "quarantined": 0}
@@ -375,5 +376,25 @@ def test_stats_count_what_is_there(open_memory, clock):
     assert (stats.embedders, stats.trouble, stats.long) == ({}, {}, "cold")
     assert stats.ledger_bytes > 10_000
     clock.advance(timedelta(minutes=2))
-    assert memory.stats().tiers["long"] == 1
-    assert memory.of("nobody").stats().memories == 0
+    assert memory.store.stats().tiers["long"] == 1
+    assert memory.of("nobody").store.stats().memories == 0
+
+
+@pytest.mark.parametrize("version", [(3, 44, 0), (3, 43, 2)])
+def test_a_doctor_that_finds_nothing_writes_nothing(memory, monkeypatch, version):
+    """It reads only, so that no writer waits for it, unless SQLite is too old for that."""
+    if ledger_module.library_version() < version:
+        pytest.skip("this SQLite checks the full text as a writer only")
+    memory.add_many(f"note {n}" for n in range(100))
+    memory.flush(wait=True)
+    memory._engine.indexer.stop(10)
+    writes, write = [], ledger_module.LiteLedger.write
+
+    def noted(ledger, job, **how):
+        writes.append(job)
+        return write(ledger, job, **how)
+
+    monkeypatch.setattr(ledger_module.LiteLedger, "write", noted)
+    monkeypatch.setattr(ledger_module, "library_version", lambda: version)
+    assert all(found.ok for found in memory.store.doctor())
+    assert len(writes) == (version < fulltext.CHECKED_AS_READ)

@@ -11,6 +11,7 @@ import textwrap
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 from memento import Config, MemoryManager
 from memento.errors import InvalidInput, NotFound, ReadOnlyStore
 from memento.ledger import checks, erase
-from memento.ledger.lite import sqlite
+from memento.ledger.lite import sqlite, tend
 from memento.testing import HashEmbedder
 from memento.tiers.ours import mark
 from memento.types import Source
@@ -80,7 +81,7 @@ def vector_of(memory, memory_id):
 
 def sound(memory):
     """Tell whether the doctor finds nothing wrong."""
-    return [found.detail for found in memory.doctor(repair=False) if not found.ok] == []
+    return [found.detail for found in memory.store.doctor(repair=False) if not found.ok] == []
 
 
 def spread(memory):
@@ -120,6 +121,14 @@ def plant_aside(root, folder, file):
     (root / folder / file).write_text(CANARY)
 
 
+@pytest.fixture(params=["rewritten", "scrubbed"])
+def way(request, monkeypatch):
+    """How the ledger loses what was deleted: as a small file, and as a large one."""
+    if request.param == "scrubbed":
+        monkeypatch.setattr(tend, "WHOLE_PAGES", -1)
+
+
+@pytest.mark.usefixtures("way")
 def test_nothing_is_left_of_an_erased_memory(open_memory):
     """No file holds its text, id, names, words or vector, neither at once nor after closing."""
     memory = open_memory(embedder=EMBEDDER)
@@ -128,10 +137,10 @@ def test_nothing_is_left_of_an_erased_memory(open_memory):
     assert {"short.json", "ledger.db-wal", ".ledger.db.abcdefgh.tmp"} <= set(
         found_in(memory.root, CANARY)
     )
-    erased = memory.erase(f"id-{CANARY}")
+    erased = memory.store.erase(f"id-{CANARY}")
     assert (erased.ids, erased.complete) == ((f"id-{CANARY}",), True)
     # its slot's name stays with the older value of the slot, which is a memory of its own
-    assert memory.erase("older").complete
+    assert memory.store.erase("older").complete
     canaries = (CANARY, CANARY[1:], CANARY[:8], vector)
     assert found_in(memory.root, *canaries) == []
     assert not [term for term in terms(memory.root) if "canary" in term]
@@ -166,6 +175,7 @@ def test_deleting_rows_alone_would_not_do(memory):
     assert "ledger.db-wal" in found_in(memory.root, CANARY)
 
 
+@pytest.mark.usefixtures("way")
 def test_what_is_not_erased_stays_as_it_was(open_memory):
     """Texts, histories, links and vectors of all others are the same; the doctor is content."""
 
@@ -182,7 +192,7 @@ def test_what_is_not_erased_stays_as_it_was(open_memory):
     memory.add("to be erased", id="gone", session="s", related="n4")
     memory.flush(wait=True)
     before = others(memory)
-    memory.erase("gone")
+    memory.store.erase("gone")
     assert others(memory) == before
     assert sound(memory)
 
@@ -191,11 +201,11 @@ def test_erased_ids_are_unknown_and_their_places_are_never_given_again(memory):
     """NotFound for good; the next memory takes a later place; the id itself may be used anew."""
     memory.add("one", id="a")
     last = memory.add("two", id="b")
-    memory.erase("b")
+    memory.store.erase("b")
     with pytest.raises(NotFound):
         memory.get("b")
     with pytest.raises(NotFound):
-        memory.erase("b")
+        memory.store.erase("b")
     assert memory.add("three", id="b").seq > last.seq
     assert [found.text for found in memory.list()] == ["one", "three"]
 
@@ -210,7 +220,7 @@ def test_what_named_it_does_not_name_it_any_more(memory):
     memory.flush()
     memory.forget("old")
     memory.restore("old")
-    assert memory.erase("the-new-one", derived=False).derived == ("child",)
+    assert memory.store.erase("the-new-one", derived=False).derived == ("child",)
     assert memory.get("child").source.parents == ("old",)
     assert found_in(memory.root, "the-new-one") == []
     assert memory.get("old").superseded_by is None
@@ -223,10 +233,10 @@ def test_what_was_derived_goes_too(memory):
     memory.add("summary of the secret", id="b", source=Source(parents=("a",)))
     memory.add("digest of the summary", id="c", source=Source(parents=("b",)))
     memory.add("unrelated", id="d")
-    planned = memory.erase("a", dry_run=True)
+    planned = memory.store.erase("a", dry_run=True)
     assert (planned.ids, planned.derived, planned.dry_run) == (("a",), ("b", "c"), True)
     assert len(memory.list()) == 4
-    erased = memory.erase("a")
+    erased = memory.store.erase("a")
     assert (erased.ids, erased.derived, erased.dry_run) == (("a",), ("b", "c"), False)
     assert [found.id for found in memory.list()] == ["d"]
 
@@ -251,7 +261,7 @@ def test_what_is_meant(memory, wanted, left):
         view.add("c", id="c", session="s")
         view.add("d", id="d", key="k")
         view.forget("c")
-    memory.erase(**wanted)
+    memory.store.erase(**wanted)
     assert {found.id for found in memory.list(status=EVERY)} == left
     assert len(memory.of("other").list(status=EVERY)) == 4
 
@@ -267,7 +277,7 @@ def test_what_cannot_be_meant_is_refused(memory, wrong):
     """None, several, or malformed: InvalidInput, and nothing is erased."""
     memory.add("a", id="a", session="s")
     with pytest.raises(InvalidInput):
-        memory.erase(**wrong)
+        memory.store.erase(**wrong)
     assert len(memory.list()) == 1
 
 
@@ -280,8 +290,8 @@ def test_an_address_with_a_secret_is_found_as_it_was_kept(open_memory, kept_unde
         memory.add("a", id="a", source=Source(uri=address))
         memory.add("b", id="b", source=Source(uri="https://api.example.org/page"))
     memory = open_memory(config=Config(secrets=erased_under))
-    assert memory.erase(source=address, dry_run=True).ids == ("a",)
-    assert memory.erase(source=address).ids == ("a",)
+    assert memory.store.erase(source=address, dry_run=True).ids == ("a",)
+    assert memory.store.erase(source=address).ids == ("a",)
     assert [found.id for found in memory.list()] == ["b"]
 
 
@@ -289,10 +299,10 @@ def test_one_unknown_id_stops_it_all(memory):
     """NotFound, and the known ones are still there."""
     memory.add("a", id="a")
     with pytest.raises(NotFound):
-        memory.erase(["a", "nobody"])
+        memory.store.erase(["a", "nobody"])
     with pytest.raises(NotFound):
-        memory.of("never", "seen").erase("a")
-    assert memory.of("never", "seen").erase(everything=True).ids == ()
+        memory.of("never", "seen").store.erase("a")
+    assert memory.of("never", "seen").store.erase(everything=True).ids == ()
     assert memory.get("a").text == "a"
 
 
@@ -301,7 +311,7 @@ def test_a_read_only_store_says_so(memory):
     memory.add("a", id="a")
     memory._engine.ledger.read_only = True
     with pytest.raises(ReadOnlyStore):
-        memory.erase("a")
+        memory.store.erase("a")
     memory._engine.ledger.read_only = False
 
 
@@ -309,7 +319,7 @@ def test_strangers_in_the_folder_are_named_and_left_alone(memory):
     """A file that is not the store's is neither read nor removed; the receipt says so."""
     memory.add("a", id="a")
     (memory.root / "notes.txt").write_text("mine")
-    erased = memory.erase("a")
+    erased = memory.store.erase("a")
     assert erased.untouched == ("notes.txt",)
     assert (memory.root / "notes.txt").read_text() == "mine"
     assert erased.not_reached
@@ -322,7 +332,7 @@ def test_everybody_with_the_store_open_learns_of_it(open_memory):
         ours.add(f"{CANARY} turn {n}", "short", session="s", id=f"t{n}", key=f"k{n}")
     assert len(theirs.retrieve(CANARY)) == 5
     assert len(theirs.recent(session="s")) == 5
-    ours.erase(["t1", "t3"])
+    ours.store.erase(["t1", "t3"])
     assert {hit.id for hit in theirs.retrieve(CANARY)} == {"t0", "t2", "t4"}
     assert [found.id for found in theirs.recent(session="s")] == ["t0", "t2", "t4"]
     assert not theirs.retrieve("k1", match="names")
@@ -351,7 +361,7 @@ def test_searching_and_adding_go_on_meanwhile(open_memory):
     for thread in threads:
         thread.start()
     for n in range(10):
-        memory.erase([f"d{n}", f"d{n + 10}", f"d{n + 20}"])
+        memory.store.erase([f"d{n}", f"d{n + 10}", f"d{n + 20}"])
     stop.set()
     for thread in threads:
         thread.join()
@@ -361,7 +371,7 @@ def test_searching_and_adding_go_on_meanwhile(open_memory):
     assert kept == set(added)
     assert found_in(memory.root, "doomed ") == []
     if not sound(memory):  # Chroma, fed on a busy machine, may lose sight of rows: it is made anew
-        memory.doctor()
+        memory.store.doctor()
         assert memory.flush(wait=True, timeout=60)
     assert sound(memory)
 
@@ -373,10 +383,10 @@ def test_what_a_reader_holds_is_emptied_when_it_lets_go(open_memory):
     reader = sqlite.sqlite3.connect(memory.root / "ledger.db", isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM memories").fetchone()
-    erased = memory.erase("a", timeout=0)
+    erased = memory.store.erase("a", timeout=0)
     assert list(erased.pending) == ["log"]
     assert not erased.complete
-    assert [found.check for found in memory.doctor() if not found.ok] == ["erasure"]
+    assert [found.check for found in memory.store.doctor() if not found.ok] == ["erasure"]
     assert found_in(memory.root, CANARY)  # the reader could still read it
     memory.close()
     reader.close()
@@ -391,7 +401,7 @@ def test_the_background_thread_finishes_what_was_in_the_way(open_memory):
     reader = sqlite.sqlite3.connect(memory.root / "ledger.db", isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM memories").fetchone()
-    assert memory.erase("a", timeout=0).pending
+    assert memory.store.erase("a", timeout=0).pending
     reader.close()
     assert memory._engine._eraser.wait(60) == {}
     assert found_in(memory.root, CANARY) == []
@@ -436,7 +446,7 @@ def test_who_has_the_chroma_folder_open_makes_it_anew(open_memory, owner):
     memory = open_memory()
     vector = vector_of(memory, "a")
     assert found_in(memory.root / "chroma", vector)
-    assert memory.erase("a", timeout=60).complete
+    assert memory.store.erase("a", timeout=60).complete
     assert found_in(memory.root, CANARY, vector) == []
     owner.stdin.write("\n")
     owner.stdin.flush()
@@ -449,7 +459,7 @@ def test_an_owner_that_does_not_answer_is_named(open_memory, owner):
     memory = open_memory(embedder=EMBEDDER)
     vector = vector_of(memory, "a")
     owner.send_signal(signal.SIGSTOP)
-    erased = memory.erase("a", timeout=0)
+    erased = memory.store.erase("a", timeout=0)
     assert set(erased.pending) == {"chroma"}
     assert str(owner.pid) in erased.pending["chroma"]
     assert {name.split("/")[0] for name in found_in(memory.root, CANARY, vector)} == {"chroma"}
@@ -465,7 +475,7 @@ DYING = """
     from memento.ledger.lite import ledger, sqlite, tend
     from memento.testing import HashEmbedder
 
-    left, steps = int(sys.argv[2]), int(sys.argv[3])
+    left, steps, scrubbed = int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
     memory = MemoryManager(sys.argv[1], embedder=None)
 
     def point():
@@ -486,21 +496,34 @@ DYING = """
         real_compact(connection)
         connection.set_progress_handler(None, 0)
 
+    real_write, real_alone = ledger.LiteLedger.write, ledger.LiteLedger.alone
     for owner, name in ((ledger.LiteLedger, "write"), (ledger.LiteLedger, "alone"),
                         (shutil, "rmtree"), (Path, "unlink"), (Path, "replace")):
         before(owner, name)
     real_compact = tend.compact
     if steps:
         tend.compact = dying
-    memory.erase("a")
+    if scrubbed:
+        tend.WHOLE_PAGES, left = -1, scrubbed - 1
+        ledger.LiteLedger.write, ledger.LiteLedger.alone = real_write, real_alone
+        before(os, "pwrite")
+    memory.store.erase("a")
     os._exit(0)
 """
 
 
-def die(root, left, steps=0):
-    """Erase in a process that is killed at the n-th step, or within the compaction."""
+def die(root, left, steps=0, scrubbed=0):
+    """Erase in a process that is killed at the n-th step, within the compaction, or scrubbing."""
     return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(DYING), str(root), str(left), str(steps)],
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(DYING),
+            str(root),
+            str(left),
+            str(steps),
+            str(scrubbed),
+        ],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
         check=False,
     ).returncode
@@ -553,6 +576,14 @@ def test_killed_within_the_compaction_it_is_done_again(open_memory, tmp_path, st
     assert finished(open_memory, root) is True
 
 
+@pytest.mark.parametrize("number", [1, 2, 6])
+def test_killed_while_it_scrubs_it_is_done_again(open_memory, tmp_path, number):
+    """Kill -9 before the n-th unused part of the file is overwritten."""
+    root = prepared(open_memory, tmp_path / "store")
+    assert die(root, 0, scrubbed=number) == -signal.SIGKILL
+    assert finished(open_memory, root) is True
+
+
 # Any history
 
 
@@ -577,9 +608,9 @@ STEPS = st.lists(
 
 
 @settings(max_examples=25)
-@given(steps=STEPS, doomed=st.sets(st.integers(0, 7), min_size=1))
+@given(steps=STEPS, doomed=st.sets(st.integers(0, 7), min_size=1), most=st.sampled_from([-1, 99]))
 def test_after_any_history_the_erased_are_gone_and_the_others_whole(
-    tmp_path_factory, steps, doomed
+    tmp_path_factory, steps, doomed, most
 ):
     """Each memory has a word of its own: those of the erased are nowhere, the others findable."""
     root = tmp_path_factory.mktemp("any") / "store"
@@ -602,7 +633,8 @@ def test_after_any_history_the_erased_are_gone_and_the_others_whole(
                 memory.retrieve(mark)
         before = rows(memory)
         repeats = [i for i, row in before.items() if any(MARKS[n] in str(row) for n in doomed)]
-        assert memory.erase(repeats).complete
+        with mock.patch.object(tend, "WHOLE_PAGES", most):  # scrubbed, or rewritten
+            assert memory.store.erase(repeats).complete
         assert rows(memory) == {i: row for i, row in before.items() if i not in repeats}
         assert sound(memory)
     assert found_in(root, *(MARKS[n] for n in doomed)) == []
@@ -615,7 +647,7 @@ def test_the_receipt_says_when_and_how_much(memory, clock):
     memory.add("a", id="a", session="s")
     memory.update("a", text="b")
     memory.flush()
-    erased = memory.erase("a")
+    erased = memory.store.erase("a")
     assert erased.at == clock() == datetime(2025, 1, 1, tzinfo=UTC)
     assert erased.rows["memories"] == erased.rows["versions"] == erased.rows["full text"] == 1
     assert erased.rewritten == ("ledger.db", "short.json", "ledger.db-wal")
@@ -645,12 +677,14 @@ def killed_with_a_draft(tmp_path, script):
             lambda folder: restore(folder / "b.db", folder / "store", set_aside=True),
         ),
         (
-            "MemoryManager('store', embedder=None).backup('new.db')",
-            lambda folder: MemoryManager(folder / "store", embedder=None).backup(folder / "new.db"),
+            "MemoryManager('store', embedder=None).store.backup('new.db')",
+            lambda folder: MemoryManager(folder / "store", embedder=None).store.backup(
+                folder / "new.db"
+            ),
         ),
         (
-            "MemoryManager('store', embedder=None).export('new.jsonl')",
-            lambda folder: MemoryManager(folder / "store", embedder=None).export(
+            "MemoryManager('store', embedder=None).store.export('new.jsonl')",
+            lambda folder: MemoryManager(folder / "store", embedder=None).store.export(
                 folder / "new.jsonl"
             ),
         ),
@@ -662,12 +696,12 @@ def test_what_was_killed_is_named_and_removed_by_the_next(open_memory, tmp_path,
     with open_memory(tmp_path / "store") as memory:
         memory.add(CANARY, id="a")
         memory.add("stays", id="b")
-        memory.backup(tmp_path / "b.db")
+        memory.store.backup(tmp_path / "b.db")
     killed_with_a_draft(tmp_path, script)
     (left,) = [path for path in tmp_path.iterdir() if path.name.startswith(".")]
     assert CANARY.encode() in content(left if left.is_file() else next(left.iterdir()))
     with open_memory(tmp_path / "store") as memory:
-        for receipt in (memory.erase("a", dry_run=True), memory.erase("a")):
+        for receipt in (memory.store.erase("a", dry_run=True), memory.store.erase("a")):
             assert any(line.startswith(f"{left}: ") for line in receipt.not_reached)
     again(tmp_path)
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
@@ -677,7 +711,7 @@ def test_the_old_store_is_never_taken_for_litter(open_memory, tmp_path):
     """Killed between exchange and rename, what has the name of a draft is the old store."""
     with open_memory(tmp_path / "store") as memory:
         memory.add("one", id="a")
-        memory.backup(tmp_path / "b.db")
+        memory.store.backup(tmp_path / "b.db")
     old = tmp_path / ".store.abcd1234.tmp"
     shutil.copytree(tmp_path / "store", old)
     restore(tmp_path / "b.db", tmp_path / "store", set_aside=True)
@@ -688,12 +722,12 @@ def test_stores_set_aside_are_named(open_memory, tmp_path):
     """A restore that keeps the store that was there leaves a copy, which the receipt names."""
     memory = open_memory(tmp_path / "store")
     memory.add("one", id="a")
-    memory.backup(tmp_path / "b.db")
+    memory.store.backup(tmp_path / "b.db")
     memory.close()
     done = restore(tmp_path / "b.db", tmp_path / "store", set_aside=True)
     again = open_memory(tmp_path / "store")
-    for receipt in (again.erase("a", dry_run=True), again.erase("a")):
+    for receipt in (again.store.erase("a", dry_run=True), again.store.erase("a")):
         assert any(str(done.aside) in line for line in receipt.not_reached)
     again.add("two", id="b")
     shutil.rmtree(done.aside)
-    assert again.erase("b").not_reached == NOT_REACHED
+    assert again.store.erase("b").not_reached == NOT_REACHED

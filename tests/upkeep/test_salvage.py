@@ -52,7 +52,7 @@ def test_of_a_sound_store_everything_is_kept(filled, open_memory):
     assert {m.id: m for m in memory.list(**EVERY)} == held
     assert {memory_id: memory.history(memory_id) for memory_id in held} == history
     assert memory.of("acme", "rami").get("o1").text == "théy keep this"
-    assert all(finding.ok for finding in memory.doctor())
+    assert all(finding.ok for finding in memory.store.doctor())
     assert memory.add("new").seq > max(m.seq for m in held.values())
 
 
@@ -77,7 +77,7 @@ def test_a_changed_earlier_state_is_named_and_left_behind(filled, open_memory):
     assert start == b"cha"
     damage(root, b"note 39 word", b"NOTE 39 word")
     memory = open_memory(root)
-    found = {f.check: f.detail for f in memory.doctor(repair=False) if not f.ok}
+    found = {f.check: f.detail for f in memory.store.doctor(repair=False) if not f.ok}
     assert "earlier states of" in found["history"]
     assert "n39" in found["history"]
     memory.close()
@@ -227,7 +227,7 @@ def test_one_damaged_row_does_not_stop_a_search(filled, open_memory):
                                                         " WHERE id = 'n31'"))  # fmt: skip
         fresh = open_memory(root)
         assert "n33" in [hit.id for hit in fresh.retrieve("note 33", k=3)]
-        assert not all(f.ok for f in fresh.doctor(repair=False)) or change.startswith("tier")
+        assert not all(f.ok for f in fresh.store.doctor(repair=False)) or change.startswith("tier")
         fresh.close()
 
 
@@ -308,8 +308,8 @@ def test_an_erased_id_in_an_earlier_state_leaves_that_state_whole(open_memory):
     old = memory.add("tea", key="drink")
     new = memory.add("coffee", key="drink")
     memory.forget(old.id)  # its earlier state names the one that took its place
-    memory.erase(new.id)
-    assert all(finding.ok for finding in memory.doctor())
+    memory.store.erase(new.id)
+    assert all(finding.ok for finding in memory.store.doctor())
     assert salvage_after_closing(memory).versions == len(open_memory().history(old.id)) - 1
 
 

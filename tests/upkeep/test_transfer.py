@@ -46,7 +46,7 @@ THE_REST = (
 
 def text_of(memory, **options):
     """Export into a string."""
-    memory.export(stream := io.StringIO(), **options)
+    memory.store.export(stream := io.StringIO(), **options)
     return stream.getvalue()
 
 
@@ -82,8 +82,8 @@ def test_what_was_forgotten_is_restored_without_its_history(
     lines = lines_of(memory)[:-1]
     lines[1] |= {"versions": [], "superseded_by": superseded_by}
     other = open_memory(tmp_path / "other")
-    other.import_from(sealed(*lines), trust="user")
-    assert other.restore_source("https://a.example/page") == []
+    other.store.import_from(sealed(*lines), trust="user")
+    assert other.quarantine.restore_source("https://a.example/page") == []
     assert other.restore("g").status == status
     assert other.get("g").text == "gone"
 
@@ -101,7 +101,7 @@ def everything(memory):
 
 def sound(memory):
     """Tell whether the doctor finds nothing wrong."""
-    return [found.detail for found in memory.doctor(repair=False) if not found.ok] == []
+    return [found.detail for found in memory.store.doctor(repair=False) if not found.ok] == []
 
 
 @pytest.fixture
@@ -128,24 +128,24 @@ def full(memory, clock):
 
 def test_what_comes_out_goes_in_and_comes_out_the_same(full, open_memory, tmp_path):
     """Two namespaces, every status: rows, versions, links, events; then the same bytes again."""
-    done = full.export(tmp_path / "all.jsonl", all_namespaces=True)
+    done = full.store.export(tmp_path / "all.jsonl", all_namespaces=True)
     assert (done.namespaces, done.memories, done.vectors, done.damaged) == (2, 6, 0, ())
     copy = open_memory(tmp_path / "copy")
-    taken = copy.import_from(tmp_path / "all.jsonl", all_namespaces=True, trust="user")
+    taken = copy.store.import_from(tmp_path / "all.jsonl", all_namespaces=True, trust="user")
     assert (taken.memories, taken.known) == (6, 0)
     assert (taken.links, taken.events) == (done.links, done.events)
     assert everything(copy) == everything(full)
     assert replace(copy.get("three"), seq=0) == replace(full.get("three"), seq=0)
     assert copy.history("three") == full.history("three")
     assert sound(copy)
-    copy.export(tmp_path / "again.jsonl", all_namespaces=True)
+    copy.store.export(tmp_path / "again.jsonl", all_namespaces=True)
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "all.jsonl").read_bytes()
 
 
 def test_the_copy_is_a_store_like_any_other(full, open_memory, tmp_path):
     """Found by words, shown in the ring; it can be restored, superseded, exported."""
     copy = open_memory(tmp_path / "copy")
-    copy.import_from(io.StringIO(text_of(full)), trust="user")
+    copy.store.import_from(io.StringIO(text_of(full)), trust="user")
     assert [hit.id for hit in copy.retrieve("what colour is the kettle?")] == ["two"]
     assert [found.id for found in copy.recent(session="s")] == ["three"]
     assert copy.restore("one").status == "superseded"
@@ -163,18 +163,18 @@ def test_a_second_import_adds_nothing(full, open_memory, tmp_path):
     """Neither memories nor versions, links or events, even after changes made here."""
     exported = text_of(full)
     copy = open_memory(tmp_path / "copy")
-    copy.import_from(io.StringIO(exported), trust="user")
+    copy.store.import_from(io.StringIO(exported), trust="user")
     before = everything(copy)
-    again = copy.import_from(io.StringIO(exported), trust="user")
+    again = copy.store.import_from(io.StringIO(exported), trust="user")
     assert (again.memories, again.known, again.links, again.events) == (0, 5, 0, 0)
     assert everything(copy) == before
     copy.update("four", text="changed here")
     copy.forget("two")
     copy.add("kept", id="three", replace=True)
     before = everything(copy)
-    assert copy.import_from(io.StringIO(exported), trust="user").memories == 0
+    assert copy.store.import_from(io.StringIO(exported), trust="user").memories == 0
     assert everything(copy) == before
-    assert full.import_from(io.StringIO(exported), trust="user").memories == 0
+    assert full.store.import_from(io.StringIO(exported), trust="user").memories == 0
 
 
 def test_an_export_of_one_namespace_goes_into_another(full, open_memory, tmp_path):
@@ -182,12 +182,12 @@ def test_an_export_of_one_namespace_goes_into_another(full, open_memory, tmp_pat
     exported = text_of(full.of("acme", "rami"))
     assert "kettle" not in exported
     copy = open_memory(tmp_path / "copy", namespace="mine")
-    copy.import_from(io.StringIO(exported), trust="user")
+    copy.store.import_from(io.StringIO(exported), trust="user")
     assert [found.text for found in copy.list()] == ["The door code is 4711"]
     assert copy.of("acme", "rami").list() == []
     several = text_of(full, all_namespaces=True)
     with pytest.raises(InvalidInput, match="2 namespaces"):
-        copy.import_from(io.StringIO(several), trust="user")
+        copy.store.import_from(io.StringIO(several), trust="user")
     assert len(copy.list()) == 1
 
 
@@ -205,12 +205,12 @@ def test_what_is_cut_off_or_changed_is_refused_whole(full, open_memory, tmp_path
     changed += [b"Dear diary\n", b"{}\n", b"[1]\n", b"\xff\xfe\n", whole[ends[0] :]]
     for bad in [*(whole[:cut] for cut in cuts), *changed]:
         with pytest.raises(ArchiveDamaged):
-            copy.import_from(io.BytesIO(bad), trust="user")
+            copy.store.import_from(io.BytesIO(bad), trust="user")
         (tmp_path / "bad.jsonl").write_bytes(bad)
         with pytest.raises(ArchiveDamaged):
-            copy.import_from(tmp_path / "bad.jsonl", all_namespaces=True, trust="user")
+            copy.store.import_from(tmp_path / "bad.jsonl", all_namespaces=True, trust="user")
     with pytest.raises(ArchiveDamaged, match="not a file"):
-        copy.import_from(tmp_path / "absent.jsonl", trust="user")
+        copy.store.import_from(tmp_path / "absent.jsonl", trust="user")
     assert copy.list(status=EVERY) == []
     assert copy._engine.ledger.find_namespace(("acme", "rami")) is None
 
@@ -239,7 +239,7 @@ def test_a_first_line_that_is_garbled_is_refused(
         del head[field]
     copy = open_memory(tmp_path / "copy")
     with pytest.raises(ArchiveDamaged, match=problem):
-        copy.import_from(sealed(head, *rest[:-1]), trust=trust)
+        copy.store.import_from(sealed(head, *rest[:-1]), trust=trust)
 
 
 @pytest.mark.parametrize("wrong", [{}, {"type": None}, {"type": {}}, {"type": []}, {"type": "x"}])
@@ -248,7 +248,7 @@ def test_a_line_of_no_type_is_refused(full, open_memory, tmp_path, wrong):
     head, *rest = lines_of(full)
     copy = open_memory(tmp_path / "copy")
     with pytest.raises(ArchiveDamaged, match="line 2 has a type that no export has"):
-        copy.import_from(sealed(head, wrong, *rest[:-1]), trust="user")
+        copy.store.import_from(sealed(head, wrong, *rest[:-1]), trust="user")
 
 
 def test_an_end_without_a_digest_is_refused(full, open_memory, tmp_path):
@@ -257,7 +257,7 @@ def test_an_end_without_a_digest_is_refused(full, open_memory, tmp_path):
     del end["sha256"]
     text = "".join(f"{json.dumps(line)}\n" for line in (*lines, end))
     with pytest.raises(ArchiveDamaged, match="digest"):
-        open_memory(tmp_path / "copy").import_from(io.StringIO(text), trust="user")
+        open_memory(tmp_path / "copy").store.import_from(io.StringIO(text), trust="user")
 
 
 def test_an_import_that_is_refused_leaves_no_namespace_behind(full, open_memory, tmp_path):
@@ -266,7 +266,7 @@ def test_an_import_that_is_refused_leaves_no_namespace_behind(full, open_memory,
     head["namespaces"] += [["victim", str(n)] for n in range(5)]
     copy = open_memory(tmp_path / "copy")
     with pytest.raises(InvalidInput):
-        copy.import_from(sealed(head, first | {"kind": "wisdom"}), all_namespaces=True)
+        copy.store.import_from(sealed(head, first | {"kind": "wisdom"}), all_namespaces=True)
     query = "SELECT count(*) FROM namespaces"
     assert copy._engine.ledger.read(lambda c: c.execute(query).fetchone()) == (0,)
 
@@ -276,7 +276,7 @@ def test_a_newer_format_is_refused(full, open_memory, tmp_path):
     head, *rest = lines_of(full)
     copy = open_memory(tmp_path / "copy")
     with pytest.raises(ArchiveFromTheFuture, match="format 9") as caught:
-        copy.import_from(sealed(head | {"format": 9}, *rest[:-1]), trust="user")
+        copy.store.import_from(sealed(head | {"format": 9}, *rest[:-1]), trust="user")
     assert (caught.value.found, caught.value.known) == (9, 1)
 
 
@@ -300,7 +300,7 @@ def test_a_value_that_cannot_be_is_refused_and_the_line_named(memory, full, tmp_
     assert memory is full
     with MemoryManager(tmp_path / "copy", embedder=None) as copy:
         with pytest.raises(InvalidInput, match="line 3"):
-            copy.import_from(sealed(head, first, second | {name: value}), trust="user")
+            copy.store.import_from(sealed(head, first, second | {name: value}), trust="user")
         assert copy.list(status=EVERY) == []
 
 
@@ -312,11 +312,11 @@ def test_what_is_missing_or_twice_is_refused(full, open_memory, tmp_path):
     odd = first["versions"][0] | {"earlier": {"colour": "blue"}}
     for lines in ([lacking], [first, first], [first | {"versions": [odd]}]):
         with pytest.raises(InvalidInput, match="line"):
-            copy.import_from(sealed(head, *lines), trust="user")
+            copy.store.import_from(sealed(head, *lines), trust="user")
     link = next(line for line in rest if line["type"] == "link")
     for wrong in ({"weight": "heavy"}, {"weight": True}, {"from": 3}, {"relation": ""}):
         with pytest.raises(InvalidInput, match="line"):
-            copy.import_from(sealed(head, first, link | wrong), trust="user")
+            copy.store.import_from(sealed(head, first, link | wrong), trust="user")
     assert copy.list(status=EVERY) == []
 
 
@@ -327,7 +327,7 @@ def test_an_id_of_another_memory_here_is_a_conflict(full, open_memory, tmp_path,
     copy.add("quite another", id="three")
     before = everything(copy)
     with pytest.raises(IdConflict):
-        copy.import_from(io.StringIO(text_of(full)), trust="user")
+        copy.store.import_from(io.StringIO(text_of(full)), trust="user")
     assert everything(copy) == before
 
 
@@ -339,7 +339,7 @@ def test_a_slot_taken_here_goes_to_the_later_one(full, open_memory, tmp_path, cl
     clock.advance(timedelta(days=1))
     newer.add("The kettle is black", key="kettle", id="black")
     for store in (older, newer):
-        store.import_from(io.StringIO(text_of(full)), trust="user")
+        store.store.import_from(io.StringIO(text_of(full)), trust="user")
         assert sound(store)
     assert older.get("grey").superseded_by == "two"
     assert newer.get("two").superseded_by == "black"
@@ -350,7 +350,7 @@ def test_a_smaller_ring_pushes_out_what_it_cannot_hold(open_memory, tmp_path):
     memory = open_memory()
     memory.add_many({"text": f"turn {n}", "tier": "short", "session": "s"} for n in range(6))
     small = open_memory(tmp_path / "copy", config=Config(short=ShortConfig(capacity=2)))
-    small.import_from(io.StringIO(text_of(memory)), trust="user")
+    small.store.import_from(io.StringIO(text_of(memory)), trust="user")
     assert [found.text for found in small.recent(session="s")] == ["turn 4", "turn 5"]
     assert len(small.list(tiers="medium")) == 4
 
@@ -375,21 +375,21 @@ def test_vectors_travel_if_asked_to(open_memory, tmp_path):
     memory.flush(wait=True)
     memory.forget("hidden")
     memory.flush(wait=True)
-    assert memory.export(tmp_path / "v.jsonl", vectors=True).vectors == 7
+    assert memory.store.export(tmp_path / "v.jsonl", vectors=True).vectors == 7
     embedder = Counting(32)
     copy = open_memory(tmp_path / "copy", embedder=embedder)
-    assert copy.import_from(tmp_path / "v.jsonl", trust="user").vectors == 7
+    assert copy.store.import_from(tmp_path / "v.jsonl", trust="user").vectors == 7
     assert copy.flush(wait=True)
     assert embedder.texts <= 1  # the warm-up
     assert copy._engine._long.count(("default",)) == 5
     assert sound(copy)
     assert text_of(copy, vectors=True) == (tmp_path / "v.jsonl").read_text()
     other = open_memory(tmp_path / "other", embedder=HashEmbedder(16))
-    assert other.import_from(tmp_path / "v.jsonl", trust="user").vectors == 0
+    assert other.store.import_from(tmp_path / "v.jsonl", trust="user").vectors == 0
     assert other.flush(wait=True)
     assert sound(other)
     plain = open_memory(tmp_path / "plain")
-    assert plain.import_from(tmp_path / "v.jsonl", trust="user").vectors == 7
+    assert plain.store.import_from(tmp_path / "v.jsonl", trust="user").vectors == 7
     assert sound(plain)
 
 
@@ -403,7 +403,7 @@ def test_a_vector_that_is_none_is_refused(open_memory, tmp_path):
     short = base64.b64encode(np.array([1], "f").tobytes()).decode()
     for wrong in ("???", "AAAA", "AAAAAA==", "", 3, short):
         with pytest.raises(InvalidInput, match="line 2"):
-            copy.import_from(sealed(head, first | {"vector": wrong}), trust="user")
+            copy.store.import_from(sealed(head, first | {"vector": wrong}), trust="user")
 
 
 def test_an_embedder_that_cannot_be_made_does_not_keep_memories_out(
@@ -417,7 +417,7 @@ def test_an_embedder_that_cannot_be_made_does_not_keep_memories_out(
     monkeypatch.setenv("OPENAI_API_KEY", "sesame")
     copy = open_memory(tmp_path / "copy", embedder="openai:text-embedding-3-small")
     monkeypatch.delenv("OPENAI_API_KEY")  # gone before it was ever used
-    assert copy.import_from(io.StringIO(exported), trust="user").vectors == 0
+    assert copy.store.import_from(io.StringIO(exported), trust="user").vectors == 0
     assert len(copy.list()) == 1
 
 
@@ -426,10 +426,10 @@ def test_what_was_damaged_does_not_come_in_as_if_it_were_whole(full, open_memory
     full._engine.ledger.write(
         lambda c: c.execute("UPDATE memories SET text = 'The kettle is poor' WHERE id = 'two'")
     )
-    done = full.export(tmp_path / "d.jsonl")
+    done = full.store.export(tmp_path / "d.jsonl")
     assert done.damaged == ("two",)
     copy = open_memory(tmp_path / "copy")
-    taken = copy.import_from(tmp_path / "d.jsonl", trust="user")
+    taken = copy.store.import_from(tmp_path / "d.jsonl", trust="user")
     assert (taken.damaged, taken.memories) == (("two",), 4)
     assert {found.id for found in copy.list(status=EVERY)} >= {"three", "four"}
     assert sound(copy)
@@ -447,8 +447,8 @@ def test_what_was_damaged_does_not_come_in_as_if_it_were_whole(full, open_memory
 def test_damage_that_cannot_be_spelt_is_marked_too(full, open_memory, tmp_path, damage):
     """What of a row is legible is in the export; the rest does not stop it."""
     full._engine.ledger.write(lambda c: c.execute(damage))
-    assert full.export(tmp_path / "d.jsonl").damaged == ("two",)
-    taken = open_memory(tmp_path / "copy").import_from(tmp_path / "d.jsonl", trust="user")
+    assert full.store.export(tmp_path / "d.jsonl").damaged == ("two",)
+    taken = open_memory(tmp_path / "copy").store.import_from(tmp_path / "d.jsonl", trust="user")
     assert (taken.damaged, taken.memories) == (("two",), 4)
 
 
@@ -466,46 +466,46 @@ def test_a_damaged_earlier_state_is_left_out_and_named(memory, open_memory, tmp_
     memory.add("now", id="x")
     memory.update("x", text="then")
     memory._engine.ledger.write(lambda c: c.execute(damage))
-    done = memory.export(tmp_path / "d.jsonl")
+    done = memory.store.export(tmp_path / "d.jsonl")
     assert (done.damaged, done.damaged_history) == ((), ("x",))
     copy = open_memory(tmp_path / "copy")
-    assert copy.import_from(tmp_path / "d.jsonl", trust="user").memories == 1
+    assert copy.store.import_from(tmp_path / "d.jsonl", trust="user").memories == 1
     assert [one.text for one in copy.history("x")] == ["then"]
 
 
 def test_a_damaged_detail_of_an_event_does_not_stop_an_export(full, tmp_path, caplog):
     """The event is left out; of one without a checksum what cannot be read; the log says so."""
     full._engine.ledger.write(lambda c: c.execute("UPDATE events SET detail = '{'"))
-    assert full.export(tmp_path / "d.jsonl").damaged == ()
+    assert full.store.export(tmp_path / "d.jsonl").damaged == ()
     assert "damaged events are left out" in caplog.text
     full._engine.ledger.write(lambda c: c.execute("UPDATE events SET seal = NULL"))
-    assert full.export(tmp_path / "e.jsonl").events > 0
+    assert full.store.export(tmp_path / "e.jsonl").events > 0
     assert "an event is damaged" in caplog.text
 
 
 def test_streams_of_text_and_of_bytes(full, open_memory, tmp_path):
     """Both ways, and a file opened either way."""
-    full.export(binary := io.BytesIO())
+    full.store.export(binary := io.BytesIO())
     assert binary.getvalue().decode() == text_of(full)
     with (tmp_path / "t.jsonl").open("w", encoding="utf-8") as file:
-        full.export(file)
+        full.store.export(file)
     for n, mode in enumerate(("r", "rb")):
         with (tmp_path / "t.jsonl").open(mode) as file:
             copy = open_memory(tmp_path / str(n))
-            assert copy.import_from(file, trust="user").memories == 5
+            assert copy.store.import_from(file, trust="user").memories == 5
 
 
 def test_an_export_is_private_and_overwrites_nothing_unasked(full, tmp_path):
     """Mode 0600 under any umask; TargetExists, unless asked to take the place."""
     old = os.umask(0)
     try:
-        full.export(tmp_path / "e.jsonl")
+        full.store.export(tmp_path / "e.jsonl")
     finally:
         os.umask(old)
     assert stat.S_IMODE((tmp_path / "e.jsonl").stat().st_mode) == 0o600
     with pytest.raises(TargetExists):
-        full.export(tmp_path / "e.jsonl")
-    assert full.export(tmp_path / "e.jsonl", overwrite=True).memories == 5
+        full.store.export(tmp_path / "e.jsonl")
+    assert full.store.export(tmp_path / "e.jsonl", overwrite=True).memories == 5
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.jsonl", "store"]
 
 
@@ -514,7 +514,9 @@ def test_an_empty_store_travels_too(open_memory, tmp_path):
     exported = text_of(open_memory())
     assert len(exported.splitlines()) == 2
     assert (
-        open_memory(tmp_path / "copy").import_from(io.StringIO(exported), trust="user").memories
+        open_memory(tmp_path / "copy")
+        .store.import_from(io.StringIO(exported), trust="user")
+        .memories
         == 0
     )
 
@@ -578,12 +580,15 @@ def test_round_trip_is_identity(tmp_path_factory, steps):
             clock.advance(timedelta(minutes=1))
             take(memory, step)
         exported = text_of(memory, all_namespaces=True)
-        copy.import_from(io.StringIO(exported), all_namespaces=True, trust="user")
+        copy.store.import_from(io.StringIO(exported), all_namespaces=True, trust="user")
         assert text_of(copy, all_namespaces=True) == exported
         assert everything(copy) == everything(memory)
         assert sound(copy)
         assert (
-            copy.import_from(io.StringIO(exported), all_namespaces=True, trust="user").memories == 0
+            copy.store.import_from(
+                io.StringIO(exported), all_namespaces=True, trust="user"
+            ).memories
+            == 0
         )
         assert text_of(copy, all_namespaces=True) == exported
 
@@ -612,19 +617,19 @@ def test_an_import_that_is_cut_off_goes_on(full, open_memory, tmp_path, monkeypa
     monkeypatch.setattr("memento.upkeep.import_lines.BITE", 2)
     exported = text_of(full)
     whole = open_memory(tmp_path / "whole")
-    brought = whole.import_from(io.StringIO(exported), trust=trust)
+    brought = whole.store.import_from(io.StringIO(exported), trust=trust)
     part = open_memory(tmp_path / "part")
     with monkeypatch.context() as patch:
         _cut_off(part, patch, after)
         with suppress(CutOff):
-            part.import_from(io.StringIO(exported), trust=trust)
+            part.store.import_from(io.StringIO(exported), trust=trust)
     assert sound(part)
     there = len(everything(part)[0])
-    again = part.import_from(io.StringIO(exported), trust=trust)
+    again = part.store.import_from(io.StringIO(exported), trust=trust)
     assert (again.memories + again.known, again.known) == (brought.memories, there)
     assert everything(part) == everything(whole)
     assert sound(part)
-    third = part.import_from(io.StringIO(exported), trust=trust)
+    third = part.store.import_from(io.StringIO(exported), trust=trust)
     assert (third.memories, third.links, third.events) == (0, 0, 0)
 
 
@@ -650,6 +655,44 @@ def test_an_import_takes_the_writer_for_a_few_lines_at_a_time(open_memory, tmp_p
         return write(run, **options)
 
     monkeypatch.setattr(ledger, "write", counted)
-    assert memory.import_from(io.StringIO(text_of(theirs)), trust="user").memories == 98
+    assert memory.store.import_from(io.StringIO(text_of(theirs)), trust="user").memories == 98
     assert max(sizes) == 10
     assert sizes.count(1) >= 2
+
+
+class Breaking(io.RawIOBase):
+    """A stream that raises once it has taken so many bytes."""
+
+    def __init__(self, room):
+        self.room = room
+
+    def writable(self):
+        """Be a stream for writing."""
+        return True
+
+    def write(self, data):
+        """Take what there is room for, then raise."""
+        self.room -= len(data)
+        if self.room < 0:
+            raise ConnectionResetError("the other side went away")
+        return len(data)
+
+
+@pytest.mark.parametrize("wrap", [lambda raw: raw, io.TextIOWrapper], ids=["bytes", "text"])
+@pytest.mark.parametrize("room", [0, 3_000])
+def test_an_export_whose_stream_breaks_leaves_nothing_behind(tmp_path, wrap, room):
+    """Its own error comes through; no reader is left, even while the error is kept."""
+    with MemoryManager(tmp_path / "store", embedder=None) as memory:
+        kept = [memory.add(f"memory {n} {'x' * 200}", id=f"m{n}") for n in range(200)]
+        stream = wrap(Breaking(room))
+        with pytest.raises(ConnectionResetError) as broken:
+            memory.store.export(stream)
+        assert memory.store.erase("m0", timeout=0).complete  # the log can be emptied: nobody reads
+        assert [one.id for one in memory.list(limit=1000)] == [one.id for one in kept[1:]]
+        memory.add("and on it goes")
+        whole = io.BytesIO()
+        assert memory.store.export(whole).memories == len(kept)
+        assert broken.value.args == ("the other side went away",)
+        with suppress(ConnectionResetError):
+            stream.close()
+    assert not list(tmp_path.glob("*.tmp"))

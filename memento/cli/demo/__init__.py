@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from memento.types import Hit, Memory, Retrieval
 
 NAMESPACE = "demo"
-WAYS = {"text": "words", "meaning": "meaning", "name": "name", "exact": "spelling"}
+WAYS = {
+    "text": "words",
+    "meaning": "meaning",
+    "time": "time",
+    "name": "name",
+    "exact": "spelling",
+}
 """Names of the searches in the output of the demo."""
 
 
@@ -49,7 +55,7 @@ def run(root: Path | None = None) -> None:
             _line(out, "it took by its words, by its meaning, by its exact spelling or by name.")
             asking = [_ask(out, memory, question.text) for question in story.QUESTIONS]
             _change(out, memory)
-            count = memory.stats().memories
+            count = memory.store.stats().memories
         _reopen(out, folder, count)
     _heading(out, "How long it took")
     _line(out, f"a durable add {_ms(median(adding))}, an answer {_ms(median(asking))} (medians)")
@@ -105,7 +111,7 @@ def _reopen(out: Console, folder: Path, count: int) -> None:
     _heading(out, "Closed, and opened again")
     began = perf_counter()
     with MemoryManager(folder, namespace=NAMESPACE) as memory:
-        same = memory.stats().memories
+        same = memory.store.stats().memories
         opened = perf_counter() - began
         _line(out, f"{same} of {count} memories are there after {_ms(opened)}")
         _show(out, memory.retrieve(story.QUESTIONS[1].text, k=3))

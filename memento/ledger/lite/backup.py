@@ -12,6 +12,7 @@ from memento.ledger.contract import Contents
 from memento.ledger.lite import fulltext, migrations, tend
 from memento.ledger.lite.sqlite import Connection, connect, translated
 from memento.ledger.rows import COLUMNS, Row, columns_of, set_back
+from memento.types import Event
 
 BUSY_SECONDS = 30.0
 TAKEN_AT = "backup_at"
@@ -228,7 +229,7 @@ def _undo_overflow(connection: Connection, row: Row, moment: int, until: int | N
 def _undo_reinforcements(connection: Connection, row: Row, moment: int, until: int | None) -> None:
     """Take back what arrived again after the moment, and find when the row last changed before."""
     (undone,) = connection.execute(
-        "SELECT count(*) FROM events WHERE docid = ? AND kind = 'reinforced' AND at > ?"
+        f"SELECT count(*) FROM events WHERE docid = ? AND kind = '{Event.REINFORCED}' AND at > ?"
         " AND at <= coalesce(?, at)",
         (row.docid, moment, until),
     ).fetchone()
@@ -237,7 +238,7 @@ def _undo_reinforcements(connection: Connection, row: Row, moment: int, until: i
         (row.updated_at,) = connection.execute(
             "SELECT max(?3, coalesce((SELECT max(until) FROM versions WHERE docid = ?1"
             " AND until <= ?2), 0), coalesce((SELECT max(at) FROM events WHERE docid = ?1"
-            " AND kind = 'reinforced' AND at <= ?2), 0))",
+            f" AND kind = '{Event.REINFORCED}' AND at <= ?2), 0))",
             (row.docid, moment, row.created_at),
         ).fetchone()
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 import json
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, cast
 
 from memento.language.words import Columns
@@ -41,6 +42,8 @@ MOST_WAITING = 256
 background thread finds no quiet moment, or there is none."""
 MERGED_PAGES = 64
 """Pages of the index one merge may write, so that no ``add`` waits long behind it."""
+PURGED_PAGES = 64
+"""As many while the words of erased memories are taken out."""
 MOST_ASKED = 4096
 """Memories that `holds` looks at, 1 us each, so that a flood in quarantine delays no ``add``."""
 
@@ -220,17 +223,35 @@ def holds(connection: Connection, ns: int, word: str) -> bool:
     return found is not None
 
 
+def begin_purge(connection: Connection) -> bool:
+    """Begin to merge the whole index into one segment, which knows no word of a deleted row.
+
+    Returns:
+        Whether there is more to do: then ``purge`` until it says that there is not.
+    """
+    return _merged(connection, -PURGED_PAGES)
+
+
+def purge(connection: Connection) -> bool:
+    """Go on with what ``begin_purge`` began, in a transaction of its own."""
+    return _merged(connection, PURGED_PAGES)
+
+
+def _merged(connection: Connection, pages: int) -> bool:
+    """Merge as many pages; a negative number takes all segments that there are."""
+    before = connection.total_changes
+    query = "INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', ?)"
+    connection.execute(query, (pages,))
+    return connection.total_changes - before > 1  # Source: sqlite.org/fts5.html, merge command
+
+
 def merge(connection: Connection) -> bool:
     """Merge some of the index's segments; tell whether there was anything to merge.
 
     Every commit leaves a segment of its own, and a query looks into each. FTS5 would merge
     them within an ``add``; the background thread does it in quiet moments instead.
     """
-    before = connection.total_changes
-    connection.execute(
-        "INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', ?)", (MERGED_PAGES,)
-    )
-    return connection.total_changes - before > 1  # Source: sqlite.org/fts5.html, merge command
+    return _merged(connection, MERGED_PAGES)
 
 
 def intact(connection: Connection) -> bool:
@@ -242,6 +263,22 @@ def intact(connection: Connection) -> bool:
     except DatabaseError:
         return False
     return True
+
+
+def intact_as_read(connection: Connection) -> bool:
+    """Tell the same from a new connection that only reads, so that no writer waits.
+
+    An older connection takes what it remembers of an earlier index for damage.
+    """
+    try:
+        found = connection.execute("PRAGMA integrity_check(memories_fts)").fetchall()
+    except DatabaseError:
+        return False
+    return found == [("ok",)]
+
+
+CHECKED_AS_READ = (3, 44, 0)
+"""First SQLite that can do so. Source: sqlite.org/releaselog/3_44_0.html, xIntegrity."""
 
 
 def look_up(
@@ -261,9 +298,15 @@ def _seqs(listed: str) -> NDArray[np.int64]:
 
 
 class LiteTail:
-    """The full text of waiting rows, in RAM: an index of the same make; see ``contract.Tail``."""
+    """The full text of waiting rows, in RAM: an index of the same make; see ``contract.Tail``.
 
-    def __init__(self) -> None:
+    Args:
+        turn: Returns the lock that the calling thread holds while it is inside SQLite, so that a
+            fork waits for it; ``follow`` is called by those who hold theirs.
+    """
+
+    def __init__(self, turn: Callable[[], AbstractContextManager[object]]) -> None:
+        self._turn = turn
         self._lock = threading.Lock()
         self._index: Connection | None = None
         self._held: dict[int, int] = {}  # namespace to the newest row id held of it
@@ -302,7 +345,7 @@ class LiteTail:
 
         To be asked before the file: what is let go of meanwhile is in the file by then.
         """
-        with self._lock:
+        with self._turn(), self._lock:
             if ns not in self._held:
                 return [_seqs("")] * len(matches)
             return look_up(self._open(), ns, matches, limit)

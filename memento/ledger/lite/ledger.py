@@ -23,7 +23,7 @@ from memento.errors import (
 )
 from memento.ledger import namespaces
 from memento.ledger.files import explain_os, sync_name
-from memento.ledger.lite import migrations, tend
+from memento.ledger.lite import fulltext, migrations, scrub, tend
 from memento.ledger.lite.fulltext import LiteTail
 from memento.ledger.lite.gate import Gate
 from memento.ledger.lite.library import SAFE_VERSION, Error, library_version
@@ -236,15 +236,52 @@ class LiteLedger:
 
     def make_tail(self) -> LiteTail:
         """Make an index of waiting rows, which knows none yet."""
-        return LiteTail()
+        return LiteTail(lambda: self._reader().turn)
 
     def quick_check(self) -> list[str]:
         """Return what is wrong with the structure of the file, the full text aside."""
         return self.read(tend.quick_check)
 
+    def words_intact(self) -> bool:
+        """Tell whether the full text agrees with what it was built from.
+
+        SQLite before 3.44 can check it only as a writer, for whom others wait; there the full text
+        of a read-only store is not checked.
+        """
+        if library_version() < fulltext.CHECKED_AS_READ:
+            return self.read_only or self.write(fulltext.intact)
+        with translated(self.path):
+            connection = self._connect_to_read()
+            try:
+                return fulltext.intact_as_read(connection)
+            finally:
+                connection.close()
+
     def compact(self) -> None:
-        """Write the file again without what was deleted."""
-        self.alone(tend.compact)
+        """Leave nothing of deleted rows in the file, see ``contract.Ledger.compact``.
+
+        FTS5 keeps the words of deleted rows until its segments are merged; then SQLite keeps the
+        pages.
+        """
+        more = self.write(fulltext.begin_purge, frees_room=True)
+        while more:
+            more = self.write(fulltext.purge, frees_room=True)
+        if not self.alone(tend.compact):
+            self._scrub()
+
+    def _scrub(self) -> None:
+        """Overwrite the unused parts of the file in bites, between which others write."""
+        first: int | None = 1
+        while first is not None:
+            first = self._scrub_from(first)
+            self.write(_nothing)  # in the queue: else the next bite would come before who waits
+
+    def _scrub_from(self, first: int) -> int | None:
+        following = self.alone(lambda connection: scrub.bite(connection, self.path, first))
+        if following == first:
+            problem = "a reader still uses an earlier state; the file cannot be cleared yet"
+            raise StoreBusy(self.path, problem)
+        return following
 
     def fold_log(self, seconds: float) -> bool:
         """Fold the whole log into the file and empty it; see ``tend.fold_log``."""
@@ -497,16 +534,22 @@ class LiteLedger:
     def _connect_reader(self) -> _Reader:
         with self._lock:
             self._check_open()
-            connection = connect(
-                self.path, busy_seconds=BUSY_SECONDS, writable=False, immutable=self.immutable
-            )
-            reader = _Reader(connection, threading.current_thread())
+            reader = _Reader(self._connect_to_read(), threading.current_thread())
             self._readers.append(reader)
         return reader
+
+    def _connect_to_read(self) -> Connection:
+        return connect(
+            self.path, busy_seconds=BUSY_SECONDS, writable=False, immutable=self.immutable
+        )
 
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosed(self.root)
+
+
+def _nothing(_connection: Connection) -> None:
+    """Change nothing."""
 
 
 @dataclass(slots=True)

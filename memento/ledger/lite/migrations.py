@@ -93,6 +93,10 @@ def _migrations() -> Migrations:
     def m006_seals(db: Database) -> None:
         _run(db, schema.M006)
 
+    @migrations()
+    def m007_slots_by_time(db: Database) -> None:
+        _run(db, schema.M007)
+
     return migrations
 
 

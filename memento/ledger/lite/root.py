@@ -10,12 +10,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from memento import layout
+from memento.check import first_of
 from memento.errors import StoreUnusable
 from memento.ledger.files import explain_os, is_draft_of, sync_name
 from memento.ledger.lite import reserve
-
-SHOWN = 3
-"""Most strange files named in an error."""
 
 _HARMLESS = frozenset({
     "lost+found", ".gitignore", ".gitkeep", ".gitattributes", ".keep", ".dockerignore",
@@ -79,11 +77,10 @@ def _accept(root: Path) -> None:
         )
     strange = sorted(entry.name for entry in found if _is_strange(entry, new=not holds_store))
     if strange and not holds_store:
-        shown = ", ".join(map(repr, strange[:SHOWN])) + (" ..." if len(strange) > SHOWN else "")
         raise StoreUnusable(
             root,
-            f"holds other files ({shown}) and no store; give a folder of its own, such as"
-            f" {root / 'agent_memory'}",
+            f"holds other files ({first_of(strange)}) and no store; give a folder of its own, such"
+            f" as {root / 'agent_memory'}",
         )
     _make_private(root, new=not holds_store, alone=not strange)
     if holds_store:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
+import logging
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from glob import escape
@@ -20,6 +23,8 @@ from memento.ledger.lite.gate import Gate
 from memento.ledger.lite.sqlite import connect, translated
 
 T = TypeVar("T")
+
+log = logging.getLogger("memento.ledger.swap")
 
 PATIENCE = 0.1
 """Seconds to wait for somebody who is about to close the store."""
@@ -48,8 +53,8 @@ def swap(root: Path, build: Callable[[Path], T]) -> tuple[T, Path]:
     aside = root.with_name(f"{root.name}.aside-{in_name(system_clock())}")
     try:
         _remove_unbuilt(root)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{root.name}.", suffix=".tmp", dir=root.parent))
-        inode = fresh.stat().st_ino
+        fresh = _make_fresh(root)
+        inode, held = fresh.stat().st_ino, _hold(fresh)
         try:
             built = build(fresh / layout.LEDGER)
             sync_folder(fresh)
@@ -58,22 +63,75 @@ def swap(root: Path, build: Callable[[Path], T]) -> tuple[T, Path]:
         finally:
             if fresh.exists() and fresh.stat().st_ino == inode:  # and not the old store
                 shutil.rmtree(fresh, ignore_errors=True)
+            os.close(held)
         sync_folder(root.parent)
     except OSError as error:
         raise explain_os(root, error) from error
     return built, aside
 
 
-def _remove_unbuilt(root: Path) -> None:
-    """Remove what a process that was killed while it built left beside the store.
+def _make_fresh(root: Path) -> Path:
+    """Make the folder of a new store, with a name by which it is known until it is in its place.
 
-    Only drafts are: in a folder of that name that holds more, the old store may be.
+    In the exchange the old store gets that name, which does not suit it: so no other process can
+    take the one for the other, whenever this one is killed.
+    """
+    fresh = Path(tempfile.mkdtemp(prefix=f".{root.name}.", suffix=".tmp", dir=root.parent))
+    named = root.with_name(f".{root.name}.{_mark(fresh)}.tmp")
+    if os.path.lexists(named) or (root.exists() and _mark(root) == _mark(fresh)):
+        return fresh  # what is left of it would stay, but nothing else is lost
+    fresh.rename(named)
+    return named
+
+
+def _mark(folder: Path) -> str:
+    """Return what tells a folder from all others, whatever its name is by now."""
+    found = folder.lstat()
+    return f"{zlib.crc32(f'{found.st_dev} {found.st_ino}'.encode()):08x}"
+
+
+def _hold(folder: Path) -> int:
+    """Show that a folder is in use, until the descriptor that is returned is closed.
+
+    Raises:
+        OSError: If another process holds it.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _remove_unbuilt(root: Path) -> None:
+    """Remove what a process that was killed left beside the store before it was in its place.
+
+    A folder of that name that has not the mark of its name, and holds more than drafts, may be the
+    old store.
     """
     for folder in root.parent.glob(f".{escape(root.name)}.????????.tmp"):
-        if folder.is_dir() and set(folder.iterdir()) <= set(unfinished(folder)):
+        if folder.is_symlink() or not folder.is_dir():
+            continue
+        if folder.name.endswith(f".{_mark(folder)}.tmp"):
+            _remove_unheld(folder)
+        elif set(folder.iterdir()) <= set(unfinished(folder)):
             remove_drafts(folder / layout.LEDGER)
             if not any(folder.iterdir()):
                 folder.rmdir()
+
+
+def _remove_unheld(folder: Path) -> None:
+    try:
+        held = _hold(folder)
+    except OSError as error:
+        log.info("%s stays: %s", folder, error)
+        return
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(held)
 
 
 def _change_places(root: Path, fresh: Path, aside: Path) -> None:

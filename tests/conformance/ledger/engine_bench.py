@@ -5,7 +5,9 @@ from __future__ import annotations
 from memento.admit.draft import admit
 from memento.clock import from_micros
 from memento.config import Config
-from memento.ledger import memories, namespaces
+from memento.ledger import namespaces
+from memento.ledger.contract import Rules, Work
+from memento.lifecycle import remember
 from memento.types import Draft
 
 START = 1_750_000_000_000_000
@@ -45,11 +47,19 @@ class Bench:
     def add(self, *entries, ring=20):
         """Add texts, mappings of fields, or entries in one job; returns their rows."""
         made = [self._made(one) for one in entries]
-        return self.write(memories.add, made, now=self.now, ring=ring)
+        return self.change(remember.insert, made, ring=ring)
 
     def one(self, text="a note", ring=20, **fields):
         """Add one memory; returns its row."""
         return self.add({"text": text, **fields}, ring=ring)[0]
+
+    def work(self, session, ring=20):
+        """Describe a write to this namespace in a transaction."""
+        return Work(session, self.ns, self.now, Rules(ring=ring, untrusted=()))
+
+    def change(self, job, *args, ring=20):
+        """Run a step of the write path on this namespace, durably."""
+        return self.ledger.write(lambda s: job(self.work(s, ring), *args))
 
     def write(self, job, *args, **options):
         """Run a function of the shared text on this namespace, durably."""

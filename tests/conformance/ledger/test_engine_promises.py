@@ -18,6 +18,8 @@ from memento.ledger import memories, namespaces
 from memento.ledger.opening import backup_tool, folder_of, open_ledger, salvage_tool, swap
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import docid_of, docid_range
+from memento.lifecycle import remember
+from memento.types import Event
 
 SCOPES = ["", "a", "a/b", "a/b/c", "ab", "a0", "a-b", "a.b", "A", "é", "é/x"]
 TEXTS = st.text(
@@ -54,7 +56,7 @@ class TestWrite:
         before = bench.read(memories.latest_rev)
 
         def job(session):
-            memories.add(session, bench.ns, [bench.entry("gone")], now=bench.now, ring=5)
+            remember.insert(bench.work(session), [bench.entry("gone")])
             raise LookupError
 
         with pytest.raises(LookupError):
@@ -71,7 +73,7 @@ class TestWrite:
             entry = bench.entry(f"note {number}", id=f"id-{number}")
 
             def job(session):
-                memories.add(session, bench.ns, [entry], now=bench.now, ring=5)
+                remember.insert(bench.work(session), [entry])
                 if number % 3 == 0:
                     raise LookupError(number)
 
@@ -112,7 +114,7 @@ class TestWrite:
         """A job sees its own changes."""
 
         def job(session):
-            memories.add(session, bench.ns, [bench.entry("mine", id="x")], now=bench.now, ring=5)
+            remember.insert(bench.work(session), [bench.entry("mine", id="x")])
             return memories.by_id(session, bench.ns, "x").text
 
         assert bench.ledger.write(job) == "mine"
@@ -196,9 +198,7 @@ class TestRead:
 
         def job(session):
             first = memories.latest_rev(session, bench.ns)
-            writer.write(
-                lambda s: memories.add(s, bench.ns, [bench.entry("after")], now=bench.now, ring=5)
-            )
+            writer.write(lambda s: remember.insert(bench.work(s), [bench.entry("after")]))
             return first, memories.latest_rev(session, bench.ns)
 
         assert bench.ledger.read(job) == (1, 1)
@@ -233,7 +233,7 @@ class TestRead:
         """A job that would change something is refused, and nothing is changed."""
         bench.one("a")
         with pytest.raises(StoreError):
-            bench.read(lambda s, ns: memories.record(s, ns, bench.now, "retrieved", None))
+            bench.read(lambda s, ns: memories.record(s, ns, bench.now, Event.RETRIEVED, None))
         assert bench.ledger.read(lambda s: s.execute("SELECT count(*) FROM events").fetchone()) == (
             0,
         )

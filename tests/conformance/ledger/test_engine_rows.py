@@ -10,9 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento.errors import IdConflict, InvalidInput, NotFound
-from memento.ledger import memories
+from memento.ledger import links, memories
+from memento.ledger import slots as sql
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import docid_of, is_sound, is_whole
+from memento.lifecycle import slots
+from memento.lifecycle.steps import hide
+from memento.types import Event, Reason
 
 
 class TestAdd:
@@ -79,7 +83,7 @@ class TestAdd:
         """From the new one to the other."""
         a = bench.one("a", id="a")
         b = bench.one("b", related="a")
-        found = bench.ledger.read(lambda s: memories.linked(s, a.docid))
+        found = bench.ledger.read(lambda s: links.linked(s, a.docid))
         assert found == [(b.docid, a.docid, "related")]
 
     def test_one_unknown_stops_it_all(self, bench):
@@ -119,7 +123,7 @@ class TestRing:
     def test_it_may_be_asked_for(self, bench):
         """``overflow`` does the same after a change."""
         bench.add(*({"text": f"t{n}", "tier": "short", "session": "s"} for n in range(4)))
-        bench.write(memories.overflow, "s", now=bench.now, ring=2)
+        bench.change(memories.overflow, ["s"], ring=2)
         assert len(bench.read(memories.newest_short, "s", 9)) == 2
 
     def test_what_moved_shows_as_changed(self, bench):
@@ -141,7 +145,7 @@ class TestSlots:
         was = bench.read(memories.by_id, old.id)
         assert (was.status, was.superseded_by) == ("superseded", new.id)
         assert was.valid_until == new.valid_from
-        found = bench.ledger.read(lambda s: memories.linked(s, new.docid))
+        found = bench.ledger.read(lambda s: links.linked(s, new.docid))
         assert found == [(new.docid, old.docid, "supersedes")]
 
     @pytest.mark.parametrize("other", [{"scope": "b"}, {"key": "Editor"}, {"key": None}])
@@ -152,12 +156,12 @@ class TestSlots:
         assert len(bench.read(memories.select, Filters(bench.now))) == 2
 
     def test_the_holder_is_another(self, bench):
-        """``slot_holder`` names who else fills the slot."""
+        """``holder`` names the other memory that fills the slot."""
         row = bench.one("vim", key="editor")
-        assert bench.ledger.read(lambda s: memories.slot_holder(s, row)) is None
+        assert bench.ledger.read(lambda s: sql.holder(s, row)) is None
         rival = bench.entry("ed", key="editor").row
         rival.ns, rival.docid = bench.ns, 0
-        assert bench.ledger.read(lambda s: memories.slot_holder(s, rival)).id == row.id
+        assert bench.ledger.read(lambda s: sql.holder(s, rival)).id == row.id
 
     def test_within_a_batch_the_last_holds(self, bench):
         """Each takes the place of the one before it."""
@@ -175,7 +179,7 @@ class TestSlots:
         old = bench.one("a", id="a")
         (new,) = bench.add(bench.entry("b", status="quarantined", supersedes="a"))
         assert bench.read(memories.by_id, "a").status == "active"
-        proposed = bench.ledger.read(lambda s: memories.proposed(s, new.docid))
+        proposed = bench.ledger.read(lambda s: links.proposed(s, new.docid))
         assert [row.id for row in proposed] == [old.id]
 
     def test_places_are_given_back(self, bench):
@@ -183,7 +187,7 @@ class TestSlots:
         old = bench.one("a", key="k")
         new = bench.one("b", key="k")
         bench.ledger.write(lambda s: memories.overwrite(s, new, {"status": "quarantined"}))
-        returned = bench.ledger.write(lambda s: memories.give_back(s, new, bench.now))
+        returned = bench.change(slots.give_back, new)
         assert [row.id for row in returned] == [old.id]
         now = bench.read(memories.by_id, old.id)
         assert (now.status, now.superseded_by, now.valid_until) == ("active", None, None)
@@ -192,7 +196,7 @@ class TestSlots:
         """That is an error."""
         row = bench.one("a")
         with pytest.raises(InvalidInput):
-            bench.ledger.write(lambda s: memories.supersede(s, row, row, bench.now))
+            bench.change(slots.supersede, row, row)
 
 
 class TestChange:
@@ -202,7 +206,7 @@ class TestChange:
         """The row is new, the state before it in the history."""
         row = bench.one("first")
         changes = {"text": "second", "version": 2, "updated_at": bench.now + 1}
-        bench.ledger.write(lambda s: memories.revise(s, row, changes, "updated"))
+        bench.ledger.write(lambda s: memories.revise(s, row, changes, Reason.UPDATED))
         now = bench.read(memories.by_id, row.id)
         assert (now.text, now.version) == ("second", 2)
         (state,) = bench.ledger.read(lambda s: memories.versions(s, now))
@@ -215,7 +219,7 @@ class TestChange:
         row = bench.one("0")
         for number in range(1, 4):
             changes = {"text": str(number), "version": number + 1, "updated_at": bench.now + number}
-            bench.ledger.write(lambda s, c=changes: memories.revise(s, row, c, "updated"))
+            bench.ledger.write(lambda s, c=changes: memories.revise(s, row, c, Reason.UPDATED))
         states = bench.ledger.read(lambda s: memories.states(s, row.docid))
         assert [state.text for state in states] == ["0", "1", "2"]
 
@@ -227,7 +231,7 @@ class TestChange:
             changes = {
                 "text": str(number), "version": number + 1, "updated_at": START + number,
             }  # fmt: skip
-            bench.ledger.write(lambda s, c=changes: memories.revise(s, row, c, "updated"))
+            bench.ledger.write(lambda s, c=changes: memories.revise(s, row, c, Reason.UPDATED))
         damaged = bench.ledger.read(lambda s: memories.reword_as_of(s, [row], START + ago))
         assert (row.text, damaged) == (text, set())
 
@@ -240,11 +244,11 @@ class TestChange:
         assert is_whole(now)
         assert bench.ledger.read(lambda s: memories.states(s, row.docid)) == []
 
-    @pytest.mark.parametrize("reason", ["forgotten", "rejected", "disowned"])
+    @pytest.mark.parametrize("reason", [Reason.FORGOTTEN, Reason.REJECTED, Reason.DISOWNED])
     def test_hide_forgets(self, bench, reason):
         """The row stays, forgotten, its state before kept with the reason."""
         row = bench.one("a")
-        bench.ledger.write(lambda s: memories.hide(s, row, bench.now, reason))
+        bench.change(hide, row, reason)
         now = bench.read(memories.by_id, row.id)
         (state,) = bench.ledger.read(lambda s: memories.states(s, row.docid))
         assert (now.status, state.status, state.reason) == ("forgotten", "active", reason)
@@ -253,7 +257,7 @@ class TestChange:
         """One that is forgotten stays as it is."""
         row = bench.one("a")
         for _ in range(2):
-            bench.ledger.write(lambda s: memories.hide(s, row, bench.now, "forgotten"))
+            bench.change(hide, row, Reason.FORGOTTEN)
         assert bench.read(memories.latest_rev) == 2
 
     def test_hidden_ones_are_told(self, bench):
@@ -261,7 +265,7 @@ class TestChange:
         kept = bench.one("a", id="a")
         bench.add(bench.entry("b", status="quarantined", id="b"))
         gone = bench.one("c", id="c")
-        bench.ledger.write(lambda s: memories.hide(s, gone, bench.now, "forgotten"))
+        bench.change(hide, gone, Reason.FORGOTTEN)
         assert bench.read(memories.hidden_ids, [kept.id, "b", "c", "nobody"]) == {"b", "c"}
 
     def test_links_are_made_once(self, bench):
@@ -269,8 +273,7 @@ class TestChange:
         a, b = bench.add("a", "b")
         ends = a.docid, b.docid
         put = [
-            bench.ledger.write(lambda s: memories.put_link(s, *ends, "related", 0.5))
-            for _ in range(2)
+            bench.ledger.write(lambda s: links.put_link(s, *ends, "related", 0.5)) for _ in range(2)
         ]
         assert put == [True, False]
 
@@ -278,7 +281,7 @@ class TestChange:
         """By kind, in one's own namespace."""
         row = bench.one("a")
         for found in ({"key": 2}, {"key": 1, "card": 1}):
-            bench.write(memories.record, bench.now, "redacted", row.docid, found)
+            bench.write(memories.record, bench.now, Event.REDACTED, row.docid, found)
         assert bench.read(memories.redactions) == {"key": 3, "card": 1}
         assert bench.of("other").read(memories.redactions) == {}
 
@@ -297,7 +300,7 @@ class TestFollow:
     def test_outlines_of_what_changed(self, bench):
         """Only what is later than the revision."""
         first, _, third = bench.add("a", "b", "c")
-        bench.ledger.write(lambda s: memories.hide(s, first, bench.now, "forgotten"))
+        bench.change(hide, first, Reason.FORGOTTEN)
         assert [one[0] for one in bench.read(memories.outlines_since, 2)] == [
             third.docid, first.docid,
         ]  # fmt: skip
@@ -328,7 +331,7 @@ class TestFollow:
                 changes = {"importance": number / 10}
                 space.ledger.write(lambda s, c=changes: memories.overwrite(s, rows[0], c))
             else:
-                space.ledger.write(lambda s: memories.hide(s, rows[-1], space.now, "forgotten"))
+                space.change(hide, rows[-1], Reason.FORGOTTEN)
             known |= {one[0]: one for one in space.read(memories.outlines_since, rev)}
             rev = space.read(memories.latest_rev)
         assert known == {one[0]: one for one in space.read(memories.outlines_since, 0)}
@@ -392,6 +395,6 @@ class TestReading:
         """Active ones by tier, hidden ones by status."""
         bench.add("a", {"text": "b", "tier": "short"}, {"text": "c", "expires_in": 1})
         gone = bench.one("d")
-        bench.ledger.write(lambda s: memories.hide(s, gone, bench.now, "forgotten"))
+        bench.change(hide, gone, Reason.FORGOTTEN)
         found = bench.read(memories.counts, bench.now + 2_000_000)
         assert found == {"medium": 1, "short": 1, "forgotten": 1}

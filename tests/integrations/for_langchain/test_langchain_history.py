@@ -326,7 +326,7 @@ def test_erasing_a_part_erases_the_message(open_memory, caplog):
     manager = open_memory()
     history = MementoChatMessageHistory("s", manager)
     history.add_messages([ODD["long"], HumanMessage("short"), ODD["picture"]])
-    manager.erase(manager.retrieve("word19999")[0].id)
+    manager.store.erase(manager.retrieve("word19999")[0].id)
     assert [m.text for m in manager.list(session="s") if "word" in m.text] == []
     manager.forget(manager.list(where={"format": "langchain-message-part"})[0].id)
     assert [m.text for m in history.messages] == ["short"]

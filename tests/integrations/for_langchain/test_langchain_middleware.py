@@ -27,6 +27,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from memento import Config, Trust
 from memento.errors import InvalidInput, InvalidScope, ReadOnlyStore, StoreClosed
+from memento.language.tokens import estimate
+from memento.policy import TOKENS
 from memento.testing import HashEmbedder
 from memento_langchain import MementoMiddleware
 
@@ -565,27 +567,27 @@ def test_an_edit_of_what_was_approved_waits(open_memory, fake_model):
         return [one.text for one in memory.list() if one.role == "assistant"]
 
     def waiting():
-        return [one for one in memory.quarantine() if one.text != "ok"]
+        return [one for one in memory.quarantine.list() if one.text != "ok"]
 
     edit("Tea is sound.")
     (first,) = waiting()
-    memory.approve(first.id)
+    memory.quarantine.approve(first.id)
     for text in ("Beer is sound.", "Wine is sound.", "Wine is sound."):
         edit(text)
         assert counted() == ["Tea is sound."]
         assert [one.text for one in waiting()] == [text]
     assert memory.get(first.id).version == 1
-    memory.approve(waiting()[0].id)
+    memory.quarantine.approve(waiting()[0].id)
     assert counted() == ["Wine is sound."]
     edit("Wine is sound.")
     assert (counted(), waiting()) == (["Wine is sound."], [])
     edit("Rum is sound.")
     assert (counted(), [one.text for one in waiting()]) == (["Wine is sound."], ["Rum is sound."])
-    memory.reject(waiting()[0].id)
+    memory.quarantine.reject(waiting()[0].id)
     edit("Rum is sound.")
     assert (counted(), waiting()) == (["Wine is sound."], [])
     edit("Gin is sound.")
-    memory.approve(waiting()[0].id)
+    memory.quarantine.approve(waiting()[0].id)
     assert counted() == ["Gin is sound."]
 
 
@@ -599,10 +601,10 @@ def test_an_edit_takes_back_nothing_that_was_approved(open_memory, fake_model):
             fake_model("ok"), middleware=[MementoMiddleware(memory)], checkpointer=saver
         )
         agent.invoke({"messages": [AIMessage(text, id="a1"), HumanMessage("Hm.")]}, thread("one"))
-        waiting = [one for one in memory.quarantine() if one.text != "ok"]
+        waiting = [one for one in memory.quarantine.list() if one.text != "ok"]
         assert len(waiting) == held
         if text == long:
-            approved = memory.approve(waiting[1].id)
+            approved = memory.quarantine.approve(waiting[1].id)
     assert memory.get(approved.id) == approved
 
 
@@ -804,3 +806,17 @@ def test_an_agent_recalls_after_a_restart(tmp_path):
 
     assert say("I am allergic to peanuts.").strip() == "[]"
     assert "allergic to peanuts" in say("Is there any food I should avoid?")
+
+
+def test_a_long_message_never_fills_the_prompt(manager, fake_model):
+    """Of a message of 100 kB each prompt shows the passage that answers, within the budget."""
+    lines = [f"Crate {number} stands in yard {number % 7}." for number in range(3_000)]
+    lines[1_500] = "The penalty for late delivery is 0.8 percent."
+    model = fake_model("ok")
+    agent = create_agent(model, middleware=[MementoMiddleware(manager)])
+    agent.invoke(said("\n".join(lines)))
+    manager.flush(wait=True)
+    agent.invoke(said("What is the penalty for late delivery?"))
+    shown = system_of(model.shown[-1])
+    assert "0.8 percent" in shown
+    assert estimate(shown) <= TOKENS

@@ -99,7 +99,7 @@ def test_what_was_erased_is_let_go_of_in_ram_too(still):
     """A search after an erasure holds none of its words any more, though they still waited."""
     gone, stays = still.add("a zebra crossing"), still.add("a pelican crossing")
     assert still.retrieve("zebra")
-    still.erase(gone.id)
+    still.store.erase(gone.id)
     assert [hit.id for hit in still.retrieve("zebra crossing")] == [stays.id]
     tail = still._engine.searcher._tail
     held = tail._index.execute("SELECT head FROM memories_fts").fetchall()
@@ -246,13 +246,13 @@ def test_a_store_set_back_indexes_what_comes_anew(memory, open_memory, clock, tm
     clock.advance(timedelta(minutes=1))
     memory.add("a pelican crossing")
     memory.flush()
-    memory.backup(tmp_path / "b.db")
+    memory.store.backup(tmp_path / "b.db")
     restore(tmp_path / "b.db", tmp_path / "copy", at=before)
     copy = open_memory(tmp_path / "copy")
     copy.add("a puffin crossing")
     copy.flush()
     assert len(copy.retrieve("puffin crossing", k=10)) == 2
-    assert all(finding.ok for finding in copy.doctor())
+    assert all(finding.ok for finding in copy.store.doctor())
 
 
 def test_the_index_of_what_waits_is_closed_with_it(memory):

@@ -155,7 +155,7 @@ def test_a_truncated_file_is_a_typed_error(tmp_path, open_memory):
         try:
             cut = open_memory(folder)
             cut.list(limit=1000)
-            cut.doctor()
+            cut.store.doctor()
         except StoreError:
             refused += 1
     assert refused >= 5
@@ -320,7 +320,7 @@ class TestMounted:
         ):
             with pytest.raises(ReadOnlyStore):
                 write()
-        assert all(finding.ok for finding in memory.doctor())
+        assert all(finding.ok for finding in memory.store.doctor())
         assert memory.flush(wait=True, timeout=5)
         memory.close()
         subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
@@ -332,7 +332,7 @@ class TestMounted:
         first.close()
         subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
         memory = open_memory(small_disk / "store")
-        assert memory.backup(tmp_path / "back.db").memories == 1
+        assert memory.store.backup(tmp_path / "back.db").memories == 1
         memory.close()
         subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
         restore(tmp_path / "back.db", tmp_path / "again")

@@ -6,13 +6,15 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from memento import MemoryManager
 from memento.errors import MementoError, StoreBusy, StoreClosed
+from memento.ledger.lite import fulltext, sqlite
 from memento.ledger.lite import ledger as ledger_module
-from memento.ledger.lite import sqlite
 
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
 
@@ -131,7 +133,7 @@ def test_a_forked_child_adds_and_the_parent_goes_on(open_memory):
     assert in_child(child)
     memory.add("from the parent", "short")
     assert [m.text for m in memory.recent()] == ["before", "from the child", "from the parent"]
-    assert all(finding.ok for finding in memory.doctor())
+    assert all(finding.ok for finding in memory.store.doctor())
 
 
 def test_a_fork_inside_a_thread_while_others_write_is_safe(memory):
@@ -216,7 +218,7 @@ def test_processes_adding_at_once_lose_nothing(tmp_path, open_memory):
     assert len(acknowledged) == 200
     assert {m.id for m in stored} == acknowledged
     assert len({m.seq for m in stored}) == 200
-    assert all(finding.ok for finding in memory.doctor())
+    assert all(finding.ok for finding in memory.store.doctor())
 
 
 def test_many_first_openings_at_once_all_succeed(tmp_path, open_memory):
@@ -266,7 +268,7 @@ def test_an_add_that_returned_survives_sigkill(tmp_path, open_memory):
     memory = open_memory()
     assert [m.tier for m in memory.list()] == ["short", "medium", "long"]
     assert [m.text for m in memory.recent()] == ["kept in short"]
-    assert all(finding.ok for finding in memory.doctor())
+    assert all(finding.ok for finding in memory.store.doctor())
 
 
 @pytest.mark.parametrize("method", ["of", "repr"])
@@ -293,8 +295,8 @@ def test_every_method_of_a_closed_store_says_so(memory):
         "list": memory.list,
         "recent": memory.recent,
         "history": lambda: memory.history(kept.id),
-        "stats": memory.stats,
-        "doctor": memory.doctor,
+        "stats": memory.store.stats,
+        "doctor": memory.store.doctor,
         "flush": memory.flush,
         "of": lambda: memory.of("other").list(),
     }
@@ -304,3 +306,41 @@ def test_every_method_of_a_closed_store_says_so(memory):
             call()
         answers[name] = type(caught.value)
     assert answers == dict.fromkeys(calls, StoreClosed)
+
+
+def test_a_fork_waits_for_a_search_in_the_index_in_memory(tmp_path, monkeypatch):
+    """SQLite's own locks are shared by all connections: one held now stays so in the child."""
+    look_up, inside, go, out = fulltext.look_up, threading.Event(), threading.Event(), []
+
+    def slow(connection, *rest):
+        if isinstance(connection, sqlite.Connection):
+            return look_up(connection, *rest)
+        inside.set()
+        assert go.wait(60)
+        out.append("left")
+        return look_up(connection, *rest)
+
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        memory.add("tea in the garden")
+        monkeypatch.setattr(fulltext, "look_up", slow)
+        ledger = memory._engine.ledger
+
+        def let_go():
+            while (
+                not go.is_set() and not ledger._lock.locked()
+            ):  # the fork has begun to take what it must hold
+                time.sleep(0.001)
+            go.set()
+
+        threads = [threading.Thread(target=memory.retrieve, args=("tea",))]
+        threads[0].start()
+        assert inside.wait(60)
+        threads.append(threading.Thread(target=let_go))
+        threads[1].start()
+        ledger.hold_still()
+        seen = list(out)
+        ledger.go_on()
+        go.set()
+        for thread in threads:
+            thread.join()
+    assert seen == ["left"]

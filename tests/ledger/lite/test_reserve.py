@@ -57,10 +57,10 @@ def test_where_nothing_can_be_kept_nothing_fails(reserve, monkeypatch, code):
 
 def test_doctor_says_when_no_room_is_kept(memory, monkeypatch):
     """A store on a nearly full disk is not well."""
-    assert all(finding.ok for finding in memory.doctor())
+    assert all(finding.ok for finding in memory.store.doctor())
     memory._engine.ledger._reserve.give_back()
     monkeypatch.setattr(reserve_module, "SHARE", 1 << 62)
-    assert [f.check for f in memory.doctor() if not f.ok] == ["reserve"]
+    assert [f.check for f in memory.store.doctor() if not f.ok] == ["reserve"]
 
 
 def test_room_given_back_is_taken_again_in_a_quiet_moment(memory):

@@ -54,7 +54,7 @@ def test_well_known_places_are_refused(place):
 
 def test_a_restore_is_refused_there_too(memory, folder, tmp_path):
     """A backup is not unpacked among other files."""
-    memory.backup(tmp_path / "backup.db")
+    memory.store.backup(tmp_path / "backup.db")
     (folder / "thesis.docx").write_text("mine")
     with pytest.raises(StoreUnusable, match="holds other files"):
         restore(tmp_path / "backup.db", folder)
@@ -127,7 +127,7 @@ def test_a_link_put_into_a_store_later_is_not_followed(tmp_path, name):
         memory.add("after", "long")
         memory.add("a turn", "short")
         assert memory.flush(wait=True, timeout=30)
-        said = [found.check for found in memory.doctor() if not found.ok]
+        said = [found.check for found in memory.store.doctor() if not found.ok]
     assert said == {"reserve": ["reserve"], "short.json": ["other files"]}.get(name, [])
     assert victim.read_text() == "precious"
 
@@ -142,7 +142,7 @@ def test_a_reserve_the_store_did_not_make_is_never_written(memory, content):
     ledger.keep_reserve()
     assert not ledger._reserve.give_back()
     assert path.read_bytes() == content
-    assert [f.check for f in memory.doctor() if not f.ok] == ["reserve"]
+    assert [f.check for f in memory.store.doctor() if not f.ok] == ["reserve"]
 
 
 def test_a_link_to_nothing_makes_no_file_elsewhere(folder, tmp_path):
@@ -175,7 +175,7 @@ def test_erasing_with_few_descriptors_erases_or_says_what_is_pending(open_memory
     spare = [os.dup(0) for _ in range(used - len(os.listdir("/proc/self/fd")))]  # noqa: PTH208
     resource.setrlimit(resource.RLIMIT_NOFILE, (used + left, limits[1]))
     try:
-        receipt = memory.erase("gone", timeout=0)
+        receipt = memory.store.erase("gone", timeout=0)
     except MementoError:
         assert memory.get("gone").text == "to be erased"
     else:

@@ -1,0 +1,61 @@
+"""An accepted memory on its way into the ledger, and the last thing it may lack: its weight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memento.admit.importance import TierChoice, importance
+from memento.language.words import Columns
+from memento.ledger.rows import Row
+from memento.types import Kind
+
+MAX_METADATA = 1_048_576
+"""Largest metadata as JSON, bytes, unless the settings say otherwise."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """An accepted memory on its way into the ledger.
+
+    Attributes:
+        row: All columns; ``docid``, ``ns`` and ``rev`` are set on insertion.
+        text: What full text indexes: title, head, rest.
+        chosen_id: Whether the caller gave the id.
+        supersedes: Ids of the memories that it replaces.
+        related: Ids it is linked to.
+        derived: Columns whose value the caller did not give.
+        metadata_bytes: Largest metadata as JSON, bytes, where it is joined with another's.
+        redacted: Secrets taken out of it, by kind, and how often.
+        words: Its words, folded, if it is still to be weighed.
+        telling: Those of them whose novelty its importance depends on.
+        choice: Which tier an importance leads to; None once importance and tier are settled.
+    """
+
+    row: Row
+    text: Columns
+    chosen_id: bool
+    supersedes: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
+    metadata_bytes: int = MAX_METADATA
+    redacted: Mapping[str, int] = field(default_factory=dict)
+    words: Sequence[str] = ()
+    telling: Sequence[str] = ()
+    choice: TierChoice | None = None
+
+
+def weigh(entry: Entry, choice: TierChoice, novelty: float) -> None:
+    """Settle the importance of an entry, and its tier unless the caller gave one.
+
+    Args:
+        entry: Changed in place.
+        choice: Which tier an importance leads to.
+        novelty: Share of its telling words not met before, [0, 1].
+    """
+    row = entry.row
+    row.importance = importance(row.text, entry.words, Kind(row.kind), novelty)
+    if "tier" in entry.derived:
+        row.tier = choice.tier(row.importance, pinned=bool(row.pinned)).value
+    row.seal()
+    entry.choice = None

@@ -1,0 +1,49 @@
+"""Reduce a text to what it says, so that two texts that say the same are equal. Pure.
+
+Only case, spacing, fillers and the full stop at the end make no difference. Everything else does:
+"C#" is not "C++", +5 is not -5, 5 mW is not 5 MW, and a question is not a statement.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+FILLERS = frozenset("a an the really just also very so please well oh and that".split())  # noqa: SIM905 - words read better as one text
+"""Words without which a text says the same."""
+_END = re.compile(r"[\s.!?…。！？؟]+$")  # noqa: RUF001 - real stops
+_ASKS = re.compile("[?？؟]")  # noqa: RUF001 - real question marks
+_PAUSE = re.compile("[,;:]+$")
+_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
+_NUMBER = re.compile(r"\d")
+
+
+def gist(text: str) -> str:
+    """Return what a text says; equal for two texts that say the same.
+
+    >>> gist("Oh, I really like  the red bike!") == gist("i like red bike")
+    True
+    >>> gist("We settled on C#.") == gist("We settled on C++.")
+    False
+    """
+    plain = unicodedata.normalize("NFC", text).translate(_QUOTES).strip()
+    end = _END.search(plain)
+    asks = "?" if end and _ASKS.search(end.group()) else ""
+    kept = list(_kept((plain[: end.start()] if end else plain).split()))
+    return f"{' '.join(kept)}{asks}" if kept else plain
+
+
+def _kept(tokens: list[str]) -> Iterator[str]:
+    """Yield the tokens that say something, in small letters unless they may be a unit."""
+    before = ""
+    for at, token in enumerate(tokens):
+        if not _is_filler(token, first=not before, last=at == len(tokens) - 1):
+            yield token if _NUMBER.search(before[-1:] + token) else token.casefold()
+            before = token
+
+
+def _is_filler(token: str, *, first: bool, last: bool) -> bool:
+    """Tell a filler from the same letters in "vitamin A" and "Columbus, OH"."""
+    word = _PAUSE.sub("", token)
+    return not last and word.lower() in FILLERS and (first or word.islower())

@@ -1,0 +1,291 @@
+"""Read the times a text speaks of, and what else a question asks for. Pure; no clock.
+
+A question is split into its dates and the rest: "What did Ruth say last week?" asks for Ruth and
+for seven days. If nothing is left but words such as "what happened", the time is all it asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from memento.language import date_words, dates
+from memento.language.asking import has_subject, tense_of
+from memento.language.dates import Mention, Period, nearest_year
+
+__all__ = ["Period", "Times", "said", "times_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The times a question asks for.
+
+    Attributes:
+        named: One tuple per time that is named: the periods it may mean, the likeliest first.
+        rest: The question without the words that name times; names of feasts and seasons stay.
+        only: Whether it asks for nothing else: "What happened yesterday?".
+        last_talk: Whether it asks for the last conversation: "What did we discuss last time?".
+    """
+
+    named: tuple[tuple[Period, ...], ...]
+    rest: str
+    only: bool
+    last_talk: bool = False
+
+    @property
+    def periods(self) -> list[Period]:
+        """All periods that are named, in order."""
+        return [period for one in self.named for period in one]
+
+
+_NAMED_TIMES = re.compile(
+    r"\b(?:christmas(?:\s+eve)?|new\s+year(?:'s)?\s+(?:eve|day)|halloween|valentine(?:'s)?\s+day"
+    r"|thanksgiving|easter|spring|summer|autumn|fall|winter)\b",
+    re.IGNORECASE,
+)
+_SINCE = re.compile(
+    r"(?:\b(?:since|seit|(?:à\s+partir|a\s+partir)\s+d[eu]l?|depuis|desde|from|ab)(?:\s+(?:the|dem|der|le|la|el|last))?|[自从從])\s*$",
+    re.IGNORECASE,
+)
+_SINCE_AFTER = re.compile(r"\s*(?:以来|以來|以降|から|起|至今)")
+_AFTER = re.compile(
+    r"\b(?:after|nach|apr[eè]s|despu[eé]s\s+del?)(?:\s+(?:the|dem|le|el))?\s*$", re.IGNORECASE
+)
+_BEFORE = re.compile(
+    r"\b(?:before|until|till|bis|avant|jusqu['\u2019]?(?:à|au|en)?|antes\s+del?|hasta)(?:\s+(?:the|zum|dem|le|el))?\s*$",
+    re.IGNORECASE,
+)
+_BEFORE_AFTER = re.compile(r"\s*(?:以前|より前|まで|之前|前)")
+_LINK = re.compile(r"[\s,]*(?:of|in|im|on|am|de|du|del|des|の|的|der|des)?[\s,]*", re.IGNORECASE)
+_TO = re.compile(
+    r"\s*(?:and|to|until|till|through|-|\u2013|und|bis|et|au|à|y|al?|hasta|から|と|到|至|和)\s*(?:the|zum|dem|le|el)?\s*",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(
+    r"(?:\b(?:between|from|zwischen|von|vom|entre|du|del?|desde)(?:\s+(?:the|dem|le|el))?|[从從自])\s*$",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"(?:\b(?:on|in|at|during|since|from|until|by|for|am|im|seit|vom|zum|bis|ab|en|au|le|depuis|desde|el|la|del?|du)\s+)+$",
+    re.IGNORECASE,
+)
+_LAST_TALK = re.compile(
+    r"""\b(?:last|previous)\s+(?:session|conversation|chat|discussion)\b
+    |\bwhere\s+(?:did|were)\s+we\s+(?:leave\s+off|left\s+off|stop)\b
+    |\b(?:did|have)\s+(?:we|i|you)\b.{0,40}?\b(?:talk\w*|sp[eo]a?k\w*|discuss\w*|say|said|tell|told|chat\w*|cover\w*|mention\w*|work\w*|do|done)\b.{0,60}?\blast\s+time\b
+    |\blast\s+time\s+(?:we|i|you)\s+(?:talked|spoke|chatted|met|discussed)\b
+    |\bletzte[ns]?\s+mal\b|\bletzte[nsr]?\s+(?:sitzung|gespräch|unterhaltung|chat)\b
+    |\bla\s+derni[eè]re\s+fois\b|\bderni[eè]re\s+(?:session|conversation|discussion)\b
+    |\bla\s+[uú]ltima\s+vez\b|\b[uú]ltima\s+(?:sesi[oó]n|conversaci[oó]n|charla)\b
+    |前回|この前|上次|上一次|上回""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_ASKS_WHEN = re.compile(
+    r"\s*(?:when|how\s+long|wann|quand|cu[aá]ndo|¿cu[aá]ndo)\b|いつ|什么时候|什麼時候|何时",
+    re.IGNORECASE,
+)
+_PARTS = {
+    "early": re.compile(
+        r"\b(?:early|(?:the\s+)?(?:start|beginning)\s+of|anfang|début|debut|(?:a\s+)?principios\s+de)"
+        r"[\s-]*(?:in\s+|de\s+)?$",
+        re.IGNORECASE,
+    ),
+    "mid": re.compile(
+        r"\b(?:mid|(?:the\s+)?middle\s+of|mitte|mi|mediados\s+de)[\s-]*$", re.IGNORECASE
+    ),
+    "late": re.compile(
+        r"\b(?:late|(?:the\s+)?end\s+of|ende|fin|finales\s+de)[\s-]*$", re.IGNORECASE
+    ),
+}
+"""Words before a month that mean a part of it."""
+_PARTS_AFTER = {
+    "early": re.compile("の?(?:初め|はじめ|上旬|初)"),
+    "mid": re.compile("の?(?:半ば|中旬)"),
+    "late": re.compile("の?(?:終わり|末|下旬|底)"),
+}
+_MONTHS = range(28, 32)  # days
+_PART = {"early": (0, 9), "mid": (10, 19), "late": (20, 30)}  # days of the month, from 0
+_FAR = 3653  # days before a day that are meant by "before" it
+_LAST_WORDS = re.compile(
+    r"\b(?:last\s+time|letzte[ns]?\s+mal|derni[eè]re\s+fois|[uú]ltima\s+vez"
+    r"|sesi[oó]n|conversaci[oó]n|charla|sitzung|gespräch|unterhaltung)\b|前回|この前|上次|上一次|上回",
+    re.IGNORECASE,
+)
+
+
+def said(text: str, on: date) -> list[Period]:
+    """Read the dates a statement mentions.
+
+    Args:
+        text: The statement.
+        on: The day it was said.
+
+    Returns:
+        One period per date that is understood, in order.
+
+    >>> [friday] = said("We met last Friday", date(2023, 5, 10))
+    >>> date.fromordinal(friday.start).isoformat()
+    '2023-05-05'
+    """
+    found = [*dates.mentions(text, on, nearest_year)]
+    found += date_words.mentions(text, on, nearest_year, spoken=True)
+    return [period for one in _apart(found) for period in one.periods]
+
+
+def times_of(text: str, now: date, years: Iterable[int]) -> Times:
+    """Read the times a question asks for.
+
+    Args:
+        text: The question.
+        now: The day it is asked.
+        years: Years that memories mention; a day or month without a year is read in each of them.
+
+    >>> found = times_of("What did Ruth say yesterday?", date(2026, 3, 2), [2026])
+    >>> [(date.fromordinal(p.start).isoformat(), p.days) for p in found.periods], found.only
+    ([('2026-03-01', 1)], False)
+    """
+    known = sorted(years)
+    found = [*dates.mentions(text, now, lambda _month, _on: iter(known))]
+    found += date_words.mentions(text, now, lambda _month, _on: iter(known), spoken=False)
+    tense = tense_of(text) if found else 0
+    nested = _nested([_part(one, text) for one in _apart(found)], text)
+    nested = [_trimmed(one, tense) if one.loose else one for one in nested]
+    named = [_ordered(one, tense, now) for one in _ranges(nested, text, now)]
+    last_talk = _asks_for_last_talk(text)
+    rest = _without(text, named, last_talk=last_talk)
+    only = bool(named or last_talk) and not has_subject(rest, text)
+    return Times(tuple(one.periods for one in named), rest, only, last_talk)
+
+
+def _asks_for_last_talk(text: str) -> bool:
+    return bool(_LAST_TALK.search(text)) and not _ASKS_WHEN.match(text)
+
+
+def _apart(found: Iterable[Mention]) -> list[Mention]:
+    """Keep the longest of the mentions that share characters; return them in order."""
+    kept: list[Mention] = []
+    for one in sorted(found, key=lambda one: (one.start - one.end, one.start, one.loose)):
+        if all(one.end <= other.start or other.end <= one.start for other in kept):
+            kept.append(one)
+    return sorted(kept)
+
+
+def _part(one: Mention, text: str) -> Mention:
+    """Read "mid February" and "end of May" as a part of the month."""
+    if not all(period.days in _MONTHS for period in one.periods):
+        return one
+    for name, (first, last) in _PART.items():
+        before = _PARTS[name].search(text, 0, one.start)
+        after = _PARTS_AFTER[name].match(text, one.end)
+        if before or after:
+            start = before.start() if before else one.start
+            end = after.end() if after else one.end
+            parts = (Period(p.start + first, min(p.start + last, p.end)) for p in one.periods)
+            return Mention(start, end, tuple(parts))
+    return one
+
+
+def _nested(found: list[Mention], text: str) -> list[Mention]:
+    """Join "Monday" and "last week" into one time: what both may mean."""
+    joined: list[Mention] = []
+    for one in found:
+        last = joined[-1] if joined else None
+        if last and _LINK.fullmatch(text, last.end, one.start):
+            both = tuple(dict.fromkeys(_common(last.periods, one.periods)))
+            if both:
+                joined[-1] = Mention(last.start, one.end, both)
+                continue
+        joined.append(one)
+    return joined
+
+
+def _common(one: Iterable[Period], other: Iterable[Period]) -> Iterator[Period]:
+    others = list(other)
+    for period in one:
+        for beside in others:
+            if period.overlaps(beside):
+                yield Period(max(period.start, beside.start), min(period.end, beside.end))
+
+
+def _ranges(found: list[Mention], text: str, now: date) -> Iterator[Mention]:
+    """Read "between ... and ...", "since ...", "after ..." and "before ..."."""
+    waiting = list(found)
+    while waiting:
+        one = waiting.pop(0)
+        if waiting and _is_range(one, waiting[0], text):
+            other = waiting.pop(0)
+            yield Mention(one.start, other.end, tuple(_hulls(one, other)))
+        else:
+            yield _open_ended(one, text, now)
+
+
+def _is_range(one: Mention, other: Mention, text: str) -> bool:
+    led = _BETWEEN.search(text, 0, one.start)
+    return bool(led and _TO.fullmatch(text, one.end, other.start))
+
+
+def _hulls(one: Mention, other: Mention) -> Iterator[Period]:
+    """Pair the periods that are nearest to each other: "3 May to 5 May" is not two years long."""
+    for first in one.periods:
+        ends = [last.end for last in other.periods if last.end >= first.start]
+        begins = [begun.start for begun in one.periods if ends and begun.start <= min(ends)]
+        if ends and first.start == max(begins):
+            yield Period(first.start, min(ends))
+
+
+def _trimmed(one: Mention, tense: int) -> Mention:
+    """Keep of a weekday that is named alone the last and the next one, or the one that is meant."""
+    last, coming = one.periods[:2]
+    return _meaning(one, {-1: (last,), 1: (coming,)}.get(tense, (last, coming)))
+
+
+def _meaning(one: Mention, periods: tuple[Period, ...]) -> Mention:
+    """Return a mention with other periods."""
+    return one._replace(periods=periods)
+
+
+def _open_ended(one: Mention, text: str, now: date) -> Mention:
+    today = now.toordinal()
+    if _SINCE.search(text, 0, one.start) or _SINCE_AFTER.match(text, one.end):
+        if all(period.end > today for period in one.periods):
+            return one
+        begun = [period for period in one.periods if period.start <= today]
+        return _meaning(one, tuple(Period(period.start, today) for period in begun))
+    if _AFTER.search(text, 0, one.start):
+        return _meaning(one, tuple(_after(period, today) for period in one.periods))
+    if _BEFORE.search(text, 0, one.start) or _BEFORE_AFTER.match(text, one.end):
+        return _meaning(one, tuple(_before(period) for period in one.periods))
+    return one
+
+
+def _after(period: Period, today: int) -> Period:
+    return Period(period.end + 1, max(today, period.end + 1))
+
+
+def _before(period: Period) -> Period:
+    return Period(max(1, period.start - _FAR), max(1, period.start - 1))
+
+
+def _ordered(one: Mention, tense: int, now: date) -> Mention:
+    """Put the likeliest period first: the nearest one in the direction that the verbs tell."""
+    today = now.toordinal()
+
+    def unlikely(period: Period) -> tuple[bool, int, bool]:
+        ahead, behind = period.start > today, period.end < today
+        away = max(period.start - today, today - period.end, 0)
+        return (tense < 0 and ahead) or (tense > 0 and behind), away, ahead
+
+    return _meaning(one, tuple(sorted(one.periods, key=unlikely)))
+
+
+def _without(text: str, named: Iterable[Mention], *, last_talk: bool) -> str:
+    """Blank out the words that name times, but not names of feasts and seasons."""
+    rest = text
+    for one in named:
+        kept = " ".join(_NAMED_TIMES.findall(text, one.start, one.end))
+        led = _LEAD.search(rest, 0, one.start)
+        start = led.start() if led else one.start
+        rest = rest[:start] + kept.ljust(one.end - start) + rest[one.end :]
+    return _LAST_WORDS.sub(" ", rest) if last_talk else rest

@@ -1,0 +1,253 @@
+"""Overwrite the parts of an SQLite file that hold nothing any more, a few pages at a time.
+
+SQLite leaves deleted rows in the unused parts of its pages. ``VACUUM`` removes them and holds the
+writer until the whole file is written again. Here zeros are written over the unused parts only:
+pages on the free list, the gap and the free blocks of a page of a tree, and the end of the last
+overflow page of a value. No byte that SQLite reads is changed, so it does not matter how far a
+killed process came. Fragments of three bytes or less between two cells are left.
+
+Why this is safe while others have the file open:
+
+- A bite holds the turn to write and SQLite's write lock, and begins with a log that is wholly
+  folded into the file: no later image of a page can bring back what was overwritten.
+- It ends with a commit. All connections, of other processes as well, then drop the pages that they
+  remember, so that none writes an old image of a page again. The writer's own are dropped before.
+- The root pages come first. A root that overflows is the only page which SQLite copies with its
+  free blocks to another page, which may be one that is done.
+- The descriptor is never closed: closing it would drop the locks that SQLite has on the file.
+
+Source: sqlite.org/fileformat2.html, sections 1.5 and 1.6; sqlite.org/howtocorrupt.html, 2.2;
+sqlite.org/psow.html for bytes beside those that are written.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from memento.errors import StoreUnusable
+from memento.ledger.files import explain_os
+from memento.ledger.lite.pages import HEADER_BYTES, PAGE_BYTES, varint
+from memento.ledger.lite.sqlite import Connection
+
+BITE_SECONDS = 0.1
+"""Time after which a bite ends; it may take as long again to bring the pages to the disk."""
+READERS_SECONDS = 0.1
+"""Longest wait of a bite for readers of an earlier state; those that begin meanwhile do no harm."""
+POLL_SECONDS = 0.005
+AT_ONCE = 64
+"""Pages read at once."""
+
+_TABLE_LEAF, _INDEX_LEAF, _TABLE_INTERIOR, _INDEX_INTERIOR = 13, 10, 5, 2
+_HEADER = {_TABLE_LEAF: 8, _INDEX_LEAF: 8, _TABLE_INTERIOR: 12, _INDEX_INTERIOR: 12}
+"""Bytes before the cell pointers, by the kind of page of a tree.
+
+An overflow page begins with a page number, the first byte of which is 0 below 64 GiB.
+"""
+_MOST_TABLE, _MOST_INDEX = PAGE_BYTES - 35, (PAGE_BYTES - 12) * 64 // 255 - 23
+_LEAST = (PAGE_BYTES - 12) * 32 // 255 - 23
+_LINKED = PAGE_BYTES - 4
+"""Bytes of a value on an overflow page."""
+_MOST_PAGES = 1 << 24
+"""Pages up to which the first byte tells the kind of a page."""
+_MORE = 0x80
+"""Bit of a byte of a number that says that another follows."""
+_ZEROS = bytes(PAGE_BYTES)
+
+Span = tuple[int, int]
+"""Where unused bytes begin in a page, and where they end."""
+
+
+def bite(connection: Connection, path: Path, first: int) -> int | None:
+    """Overwrite the unused parts of some pages.
+
+    Args:
+        connection: The writing connection, outside any transaction; no other process may write.
+        path: The ledger file.
+        first: Number of the page to begin with; 1 at first.
+
+    Returns:
+        The page to go on with; None after the last one; ``first`` if nothing could be done because
+        a reader uses an earlier state.
+
+    Raises:
+        StoreUnusable: If the file is damaged.
+        StoreError: If the system refuses to read or write it.
+    """
+    connection.execute("PRAGMA shrink_memory")  # its pages as they were before
+    if not _folded(connection):
+        return first
+    connection.execute("BEGIN IMMEDIATE")
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    (count,) = connection.execute("PRAGMA page_count").fetchone()
+    roots = [root for (root,) in connection.execute("SELECT rootpage FROM sqlite_master") if root]
+    try:
+        file = _File(path, size, count)
+        following = file.scrub(first, roots if first == 1 else [])
+    except OSError as error:
+        raise explain_os(path, error) from error
+    except (ValueError, IndexError, struct.error) as error:
+        raise StoreUnusable(path, "the ledger is damaged; run `memento doctor`") from error
+    connection.execute("UPDATE meta SET value = value WHERE name = 'stamp'")
+    connection.execute("COMMIT")
+    return following
+
+
+def _folded(connection: Connection) -> bool:
+    """Fold the whole log into the file; tells whether no reader of an earlier state prevents it."""
+    until = time.monotonic() + READERS_SECONDS
+    while True:
+        (_, logged, folded) = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        if logged == folded or time.monotonic() > until:
+            return bool(logged == folded)
+        time.sleep(POLL_SECONDS)
+
+
+class _File:
+    """The pages of a file whose log is folded into it, while nobody writes."""
+
+    def __init__(self, path: Path, size: int, count: int) -> None:
+        if size != PAGE_BYTES or count > _MOST_PAGES:
+            raise ValueError("no ledger has such pages")
+        self._file = _descriptor(path)
+        self._count = count
+        self._trunks, self._free = self._free_pages()
+
+    def scrub(self, first: int, roots: Iterable[int]) -> int | None:
+        """Overwrite from a page on until the time is up; returns the next page, if there is one."""
+        until = time.monotonic() + BITE_SECONDS
+        try:
+            for root in roots:
+                self._scrub(root, self._page(root))
+            while first <= self._count:
+                block = self._read(first, 0, AT_ONCE * PAGE_BYTES)
+                for at in range(0, len(block), PAGE_BYTES):
+                    self._scrub(first + at // PAGE_BYTES, block[at : at + PAGE_BYTES])
+                first += AT_ONCE
+                if time.monotonic() >= until:
+                    break
+        finally:
+            os.fsync(self._file)
+        return first if first <= self._count else None
+
+    def _scrub(self, number: int, page: bytes) -> None:
+        if number in self._free:
+            self._clear(number, page, (0, PAGE_BYTES))
+        elif number in self._trunks:
+            self._clear(number, page, (8 + 4 * self._trunks[number], PAGE_BYTES))
+        else:
+            start = HEADER_BYTES if number == 1 else 0
+            for span in [*unused(page, start)]:
+                self._clear(number, page, span)
+            for overflow, rest in spilled(page, start):
+                self._scrub_end(overflow, rest)
+
+    def _scrub_end(self, number: int, rest: int) -> None:
+        """Follow a value to its last overflow page, and overwrite what comes after it there."""
+        while rest > _LINKED:
+            number, rest = int.from_bytes(self._read(number, 0, 4), "big"), rest - _LINKED
+        self._clear(number, self._page(number), (4 + rest, PAGE_BYTES))
+
+    def _clear(self, number: int, page: bytes, span: Span) -> None:
+        start, end = span
+        if page[start:end] != _ZEROS[: end - start]:
+            place = (number - 1) * PAGE_BYTES + start
+            if os.pwrite(self._file, _ZEROS[: end - start], place) != end - start:
+                raise OSError(f"page {number} could not be overwritten")
+
+    def _page(self, number: int) -> bytes:
+        return self._read(number, 0, PAGE_BYTES)
+
+    def _read(self, number: int, start: int, size: int) -> bytes:
+        if not 1 <= number <= self._count:
+            raise ValueError("no such page")
+        size = min(size, (self._count - number + 1) * PAGE_BYTES - start)
+        found = os.pread(self._file, size, (number - 1) * PAGE_BYTES + start)
+        if len(found) != size:
+            raise ValueError("the file is shorter than it says")
+        return found
+
+    def _free_pages(self) -> tuple[dict[int, int], set[int]]:
+        """Return the trunk pages of the free list with how many leaves each names, and these."""
+        trunks: dict[int, int] = {}
+        free: set[int] = set()
+        number = int.from_bytes(self._read(1, 32, 4), "big")
+        while number:
+            if number in trunks:
+                raise ValueError("the free list has no end")
+            page = self._page(number)
+            following, leaves = struct.unpack_from(">2I", page)
+            free.update(struct.unpack_from(f">{leaves}I", page, 8))
+            trunks[number], number = leaves, following
+        return trunks, free
+
+
+def unused(page: bytes, start: int = 0) -> Iterator[Span]:
+    """Find the gap and the free blocks of a page of a tree; other pages have none.
+
+    Args:
+        page: Its bytes.
+        start: Where its header begins, which is after the file's on the first page.
+
+    Raises:
+        ValueError: If the page is damaged.
+    """
+    header = _HEADER.get(page[start])
+    if header is None:
+        return
+    block, cells, content = struct.unpack_from(">3H", page, start + 1)
+    gap = start + header + 2 * cells
+    if not gap <= (content or PAGE_BYTES << 4) <= PAGE_BYTES:
+        raise ValueError("a page has its content where its cells are listed")
+    yield gap, content
+    while block:
+        following, size = struct.unpack_from(">2H", page, block)
+        if not content <= block <= block + size <= PAGE_BYTES or 0 < following < block + size:
+            raise ValueError("a page has free blocks that overlap")
+        yield block + 4, block + size
+        block = following
+
+
+def spilled(page: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
+    """Find the cells of a page of a tree that go on elsewhere.
+
+    Yields:
+        The first overflow page of each, and how many bytes are on overflow pages.
+    """
+    kind = page[start]
+    if kind not in _HEADER or kind == _TABLE_INTERIOR:
+        return
+    most = _MOST_TABLE if kind == _TABLE_LEAF else _MOST_INDEX
+    skipped, longer = (4 if kind == _INDEX_INTERIOR else 0), 0x80 | (most + 1) >> 7
+    (cells,) = struct.unpack_from(">H", page, start + 3)
+    for at in struct.unpack_from(f">{cells}H", page, start + _HEADER[kind]):
+        cell = at + skipped
+        if page[cell] < _MORE or (page[cell] < longer and page[cell + 1] < _MORE):
+            continue  # most cells are shorter than what fits
+        length, body = varint(page, cell)
+        if kind == _TABLE_LEAF:
+            _, body = varint(page, body)
+        if length > most:
+            local = _LEAST + (length - _LEAST) % _LINKED
+            local = local if local <= most else _LEAST
+            yield int.from_bytes(page[body + local : body + local + 4], "big"), length - local
+
+
+_descriptors: dict[tuple[int, int], int] = {}
+"""Device and inode of each file that was scrubbed, to a descriptor that is never closed."""
+_opening = threading.Lock()
+
+
+def _descriptor(path: Path) -> int:
+    found = path.stat()
+    with _opening:
+        if (known := _descriptors.get((found.st_dev, found.st_ino))) is not None:
+            return known
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        opened = os.fstat(descriptor)
+        _descriptors[opened.st_dev, opened.st_ino] = descriptor
+        return descriptor

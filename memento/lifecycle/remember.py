@@ -1,0 +1,408 @@
+"""The write path: all that one ``add`` or ``add_many`` does in its transaction.
+
+`remember` is the path. The functions after it stand in the order in which it comes to them: what is
+inserted and what is folded into a memory that is there, whose id is given up, what is replaced.
+Drafts were checked and lost their secrets before, in ``admit``: no other writer waits for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace as with_changes
+from typing import Any
+
+from memento.admit.entry import Entry
+from memento.admit.novelty import Novelty
+from memento.errors import IdConflict, UntrustedSource
+from memento.ledger import descent, links, memories
+from memento.ledger.contract import Work
+from memento.ledger.merge import MAX_STATES, may_add, merged
+from memento.ledger.rows import NAMES, Row, columns_of, is_sound, sound
+from memento.lifecycle import quarantine, slots
+from memento.lifecycle.steps import (
+    ACCEPTED,
+    ENDED,
+    FOUND,
+    INDEXED,
+    SLOT_HOLDING,
+    holds,
+    log_event,
+)
+from memento.types import Event, Kind, Reason, Status, Tier
+
+_OWN = {
+    "docid", "ns", "rev", "id", "created_at", "updated_at", "reinforced", "version", "checksum",
+}  # fmt: skip
+_REPLACED = tuple(name for name in NAMES if name not in _OWN)
+"""Columns that a replacement takes over."""
+_EMBEDDED = {"text", "actor", "role"}
+"""Columns that a vector is made of."""
+
+
+def remember(
+    work: Work, entries: Sequence[Entry], novelty: Novelty, *, replace: bool = False
+) -> tuple[list[Row], list[Row]]:
+    """Write entries, in this order: judge, weigh, insert or replace, judge again.
+
+    Inserting an entry means: fold it into a memory with the same content or insert it, let it take
+    its slot and replace what it supersedes, link it. Then the rings of the sessions overflow.
+
+    Args:
+        work: The transaction.
+        entries: What to write, in order of arrival; changed in place.
+        novelty: The words that the namespace has met.
+        replace: Whether an entry replaces the memory that has its id.
+
+    Returns:
+        One row an entry, in order: the new one, or the one that was there. And the rows that were
+        judged again, as they are now.
+
+    Raises:
+        IdConflict: If a chosen id is taken by another content.
+        NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
+        UntrustedSource: If one would be a rule, be pinned, or replace an active memory, and comes
+            from a source that is not trusted.
+    """
+    quarantine.judge(work, entries)  # first: the words of a quarantined memory stay new
+    novelty.weigh(work, entries)
+    rows = _replace(work, entries) if replace else _insert(work, entries)
+    named = {entry.row.id for entry in entries if entry.chosen_id}
+    return rows, quarantine.judge_again(work, rows, named)
+
+
+def _insert(work: Work, entries: Sequence[Entry]) -> list[Row]:
+    """Insert entries; no id is kept from an accepted one by a memory that has no claim to it.
+
+    Where an accepted entry names the id of a memory that is quarantined, or was rejected, it
+    replaces that one, with equal content or another; its earlier state stays in the history.
+    """
+    contested = _contested_ids(work, entries)
+    rows: list[Row] = []
+    start = 0
+    for at, entry in enumerate(entries if contested else ()):
+        if not (entry.chosen_id and entry.row.id in contested and _is_accepted(entry)):
+            continue
+        rows += insert(work, entries[start:at])
+        start = at
+        row = memories.by_ids(work.session, work.ns, [entry.row.id]).get(entry.row.id)
+        if row is not None and _gives_way(work, sound(row)):
+            _put_over(work, row, entry)
+            memories.overflow(work, [entry.row.session])
+            rows.append(row)
+            start = at + 1
+    if not start:
+        return insert(work, entries)
+    rows += insert(work, entries[start:])
+    return [memories.by_id(work.session, work.ns, row.id) for row in rows]
+
+
+def _contested_ids(work: Work, entries: Sequence[Entry]) -> set[str]:
+    """Find the ids that accepted entries chose and that hidden memories or other entries have."""
+    chosen = [entry for entry in entries if entry.chosen_id]
+    if not chosen:
+        return set()
+    accepted = [entry.row.id for entry in chosen if _is_accepted(entry)]
+    doubtful = {entry.row.id for entry in chosen if not _is_accepted(entry)}
+    return doubtful & set(accepted) | memories.hidden_ids(work.session, work.ns, accepted)
+
+
+def insert(work: Work, entries: Sequence[Entry]) -> list[Row]:
+    """Insert what is new, fold in what is not, let all take their places and the rings overflow.
+
+    A repeat that says something new about the content is merged into the memory, see ``merge``.
+
+    Args:
+        work: The transaction.
+        entries: What to insert, judged and weighed, in order of arrival.
+
+    Returns:
+        One row an entry, in order: the new one, or the one that was there.
+
+    Raises:
+        IdConflict: If a chosen id is taken by another content.
+        NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
+    """
+    several = len(entries) > 1
+    before = memories.latest_rev(work.session, work.ns) if several else 0
+    rows = [row for run in _runs(entries) for row in _insert_run(work, run)]
+    for entry, row in zip(entries, rows, strict=True):
+        _relate(work, entry, row)
+        if entry.redacted and row is entry.row:
+            log_event(work, row, Event.REDACTED, entry.redacted)
+    memories.overflow(work, {row.session for row in rows if row.tier == Tier.SHORT})
+    if not several:
+        return rows
+    changed = memories.changed_since(work.session, work.ns, before)  # by a later one of them
+    return [changed.get(row.docid, row) for row in rows]
+
+
+def _runs(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
+    """Cut a batch into runs that may be inserted at once.
+
+    One that takes another's place stands alone: the memory it replaces may come just before it.
+    """
+    start = 0
+    for at, entry in enumerate(entries):
+        if entry.row.key is not None or entry.supersedes:
+            yield from (run for run in (entries[start:at], [entry]) if run)
+            start = at + 1
+    if start < len(entries):
+        yield entries[start:]
+
+
+def _insert_run(work: Work, run: Sequence[Entry]) -> list[Row]:
+    """Insert what is new of a run, fold in the rest, and let each take its place."""
+    known = _known(work, run)
+    fresh: list[Entry] = []
+    repeated: list[tuple[Entry, Row]] = []
+    settled: list[tuple[Entry, Row]] = []
+    rows: list[Row] = []
+    for entry in run:
+        found = None if _is_turn(entry) else known.get(_name_of(entry))
+        rows.append(found or entry.row)
+        if found is None:
+            known[entry.row.id] = entry.row
+            known.setdefault(_content_of(entry.row), entry.row)
+            fresh.append(entry)
+        elif found.content_hash != entry.row.content_hash:
+            raise IdConflict(entry.row.id)
+        else:
+            repeated.append((entry, found))
+            if entry.chosen_id:
+                sound(found, entry.row.id)
+                continue  # a retry: all but what it adds was done the first time
+        settled.append((entry, rows[-1]))
+    memories.insert(work.session, work.ns, [(entry.row, entry.text) for entry in fresh])
+    for entry, row in repeated:
+        _fold(work, entry, row)
+    for entry, row in settled:
+        slots.take_place(work, entry, row)
+    return rows
+
+
+def _known(work: Work, entries: Sequence[Entry]) -> dict[object, Row]:
+    """Find what is there already: chosen ids, and equal content that still holds.
+
+    Content is equal only among accepted memories or among quarantined ones: a page that repeats the
+    user's words does not reinforce the user's memory and is not mistaken for it. A superseded value
+    is found again if it held; a plan that was given up and is made again is new.
+    """
+    known: dict[object, Row] = {}
+    if ids := [entry.row.id for entry in entries if entry.chosen_id]:
+        known.update(memories.by_ids(work.session, work.ns, ids))
+    hashes = [
+        entry.row.content_hash for entry in entries if not (entry.chosen_id or _is_turn(entry))
+    ]
+    for row in memories.repeatable(work.session, work.ns, hashes, work.now):
+        known[_content_of(row)] = row
+    for entry in entries:
+        if _is_dated_value(entry) and _name_of(entry) not in known:
+            content = entry.row.content_hash
+            for row in memories.past_values(work.session, work.ns, content, work.now):
+                known[_name_of(entry)] = row
+    return known
+
+
+def _name_of(entry: Entry) -> object:
+    """Return what an entry is known by: the id of the caller's, or else its content."""
+    return entry.row.id if entry.chosen_id else _content_of(entry.row)
+
+
+def _content_of(row: Row) -> tuple[bytes, bool]:
+    """Return what makes two memories equal: their content, and whether they are accepted."""
+    return row.content_hash, row.status in ACCEPTED
+
+
+def _is_turn(entry: Entry) -> bool:
+    """Tell whether an entry is a turn of a conversation, where the same is said many times.
+
+    Of one whose moment was given the same again is a repeat: nobody says it twice at once.
+    """
+    row = entry.row
+    if entry.chosen_id or row.session is None or "occurred_at" not in entry.derived:
+        return False
+    return row.tier == Tier.SHORT or row.kind == Kind.EPISODE
+
+
+def _is_dated_value(entry: Entry) -> bool:
+    """Tell whether an entry is a value of a slot that holds from a moment the caller gave."""
+    row = entry.row
+    named = row.key is not None and not entry.chosen_id and row.status in SLOT_HOLDING
+    return named and "valid_from" not in entry.derived
+
+
+def _fold(work: Work, entry: Entry, row: Row) -> None:
+    """Let a memory take over what the same content, come again, says about it.
+
+    A retry, under an id of the caller's, is not counted. A later expiry alone makes no version.
+    """
+    changes: dict[str, Any] = {}
+    if _may_merge(work, entry, row):
+        changes = merged(row, entry.row, entry.derived, entry.metadata_bytes)
+    if row.status in ENDED:
+        changes.pop("valid_until", None)  # that ends where the next value begins
+    count: dict[str, Any] = {}
+    if not entry.chosen_id:
+        count = {"reinforced": row.reinforced + 1, "updated_at": work.now}
+    if changes.keys() <= {"expires_at"}:
+        if changes or count:
+            memories.overwrite(work.session, row, changes | count)
+        if count:
+            log_event(work, row, Event.REINFORCED)
+        return
+    _merge(work, row, changes, count)
+    if entry.redacted:
+        log_event(work, row, Event.REDACTED, entry.redacted)
+
+
+def _may_merge(work: Work, entry: Entry, row: Row) -> bool:
+    """Tell whether a repeat may change a memory: it is not over, and both are accepted or not."""
+    if row.status in ENDED:
+        return entry.row.status in SLOT_HOLDING
+    alike = (row.status in ACCEPTED) == _is_accepted(entry)
+    return alike and holds(row, work.now)
+
+
+def _merge(work: Work, row: Row, changes: dict[str, Any], count: dict[str, Any]) -> None:
+    """Change a memory as a repeat says, and keep its earlier state.
+
+    Repeats can be without number, so that only the first ones leave a state; a change of source
+    always does, as it takes away what the source before it had said.
+    """
+    session, names = work.session, sorted(changes)
+    kept = "trust" in changes or memories.count_states(session, row.docid, "merged") < MAX_STATES
+    if kept:
+        memories.keep_version(session, row, Reason.MERGED, work.now)
+    if not changes.keys().isdisjoint(("aliases", "tags")):
+        columns = columns_of(with_changes(row, **changes))
+        changes |= {"words": columns.words, "head_words": columns.head_words}
+        session.words.replace(row.docid, columns)
+    if "source_parents" in changes:
+        descent.leave(session, row.docid)
+    changes |= {"version": row.version + 1, "updated_at": work.now}
+    memories.overwrite(session, row, changes | count)
+    if "tier" in names:
+        memories.enqueue(session, row, "index" if row.status in INDEXED else "drop")
+    log_event(work, row, Event.MERGED, {"fields": names})
+
+
+def _relate(work: Work, entry: Entry, row: Row) -> None:
+    """Link a memory to those that the caller named."""
+    for memory_id in entry.related:
+        other = memories.by_id(work.session, work.ns, memory_id, damaged=True)
+        if row is entry.row or may_add(row, entry.row):
+            links.link(work.session, row.docid, other.docid, "related")
+
+
+def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:
+    """Insert entries, or let them replace the memories that have their ids.
+
+    The earlier state stays in the history. A memory that was hidden or had expired begins again. If
+    several entries share an id, the last wins. A quarantined entry can replace only a memory of an
+    untrusted source that is not active.
+    """
+    last = _last_of_each_id(entries)
+    taken = memories.docids_of(work.session, work.ns, list(last))
+    insert(work, [entry for _, entry in last.values() if entry.row.id not in taken])
+    for at, entry in last.values():
+        if entry.row.id not in taken:
+            continue
+        accepted = _is_accepted(entry)
+        row = memories.by_id(work.session, work.ns, entry.row.id, damaged=accepted)
+        if accepted or _gives_way(work, row):
+            _put_over(work, row, entry)
+        elif not _repeats(row, entry):
+            raise _no_place(entry, at, len(entries))
+    memories.overflow(work, {entry.row.session for _, entry in last.values()})
+    return [memories.by_id(work.session, work.ns, entry.row.id) for entry in entries]
+
+
+def _last_of_each_id(entries: Sequence[Entry]) -> dict[str, tuple[int, Entry]]:
+    """Find the entry that wins of those with one id, and its position.
+
+    Raises:
+        UntrustedSource: If a quarantined one would win over an accepted one.
+    """
+    last: dict[str, tuple[int, Entry]] = {}
+    for at, entry in enumerate(entries):
+        before = last.get(entry.row.id)
+        if before is not None and _is_accepted(before[1]) and not _is_accepted(entry):
+            raise _no_place(entry, at, len(entries))
+        last[entry.row.id] = at, entry
+    return last
+
+
+def _no_place(entry: Entry, at: int, count: int) -> UntrustedSource:
+    """Make the error for a quarantined entry that would replace a memory that is not."""
+    error = UntrustedSource(
+        "replace",
+        f"{entry.row.id!r} is a memory that this one cannot replace: it would be quarantined, as it"
+        f" comes or is derived from {entry.row.trust}; give it an id of its own",
+    )
+    return error if count == 1 else error.within(f"items[{at}]")
+
+
+def _is_accepted(entry: Entry) -> bool:
+    return entry.row.status in ACCEPTED
+
+
+def _gives_way(work: Work, row: Row) -> bool:
+    """Tell whether a memory has no claim to its id: quarantined, or hidden and never trusted."""
+    hidden = row.status not in FOUND and row.trust in work.rules.untrusted
+    return row.status == Status.QUARANTINED or hidden
+
+
+def _repeats(row: Row, entry: Entry) -> bool:
+    """Tell whether an entry says only what is there, so that replacing it changes nothing."""
+    free = {*entry.derived, "status", "expires_at", "updated_at"}
+    return _differences(row, entry).keys() <= free
+
+
+def _put_over(work: Work, row: Row, entry: Entry) -> None:
+    """Give a memory the content of an entry; equal content makes no new version."""
+    session, damaged = work.session, not is_sound(row)
+    renewed = damaged or row.status != entry.row.status or not holds(row, work.now)
+    changes = _replacement(work, row, entry, damaged=damaged, renewed=renewed)
+    if not renewed and changes.keys() == {"expires_at", "updated_at"}:
+        memories.overwrite(session, row, changes)
+        log_event(work, row, Event.TOUCHED)
+        return
+    if row.source_parents != "[]":
+        descent.leave(session, row.docid)
+    reworded = renewed or not changes.keys().isdisjoint(_EMBEDDED)
+    memories.keep_version(session, row, Reason.REPLACED, work.now)
+    changes |= {"version": row.version + 1} if isinstance(row.version, int) else {"version": 1}
+    changes |= {"created_at": work.now} if renewed else {}
+    memories.overwrite(session, row, changes, anew=damaged)
+    session.words.replace(row.docid, entry.text)
+    if reworded:
+        memories.enqueue(session, row, "embed")
+    elif "tier" in changes:
+        memories.enqueue(session, row, "drop" if row.tier == Tier.SHORT else "index")
+    slots.take_place(work, entry, row)
+    _relate(work, entry, row)
+    log_event(work, row, Event.REPLACED)
+    if entry.redacted:
+        log_event(work, row, Event.REDACTED, entry.redacted)
+
+
+def _replacement(
+    work: Work, row: Row, entry: Entry, *, damaged: bool, renewed: bool
+) -> dict[str, Any]:
+    """Work out the columns that change when an entry replaces a memory, and their values."""
+    if damaged:
+        changes = {name: getattr(entry.row, name) for name in (*_REPLACED, "id", "reinforced")}
+    else:
+        changes = _differences(row, entry)
+    if entry.row.content_hash == row.content_hash and not renewed:  # a default is no difference
+        changes = {name: v for name, v in changes.items() if name not in entry.derived}
+    return changes | {"expires_at": entry.row.expires_at, "updated_at": work.now}
+
+
+def _differences(row: Row, entry: Entry) -> dict[str, Any]:
+    """Return the columns in which an entry differs from a row, and its values."""
+    return {
+        name: getattr(entry.row, name)
+        for name in _REPLACED
+        if getattr(row, name) != getattr(entry.row, name)
+    }

@@ -1,0 +1,227 @@
+"""Slots: who holds one, who gives way to whom, and who gets a place back.
+
+A slot is a key in a scope; at most one memory holds it. Every change that could make it two ends in
+``contend``, which is the only place where that is settled. The changes differ in who wins:
+
+==================  ================================================================================
+change              who holds the slot afterwards
+==================  ================================================================================
+``add``             the new value, unless it is dated and held before the present one: then it
+                    becomes history, between the values that began before and after it
+``update``          the memory whose scope was changed
+``approve``         the approved memory
+``restore``         the present holder, unless its time is over
+import              the value that holds from later on
+==================  ================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TypeAlias
+
+from memento.admit.entry import Entry
+from memento.errors import InvalidInput
+from memento.ledger import links, memories
+from memento.ledger import slots as sql
+from memento.ledger.contract import Work
+from memento.ledger.rows import Row, is_whole
+from memento.lifecycle.steps import SLOT_HOLDING, log_event
+from memento.types import Event, Reason, Status
+
+Wins: TypeAlias = Callable[[Row], bool]
+"""Tells whether a memory takes its slot from the holder it is given."""
+Yields: TypeAlias = Callable[[Work, Row, Row], None]
+"""Lets the first of two memories of a slot give way to the second."""
+
+
+def supersede(work: Work, old: Row, new: Row) -> None:
+    """Let ``old`` be replaced by ``new``: it stops holding when the new one starts.
+
+    Raises:
+        InvalidInput: If both are the same memory.
+    """
+    if old.docid == new.docid:
+        raise InvalidInput("supersedes", "a memory cannot supersede itself")
+    ends = new.valid_from
+    if is_whole(old):
+        ends = max(old.valid_from, ends)
+        ends = ends if old.valid_until is None else min(ends, old.valid_until)
+    changes = {
+        "status": Status.SUPERSEDED.value,
+        "superseded_by": new.id,
+        "valid_until": ends,
+        "updated_at": work.now,
+    }
+    memories.revise(work.session, old, changes, Reason.SUPERSEDED)
+    links.link(work.session, new.docid, old.docid, "supersedes")
+    memories.enqueue(work.session, old, "drop")
+    log_event(work, old, Event.SUPERSEDED, {"by": new.id})
+
+
+def _always(_holder: Row) -> bool:
+    return True
+
+
+def contend(
+    work: Work,
+    row: Row,
+    *,
+    wins: Wins = _always,
+    yields: Yields = supersede,
+    loses: Yields = supersede,
+) -> bool:
+    """Settle who holds the slot of a memory that would hold it: that memory or the present holder.
+
+    Args:
+        work: The transaction.
+        row: A stored memory; nothing happens if its key or its status is not that of a holder.
+        wins: Whether it takes the slot from a holder.
+        yields: How that holder gives way to it.
+        loses: How it gives way to that holder.
+
+    Returns:
+        Whether it was left alone or won.
+    """
+    if row.key is None or row.status not in SLOT_HOLDING:
+        return True
+    holder = sql.holder(work.session, row)
+    if holder is None:
+        return True
+    if wins(holder):
+        yields(work, holder, row)
+        return True
+    loses(work, row, holder)
+    return False
+
+
+def take_place(work: Work, entry: Entry, row: Row) -> None:
+    """Let a memory take its slot and replace the memories that it supersedes, if it is active.
+
+    A quarantined one proposes to replace them; see ``quarantine.approve``.
+
+    Raises:
+        NotFound: If ``supersedes`` names no memory of this namespace.
+        InvalidInput: If it names the memory itself.
+    """
+    only_proposes = row.status == Status.QUARANTINED
+    for memory_id in entry.supersedes:
+        old = memories.by_id(work.session, work.ns, memory_id, damaged=True)
+        if only_proposes:
+            links.link(work.session, row.docid, old.docid, "proposes")
+        elif old.status in SLOT_HOLDING:
+            supersede(work, old, row)
+    dated = "valid_from" not in entry.derived
+    contend(
+        work,
+        row,
+        wins=partial(_is_present, work, row) if dated else _always,
+        yields=_end_holder,
+        loses=_become_history,
+    )
+
+
+def give_back(work: Work, row: Row) -> list[Row]:
+    """Give back the places that a quarantined memory took; it proposes to take them instead.
+
+    A place that another memory has taken in the meantime stays taken.
+
+    Returns:
+        The memories that are active again.
+    """
+    returned: list[Row] = []
+    for old in sql.replaced_by(work.session, row):
+        if old.key is not None and sql.holder(work.session, old) is not None:
+            continue
+        changes = {
+            "status": Status.ACTIVE.value,
+            "superseded_by": None,
+            "updated_at": work.now,
+            "valid_until": sql.held_until(work.session, old),
+        }
+        memories.revise(work.session, old, changes, Reason.RETURNED)
+        links.unlink(work.session, row.docid, old.docid, "supersedes")
+        links.link(work.session, row.docid, old.docid, "proposes")
+        memories.enqueue(work.session, old, "embed")
+        log_event(work, old, Event.RETURNED)
+        returned.append(old)
+    return returned
+
+
+def settle(work: Work, ids: Iterable[str]) -> None:
+    """Let the value that holds from later on have each slot that imported memories claim."""
+    for memory_id in ids:
+        row = memories.by_id(work.session, work.ns, memory_id)
+        contend(work, row, wins=partial(_is_later, work, row))
+
+
+def _is_later(work: Work, row: Row, holder: Row) -> bool:
+    return _rank(row, work.now) > _rank(holder, work.now)
+
+
+def _rank(row: Row, now: int) -> tuple[int, int, int]:
+    """Return the order of a value among those of its slot: its start, its telling, its arrival.
+
+    One that is to hold only in the future is ranked by when it was told.
+    """
+    starts = row.created_at if row.valid_from > now else row.valid_from
+    return starts, row.created_at, row.docid
+
+
+def _is_present(work: Work, row: Row, holder: Row) -> bool:
+    """Tell whether a dated value replaces the holder: it did not hold only before it.
+
+    A planned holder is not the present value: it makes history of nothing that holds now.
+    """
+    if _is_planned(work, holder):
+        return sql.value_after(work.session, row, until=work.now) is None
+    starts = holder.valid_from
+    if not isinstance(starts, int) or row.valid_from >= starts or not is_whole(holder):
+        return True
+    return holder.expires_at is not None and holder.expires_at <= work.now
+
+
+def _is_planned(work: Work, holder: Row) -> bool:
+    """Tell whether the holder of a slot was said to hold only from a later moment on.
+
+    One that began when it was told was not, even if the clock was set back since.
+    """
+    moments = holder.valid_from, holder.created_at, holder.updated_at
+    if not all(isinstance(moment, int) for moment in moments):
+        return False
+    told = max(work.now, holder.created_at, holder.updated_at)
+    return holder.valid_from > told and is_whole(holder)
+
+
+def _end_holder(work: Work, holder: Row, row: Row) -> None:
+    """Replace the holder; if it was only planned, the value before it ends where the new starts."""
+    planned = _is_planned(work, holder)
+    supersede(work, holder, row)
+    if planned:
+        _end_before(work, row, _following(work, row, holder))
+
+
+def _become_history(work: Work, row: Row, holder: Row) -> None:
+    """Put a past value between the values of its slot that began before and after it."""
+    after = _following(work, row, holder)
+    supersede(work, row, after)
+    _end_before(work, row, after)
+
+
+def _following(work: Work, row: Row, holder: Row) -> Row:
+    """Return the value of a slot that begins next after another one, or else the holder."""
+    return sql.value_after(work.session, row) or holder
+
+
+def _end_before(work: Work, row: Row, after: Row) -> None:
+    """Let the value before this one in its slot end where this one starts, instead of ``after``."""
+    before = sql.value_before(work.session, row)
+    if before is None or before.superseded_by != after.id:
+        return
+    ends = row.valid_from if before.valid_until is None else min(row.valid_from, before.valid_until)
+    changes = {"superseded_by": row.id, "valid_until": ends, "updated_at": work.now}
+    memories.revise(work.session, before, changes, Reason.SUPERSEDED)
+    links.unlink(work.session, after.docid, before.docid, "supersedes")
+    links.link(work.session, row.docid, before.docid, "supersedes")
+    log_event(work, before, Event.SUPERSEDED, {"by": row.id})

@@ -1,0 +1,144 @@
+"""Embed lines of the backlog and store their vectors, through texts that the embedder refuses."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from memento.errors import EmbedderError, InvalidInput, MissingExtra
+from memento.ledger import vectors
+from memento.ledger.contract import Ledger
+from memento.ledger.vectors import Owed
+from memento.tiers.refused import Refused
+from memento.tiers.waiting import Wishes
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+log = logging.getLogger("memento.tiers.indexer")
+
+UNFIT = (EmbedderError, InvalidInput, MissingExtra)
+"""Errors of an embedder that cannot work: broken, misnamed or not installed."""
+NOTED = 4_096
+"""Most memories with a new vector that are noted for the index; a search finds the others."""
+
+
+class Embedding(Protocol):
+    """The part of the embedder that the indexer uses: vectors, and the number they get."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...  # noqa: D102 - see Embedder
+
+    def warm(self) -> None: ...  # noqa: D102 - loads what embed() needs
+
+    def model(self) -> int: ...  # noqa: D102 - number in the ledger
+
+
+class Work:
+    """Turns lines of the backlog into stored vectors. Thread-safe.
+
+    Args:
+        ledger: The ledger with the backlog and the vectors.
+        embedding: The embedder.
+        wishes: The questions that wait for vectors.
+        refused: The texts that the embedder refused.
+
+    Attributes:
+        stored: Row ids that got a vector and may have to go into the index, oldest first.
+    """
+
+    def __init__(
+        self, ledger: Ledger, embedding: Embedding, wishes: Wishes, refused: Refused
+    ) -> None:
+        self._ledger = ledger
+        self._embedding = _Contained(embedding)
+        self._wishes = wishes
+        self._refused = refused
+        self.stored: deque[int] = deque(maxlen=NOTED)
+
+    def model(self) -> int:
+        """Return the number of the embedder."""
+        return self._embedding.model()
+
+    def ready(self) -> int:
+        """Load what embedding needs; return the number of the embedder."""
+        model = self._embedding.model()
+        self._embedding.warm()
+        return model
+
+    def do(self, model: int, lines: Sequence[Owed]) -> None:
+        """Embed some texts, store their vectors and tell the questions that wait for them.
+
+        Raises:
+            EmbedderError: If the embedder takes no text at all.
+        """
+        made = self._embedded(lines)
+        self._ledger.write(lambda c: vectors.store(c, model, made))
+        docids = [line.docid for line, _ in made]
+        self.stored.extend(docids)
+        self._wishes.embedded(docids)
+
+    def _embedded(self, bite: Sequence[Owed]) -> list[tuple[Owed, bytes]]:
+        """Embed a batch; if that fails, each text alone, so that one bad text delays no other.
+
+        Raises:
+            EmbedderError: If it embeds no text at all: the fault is the embedder's, not a text's.
+        """
+        try:
+            made = self._embedding.embed([spoken(line) for line in bite])
+        except UNFIT as error:
+            if len(bite) == 1:
+                self._embedding.embed(["Does the embedder take any text?"])
+                self._refuse(bite[0], error)
+                return []
+            return [pair for line in bite for pair in self._embedded([line])]
+        return [(line, made[at].tobytes()) for at, line in enumerate(bite)]
+
+    def _refuse(self, line: Owed, error: Exception) -> None:
+        """Skip a text until this process ends; full text still finds it."""
+        self._refused.note(line, error)
+        log.warning(
+            "the embedder refused a text (%s); see store.stats().trouble of its namespace",
+            type(error).__name__,
+        )
+        self._wishes.ring()
+
+
+class _Contained:
+    """An embedder that ends no thread: it may raise SystemExit, and some libraries do.
+
+    No signal handler runs in a background thread, so nobody else meant it.
+    """
+
+    def __init__(self, embedding: Embedding) -> None:
+        self._embedding = embedding
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        with _contained():
+            return self._embedding.embed(texts)
+
+    def warm(self) -> None:
+        with _contained():
+            self._embedding.warm()
+
+    def model(self) -> int:
+        with _contained():
+            return self._embedding.model()
+
+
+@contextmanager
+def _contained() -> Iterator[None]:
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:
+        raise EmbedderError(f"the embedder raised {type(error).__name__}: {error}") from error
+
+
+def spoken(line: Owed) -> str:
+    """Compose the text to embed for a memory: the speaker and the text."""
+    return f"{line.speaker}: {line.text}" if line.speaker else line.text

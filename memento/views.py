@@ -1,0 +1,535 @@
+"""The parts of the manager that are not for every day: ``memory.quarantine`` and ``memory.store``.
+
+A view is one namespace of an open store; ``MemoryManager`` is one, too. Each method checks its
+arguments and calls the module that holds the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Never, Self, TypeAlias, TypeVar
+
+from memento.admit.redact import Redaction
+from memento.check import (
+    MAX_URI,
+    check_count,
+    check_flag,
+    check_id,
+    check_seconds,
+    member,
+    short_name,
+)
+from memento.engine import Change, Engine
+from memento.errors import InvalidInput, NotFound
+from memento.filters import filters_of
+from memento.ledger import memories
+from memento.ledger.contract import Session, Work
+from memento.ledger.predicate import Filters
+from memento.ledger.rows import Row, sound, to_memory
+from memento.lifecycle import change, quarantine
+from memento.types import Finding, Memory, Retrieval, Status, Trust
+from memento.upkeep import lineage
+from memento.upkeep.backup import Backup, back_up
+from memento.upkeep.erase import Erasure, choose
+from memento.upkeep.export import Exported, export
+from memento.upkeep.import_ import Imported
+
+if TYPE_CHECKING:
+    from memento.config import Config
+    from memento.protocols import Clock
+    from memento.upkeep.lineage import Stats
+
+Memories = list[Memory]
+Ids = list[str]
+Rows = list[Row]
+"""Named here, because inside some classes ``list`` is a method."""
+
+A = TypeVar("A")
+Find: TypeAlias = Callable[[Session, int], Sequence[A]]
+"""A reading job: takes the connection and the number of a namespace; returns things to change."""
+
+
+class View:
+    """One namespace of an open store, and how its memories are read and changed.
+
+    Args:
+        engine: The open store.
+        namespace: Labels of the namespace.
+    """
+
+    def __init__(self, engine: Engine, namespace: tuple[str, ...]) -> None:
+        self._engine = engine
+        self._namespace = namespace
+
+    @property
+    def root(self) -> Path:
+        """Folder of the store."""
+        return self._engine.ledger.root
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """Labels of the namespace that is read and written."""
+        return self._namespace
+
+    @property
+    def closed(self) -> bool:
+        """Whether the store was closed."""
+        return self._engine.ledger.closed
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the store cannot be written; reading still works."""
+        return self._engine.ledger.read_only
+
+    @property
+    def config(self) -> Config:
+        """Settings that the manager was made with."""
+        return self._engine.config
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that the manager uses."""
+        return self._engine.clock
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else "open"
+        return f"<{type(self).__name__} {str(self.root)!r} {'/'.join(self._namespace)} {state}>"
+
+    def __copy__(self) -> Self:
+        """Return a view of the same store and namespace; the store is not copied."""
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__)
+        return view
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.__copy__()
+
+    def __reduce__(self) -> Never:
+        raise InvalidInput(
+            "memory", "is open and cannot be pickled; open it by its root where it is needed"
+        )
+
+    def _memory(self, row: Row) -> Memory:
+        return to_memory(row, self._namespace)
+
+    def _read(self, rows: Iterable[Row]) -> Memories:
+        """Convert rows into memories.
+
+        Raises:
+            StoreUnusable: If a row is damaged.
+        """
+        return [to_memory(sound(row), self._namespace) for row in rows]
+
+    def _searched(
+        self,
+        search: Callable[[], Retrieval],
+        *,
+        wait: float,
+        sessions: Sequence[str],
+        record: bool,
+    ) -> Retrieval:
+        """Search once earlier memories are embedded, or the time to wait is over."""
+        engine = self._engine
+        if wait:
+            engine.settle(self._namespace, wait, sessions)
+        engine.background.query_begins()
+        try:
+            found = search()
+        finally:
+            engine.background.query_ends()
+        if record and found.hits:
+            engine.accessed(self._namespace, [hit.id for hit in found.hits])
+        return found
+
+    def _listed(
+        self,
+        filters: Filters,
+        *,
+        by_time: bool = False,
+        newest_first: bool,
+        limit: int,
+        offset: int,
+    ) -> Memories:
+        """Check how to list, then list the memories that match the filters."""
+        check_count("limit", limit, most=1_000_000)
+        check_count("offset", offset, least=0, most=1 << 40)
+        check_flag("newest_first", newest_first)
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return []
+        rows = self._engine.ledger.read(
+            lambda c: memories.select(
+                c,
+                ns,
+                filters,
+                newest_first=newest_first,
+                by_time=by_time,
+                limit=limit,
+                offset=offset,
+            )
+        )
+        return self._read(rows)
+
+    def _known_namespace(self, memory_id: str) -> int:
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            raise NotFound(memory_id)
+        return ns
+
+    def _change(
+        self, memory_id: str, now: int, job: Callable[[Work], Row], *, makes_room: bool = False
+    ) -> Memory:
+        engine, ns = self._engine, self._known_namespace(check_id(memory_id))
+        row = engine.ledger.write(
+            lambda c: job(Work(c, ns, now, engine.rules)), makes_room=makes_room
+        )
+        engine.changed(ns, [row])
+        return self._memory(row)
+
+    def _change_many(
+        self, find: Find[A], job: Change[A], now: int, *, makes_room: bool = False
+    ) -> Ids:
+        return [row.id for row in self._change_rows(find, job, now, makes_room=makes_room)]
+
+    def _change_rows(
+        self, find: Find[A], job: Change[A], now: int, *, makes_room: bool = False
+    ) -> Sequence[Row]:
+        """Find the things to change, then change them in several transactions."""
+        engine = self._engine
+        ns = engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return ()
+        found = engine.ledger.read(lambda c: find(c, ns))
+        return engine.in_bites(ns, found, job, now, makes_room=makes_room)
+
+
+class QuarantineView(View):
+    """Decide about memories from untrusted sources: ``memory.quarantine``.
+
+    >>> import tempfile
+    >>> from memento import MemoryManager
+    >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+    ...     page = memory.add("The museum opens at nine", source="web")
+    ...     [waiting.text for waiting in memory.quarantine.list()]
+    ...     memory.quarantine.approve(page.id).status.value
+    ['The museum opens at nine']
+    'active'
+    """
+
+    def list(self, *, newest_first: bool = False, limit: int = 100, offset: int = 0) -> Memories:
+        """List the quarantined memories: from untrusted sources, not yet approved or rejected.
+
+        Args:
+            newest_first: Reverse the order of arrival.
+            limit: Most memories to return, 1 to 1,000,000.
+            offset: Number of memories to skip first, >= 0.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        return self._listed(
+            filters_of(self._engine.now(), statuses=Status.QUARANTINED),
+            newest_first=newest_first,
+            limit=limit,
+            offset=offset,
+        )
+
+    def approve(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+        """Make a quarantined memory active; it then replaces the memories that it supersedes.
+
+        Its source stays known: it cannot become a rule and cannot be pinned. Only people should
+        call this; an agent that may approve is as open as one without quarantine.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
+        """
+        now = self._engine.now()
+        return self._change(id, now, lambda work: quarantine.approve(work, id))
+
+    def reject(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+        """Forget a quarantined memory; ``restore`` puts it back into quarantine.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            InvalidInput: If the memory is not quarantined.
+        """
+        now = self._engine.now()
+        return self._change(id, now, lambda work: quarantine.reject(work, id), makes_room=True)
+
+    def forget_source(self, uri: str, *, dry_run: bool = False) -> Memories:
+        """Hide all memories from a source and those derived from them; see ``restore_source``.
+
+        Like ``forget_many``, it changes a few hundred per transaction.
+
+        Args:
+            uri: The address, as in ``Source.uri``.
+            dry_run: Change nothing; only report what would be hidden.
+
+        Returns:
+            The memories that this call hides, or would hide, in order of arrival.
+
+        Raises:
+            InvalidInput: If ``uri`` is not an address.
+        """
+        check_flag("dry_run", dry_run)
+        address, now = self._address(uri), self._engine.now()
+        if dry_run:
+            return [
+                memory
+                for memory in self._of_source(address)
+                if memory.status is not Status.FORGOTTEN
+            ]
+        hidden: Rows = []
+        while rows := self._change_rows(  # derived memories may be added in the meantime
+            lambda c, ns: quarantine.to_disown(c, ns, address),
+            quarantine.disown,
+            now,
+            makes_room=True,
+        ):
+            hidden += rows
+        return [self._memory(row) for row in sorted(hidden, key=lambda row: row.docid)]
+
+    def restore_source(self, uri: str) -> Memories:
+        """Undo ``forget_source``: each memory gets its earlier status back.
+
+        A memory that was forgotten or rejected by a separate call stays so.
+
+        Raises:
+            InvalidInput: If ``uri`` is not an address.
+        """
+        address = self._address(uri)
+        rows = self._change_rows(
+            lambda c, ns: quarantine.disowned(c, ns, address),
+            lambda work, some: [change.restore(work, one) for one in some],
+            self._engine.now(),
+        )
+        return [self._memory(row) for row in rows]
+
+    def _address(self, uri: str) -> str:
+        """Return an address in the form in which it is stored."""
+        checked = short_name("uri", uri, most=MAX_URI)
+        return Redaction(self._engine.config.secrets).text("uri", checked)
+
+    def _of_source(self, address: str) -> Memories:
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return []
+        rows = self._engine.ledger.read(lambda c: quarantine.from_source(c, ns, address))
+        return self._read(rows)
+
+
+class StoreView(View):
+    """Look after the store: count, back up, move, check and erase: ``memory.store``.
+
+    Each method says whether it works on this namespace or on the whole store.
+
+    >>> import tempfile
+    >>> from memento import MemoryManager
+    >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+    ...     kept = memory.add("The museum opens at nine")
+    ...     all(finding.ok for finding in memory.store.doctor())
+    ...     memory.store.erase(kept.id).complete
+    ...     memory.store.stats().memories
+    True
+    True
+    0
+    """
+
+    def stats(self) -> Stats:
+        """Count the memories of this namespace and the backlog, and report present problems."""
+        engine = self._engine
+        return lineage.stats(
+            engine.ledger,
+            engine.ledger.find_namespace(self._namespace),
+            now=engine.now(),
+            trouble=engine.indexer.trouble_for(engine.sees(self._namespace)),
+            long=engine.long_state(),
+        )
+
+    def backup(self, file: str | Path, *, overwrite: bool = False) -> Backup:
+        """Write the whole store, with every namespace, into one file; others may go on writing.
+
+        When this returns, the file is private, on the disk and checked;
+        ``memento.upkeep.backup.restore`` makes a store of it again.
+
+        Args:
+            file: Name of the backup, outside the store's folder.
+            overwrite: Replace an existing file.
+
+        Raises:
+            InvalidInput: If the file would be in the store's own folder.
+            TargetExists: If the file exists already.
+            StoreError: If it cannot be written, or the store is damaged. Damaged memories of this
+                namespace are named; those of others are only counted.
+        """
+        engine = self._engine
+        sees = engine.sees(self._namespace)
+        return back_up(engine.ledger, file, sees=sees, now=engine.now(), overwrite=overwrite)
+
+    def export(
+        self,
+        target: str | Path | IO[str] | IO[bytes],
+        *,
+        vectors: bool = False,
+        all_namespaces: bool = False,
+        overwrite: bool = False,
+    ) -> Exported:
+        """Write this namespace as JSON Lines, as of one moment; others may go on writing.
+
+        It holds everything that ``import_from`` needs to rebuild the namespace elsewhere: every
+        field of every memory of every status, earlier states, links and events.
+
+        Args:
+            target: Name of a file, which becomes private, or an open stream of text or bytes.
+            vectors: Also write the vectors of the embedder in use, so that they need not be
+                computed again; about 2 kB per memory.
+            all_namespaces: Write every namespace of the store.
+            overwrite: Replace an existing file.
+
+        Raises:
+            TargetExists: If the file exists already.
+            StoreError: If it cannot be written, or the store cannot be read.
+        """
+        everything = check_flag("all_namespaces", all_namespaces)
+        return export(
+            self._engine.ledger,
+            target,
+            only=None if everything else self._namespace,
+            now=self._engine.now(),
+            with_vectors=check_flag("vectors", vectors),
+            overwrite=check_flag("overwrite", overwrite),
+        )
+
+    def import_from(
+        self,
+        source: str | Path | IO[str] | IO[bytes],
+        *,
+        all_namespaces: bool = False,
+        trust: Trust | str = Trust.IMPORT,
+    ) -> Imported:
+        """Import a file that ``export`` wrote; if any part is refused, nothing is imported.
+
+        The whole file is checked before anything is written. Then a few hundred memories are
+        written per transaction, so that other writers never wait for long; readers see those that
+        are written. If the call is interrupted, these are complete, and the same call again imports
+        the rest.
+
+        Memories keep their ids, times and order. A memory that is here already stays as it is, so
+        importing twice adds nothing. If two active memories fill one slot, the one that is valid
+        from a later moment supersedes the other.
+
+        A file is treated as foreign unless you say otherwise. The present state of its memories is
+        validated as by ``add``. No memory is trusted more than the file, and untrusted ones are
+        quarantined. Secrets are removed; no memory is a rule or pinned. Their earlier states,
+        events and vectors are left out, and so are superseded and forgotten memories. With
+        ``trust="user"`` the file is your own backup: everything is imported unchanged, and the
+        store is as it was.
+
+        Args:
+            source: Name of a file, or an open stream of text or bytes.
+            all_namespaces: Put each memory into the namespace it comes from; otherwise an export of
+                one namespace, whatever its name, is put into this one.
+            trust: Highest trust class for memories of the file; ``"user"`` for your own file.
+
+        Raises:
+            ArchiveDamaged: If the file is cut off, changed, or not an export.
+            ArchiveFromTheFuture: If the file is in a newer format.
+            InvalidInput: If it holds several namespaces and ``all_namespaces`` is not given, or a
+                value that cannot be accepted; the message names the line.
+            IdConflict: If an id belongs to another memory here.
+            SecretFound: If the file is not your own, holds a secret, and the settings refuse them.
+            StoreError: If it could not be written; memories written before that stay.
+        """
+        everything = check_flag("all_namespaces", all_namespaces)
+        believed = member(Trust, "trust", trust)
+        return self._engine.import_from(source, None if everything else self._namespace, believed)
+
+    def doctor(self, *, repair: bool = True, all_namespaces: bool = False) -> list[Finding]:
+        """Look for damage in the whole store.
+
+        Its counts are for the whole store. Damaged memories of this namespace are named; those of
+        others are only counted.
+
+        Args:
+            repair: Repair data derived from the memories; the memories are never changed.
+            all_namespaces: Name damaged memories of every namespace: for the administrator of the
+                store, not for a user who shares it.
+
+        Returns:
+            One finding per check; the store is healthy if every one is ``ok``.
+        """
+        return self._engine.examine(
+            self._namespace,
+            repair=check_flag("repair", repair),
+            all_namespaces=check_flag("all_namespaces", all_namespaces),
+        )
+
+    def reindex(self, *, wait: bool = False, timeout: float | None = None) -> int:
+        """Embed all memories again with the embedder in use, after the embedder was changed.
+
+        This affects the whole store, with every namespace.
+
+        Args:
+            wait: Return only when it is done.
+            timeout: Seconds to wait at most, up to a day; None for as long as it takes.
+
+        Returns:
+            Number of memories to embed, in all namespaces.
+
+        Raises:
+            InvalidInput: If this manager has no embedder.
+        """
+        limit = None if timeout is None else check_seconds("timeout", timeout)
+        owed = self._engine.reindex()
+        if check_flag("wait", wait):
+            self._engine.flush(self._namespace, wait=True, timeout=limit)
+        return owed
+
+    def erase(
+        self,
+        ids: str | Sequence[str] | None = None,
+        *,
+        source: str | None = None,
+        session: str | None = None,
+        everything: bool = False,
+        derived: bool = True,
+        dry_run: bool = False,
+        timeout: float = 30.0,
+    ) -> Erasure:
+        """Remove memories of this namespace for good, from every file of the store.
+
+        Text, versions, words, vectors, links, events and every copy in the store's folder are
+        removed; nothing brings them back. ``forget`` can be undone. Memories of every status are
+        included. The Chroma folder is removed and rebuilt in the background.
+
+        Args:
+            ids: One id or several.
+            source: Instead of ids: all memories whose ``source.uri`` is this address, or this
+                address without its secrets.
+            session: Instead of ids: all memories of this session.
+            everything: Instead of ids: all memories of this namespace.
+            derived: Also erase memories that name one of them among their ``source.parents``, and
+                those derived from these in turn: they may say the same.
+            dry_run: Only report what would be erased.
+            timeout: Longest wait, in seconds, for other processes that have the store open to do
+                their part, >= 0.
+
+        Returns:
+            The receipt. A part in ``pending`` is finished by the process that has the store open,
+            or by the next one that opens it.
+
+        Raises:
+            InvalidInput: If not exactly one of the first four is given.
+            NotFound: If this namespace lacks one of the ids; nothing was erased.
+            StoreError: If the ledger could not be written; nothing was erased.
+        """
+        what = choose(ids, source, session, everything=check_flag("everything", everything))
+        return self._engine.erase(
+            self._namespace,
+            what,
+            derived=check_flag("derived", derived),
+            dry_run=check_flag("dry_run", dry_run),
+            timeout=check_seconds("timeout", timeout),
+        )

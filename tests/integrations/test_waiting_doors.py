@@ -1,0 +1,203 @@
+"""Every adapter that searches takes ``wait``, checks it, and holds no thread while it waits."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+
+import pytest
+
+from memento import Config, MemoryManager
+from memento.config.tiers import IndexConfig
+from memento.testing import HashEmbedder
+
+FAST = Config(index=IndexConfig(start_seconds=0.0, poll_seconds=0.01, retry_seconds=0.01))
+MINUTE = 60.0
+TEXT = "the kettle is blue"
+
+
+class Stuck(HashEmbedder):
+    """An embedder of memories that stands still until it is let go; queries are embedded."""
+
+    def __init__(self):
+        super().__init__()
+        self.go = threading.Event()
+
+    def embed(self, texts):
+        """Wait, then embed."""
+        assert self.go.wait(MINUTE)
+        return super().embed(texts)
+
+    def embed_queries(self, texts):
+        """Embed at once."""
+        return super().embed(texts)
+
+
+def retriever(manager, **options):
+    """Ask LangChain's retriever."""
+    from memento_langchain import MementoRetriever  # noqa: PLC0415
+
+    made = MementoRetriever(manager=manager, **options)
+    return (lambda: made.invoke("kettle")), (lambda: made.ainvoke("kettle"))
+
+
+def tools(manager, **options):
+    """Ask the tool that recalls."""
+    from memento_langchain import memory_tools  # noqa: PLC0415
+
+    made = {tool.name: tool for tool in memory_tools(manager, **options)}["recall"]
+    return (lambda: made.invoke({"query": "kettle"})), (lambda: made.ainvoke({"query": "kettle"}))
+
+
+def middleware(manager, **options):
+    """Ask an agent whose model is told what is remembered."""
+    from langchain.agents import create_agent  # noqa: PLC0415
+    from langchain_core.language_models.fake_chat_models import FakeListChatModel  # noqa: PLC0415
+
+    from memento_langchain import MementoMiddleware  # noqa: PLC0415
+
+    remembering = MementoMiddleware(manager, save=False, **options)
+    agent = create_agent(FakeListChatModel(responses=["yes"] * 99), middleware=[remembering])
+    turn = {"messages": [("user", "kettle")]}
+    return (lambda: agent.invoke(turn)), (lambda: agent.ainvoke(turn))
+
+
+def store(manager, **options):
+    """Ask LangGraph's store."""
+    from memento_langgraph import MementoStore  # noqa: PLC0415
+
+    made = MementoStore(manager, **options)
+    put = manager.of(*manager.namespace, "langgraph")
+    if not put.list():
+        made.put(("a",), "k", {"text": TEXT})
+    return (
+        lambda: made.search(("a",), query="kettle"),
+        lambda: made.asearch(("a",), query="kettle"),
+    )
+
+
+@pytest.fixture(autouse=True)
+def crewai_warns():
+    """CrewAI's packages set attributes on each other while they are imported."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImportWarning)
+        yield
+
+
+def crew(manager, **options):
+    """Ask CrewAI's memory."""
+    from memento_crewai import MementoCrewMemory  # noqa: PLC0415
+
+    made = MementoCrewMemory(manager, **options)
+    return (lambda: made.recall("kettle")), (lambda: made.arecall("kettle"))
+
+
+def storage(manager, **options):
+    """Ask CrewAI's storage."""
+    from memento_crewai import MementoStorage  # noqa: PLC0415
+
+    made = MementoStorage(manager, **options)
+    vector = HashEmbedder().embed(["kettle"])[0].tolist()
+    return (lambda: made.search(vector)), (lambda: made.asearch(vector))
+
+
+NEEDS = {
+    retriever: "langchain_core",
+    tools: "langchain_core",
+    middleware: "langchain",
+    store: "langgraph",
+    crew: "crewai",
+    storage: "crewai",
+}
+DOORS = [
+    pytest.param(
+        door,
+        id=door.__name__,
+        marks=pytest.mark.skipif(find_spec(needed) is None, reason=f"{needed} is not installed"),
+    )
+    for door, needed in NEEDS.items()
+]
+
+
+@pytest.fixture
+def stuck():
+    """An embedder that is let go at the end, so that the store can close."""
+    made = Stuck()
+    yield made
+    made.go.set()
+
+
+@pytest.fixture
+def manager(tmp_path, stuck):
+    """A store with one memory that is not embedded."""
+    with MemoryManager(tmp_path / "m", embedder=stuck, config=FAST) as made:
+        made.add(TEXT, "long")
+        yield made
+        stuck.go.set()
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_without_a_wait_nothing_is_waited_for(door, manager):
+    """With 0, an answer comes though the embedder stands still; async, too."""
+    ask, aask = door(manager, wait=0)
+    ask()
+    asyncio.run(asyncio.wait_for(aask(), MINUTE))
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_the_wait_is_the_one_given(door, manager, monkeypatch):
+    """What the adapter was told reaches the search."""
+    waits = []
+    for verb in ("retrieve", "nearest"):
+        original = getattr(MemoryManager, verb)
+
+        def noted(self, *args, original=original, **kwargs):
+            waits.append(kwargs.get("wait", 0))
+            return original(self, *args, **kwargs)
+
+        monkeypatch.setattr(MemoryManager, verb, noted)
+    ask, _ = door(manager, wait=0.25)
+    ask()
+    assert 0.25 in waits
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_coroutine_holds_no_thread_while_it_waits(door, manager, stuck):
+    """Five of them wait on a pool of one thread, which is free for others."""
+
+    async def talk():
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        _, aask = door(manager, wait=3600)
+        asking = [asyncio.create_task(asyncio.wait_for(aask(), MINUTE)) for _ in range(5)]
+        wishes = manager._engine.indexer.wishes
+        while len(wishes._wishes) < 5:  # noqa: ASYNC110 - a state of another thread
+            await asyncio.sleep(0.001)
+        assert await asyncio.to_thread(lambda: "free") == "free"
+        assert not any(task.done() for task in asking)
+        stuck.go.set()
+        await asyncio.gather(*asking)
+
+    asyncio.run(asyncio.wait_for(talk(), MINUTE))
+
+
+@pytest.mark.parametrize("wait", [-1, 86_401, float("nan"), "5", True])
+@pytest.mark.parametrize("door", DOORS)
+def test_a_wait_that_is_no_time_is_refused(door, manager, wait):
+    """When the adapter is made, not at the first question."""
+    with pytest.raises(ValueError, match="wait"):
+        door(manager, wait=wait)
+
+
+@pytest.mark.skipif(find_spec("langchain_classic") is None, reason="is not installed")
+def test_the_memory_of_a_classic_chain_takes_it_too(manager):
+    """It is sync only: LangChain runs it in a thread."""
+    from memento_langchain import MementoMemory  # noqa: PLC0415
+
+    assert TEXT in MementoMemory(manager=manager, wait=0).load_memory_variables(
+        {"input": "kettle"}
+    ).get("history", "")
+    with pytest.raises(ValueError, match="wait"):
+        MementoMemory(manager=manager, wait=-1)

@@ -1,0 +1,212 @@
+"""Whose text is embedded next: namespaces take turns, and so do sessions within each."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memento.ledger import owing, vectors
+from memento.ledger.rows import COLUMNS
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.tiers import turns as turns_module
+from memento.tiers.turns import Turns, in_turns
+
+MANY = 1_000_000
+
+
+@pytest.fixture
+def turns(memory):
+    """Return the turns of a store whose background thread stands still."""
+    memory._engine.indexer.stop(10)
+    return Turns(memory._engine.ledger)
+
+
+def keep(memory, namespace, texts, session="s"):
+    """Add texts that all have a line in the backlog at once."""
+    view = memory.of(namespace)
+    view.add_many({"text": text, "tier": "medium", "session": session} for text in texts)
+    view.flush()
+
+
+def texts(lines):
+    """List what the lines say."""
+    return [line.text for line in lines]
+
+
+def strike(memory, lines):
+    """Take lines off the backlog, as if they were embedded."""
+    memory._engine.ledger.write(lambda c: vectors.settle(c, lines))
+
+
+@given(st.lists(st.lists(st.integers(), max_size=5), max_size=5))
+def test_in_turns_takes_all_and_starves_none(queues):
+    """Everything is taken once, in its own order, and no queue gets ahead by more than one."""
+    marked = [[(at, n) for n in range(len(queue))] for at, queue in enumerate(queues)]
+    taken = list(in_turns(marked))
+    assert sorted(taken) == sorted(one for queue in marked for one in queue)
+    assert [n for _, n in taken] == sorted(n for _, n in taken)
+
+
+def test_namespaces_take_turns(memory, turns):
+    """One with a long document gets one text for each text of the others."""
+    keep(memory, "a", [f"a{n}" for n in range(40)])
+    keep(memory, "b", ["b0", "b1"])
+    keep(memory, "c", ["c0"])
+    assert texts(turns.take(7, MANY)) == ["a0", "b0", "c0", "a1", "b1", "a2", "a3"]
+
+
+def test_sessions_take_turns(memory, turns):
+    """A document pasted into one conversation does not hold up the others of the namespace."""
+    keep(memory, "a", [f"long{n}" for n in range(30)], "paste")
+    keep(memory, "a", ["hi", "ho"], "talk")
+    keep(memory, "a", ["said by nobody"], None)
+    assert texts(turns.take(5, MANY)) == ["long0", "hi", "said by nobody", "long1", "ho"]
+
+
+def test_a_plan_ends_with_the_characters(memory, turns):
+    """A plan of long texts holds few of them; the next begins with whom this one left out."""
+    for name in "abc":
+        keep(memory, name, [f"{name}{n} {'x' * 100}" for n in range(3)])
+    first = turns.take(64, 250)
+    strike(memory, first)
+    assert [text[:2] for text in texts(first)] == ["a0", "b0"]
+    second = turns.take(64, 250)
+    assert [text[:2] for text in texts(second)] == ["c0", "a1"]
+
+
+def test_a_text_longer_than_any_plan_is_taken_alone(memory, turns):
+    """Nothing is too long to be embedded."""
+    keep(memory, "a", ["x" * 1_000, "y"])
+    assert texts(turns.take(64, 10)) == ["x" * 1_000]
+
+
+def test_every_namespace_has_its_turn(memory, turns):
+    """With more namespaces than a plan has lines, the next plan goes on with the following ones."""
+    for n in range(7):
+        keep(memory, f"user{n}", [f"{n}"])
+    plans = [texts(turns.take(3, MANY)) for _ in range(3)]
+    assert plans == [["0", "1", "2"], ["3", "4", "5"], ["6", "0", "1"]]
+
+
+def test_refused_lines_are_passed_over(memory, turns):
+    """However many the embedder refused, the plan is full."""
+    keep(memory, "a", [f"bad{n}" for n in range(20)] + ["good0", "good1"])
+    bad = {(line.docid, line.rev) for line in turns.take(20, MANY)}
+    assert texts(turns.take(2, MANY, bad)) == ["good0", "good1"]
+
+
+def test_a_session_in_the_middle_of_a_long_backlog_has_its_turn(memory, turns, monkeypatch):
+    """The oldest and the newest lines hide it; the place that moves finds it."""
+    monkeypatch.setattr(turns_module, "LOOK", 8)
+    keep(memory, "a", [f"first{n}" for n in range(60)], "one")
+    keep(memory, "a", ["hidden"], "two")
+    keep(memory, "a", [f"last{n}" for n in range(60)], "three")
+    seen = Counter()
+    for _ in range(16):  # nothing is struck off: the places stay as they are
+        seen.update(line.text for line in turns.take(8, MANY))
+    assert seen["first0"] > 8
+    assert any(text.startswith("last") for text in seen)
+    assert seen["hidden"]
+
+
+def clone(memory, namespace, count):
+    """Owe vectors to many copies of a namespace's only memory, faster than adding them."""
+    names = [name.strip() for name in COLUMNS.split(",")]
+    values = {"docid": "docid + n", "id": "id || n", "rev": "rev + n"}
+    picked = ", ".join(values.get(name, name) for name in names)
+    numbers = "WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < ?)"
+
+    def job(connection):
+        ns = memory._engine.ledger.find_namespace((namespace,))
+        connection.execute(
+            f"{numbers} INSERT INTO memories ({', '.join(names)}) SELECT {picked} FROM memories, t"
+            " WHERE ns = ?",
+            (count, ns),
+        )
+        connection.execute(
+            "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories WHERE ns = ?"
+            " AND docid NOT IN (SELECT docid FROM backlog)",
+            (ns,),
+        )
+        connection.execute(
+            "UPDATE namespaces SET fts_upto = (SELECT max(docid) & ? FROM memories WHERE ns = ?)"
+            " WHERE ns = ?",
+            (SEQ_MASK, ns, ns),
+        )
+        return ns
+
+    return memory._engine.ledger.write(job)
+
+
+def steps_of(memory, monkeypatch, call):
+    """Count the steps of SQLite's machine in hundreds, whatever the machine it runs on."""
+    ledger, steps = memory._engine.ledger, []
+    read = type(ledger).read
+
+    def counted(ledger, job):
+        def inner(connection):
+            connection.set_progress_handler(lambda: steps.append(1) and None, 100)
+            try:
+                return job(connection)
+            finally:
+                connection.set_progress_handler(None, 0)
+
+        return read(ledger, inner)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(ledger), "read", counted)
+        call()
+    return len(steps)
+
+
+def test_a_plan_costs_the_same_however_much_is_owed(memory, turns, monkeypatch):
+    """Ten times the backlog makes neither a plan nor a question's wish more expensive."""
+    ledger = turns._ledger
+    costs = []
+    for name, count in (("small", 3_000), ("large", 30_000)):
+        keep(memory, name, ["a note"])
+        ns = clone(memory, name, count)
+        calls = [
+            lambda: Turns(ledger).take(64, MANY),
+            lambda ns=ns: ledger.read(lambda c: owing.newest(c, ns, (), 64, MANY)),
+            lambda ns=ns: ledger.read(lambda c: owing.newest(c, ns, ("s",), 64, MANY)),
+        ]
+        costs.append([steps_of(memory, monkeypatch, call) for call in calls])
+    small, large = costs
+    assert all(small)
+    assert all(more <= 1.5 * less for less, more in zip(small, large, strict=True)), costs
+
+
+@pytest.mark.parametrize("sessions", [(), ("s",)], ids=["namespace", "session"])
+def test_no_statement_sorts_or_walks_the_backlog(memory, turns, sessions):
+    """Each step of each plan is a search by row id or by an index."""
+    keep(memory, "a", [f"note {n}" for n in range(500)])
+    ledger = memory._engine.ledger
+    ns = ledger.find_namespace(("a",))
+    statements = set()
+
+    def everything(connection):
+        connection.set_trace_callback(statements.add)
+        turns._chosen(connection, 64, ())
+        docids = [one.docid for one in owing.newest(connection, ns, sessions, 64, MANY)]
+        owing.still_lacking(connection, ns, docids)
+        connection.set_trace_callback(None)
+
+    ledger.read(everything)
+    asked = [sql for sql in statements if sql.startswith("SELECT")]
+    plans = ledger.read(
+        lambda c: [
+            step[-1] for sql in asked for step in c.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall()
+        ]
+    )
+    assert len(asked) >= 6
+    assert not [step for step in plans if "SCAN backlog" in step or "SCAN memories" in step]
+    assert ns == docid_namespace(turns)
+
+
+def docid_namespace(turns):
+    """Return the namespace of the next line."""
+    return turns.take(1, MANY)[0].docid >> SEQ_BITS

@@ -1,0 +1,46 @@
+"""Texts made to be slow to read: no function takes a time that grows faster than they."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+READ = """
+from collections import Counter
+from datetime import date
+
+from memento.admit.redact import redact
+from memento.language import dates, questions, statements, words
+from memento.retrieve import passage, question
+
+UNITS = (
+    "a", "x ", "budget ", "\\n", "1 ", "5 May 2024 ", "may ", "last ", "last friday ", "in in ",
+    "a couple of weeks ago ", "12 days ago ", "the day before ", "new year's ", "2024/5/", '"a" ',
+    '"', "«a» ", "`a", "which the ", "what are the ", "which of her many ", "who ", "list all ",
+    "what a-b-c-d ", "東京", "한국어 ", "a\\u0301\\u0302\\u0303", "\\u0301", "\\u200d", "ıİ", "-",
+    "...", "_", "a/", "@a.b ", "foo_bar ", "a1b2c3d ", "(", "*", '" OR a* NEAR(', "\\x01",
+    "head : x ", "from now on ", "?", "password is ", "api_key=a_1 ", "://a:", "eyJ", "sk-a-",
+)
+DAY, YEARS = date(2024, 5, 5), range(1990, 2025)
+READERS = (
+    words.fold, words.words, words.terms, words.quoted, words.identifiers, words.squeeze,
+    lambda text: words.cues(text, "user"), words.columns,
+    lambda text: dates.said(text, DAY), lambda text: dates.asked(text, DAY, YEARS),
+    lambda text: question.parse(text, now=DAY, years=YEARS, people={"ada": 0}, max_terms=32),
+    questions.merely_asks, lambda text: questions.beyond(text, text),
+    lambda text: statements.statements(text, questions=True), statements.cut,
+    lambda text: passage.passage(text, frozenset(["budget"]), 240),
+    lambda text: redact(text, Counter()),
+)
+for unit in UNITS:
+    text = (unit * 65_536)[:65_536]
+    for read in READERS:
+        read(text)
+"""
+
+
+def test_no_text_is_slow_to_read():
+    """All readers of text, 850 times the longest text: 8 s on an idle core; here are minutes."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", READ], env=environment, timeout=300, check=True)
