@@ -7,7 +7,8 @@ that nothing is lost, those with one. Each is asked four ways, through the publi
 
     five whole       ``k=5``, what a caller gets who says nothing
     as wanted        ``k=None``: more for a question that wants several
-    whole, budget    ``k=None`` within the token budget, memories whole (``passage=None``)
+    whole, budget    ``k=None`` within the token budget, memories whole (``passage`` and
+                     ``long`` None)
     passages, budget ``k=None`` within the same budget, of long memories the passage asked about
 
 ``frac`` is the share of the right turns among the hits, ``all`` that none is missing; a
@@ -79,7 +80,7 @@ def measure(
     chosen = WAYS[way]
     config = Config()
     if not chosen.passages:
-        config = replace(config, retrieve=replace(RetrieveConfig(), passage=None))
+        config = replace(config, retrieve=replace(RetrieveConfig(), passage=None, long=None))
     with opened(conversation, keep=options.keep, config=config) as memory:
         return [
             judged(

@@ -27,6 +27,7 @@ upkeep       backup, erase, salvage, doctor, export, import, history
 background   the chores of the background thread in quiet moments
 engine       one open store: its parts; open, close, fork
 views        verbs that are not for every day: ``memory.quarantine``, ``memory.store``
+documents    a long text in parts: a document that may change, a turn that is too long
 manager      the object people use: each verb calls the rooms below
 aio          the same verbs, awaited
 cli          the command ``memento``

@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Never, ParamSpec, Self, TypeVar
 
 from memento.check import check_seconds
+from memento.documents import Texts
 from memento.filters import filters_of
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
@@ -197,9 +198,11 @@ def _waiting(
 
 def _named(run: C, method: Callable[..., Any]) -> C:
     """Give a coroutine method the name and the documentation of its namesake."""
-    run.__qualname__ = f"Async{method.__qualname__}"
+    # The manager inherits some of its methods from Texts.
+    name = method.__qualname__.replace(f"{Texts.__name__}.", f"{MemoryManager.__name__}.")
+    run.__qualname__ = f"Async{name}"
     run.__module__ = __name__
-    run.__doc__ = f"Like ``{method.__qualname__}``, as a coroutine."
+    run.__doc__ = f"Like ``{name}``, as a coroutine."
     return run
 
 
@@ -291,6 +294,7 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
 
     add = _threaded(MemoryManager.add)
     add_many = _threaded(MemoryManager.add_many)
+    add_document = _threaded(MemoryManager.add_document)
     retrieve = _waiting(MemoryManager.retrieve)
     nearest = _waiting(MemoryManager.nearest)
     embed = _threaded(MemoryManager.embed)

@@ -36,6 +36,8 @@ MAX_K = 10_000
 """Most hits one call may ask for."""
 MAX_IDS = 100_000
 """Most ids one call may choose among."""
+MAX_TOKENS = 1 << 40
+"""Largest budget of tokens one call may have."""
 MAX_SECONDS = 1000 * 366 * 86_400.0
 
 
@@ -62,7 +64,9 @@ def check_text(text: object, limits: Limits) -> str:
         raise InvalidInput("text", "is empty")
     if len(text) > limits.text_chars:
         raise InvalidInput(
-            "text", f"{len(text):,} characters; the limit is {limits.text_chars:,}: split it"
+            "text",
+            f"{len(text):,} characters; the limit is {limits.text_chars:,}: split it, or keep it"
+            " with add_document",
         )
     return storable("text", text)
 

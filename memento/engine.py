@@ -38,6 +38,7 @@ from memento.errors import (
     TierUnavailable,
 )
 from memento.forks import whole
+from memento.language.tokens import estimate
 from memento.ledger import erase, namespaces, vectors
 from memento.ledger.checks import Sees, everyone
 from memento.ledger.contract import Ledger, Rules, Session, Work
@@ -46,12 +47,13 @@ from memento.ledger.opening import open_ledger
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_BITS
 from memento.lifecycle.remember import remember
+from memento.policy import Relevant
 from memento.protocols import Reranker
 from memento.tiers.embedder import StoreEmbedder
 from memento.tiers.indexer import Indexer
 from memento.tiers.short import ShortTier
 from memento.tiers.waiting import Wish
-from memento.types import Draft, Finding, Tier, Trust
+from memento.types import Draft, Finding, Retrieval, Tier, Trust
 from memento.upkeep import doctor
 from memento.upkeep.erase import Eraser, Erasure
 from memento.upkeep.import_ import Imported, import_from
@@ -440,6 +442,32 @@ class Engine:
         if ns is not None and not self.ledger.read_only:
             self.background.note_access(ns, ids)
             self.indexer.start()
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens that a text takes in a prompt; see ``StoreEmbedder.count_tokens``.
+
+        If the embedder cannot be loaded, which ``Retrieval.missing`` reports, it is the estimate.
+        """
+        if self.embedding is None:
+            return estimate(text)
+        try:
+            return self.embedding.count_tokens(text)
+        except (EmbedderError, MissingExtra):
+            return estimate(text)
+
+    def cut_for(self, found: Retrieval, *, budget: bool) -> Relevant:
+        """Return what shortens the long memories of an answer to its query.
+
+        Args:
+            found: The answer.
+            budget: Whether there is a token budget.
+        """
+        config = self.config.retrieve
+        several = config.passage if budget else None
+        if self.embedding is None or not found.hits or "meaning" not in found[0].ranks:
+            return Relevant(found.query, config.long, several)
+        near = self.embedding.nearness(found.query)
+        return Relevant(found.query, config.long, several, near, best=found[0].text)
 
     def sees(self, labels: tuple[str, ...]) -> Sees:
         """Return a test whether a namespace number is that of the namespace with these labels.

@@ -5,15 +5,15 @@ Each method checks its arguments and calls the module that holds the rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from memento.admit.draft import drafts_of
 from memento.check import (
     MAX_IDS,
+    MAX_TOKENS,
     check_count,
     check_flag,
     check_id,
@@ -24,6 +24,7 @@ from memento.check import (
 )
 from memento.clock import system_clock
 from memento.config import Config
+from memento.documents import Texts
 from memento.engine import Engine
 from memento.errors import InvalidInput, NotFound
 from memento.filters import Filtering, Retrieving, check_names, filtering, filters_of, several
@@ -44,7 +45,7 @@ from memento.types import (
     Version,
 )
 from memento.upkeep import lineage
-from memento.views import Ids, Memories, QuarantineView, StoreView, View
+from memento.views import Ids, Memories, QuarantineView, StoreView
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +60,7 @@ Relations = list[Related]
 """Named here, because inside the class ``list`` is a method."""
 
 
-class MemoryManager(View):
+class MemoryManager(Texts):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called
@@ -168,8 +169,16 @@ class MemoryManager(View):
         session, in the short tier or of kind ``episode``, that has no ``occurred_at``: a
         conversation keeps its equal turns.
 
+        A text of more than ``Config.limits.text_chars`` characters is refused, with one exception:
+        a turn of a conversation (it has a ``session`` or a ``role``, or is of kind ``episode``, and
+        has no ``key``) is stored in parts of up to 1,000 characters. The first part is returned;
+        the others are linked to it (``related``) and go to the medium tier at least, so that they
+        do not push the conversation out of the ring buffer. The ``metadata`` of each holds ``part``
+        and ``parts``. ``replace`` does not split. For any other long text use ``add_document``.
+
         Args:
-            text: Text to remember; not empty, at most ``Config.limits.text_chars`` characters.
+            text: Text to remember; not empty, at most ``Config.limits.text_chars`` characters
+                unless it is a turn.
             tier: ``short``, ``medium`` or ``long``; None to choose by importance.
             kind: Kind of statement, see ``Kind``.
             importance: [0, 1]; None to have it scored, see ``memento.admit.importance``.
@@ -201,7 +210,7 @@ class MemoryManager(View):
                 and not approved.
 
         Returns:
-            The memory as stored, after merging.
+            The memory as stored, after merging; of a turn in parts, the first part.
 
         Raises:
             InvalidInput: If a value cannot be accepted; nothing was written.
@@ -242,38 +251,7 @@ class MemoryManager(View):
             id=id,
         )
         check_flag("replace", replace)
-        return self._memory(self._engine.add(self._namespace, [draft], replace=replace)[0])
-
-    def add_many(
-        self, items: Iterable[str | Mapping[str, Any] | Draft], *, replace: bool = False
-    ) -> list[Memory]:
-        """Remember several texts in one transaction: all of them, or none.
-
-        Other writers wait during it, about 0.1 s for a thousand: split a large number into several
-        calls.
-
-        Args:
-            items: Texts, mappings with the arguments of ``add``, or drafts.
-            replace: As for ``add``; each item needs an ``id``, and if several have the same id, the
-                last one wins.
-
-        Returns:
-            The memories as stored, in order.
-
-        Raises:
-            InvalidInput: If an item cannot be accepted; the message names its position.
-            IdConflict: If an ``id`` is taken by a memory with other content and ``replace`` is
-                False.
-            SecretFound: As for ``add``.
-            UntrustedSource: As for ``add``.
-            StoreError: If they could not be written.
-        """
-        drafts = drafts_of(items)
-        check_flag("replace", replace)
-        if not drafts:
-            return []
-        rows = self._engine.add(self._namespace, drafts, replace=replace)
-        return [self._memory(row) for row in rows]
+        return self._memory(self._add([draft], replace=replace)[0])
 
     def retrieve(
         self,
@@ -311,9 +289,11 @@ class MemoryManager(View):
             min_confidence: Return nothing if the chance that an answer is among the hits is below
                 this, [0, 1]: greetings, thanks, and questions about other things.
             cutoff: Drop hits below this share of the best hit's score, [0, 1].
-            tokens: Return only as many hits, in order, as fit into this many tokens. If the query
-                wants several memories, only the ``passage`` of a long one is counted.
-            count_tokens: Counts the tokens of a text; None for one token per four characters.
+            tokens: Return only as many hits, in order, as fit into this many tokens. Of a long
+                memory only the ``passage`` that is relevant to the query is counted; see
+                ``RetrieveConfig.long``.
+            count_tokens: Counts the tokens of a text; None for the tokenizer of a local embedder,
+                such as the default one, or else an estimate from the characters of the text.
             include_superseded: Also return memories that a newer one replaced.
             include_quarantined: Also return memories from untrusted sources that are not approved
                 yet.
@@ -358,7 +338,7 @@ class MemoryManager(View):
             min_confidence=min_confidence,
             cutoff=cutoff,
             tokens=tokens,
-            count_tokens=count_tokens,
+            count_tokens=count_tokens or self._engine.count_tokens,
             fold=fold,
             wait=wait,
             filters=filtering(
@@ -445,7 +425,7 @@ class MemoryManager(View):
         query: str,
         k: int | None = None,
         *,
-        tokens: int | None = None,
+        tokens: int | None = prompt.TOKENS,
         count_tokens: TokenCounter | None = None,
         show_ids: bool = False,
         **options: Unpack[Retrieving],
@@ -455,18 +435,24 @@ class MemoryManager(View):
         Each memory is one escaped record between tags that no stored text can close or forge,
         under a line that says that it is data; see ``memento.policy.prompt``.
 
+        Of a memory of more than 1,000 characters (``RetrieveConfig.long``) the block shows the one
+        or two passages that are relevant to the query, with ``…`` where text is left out. A shorter
+        memory is shortened so too if only that makes it fit. A very small budget gets a shorter
+        notice; below about 40 tokens nothing fits: the block is empty, and a warning is logged.
+
         Args:
             query: The query, in plain words.
             k: Most memories to show, 1 to 10,000; None for as many as the query wants.
             tokens: Most tokens of the whole block, >= 1; None for no limit. If the query wants
-                several memories, only the passage of a long one is shown.
-            count_tokens: Counts the tokens of a text; None for one token per four characters.
+                several memories, less is shown of each; see ``RetrieveConfig.passage``.
+            count_tokens: Counts the tokens of a text; None for the tokenizer of a local embedder,
+                such as the default one, or else an estimate from the characters of the text.
             show_ids: Whether each record holds its id.
             options: Any other argument of ``retrieve``, such as ``scope`` or ``min_score``. The
                 default of ``min_confidence`` is ``prompt_confidence`` here.
 
         Returns:
-            The block; ``""`` if nothing was found, or nothing that probably answers the query.
+            The block; ``""`` if nothing was found that probably answers the query, or nothing fits.
 
         Raises:
             InvalidInput: If an argument other than the query cannot be accepted.
@@ -474,11 +460,22 @@ class MemoryManager(View):
         """
         check_names(options, Retrieving, MemoryManager.prompt)
         options.setdefault("min_confidence", self.prompt_confidence)
-        found = self.retrieve(query, k, tokens=tokens, count_tokens=count_tokens, **options)
-        nonce = prompt.new_nonce()
-        return prompt.render(
-            found, nonce=nonce, tokens=tokens, count_tokens=count_tokens, ids=show_ids
+        if tokens is not None:
+            check_count("tokens", tokens, most=MAX_TOKENS)
+        record = check_flag("record", options.get("record", True))
+        options["record"] = False  # only what the block shows is recorded
+        found = self.retrieve(query, k, **options)
+        block = prompt.compose(
+            found,
+            nonce=prompt.new_nonce(),
+            tokens=tokens,
+            count_tokens=count_tokens or self._engine.count_tokens,
+            ids=show_ids,
+            cut=self._engine.cut_for(found, budget=tokens is not None),
         )
+        if record and block.shown:
+            self._engine.accessed(self._namespace, list(block.shown))
+        return block.text
 
     def get(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Return one memory by id, whatever its status.

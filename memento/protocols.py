@@ -49,6 +49,19 @@ class QueryEmbedder(Embedder, Protocol):
 
 
 @runtime_checkable
+class LocalEmbedder(Embedder, Protocol):
+    """An embedder that runs in this process and has a tokenizer, such as the default one.
+
+    Its tokenizer counts the tokens of a prompt, and a few short texts are embedded while a prompt
+    is made, so ``embed`` must take only some milliseconds for 250 characters.
+    """
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of a text for its model, >= 0, special tokens left out."""
+        ...
+
+
+@runtime_checkable
 class Reranker(Protocol):
     """Scores how well texts answer a query, more accurately and more slowly than retrieval.
 

@@ -287,7 +287,7 @@ class Hit:
             not find it is absent.
         folded: Ids of near-identical memories that this hit stands for.
         passage: The part of a long text that is relevant to the query, if the answer has a token
-            budget, the query wants several memories, and only this part was counted; else None.
+            budget and only this part was counted; else None. Marks (``…``) show what is left out.
         signs: Numbers that give the confidence: ``cosine`` to the query; ``cover``, the share of
             the query's words in the memory, weighted by rarity; ``share`` of the evidence of all
             candidates; ``fit``, the share of the greatest evidence possible.

@@ -24,6 +24,7 @@ from memento.cli import __doc__ as cli_words
 from memento.cli import app
 from memento.config import retrieve as retrieve_config
 from memento.config import tiers as tiers_config
+from memento.documents import Texts
 from memento.manager import KEEP, MemoryManager
 from memento.upkeep import backup, erase, export, import_, lineage
 from memento.views import QuarantineView, StoreView, View
@@ -153,6 +154,7 @@ def api() -> str:
     ]
     parts += _public("", View)
     parts += _public("", MemoryManager)
+    parts += _public("", Texts)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):
         parts += [f"## memory.{name}\n", docstring(view.__doc__) + "\n", *_public(f"{name}.", view)]
     parts.append("## Without a manager\n")

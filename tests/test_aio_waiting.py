@@ -75,7 +75,7 @@ def test_questions_hold_no_thread_while_they_wait(tmp_path, stuck, verb):
             query = "kettle"
             if verb == "nearest":
                 query = HashEmbedder().embed(["kettle"])[0]
-            wishes = memory._memory._engine.indexer.wishes
+            wishes = memory._sync._engine.indexer.wishes
             return await many_wait(
                 memory,
                 stuck,
@@ -135,13 +135,13 @@ def test_what_is_not_there_in_time_is_reported(tmp_path, stuck):
             await memory.add("the kettle is blue", "long")
             found = await memory.retrieve("kettle", wait=0.05)
             assert "1 memory is still to be embedded" in found.missing["long"]
-            glance = await settle(memory._memory, 0.05)
-            assert memory._memory.retrieve("kettle", wait=glance).missing
+            glance = await settle(memory._sync, 0.05)
+            assert memory._sync.retrieve("kettle", wait=glance).missing
             stuck.go.set()
-            glance = await settle(memory._memory, MINUTE)
-            assert not memory._memory.retrieve("kettle", wait=glance).missing
+            glance = await settle(memory._sync, MINUTE)
+            assert not memory._sync.retrieve("kettle", wait=glance).missing
             assert 0 < glance <= GLANCE
-            assert await settle(memory._memory, 0) == 0
+            assert await settle(memory._sync, 0) == 0
 
     with_one_thread(talk)
 
@@ -154,7 +154,7 @@ def test_a_cancelled_question_is_waited_for_by_nobody(tmp_path, stuck):
         async with AsyncMemoryManager(tmp_path / "m", embedder=stuck, config=FAST) as memory:
             await memory.add("the kettle is blue", "long")
             asking = asyncio.create_task(memory.retrieve("kettle", wait=3600))
-            known = memory._memory._engine.indexer.wishes
+            known = memory._sync._engine.indexer.wishes
             while not known:  # noqa: ASYNC110 - a state of another thread
                 await asyncio.sleep(0.001)
             wishes.extend(known._wishes)
@@ -178,12 +178,12 @@ def test_a_wait_that_is_no_time_is_refused(tmp_path, wait):
                 memory.retrieve("tea", wait=wait),
                 memory.nearest([1.0], wait=wait),
                 memory.prompt("tea", wait=wait),
-                settle(memory._memory, wait),
+                settle(memory._sync, wait),
             ):
                 with pytest.raises(InvalidInput, match="wait"):
                     await call
             with pytest.raises(InvalidInput, match="session"):
-                await settle(memory._memory, 1, session="")
+                await settle(memory._sync, 1, session="")
 
     with_one_thread(talk)
 
@@ -206,7 +206,7 @@ def test_without_an_embedder_nothing_is_waited_for(tmp_path):
     async def talk():
         async with AsyncMemoryManager(tmp_path / "m", embedder=None) as memory:
             await memory.add("the kettle is blue")
-            assert await settle(memory._memory, 3600) == GLANCE
+            assert await settle(memory._sync, 3600) == GLANCE
             assert len(await memory.retrieve("kettle", wait=3600)) == 1
 
     with_one_thread(talk)

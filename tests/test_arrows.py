@@ -25,6 +25,7 @@ ROOMS = [
     {"background"},
     {"engine"},
     {"views"},
+    {"documents"},
     {"manager"},
     {"aio"},
     {""},  # memento itself: the public names

@@ -20,7 +20,7 @@ from pydantic import ConfigDict, Field, field_validator
 from memento import Memory, MemoryManager
 from memento.check import MAX_IDS, MAX_NAME, check_seconds
 from memento.errors import InvalidInput
-from memento.policy import new_nonce, render
+from memento.policy import TOKENS, Relevant, new_nonce, render
 from memento.status import having
 from memento_langchain._turns import ID, MOST, WAIT, made_here, pieces, recall, source_of, turn
 
@@ -49,7 +49,8 @@ class MementoMemory(BaseMemory):
         output_key: The chain's output to keep; None as for ``input_key``.
         k: Most memories to recall, 1 to 1,000.
         recent: Newest turns of the session to show, >= 0; no more than its ring buffer holds.
-        tokens: Most tokens of the recalled block, >= 1; None for no limit.
+        tokens: Most tokens of the recalled block, >= 1; None for no limit. Of a long text it shows
+            the passage that is relevant to the input.
         wait: Seconds to wait at most until the newest turns can be found by their meaning, up to a
             day; 0 to search at once.
         return_messages: Fill the variable with messages rather than with text.
@@ -66,7 +67,7 @@ class MementoMemory(BaseMemory):
     output_key: str | None = None
     k: int = Field(default=5, ge=1, le=MOST)
     recent: int = Field(default=10, ge=0)
-    tokens: int | None = Field(default=None, ge=1)
+    tokens: int | None = Field(default=TOKENS, ge=1)
     wait: float = WAIT
     return_messages: bool = False
     session: str | None = Field(default=None, min_length=1, max_length=MAX_NAME)
@@ -138,7 +139,8 @@ class MementoMemory(BaseMemory):
 
     def _recalled(self, query: str, turns: Sequence[Memory]) -> str:
         hits = recall(self.manager, query, {memory.text for memory in turns}, self.k, self.wait)
-        return render(hits, nonce=new_nonce(), tokens=self.tokens)
+        cut = Relevant(query, self.manager.config.retrieve.long)
+        return render(hits, nonce=new_nonce(), tokens=self.tokens, cut=cut)
 
     def _spoken(self, field: str, key: str | None, values: Mapping[str, Any]) -> str:
         if key is not None:

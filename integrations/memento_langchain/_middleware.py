@@ -28,7 +28,7 @@ from memento import MemoryManager
 from memento.aio import settle
 from memento.check import MAX_INTEGER, check_count, check_flag, check_seconds
 from memento.errors import InvalidInput
-from memento.policy import render
+from memento.policy import TOKENS, Relevant, render
 from memento.scopes import parse_namespace
 from memento_langchain._keeping import Turn, forget_leftover, keep_drafts
 from memento_langchain._turns import (
@@ -77,7 +77,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     Args:
         manager: Where to keep and look.
         k: Most memories to recall, 1 to 1,000.
-        tokens: Most tokens of the block, >= 1; None for no limit.
+        tokens: Most tokens of the block, >= 1; None for no limit. Of a long text it shows the
+            passage that is relevant to the message.
         namespace: Makes the labels of the namespace from ``runtime.context``, such as
             ``lambda context: ("acme", context.user_id)``; None for the manager's own. If it gives
             what is no label, the run ends with ``InvalidScope``.
@@ -96,7 +97,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         manager: MemoryManager,
         k: int = 8,
         *,
-        tokens: int | None = None,
+        tokens: int | None = TOKENS,
         namespace: Callable[[Any], str | Sequence[str]] | None = None,
         save: bool = True,
         wait: float = WAIT,
@@ -194,7 +195,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             for piece in pieces(str(message.text), view.config)
         }
         hits = recall(view, str(asked.text), shown, self._k, wait)
-        block = render(hits, nonce=self._nonce(asked), tokens=self._tokens)
+        cut = Relevant(str(asked.text), view.config.retrieve.long)
+        block = render(hits, nonce=self._nonce(asked), tokens=self._tokens, cut=cut)
         if not block:
             return request
         return request.override(system_message=_with(request.system_message, block))

@@ -15,11 +15,11 @@ from typing import Annotated, Any, Literal
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
-from memento import Hit, Memory, MemoryManager, Retrieval, Trust
+from memento import Hit, Memory, MemoryManager, Trust
 from memento.aio import GLANCE, settle
 from memento.check import check_seconds
 from memento.errors import InvalidInput, NotFound
-from memento.policy import new_nonce, render
+from memento.policy import TOKENS, Relevant, new_nonce, render
 from memento_langchain._turns import WAIT, check_manager
 
 KindName = Literal[
@@ -80,7 +80,7 @@ class _Verbs:
 
     def recall(self, query: Annotated[str, "The subject, in plain words."], k: Few = 5) -> str:
         """Recall what is remembered about something, best first."""
-        return _shown(self._manager.retrieve(query, _few(k), wait=self._wait))
+        return self._found(query, k)
 
     def search(
         self,
@@ -97,8 +97,8 @@ class _Verbs:
             "until": _moment("until", until),
         }
         if query is None or not query.strip():
-            return _shown(self._manager.list(newest_first=True, limit=_few(k), **chosen))
-        return _shown(self._manager.retrieve(query, _few(k), wait=self._wait, **chosen))
+            return self._shown(self._manager.list(newest_first=True, limit=_few(k), **chosen), "")
+        return self._found(query, k, **chosen)
 
     def forget(self, memory_id: Id) -> str:
         """Forget a memory that is wrong or no longer wanted."""
@@ -108,6 +108,18 @@ class _Verbs:
         """Replace what a memory says; its history is kept."""
         kept = self._manager.update(memory_id, text=text, source=Trust.AGENT)
         return f"Corrected: {kept.id}."
+
+    def _found(self, query: str, k: int, **chosen: Any) -> str:
+        found = self._manager.retrieve(query, _few(k), wait=self._wait, **chosen)
+        block = self._shown(found, query)
+        if found.missing:
+            return f"{block}\nCould not look everywhere: {', '.join(sorted(found.missing))}."
+        return block
+
+    def _shown(self, found: Iterable[Hit | Memory], query: str) -> str:
+        cut = Relevant(query, self._manager.config.retrieve.long)
+        block = render(found, nonce=new_nonce(), tokens=TOKENS, ids=True, cut=cut)
+        return block or "Nothing is remembered about this."
 
 
 def _tool(
@@ -144,13 +156,6 @@ def _mendable(verb: Callable[..., str]) -> Callable[..., str]:
             raise ToolException(str(error)) from error
 
     return run
-
-
-def _shown(found: Iterable[Hit | Memory]) -> str:
-    block = render(found, nonce=new_nonce(), ids=True) or "Nothing is remembered about this."
-    if isinstance(found, Retrieval) and found.missing:
-        return f"{block}\nCould not look everywhere: {', '.join(sorted(found.missing))}."
-    return block
 
 
 def _few(k: int) -> int:

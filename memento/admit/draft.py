@@ -33,6 +33,7 @@ from memento.check import (
 )
 from memento.errors import InvalidInput
 from memento.language import words as words_of
+from memento.language.plain import plain
 from memento.ledger.rows import Row, content_hash
 from memento.scopes import parse_scope
 from memento.types import Draft, Kind, Status, Tier
@@ -79,6 +80,18 @@ def draft_of(item: str | Mapping[str, Any] | Draft) -> Draft:
     if "text" not in item:
         raise InvalidInput("text", "is missing")
     return Draft(**item)
+
+
+def is_long_turn(draft: Draft, limits: Limits) -> bool:
+    """Tell whether a draft is a turn of a conversation that is longer than a memory may be.
+
+    A turn has a session or a role, or is an episode. A value of a slot is not a turn.
+    """
+    text, kind = draft.text, draft.kind
+    if not isinstance(text, str) or len(plain(text)) <= limits.text_chars:
+        return False
+    episode = isinstance(kind, str) and plain(kind) == Kind.EPISODE
+    return (draft.session is not None or draft.role is not None or episode) and draft.key is None
 
 
 def admit(

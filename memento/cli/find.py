@@ -29,6 +29,7 @@ from memento.cli.options import (
 )
 from memento.cli.output import print_json, print_memories, warn
 from memento.cli.store import open_store
+from memento.policy.prompt import TOKENS
 from memento.types import Status, Tier
 
 INDEX_SECONDS = 2.0
@@ -141,7 +142,9 @@ def prompt(
         str,
         option("-k", "--count", metavar="N", help="Most memories; auto: what the query wants."),
     ] = "auto",
-    tokens: Annotated[int | None, option("--tokens", help="Most tokens of the block.")] = None,
+    tokens: Annotated[
+        int, option("--tokens", help="Most tokens of the block; 0 for no limit.")
+    ] = TOKENS,
     ids: Annotated[bool, option("--ids", help="Show the id of each memory.")] = False,
     tier: Tiers = None,
     kind: Kinds = None,
@@ -156,13 +159,13 @@ def prompt(
 ) -> None:
     """Print the memories relevant to QUERY as a block for any prompt; nothing if none is found.
 
-    No stored text can break out of the block.
+    No stored text can break out of the block. Of a long memory it shows the relevant passage.
     """
     with open_store(root, namespace, embedder) as memory:
         block = memory.prompt(
             " ".join(query),
             count_of(k),
-            tokens=tokens,
+            tokens=tokens or None,
             show_ids=ids,
             tiers=tier or None,
             kinds=kind or None,

@@ -130,6 +130,7 @@ def add(
     epilog=examples(
         "memento ingest chat.jsonl",
         "memento ingest notes.md --scope project/alpha",
+        "memento ingest contract.md --document",
         "memento ingest export.json --format sharegpt --no-wait",
         "memento ingest page.md --trust web --name https://example.org/page",
     )
@@ -153,6 +154,9 @@ def ingest(
     trust: Annotated[
         Trust, option("--trust", help="Its origin; tool, web and import are quarantined.")
     ] = Trust.USER,
+    document: Annotated[
+        bool, option("--document", help="Follow the file: what it no longer says is hidden.")
+    ] = False,
     wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is indexed.")] = True,
     root: Root = HERE,
     namespace: Namespace = "default",
@@ -162,7 +166,20 @@ def ingest(
 
     The whole file is checked before anything is written. If it is interrupted, run it again: it
     adds only memories that are not there yet.
+
+    With --document, a text or Markdown file is kept in numbered parts. After a change of the file,
+    run it again: new parts supersede the old ones, and parts that are gone are hidden.
     """
+    if document:
+        with open_store(root, namespace, embedder, make=True) as memory:
+            began = datetime.now(UTC)
+            parts = memory.add_document(
+                file, name=name, format=format, scope=scope, source=Source(trust)
+            )
+            new = sum(one.created_at >= began for one in parts)
+            typer.echo(f"{file.name}: {len(parts)} parts, {new} new")
+            _say_waiting(parts)
+            return wait_for_index(memory) if wait else 0
     from memento.ingest import read  # noqa: PLC0415 - used by this command only
 
     total = sum(1 for _ in read(file, format, name=name, scope=scope, trust=trust))

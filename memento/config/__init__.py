@@ -84,9 +84,11 @@ class Config:
         ):
             if not _is_number(value) or not least <= value < float("inf"):
                 raise InvalidInput(name, f"must be at least {least} and finite, not {value!r}")
-        for name in ("arm", "terms", "cap", "few", "many", "passage", "kept_mb", "rerank"):
+        for name in ("arm", "terms", "cap", "few", "many", "passage", "long", "kept_mb", "rerank"):
             value = getattr(self.retrieve, name)
-            if not (name == "passage" and value is None) and (type(value) is not int or value < 1):
+            if value is None and name in ("passage", "long"):
+                continue
+            if type(value) is not int or value < 1:
                 raise InvalidInput(f"retrieve.{name}", f"must be an integer >= 1, not {value!r}")
         for name, least in (("b", 0), ("echo", 0), ("noise", -1)):
             value = getattr(self.retrieve, name)

@@ -112,7 +112,11 @@ class RetrieveConfig:
         many: The same for a query that wants several memories; see `question.Query`. If it equals
             ``few``, such queries are treated like all others.
         passage: Characters shown of each memory if the query wants several and there is a token
-            budget, >= 1; None to show every memory whole.
+            budget, >= 1; None to show as much as for other queries.
+        long: Characters from which a memory is long, >= 1: in a prompt, and within a token budget,
+            only its relevant passage is shown, of at most so many characters. 1,000 characters of
+            English are about 250 tokens. None to show every memory whole; in a prompt with a budget
+            one that does not fit is shortened even so.
         noise: Cosine below which a memory without any word of the query is not proposed, [-1, 1].
             With the default model and our English set, a question and an unrelated fact have a
             cosine of 0.07 on average, and one pair in twenty has more than 0.22; answers in quite
@@ -143,6 +147,7 @@ class RetrieveConfig:
     few: int = 5
     many: int = 30
     passage: int | None = 240
+    long: int | None = 1000
     noise: float = 0.2
     prompt_confidence: float = 0.18
     echo: float = 0.25

@@ -140,6 +140,10 @@ class OnnxEmbedder:
             for start, end in split(len(ids), self._window, self._max_windows)
         ]
 
+    def count_tokens(self, text: str) -> int:
+        """Return the number of word pieces of a text; see ``memento.protocols.LocalEmbedder``."""
+        return len(self._model().tokenizer.encode(text, add_special_tokens=False).ids)
+
     def _run(self, ids: list[int]) -> NDArray[np.float32]:
         (answer,) = self._model().session.run(None, {"input_ids": np.array([ids], np.int64)})
         vector: NDArray[np.float32] = answer[0]

@@ -8,6 +8,7 @@ drafts         JSON objects with the fields of a draft
 fields         the values of a JSON record, checked
 source         lines, JSON values and places of a file
 parts          a long text in parts
+sections       a document in parts that keep their headings and their order
 """
 
 from memento.ingest.formats import Format

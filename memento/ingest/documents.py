@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from memento.ingest.parts import PARAGRAPH_LIMIT, pieces
-from memento.ingest.source import FilePlace, lines, source_named
+from memento.ingest.source import lines, source_named
 from memento.types import Draft, Kind
 
 BLOCK_CHARS = 1_000_000
@@ -26,11 +26,12 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 def read_text(path: Path, name: str) -> Iterator[Draft]:
     """Read plain text: a fact for each paragraph."""
-    for paragraph in _paragraphs(line for _, line in lines(path)):
+    for paragraph in paragraphs(line for _, line in lines(path)):
         yield from _facts(paragraph, name)
 
 
-def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
+def paragraphs(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the paragraphs of plain text: runs of lines between blank ones."""
     block: list[str] = []
     held = 0
     for line in chain(lines, [""]):
@@ -45,7 +46,7 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
 def read_markdown(path: Path, name: str) -> Iterator[Draft]:
     """Read Markdown: a fact for each paragraph, with its heading."""
     headings: list[tuple[int, str]] = []
-    for level, text in markdown_blocks(_without_front_matter(lines(path))):
+    for level, text in markdown_blocks(without_front_matter(line for _, line in lines(path))):
         if level:
             headings = [outer for outer in headings if outer[0] < level]
             headings += [(level, text)] if text else []
@@ -53,9 +54,9 @@ def read_markdown(path: Path, name: str) -> Iterator[Draft]:
             yield from _facts(text, name, [heading for _, heading in headings])
 
 
-def _without_front_matter(lines: Iterable[tuple[FilePlace, str]]) -> Iterator[str]:
+def without_front_matter(lines: Iterable[str]) -> Iterator[str]:
     """Drop a YAML header between ``---`` lines: it describes the file, it is not in the text."""
-    rest = (line for _, line in lines)
+    rest = iter(lines)
     header = [line for line in [next(rest, None)] if line is not None]
     if header and header[0].rstrip() == "---":
         for line in rest:

@@ -21,7 +21,7 @@ from memento.retrieve.by_name import Called
 from memento.retrieve.by_time import Then
 from memento.retrieve.confidence import Signs
 from memento.retrieve.evidence import Evidence
-from memento.retrieve.passage import passage
+from memento.retrieve.passage import excerpt, passage
 from memento.retrieve.question import Query, parse
 from memento.retrieve.rank import Candidate, Said
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct
@@ -35,6 +35,7 @@ _MAX_EXACT = 200  # rows whose text is read for one identifier or quoted phrase
 _TYPO, _TERSE = 0.2, 0.2  # how much a typing error, and a short name, lower the value of a name
 _SURE = 10  # hits that give the confidence of the whole answer
 _STAGE, _MOST_IN_STAGE = 16, 64  # candidates whose texts are read together
+_MARKS = 8  # characters of English that cost as much as the two marks around a passage
 _MAX_SPAN = 30  # years before and after now; a date without a year may be in any of them
 _MOST_FAR = 30  # farther years, with memories, in which such a date may also be
 
@@ -50,7 +51,7 @@ class Found:
         terms: Piece of evidence to its contribution; for ``exact`` see `rank.Candidate`.
         ranks: Search (``text``, ``meaning``, ``time``, ``name``, ``exact``) to its rank, >= 1.
         folded: Row ids of near-identical memories that it stands for.
-        passage: The relevant part of a long text, for a query that wants several memories, or None.
+        passage: The relevant part of a long text, if only this part was counted, or None.
         signs: Numbers that give the confidence; see `confidence.Signs`.
     """
 
@@ -201,7 +202,7 @@ def find(
         tokens: Most tokens of all hits, or None.
         count: Counts tokens; needed with ``tokens``.
         fold: Let one hit stand for all that say the same, see `language.gist`.
-        shorten: With ``tokens``, show a passage of each memory if the query wants several.
+        shorten: With ``tokens``, show of each long memory the passage that is relevant.
 
     Returns:
         The answer; the same arguments give the same answer.
@@ -390,7 +391,9 @@ class _Room:
     ) -> None:
         self._look, self._k, self._tokens, self._count = look, k, tokens, count
         self._min_score, self._cutoff = min_score, cutoff
-        self._shorten = shorten and look.query.wants_several
+        config = look.config
+        self._brief = look.query.wants_several and config.passage is not None
+        self._room = (config.passage if self._brief else config.long) if shorten else None
         self._prices: dict[int, int] = {}
         self.passages: dict[int, str] = {}
 
@@ -419,11 +422,24 @@ class _Room:
         if one.row not in self._prices:
             assert self._count is not None  # noqa: S101 - see find
             text = self._look.texts.read([one.row])[one.row]
-            room = self._look.config.passage
-            if self._shorten and room is not None and len(text) > room:
-                self.passages[one.row] = text = passage(text, self._look.query.topic, room)
-            self._prices[one.row] = self._count(text)
+            price = self._count(text) if self._room is None or len(text) <= self._room else None
+            if price is None:
+                self.passages[one.row], price = self._cut(text)
+            self._prices[one.row] = price
         return self._prices[one.row]
+
+    def _cut(self, text: str) -> tuple[str, int]:
+        """Return the relevant passage of a long text, within the whole budget, and its price."""
+        assert self._count is not None  # noqa: S101 - see find
+        assert self._room is not None  # noqa: S101 - see _price
+        assert self._tokens is not None  # noqa: S101 - only a budget asks for prices
+        query = self._look.query
+        shown = (passage if self._brief else excerpt)(text, query.topic, self._room)
+        price = self._count(shown)
+        if price > self._tokens > 0:
+            shown = excerpt(text, query.topic, max(1, len(shown) * self._tokens // price - _MARKS))
+            price = self._count(shown)
+        return shown, price
 
 
 def _collect(

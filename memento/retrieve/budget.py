@@ -7,14 +7,6 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-CHARS_PER_TOKEN = 4
-"""Characters of an average English token; used when no counter is given."""
-
-
-def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text from its length, at least 1."""
-    return max(1, -(-len(text) // CHARS_PER_TOKEN))
-
 
 def within(ranked: Sequence[T], k: int, tokens: int | None, cost: Callable[[T], int]) -> list[T]:
     """Take hits in their order until there are k, skipping those that no longer fit.

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.check import (
+    MAX_TOKENS,
     check_count,
     check_flag,
     check_seconds,
@@ -33,13 +34,13 @@ from memento.errors import (
     TierUnavailable,
 )
 from memento.language.plain import plain
+from memento.language.tokens import estimate
 from memento.ledger import memories, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_sound, strings_in, to_memory
 from memento.retrieve import confidence
 from memento.retrieve.answer import Found, Match, Ranking, Rerank, find
-from memento.retrieve.budget import estimate_tokens
 from memento.retrieve.by_meaning import best_rows, dots
 from memento.retrieve.cache import Held, Kept
 from memento.retrieve.choose import choose_index
@@ -97,6 +98,8 @@ class Request:
         """
         if not isinstance(query, str):
             raise InvalidInput("query", f"must be a string, not {type(query).__name__}")
+        if count_tokens is not None and not callable(count_tokens):
+            raise InvalidInput("count_tokens", "must be a function of a text, or None")
         return cls(
             query=plain(query),
             k=None if k is None else check_count("k", k),
@@ -104,8 +107,8 @@ class Request:
             min_score=check_share("min_score", min_score),
             min_confidence=check_share("min_confidence", min_confidence),
             cutoff=check_share("cutoff", cutoff),
-            tokens=None if tokens is None else check_count("tokens", tokens, most=1 << 40),
-            count_tokens=count_tokens or estimate_tokens,
+            tokens=None if tokens is None else check_count("tokens", tokens, most=MAX_TOKENS),
+            count_tokens=count_tokens or estimate,
             fold=check_flag("fold", fold),
             wait=check_seconds("wait", wait),
             filters=filters,

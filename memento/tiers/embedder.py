@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from memento.embed import embed_checked, resolve
 from memento.errors import EmbeddingMismatch
 from memento.forks import whole
+from memento.language.tokens import estimate
 from memento.ledger import vectors
 from memento.ledger.contract import Ledger, Session
+from memento.protocols import LocalEmbedder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -180,6 +182,34 @@ class StoreEmbedder:
             made = embed_checked(self.loaded(), texts, queries=queries)
         self._warm = True
         return made
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens that a text takes in a prompt.
+
+        That is the number of word pieces of the embedder's own tokenizer, but no less than the
+        estimate of ``memento.language.tokens``: that tokenizer takes a long word in a script that
+        it does not know for one piece. Other embedders than a local one leave the estimate.
+
+        Raises:
+            EmbedderError: If the embedder cannot be loaded.
+        """
+        least = estimate(text)
+        embedder = self.loaded()
+        if not hasattr(embedder, "count_tokens"):  # isinstance of a protocol would take 20 µs
+            return least
+        if self._warm:
+            return max(least, int(embedder.count_tokens(text)))
+        with whole():  # the first text loads libraries and the model
+            return max(least, int(embedder.count_tokens(text)))
+
+    def nearness(self, query: str) -> Callable[[Sequence[str]], Sequence[float]] | None:
+        """Return a function that scores texts by their cosine to a query; None if it is slow.
+
+        It is fast with a local embedder only: another one would be asked over a network.
+        """
+        if not isinstance(self.loaded(), LocalEmbedder):
+            return None
+        return lambda texts: (self.embed(texts) @ self.query(query)).tolist()
 
     def query(self, text: str) -> NDArray[np.float32]:
         """Embed a query, (dim,) float32, unit length; repeated ones come from a cache."""

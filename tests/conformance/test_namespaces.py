@@ -53,8 +53,9 @@ WITHOUT_ID = {
     "forget_many": lambda m: m.forget_many(ids=["the-id"]),
 }
 STORE_WIDE = {
-    "of", "store", "flush", "close", "doctor", "reindex", "add", "closed", "root", "namespace",
-    "read_only", "clock", "config", "embed", "prompt_confidence", "backup", "import_from",
+    "add", "add_document", "backup", "clock", "close", "closed", "config", "doctor",
+    "embed", "flush", "import_from", "namespace", "of", "prompt_confidence", "read_only",
+    "reindex", "root", "store",
 }  # fmt: skip
 WITH_VECTORS = {"nearest"}
 

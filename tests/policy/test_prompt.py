@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from memento import MemoryManager
 from memento.errors import InvalidInput
-from memento.policy.prompt import NOTICE, escape, new_nonce, render
+from memento.language.tokens import estimate
+from memento.policy import Relevant
+from memento.policy.prompt import BRIEF_NOTICE, NOTICE, compose, escape, new_nonce, render
 from memento.testing import HashEmbedder
 from memento.types import Hit, Kind, Memory, Source, Status, Tier, Trust
 
@@ -232,3 +234,87 @@ def test_the_manager_renders_what_it_retrieves(tmp_path) -> None:
             manager.prompt("tea", 0)
         with pytest.raises(TypeError, match="colour"):
             manager.prompt("tea", colour="green")
+
+
+LONG = "The office opens at nine. " * 80 + "The gate code is 4711. " + "It closes at five. " * 80
+
+
+def test_a_long_text_is_shown_by_its_passage() -> None:
+    """Of a text of more than a thousand characters the block shows what the query is about."""
+    (record,) = parse(
+        render([memory(LONG)], nonce=NONCE, cut=Relevant("what is the gate code?", 1000)), NONCE
+    )
+    assert "4711" in record["text"]
+    assert len(record["text"]) < 1010
+
+
+@pytest.mark.parametrize("tokens", [45, 65, 100, 500, 5000])
+def test_a_long_text_is_shortened_to_the_budget(tokens: int) -> None:
+    """Whatever the budget, the answer is in the block and the block in the budget."""
+    cut = Relevant("what is the gate code?", 1000)
+    block = render([memory(LONG)], nonce=NONCE, tokens=tokens, cut=cut)
+    assert "4711" in block
+    assert estimate(block) <= tokens
+
+
+def test_a_small_budget_gets_a_short_notice() -> None:
+    """Too little for notice and record: a shorter notice, the tags stay, and the best is shown."""
+    best = memory("Lea is allergic to nuts and to strawberries", actor="Lea")
+    block = render([best], nonce=NONCE, tokens=50)
+    first, notice, record, last = block.splitlines()
+    assert (first, notice, last) == (f"<memories-{NONCE}>", BRIEF_NOTICE, f"</memories-{NONCE}>")
+    assert json.loads(record) == {"text": best.text}
+    assert estimate(block) <= 50
+
+
+def test_a_short_block_still_names_an_untrusted_source() -> None:
+    """What a web page said is marked as such in the shortest record, too."""
+    web = memory("Rain.", source=Source(Trust.WEB))
+    record = render([web], nonce=NONCE, tokens=36).splitlines()[2]
+    assert json.loads(record) == {"text": "Rain.", "source": "web"}
+
+
+def test_a_budget_that_holds_nothing_is_reported(caplog) -> None:
+    """An empty block although something was found is a warning in the log."""
+    assert render([memory("x" * 50)], nonce=NONCE, tokens=20) == ""
+    assert "fits into 20 tokens" in caplog.text
+
+
+def test_only_the_memories_shown_are_named() -> None:
+    """A block says which memories it shows: those left out were not read by the model."""
+    ones = [memory(f"fact number {n} about tea", id=f"m{n}") for n in range(9)]
+    block = compose(ones, nonce=NONCE, tokens=100)
+    assert block.shown == tuple(f"m{n}" for n in range(len(parse(block.text, NONCE))))
+    assert 0 < len(block.shown) < 9
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.text(max_size=900), min_size=1, max_size=5), st.integers(1, 400))
+def test_a_shortened_block_fits_the_budget(texts: list[str], tokens: int) -> None:
+    """With texts shortened, whatever they hold, the block never exceeds the budget."""
+    cut = Relevant("a 0", 300)
+    block = render([memory(t) for t in texts], nonce=NONCE, tokens=tokens, cut=cut)
+    assert not block or estimate(block) <= tokens
+
+
+def test_the_default_budget_holds_what_a_question_gets(tmp_path) -> None:
+    """Without a number of tokens the block takes at most 1,500, however long the memories are."""
+    with MemoryManager(tmp_path, embedder=None) as manager:
+        manager.add_many([f"{n}. {LONG}" for n in range(12)])
+        block = manager.prompt("what is the gate code?", 10)
+        assert 0 < estimate(block) <= 1500
+        assert estimate(manager.prompt("what is the gate code?", 10, tokens=None)) > 1500
+        whole = manager.prompt("what is the gate code?", 1, count_tokens=lambda _: 1)
+        assert "4711" in whole
+
+
+def test_the_tokenizer_of_the_embedder_counts(tmp_path) -> None:
+    """With the default embedder its word pieces are the tokens, and no script is undercounted."""
+    with MemoryManager(tmp_path) as manager:
+        manager.add("Rami likes tea", "long")
+        pieces = manager._engine.count_tokens
+        assert pieces('{"a": [1, 2]}') > estimate('{"a": [1, 2]}')
+        japanese = "\u30e9\u30df\u306f\u304a\u8336\u304c\u597d\u304d"
+        thai = "\u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35"
+        for text in (japanese, "x" * 400, thai):
+            assert pieces(text) >= estimate(text)

@@ -79,7 +79,7 @@ def test_questions_need_not_be_told_apart(open_memory):
     assert len(memory.retrieve("which pianos are there?", None)) == 3
 
 
-@pytest.mark.parametrize("broken", [{"few": 0}, {"many": 0}, {"passage": 0}])
+@pytest.mark.parametrize("broken", [{"few": 0}, {"many": 0}, {"passage": 0}, {"long": 0}])
 def test_settings_that_show_nothing_are_refused(broken):
     """No hits and no characters are no settings."""
     with pytest.raises(InvalidInput):
@@ -95,9 +95,33 @@ def test_a_budget_holds_passages(letters):
     assert all(hit.text.startswith("Letter") and len(hit.text) > 1000 for hit in found)
 
 
-def test_pointed_questions_and_the_past_are_shown_whole(letters, clock):
-    """One answer is shown whole, and so is what a text said in the past."""
-    assert letters.retrieve("who tuned the piano?", None, tokens=800)[0].passage is None
+def test_a_budget_holds_the_passages_of_one_answer_too(letters):
+    """Within a budget a long letter is shortened for any question; its text stays whole."""
+    found = letters.retrieve("who tuned the piano?", None, tokens=800)
+    assert len(found) == 5
+    assert all("piano was tuned by Bob" in hit.passage for hit in found)
+    assert all(len(hit.passage) < 1010 < len(hit.text) for hit in found)
+    assert letters.retrieve("who tuned the piano?")[0].passage is None
+
+
+def test_a_passage_fits_the_whole_budget(letters):
+    """A budget of less than one passage gets a shorter passage, not nothing."""
+    hit = letters.retrieve("who tuned the piano?", tokens=50)[0]
+    assert "piano was tuned by Bob" in hit.passage
+    assert len(hit.passage) <= 4 * 50
+
+
+def test_long_memories_can_be_shown_whole(open_memory):
+    """With ``long`` None a budget takes a long memory whole or not at all."""
+    retrieve = RetrieveConfig(long=None)
+    memory = open_memory(config=Config(retrieve=retrieve))
+    memory.add(LETTER)
+    assert memory.retrieve("who tuned the piano?", tokens=800)[0].passage is None
+    assert len(memory.retrieve("who tuned the piano?", tokens=50)) == 0
+
+
+def test_the_past_is_shown_whole(letters, clock):
+    """A passage is a part of the present text, so an answer about the past has none."""
     past = letters.retrieve("which pianos were tuned?", None, tokens=800, as_of=clock())
     assert past
     assert all(hit.passage is None for hit in past)
@@ -123,7 +147,7 @@ def test_a_passage_is_a_piece_of_the_text(text, wanted, room):
 
 def test_a_text_may_begin_with_nothing_but_blanks():
     """Where no sentence begins within reach, the passage is the beginning, blank as it is."""
-    assert passage("\n" * 20_001 + "a", ["a"], 5).strip(GAP) == ""
+    assert passage("\n" * 400_001 + "a", ["a"], 5).strip(GAP) == ""
     assert passage("\n\n", ["a"], 1).strip(GAP) == ""
 
 

@@ -477,3 +477,26 @@ def test_the_module_runs_as_a_program(monkeypatch, module):
         runpy.run_module(module, run_name="__main__")
     assert ended.value.code == 0
     assert __version__ in printed.getvalue()
+
+
+def test_ingest_follows_a_document(memento, tmp_path):
+    """With --document an edited file hides what it no longer says."""
+    file = tmp_path / "notes.md"
+    file.write_text("# Server\n\nIt is called Erna.\n\n# Desk\n\nIt stands in room 4.\n")
+    assert memento("ingest", file, "--document").out == "notes.md: 2 parts, 2 new\n"
+    assert memento("ingest", file, "--document").out == "notes.md: 2 parts, 0 new\n"
+    file.write_text(file.read_text().replace("Erna", "Olga"))
+    assert memento("ingest", file, "--document", "--no-wait").out == "notes.md: 2 parts, 1 new\n"
+    texts = [one["text"] for one in memento("list", "--json").data]
+    assert [text.split()[-1] for text in sorted(texts)] == ["4.", "Olga."]
+
+
+def test_a_prompt_has_a_budget(memento, tmp_path):
+    """Of a long memory the passage is printed; --tokens 0 lifts the limit of the block."""
+    with MemoryManager(tmp_path / "agent_memory", embedder=None) as memory:
+        long = "The office opens at nine. " * 90
+        memory.add_many([f"Gate {number} has the code {number}. {long}" for number in range(9)])
+    within = memento("prompt", "code", "of", "gate", "7", "-k", "9")
+    beyond = memento("prompt", "code", "of", "gate", "7", "-k", "9", "--tokens", "0")
+    assert "code 7" in within.out
+    assert len(within.out) < 4 * 1500 < len(beyond.out)

@@ -39,7 +39,8 @@ PATHS = {"path", "file", "folder"}
 LEFT_OUT = {"backup", "export", "flush", "import_from", "reindex"}
 """Methods that take no value but a path or a stream, or how long to wait."""
 USUAL: dict[str, Any] = {
-    "text": "a green door", "items": ["a green door"], "query": "a green door", "id": "mine",
+    "text": "a green door", "document": "a door", "items": ["a green door"],
+    "query": "a green door", "id": "mine",
     "tier": "long", "uri": "https://example.org", "texts": ["a green door"], "vector": [1.0],
     "ids": ["mine"], "expires_in": 60, "by": "kind", "labels": "mine",
 }  # fmt: skip

@@ -27,6 +27,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from memento import Config, Trust
 from memento.errors import InvalidInput, InvalidScope, ReadOnlyStore, StoreClosed
+from memento.language.tokens import estimate
+from memento.policy import TOKENS
 from memento.testing import HashEmbedder
 from memento_langchain import MementoMiddleware
 
@@ -804,3 +806,17 @@ def test_an_agent_recalls_after_a_restart(tmp_path):
 
     assert say("I am allergic to peanuts.").strip() == "[]"
     assert "allergic to peanuts" in say("Is there any food I should avoid?")
+
+
+def test_a_long_message_never_fills_the_prompt(manager, fake_model):
+    """Of a message of 100 kB each prompt shows the passage that answers, within the budget."""
+    lines = [f"Crate {number} stands in yard {number % 7}." for number in range(3_000)]
+    lines[1_500] = "The penalty for late delivery is 0.8 percent."
+    model = fake_model("ok")
+    agent = create_agent(model, middleware=[MementoMiddleware(manager)])
+    agent.invoke(said("\n".join(lines)))
+    manager.flush(wait=True)
+    agent.invoke(said("What is the penalty for late delivery?"))
+    shown = system_of(model.shown[-1])
+    assert "0.8 percent" in shown
+    assert estimate(shown) <= TOKENS

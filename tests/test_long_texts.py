@@ -1,0 +1,267 @@
+"""Long texts: a document is kept in parts and followed, a turn that is too long is split."""
+
+import asyncio
+import gzip
+
+import pytest
+
+from memento import AsyncMemoryManager, Config, Status, Tier
+from memento.check import Limits
+from memento.errors import InvalidInput, NotFound, SecretFound
+from memento.ingest.sections import PART_LIMIT
+
+FILL = "The parties inform each other in writing of anything that bears on this clause. " * 4
+TITLES = ["Price", "Payment", "Delivery", "Penalty", "Warranty", "Notice"]
+DOC = "# Contract\n\n" + "\n\n".join(
+    f"## {t}\n\nThe {t.lower()} is as agreed. {FILL}" for t in TITLES
+)
+LONG = "\n".join(f"Line {n}: crate {n} left the yard." for n in range(3000))
+
+
+@pytest.fixture
+def memory(open_memory):
+    """Open a store without an embedder."""
+    return open_memory()
+
+
+def active(memory, **filters):
+    """Return the active texts of the document."""
+    return [one.text for one in memory.list(session="contract", limit=1000, **filters)]
+
+
+def keep(memory, text=DOC, **options):
+    """Add the document."""
+    return memory.add_document(text, name="contract", **options)
+
+
+class TestDocument:
+    """A document."""
+
+    def test_its_parts_stay_together_and_in_order(self, memory):
+        """One session, numbered parts with their headings, named after the document."""
+        parts = keep(memory, tags=["law"], metadata={"by": "legal"}, scope="project/x")
+        assert [part.metadata["part"] for part in parts] == list(range(1, len(parts) + 1))
+        assert {part.metadata["document"] for part in parts} == {"contract"}
+        assert {(p.session, p.scope, p.source.uri) for p in parts} == {
+            ("contract", "project/x", "contract")
+        }
+        assert parts[-1].metadata["heading"] == "Contract > Notice"
+        assert parts[-1].tags == ("law", "Notice")
+        assert parts[-1].metadata["by"] == "legal"
+        assert [part.seq for part in parts] == sorted(part.seq for part in parts)
+        assert {part.tier for part in parts} == {Tier.LONG}
+        assert all(len(part.text) <= PART_LIMIT for part in parts)
+
+    def test_the_same_document_again_adds_nothing(self, memory):
+        """The second time the same parts come back, unchanged, and nothing was written."""
+        parts = keep(memory, tags=["law"])
+        events = memory.store.stats().ledger_bytes
+        assert keep(memory, tags=["law"]) == parts
+        assert memory.store.stats().ledger_bytes == events
+
+    def test_a_changed_document_supersedes_its_changed_parts(self, memory):
+        """A new part supersedes the one whose place it takes; the others stay."""
+        before = keep(memory)
+        after = keep(memory, DOC.replace("penalty is as agreed", "penalty is two percent"))
+        assert len(after) == len(before)
+        (new,) = [part for part in after if part not in before]
+        (old,) = [part for part in before if part not in after]
+        assert "two percent" in new.text
+        assert memory.get(old.id).status is Status.SUPERSEDED
+        assert memory.get(old.id).superseded_by == new.id
+        assert active(memory) == [part.text for part in sorted(after, key=lambda p: p.seq)]
+
+    def test_a_new_part_moves_the_numbers_of_the_later_ones(self, memory):
+        """Numbers follow the document; ids and texts of moved parts stay."""
+        before = keep(memory)
+        after = keep(
+            memory, DOC.replace("## Delivery", f"## Place\n\nQuay 14. {FILL}\n\n## Delivery")
+        )
+        assert [part.metadata["part"] for part in after] == list(range(1, len(after) + 1))
+        assert {part.id for part in before} < {part.id for part in after}
+        assert len(active(memory)) == len(after)
+
+    def test_what_is_gone_is_forgotten(self, memory):
+        """A part without a successor is hidden, and can be restored."""
+        before = keep(memory)
+        after = keep(memory, DOC[: DOC.index("## Notice")])
+        assert len(after) == len(before) - 1
+        assert memory.get(before[-1].id).status is Status.FORGOTTEN
+        assert memory.restore(before[-1].id).status is Status.ACTIVE
+
+    def test_a_document_that_changes_back_is_what_it_was(self, memory):
+        """Superseded and forgotten parts become active again."""
+        before = keep(memory)
+        keep(memory, DOC.replace("agreed", "disputed")[: DOC.index("## Notice")])
+        again = keep(memory)
+        assert [part.id for part in again] == [part.id for part in before]
+        assert {part.status for part in again} == {Status.ACTIVE}
+        assert sorted(active(memory)) == sorted(part.text for part in before)
+
+    def test_new_tags_reach_the_stored_parts(self, memory):
+        """Adding the same text with other arguments changes the parts, it does not ignore them."""
+        keep(memory)
+        assert all("law" in part.tags for part in keep(memory, tags=["law"]))
+        assert len(active(memory)) == len(active(memory, tags="law"))
+
+    def test_equal_parts_are_all_kept(self, memory):
+        """A paragraph that stands twice in the document is two parts."""
+        parts = keep(memory, "\n\n".join([FILL.strip()] * 3))
+        assert len({part.id for part in parts}) == 3
+        assert keep(memory, "\n\n".join([FILL.strip()] * 3)) == parts
+
+    def test_documents_of_other_names_and_scopes_are_apart(self, memory):
+        """Name, session and scope tell documents apart."""
+        keep(memory)
+        memory.add_document(DOC, name="other")
+        keep(memory, scope="project/x")
+        keep(memory, "Short now.", scope="project/x")
+        assert len(active(memory)) == len(TITLES) + 1
+        assert len(memory.list(session="other")) == len(TITLES)
+
+    def test_documents_of_other_namespaces_are_apart(self, memory):
+        """A document of the same name in another namespace is neither seen nor changed."""
+        before = keep(memory)
+        other = keep(memory.of("other"), "Short now.")
+        assert len(other) == 1
+        assert active(memory) == [part.text for part in before]
+
+    def test_an_untrusted_document_hides_nothing(self, memory):
+        """A page from the web cannot replace the user's document; its own parts wait."""
+        before = keep(memory)
+        parts = keep(memory, DOC.replace("agreed", "disputed"), source="web")
+        assert {part.status for part in parts} == {Status.QUARANTINED}
+        assert active(memory) == [part.text for part in before]
+        keep(memory, DOC.replace("agreed", "void"), source="web")
+        assert memory.get(parts[0].id).status is Status.FORGOTTEN
+
+    def test_it_comes_from_a_file(self, memory, tmp_path):
+        """A path is read, gzipped or not, and names the document; a string is never a path."""
+        plain, packed = tmp_path / "contract.md", tmp_path / "terms.txt.gz"
+        plain.write_text(DOC, encoding="utf-8")
+        packed.write_bytes(gzip.compress(b"# not a heading\n\nQuay 14."))
+        assert {part.session for part in memory.add_document(plain)} == {"contract.md"}
+        (terms,) = memory.add_document(packed)
+        assert (terms.session, "heading" in terms.metadata) == ("terms.txt", False)
+        (said,) = memory.add_document(str(plain))
+        assert said.text == str(plain)
+
+    def test_a_text_without_a_name_is_named_by_its_content(self, memory):
+        """The same text finds itself again; another text is another document."""
+        first = memory.add_document(DOC)
+        assert memory.add_document(DOC) == first
+        assert memory.add_document("Another.")[0].session != first[0].session
+
+    @pytest.mark.parametrize(
+        ("document", "options"),
+        [
+            ("", {}),
+            ("---\n", {}),
+            (7, {}),
+            (DOC, {"name": ""}),
+            (DOC, {"format": "chat"}),
+            (DOC, {"format": "pdf"}),
+            (DOC, {"metadata": {1: 2}}),
+            ("a\0b", {}),
+        ],
+    )
+    def test_what_cannot_be_a_document_is_refused(self, memory, document, options):
+        """An empty text, another type, or a value that cannot be accepted is an error."""
+        with pytest.raises(InvalidInput):
+            memory.add_document(document, **options)
+        assert not memory.counts()
+
+    def test_a_conversation_is_not_a_document(self, memory, tmp_path):
+        """A chat file is named as such, and a missing file as missing."""
+        chat = tmp_path / "chat.jsonl"
+        chat.write_text('{"role": "user", "content": "hi"}\n', encoding="utf-8")
+        with pytest.raises(InvalidInput, match=r"ingest\.read"):
+            memory.add_document(chat)
+        with pytest.raises(InvalidInput, match="cannot be read"):
+            memory.add_document(tmp_path / "none.md")
+
+    def test_a_cut_never_hides_a_secret(self, open_memory):
+        """Secrets are taken out before the text is split, or the document is refused."""
+        key = "AKIA" + "QWERTYUIOPASDFGH"
+        text = "\n".join(f"{'x' * n} aws_access_key_id = {key}" for n in range(400))
+        assert all(key[:12] not in part.text for part in open_memory().add_document(text))
+        strict = open_memory("other", config=Config(secrets="reject"))
+        with pytest.raises(SecretFound):
+            strict.add_document(text)
+
+    def test_it_can_be_awaited(self, tmp_path):
+        """The async manager has the same method."""
+
+        async def run():
+            async with AsyncMemoryManager(tmp_path / "a", embedder=None) as memory:
+                return await memory.add_document(DOC, name="contract")
+
+        assert len(asyncio.run(run())) == len(TITLES)
+
+
+class TestTurn:
+    """A turn of more than 65,536 characters."""
+
+    def test_a_long_turn_is_stored_in_linked_parts(self, memory):
+        """The first part is returned; the others are linked to it and hold the rest in order."""
+        first = memory.add(LONG, "short", session="chat", role="user", kind="episode")
+        rest = [one.memory for one in memory.related(first.id)]
+        parts = [first, *rest]
+        assert "\n".join(part.text for part in parts) == LONG
+        assert [part.metadata["part"] for part in parts] == list(range(1, len(parts) + 1))
+        assert {part.metadata["parts"] for part in parts} == {len(parts)}
+        assert {part.metadata["turn"] for part in rest} == {first.id}
+        assert {(part.session, part.role) for part in parts} == {("chat", "user")}
+
+    def test_it_does_not_push_the_conversation_out(self, memory):
+        """The ring buffer holds the first part only."""
+        memory.add("Hello", "short", session="chat", role="user")
+        first = memory.add(LONG, "short", session="chat", role="user")
+        assert [one.text for one in memory.recent(session="chat")] == ["Hello", first.text]
+
+    @pytest.mark.parametrize("turn", [{"session": "s"}, {"role": "user"}, {"kind": "episode"}])
+    def test_every_turn_is_split(self, memory, turn):
+        """A session, a role or the kind makes a turn; each part is found."""
+        memory.add(LONG, **turn)
+        assert "crate 2999" in memory.retrieve("crate 2999", 1)[0].text
+
+    @pytest.mark.parametrize("other", [{}, {"session": "s", "key": "k"}])
+    def test_other_texts_are_refused_with_a_way_out(self, memory, other):
+        """A fact of that length, or the value of a slot, is an error that names add_document."""
+        with pytest.raises(InvalidInput, match="add_document"):
+            memory.add(LONG, **other)
+
+    def test_an_id_makes_a_retry_harmless(self, memory):
+        """With an id, or the moment it was said, the same turn again adds nothing."""
+        for turn in ({"id": "m7"}, {"occurred_at": memory.clock()}):
+            first = memory.add(LONG, session="chat", kind="episode", **turn)
+            count = sum(memory.counts().values())
+            assert memory.add(LONG, session="chat", kind="episode", **turn).id == first.id
+            assert sum(memory.counts().values()) == count
+
+    def test_a_conversation_keeps_equal_long_turns(self, memory):
+        """As with short turns, the same words said twice are two turns."""
+        ids = {memory.add(LONG, session="chat", kind="episode").id for _ in range(2)}
+        assert len(ids) == 2
+        assert memory.add(LONG, role="user").id == memory.add(LONG, role="user").id
+
+    def test_add_many_answers_one_memory_per_item(self, memory):
+        """A batch with a long turn returns as many memories as it was given, in order."""
+        turns = [{"text": text, "session": "chat"} for text in ("Hello", LONG, "Bye")]
+        added = memory.add_many(turns)
+        assert [one.text for one in added] == ["Hello", LONG[: len(added[1].text)], "Bye"]
+
+    def test_replacing_does_not_split(self, memory):
+        """The parts of an earlier turn would stay behind, so it is refused."""
+        with pytest.raises(InvalidInput, match="split it"):
+            memory.add(LONG, session="chat", id="m7", replace=True)
+        with pytest.raises(NotFound):
+            memory.get("m7")
+
+    def test_parts_obey_a_smaller_limit(self, open_memory):
+        """With a lower limit the parts are shorter too."""
+        memory = open_memory(config=Config(limits=Limits(text_chars=100)))
+        first = memory.add("tea and cake " * 50, session="chat")
+        assert all(len(one.memory.text) <= 100 for one in memory.related(first.id))
+        parts = memory.add_document("tea and cake " * 50)
+        assert all(len(part.text) <= 100 for part in parts)
