@@ -311,7 +311,7 @@ class MemoryManager(View):
             tokens: Return only as many hits, in order, as fit into this many tokens. If the query
                 wants several memories, only the ``passage`` of a long one is counted.
             count_tokens: Counts the tokens of a text; None for one token per four characters.
-            include_superseded: Also return memories that a newer one replaced.
+            include_superseded: Also return what was replaced; a question about the past may anyway.
             include_quarantined: Also return memories from untrusted sources that are not approved
                 yet.
             fold: Let one hit stand for all memories of one speaker that differ only in case,

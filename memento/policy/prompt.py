@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from memento.errors import InvalidInput
 from memento.language.gist import gist
 from memento.retrieve.budget import estimate_tokens, within
-from memento.types import Hit, Memory, Trust
+from memento.types import Hit, Memory, Status, Trust
 
 if TYPE_CHECKING:
     from memento.protocols import TokenCounter
@@ -208,6 +208,8 @@ def _record(one: Hit | Memory, speakers: tuple[str, ...], *, ids: bool) -> str:
     record: dict[str, Any] = {"id": memory.id} if ids else {}
     record["text"] = text
     record["when"] = memory.occurred_at.date().isoformat()
+    if memory.status is Status.SUPERSEDED and memory.valid_until is not None:
+        record["until"] = memory.valid_until.date().isoformat()
     if speakers:
         record["by"] = speakers[0] if len(speakers) == 1 else list(speakers)
     if memory.source.kind not in _OWN_WORDS:
