@@ -294,7 +294,7 @@ class MemoryManager(Texts):
                 ``RetrieveConfig.long``.
             count_tokens: Counts the tokens of a text; None for the tokenizer of a local embedder,
                 such as the default one, or else an estimate from the characters of the text.
-            include_superseded: Also return memories that a newer one replaced.
+            include_superseded: Also return what was replaced; a question about the past may anyway.
             include_quarantined: Also return memories from untrusted sources that are not approved
                 yet.
             fold: Let one hit stand for all memories of one speaker that differ only in case,

@@ -122,7 +122,7 @@ class RetrieveConfig:
             cosine of 0.07 on average, and one pair in twenty has more than 0.22; answers in quite
             different words begin at 0.12.
         kept_mb: Megabytes of outlines and vectors that the read path keeps in RAM between
-            queries, for all namespaces together, >= 1. A namespace takes 7.5 KB, each of its
+            queries, for all namespaces together, >= 1. A namespace takes 8 KB, each of its
             memories 90 to 180 bytes, and 1.5 to 3 KB more if it is searched exactly. Namespaces
             used least recently are evicted first; reading one again takes 10 µs per memory.
         rerank: Candidates that a reranker scores, if there is one, >= 1.

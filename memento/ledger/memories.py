@@ -516,8 +516,9 @@ def outlines_since(connection: Session, ns: int, rev: int) -> list[tuple[Any, ..
     """Return what the read path keeps in RAM of every row that came, changed or went after ``rev``.
 
     Each is (docid, session, actor, scope, tier, kind, status, words, head_words, cues,
-    importance, occurred_at, expires_at, valid_from, valid_until, key, aliases), times in
-    microseconds since 1970 UTC, aliases as JSON. Of what was erased only the row id is left.
+    importance, occurred_at, expires_at, valid_from, valid_until, successor, key, aliases):
+    times in microseconds since 1970 UTC, the row id of the successor, aliases as JSON. Of what was
+    erased only the row id is left.
     """
     outlines = connection.execute(_SINCE.format(_OUTLINE), _since(ns, rev)).fetchall()
     return outlines + [(docid, *_NOTHING) for docid in erased_since(connection, ns, rev)]
@@ -549,14 +550,15 @@ def erased_since(connection: Session, ns: int, rev: int) -> list[int]:
 
 
 _NOTHING = (
-    None, None, "", "medium", "fact", "erased", 0, 0, 0, 0.0, 0, None, 0, None, None, "[]",
+    None, None, "", "medium", "fact", "erased", 0, 0, 0, 0.0, 0, None, 0, None, None, None, "[]",
 )  # fmt: skip
 """The outline of an erased memory, but for its row id."""
 
 
 _OUTLINE = (
     "docid, session, actor, scope, tier, kind, status, words, head_words, cues, importance,"
-    " occurred_at, expires_at, valid_from, valid_until, key, aliases"
+    " occurred_at, expires_at, valid_from, valid_until, (SELECT heir.docid FROM memories AS heir"
+    " WHERE heir.ns = memories.ns AND heir.id = memories.superseded_by), key, aliases"
 )
 _SINCE = (
     "SELECT {0} FROM memories WHERE docid > ?1 AND docid <= ?2"

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from memento.errors import InvalidInput
 from memento.language.gist import gist
 from memento.language.tokens import estimate
-from memento.types import Hit, Memory, Trust
+from memento.types import Hit, Memory, Status, Trust
 
 if TYPE_CHECKING:
     from memento.protocols import TokenCounter
@@ -371,6 +371,8 @@ def _record(one: _Said, text: str, *, ids: bool, brief: bool = False) -> str:
     record["text"] = text
     if not brief:
         record["when"] = memory.occurred_at.date().isoformat()
+        if memory.status is Status.SUPERSEDED and memory.valid_until is not None:
+            record["until"] = memory.valid_until.date().isoformat()
         if one.speakers:
             record["by"] = one.speakers[0] if len(one.speakers) == 1 else list(one.speakers)
     if memory.source.kind not in _OWN_WORDS:

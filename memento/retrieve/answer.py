@@ -16,11 +16,13 @@ from memento.language.chatter import is_chatter
 from memento.ledger.predicate import Filters
 from memento.protocols import TokenCounter
 from memento.retrieve import budget, by_time, by_words, confidence, evidence, rank
+from memento.retrieve import former as pasts
 from memento.retrieve.by_meaning import Approximate, Exact, Meaning, best_rows
 from memento.retrieve.by_name import Called
 from memento.retrieve.by_time import Then
 from memento.retrieve.confidence import Signs
 from memento.retrieve.evidence import Evidence
+from memento.retrieve.former import Heirs, MeaningOfHeirs
 from memento.retrieve.passage import excerpt, passage
 from memento.retrieve.question import Query, parse
 from memento.retrieve.rank import Candidate, Said
@@ -49,7 +51,8 @@ class Found:
         score: [0, 1], not increasing along the answer.
         confidence: Estimated chance that it is relevant to the query, [0, 1].
         terms: Piece of evidence to its contribution; for ``exact`` see `rank.Candidate`.
-        ranks: Search (``text``, ``meaning``, ``time``, ``name``, ``exact``) to its rank, >= 1.
+        ranks: Search (``text``, ``meaning``, ``time``, ``name``, ``exact``, ``slot``) to its rank,
+            >= 1.
         folded: Row ids of near-identical memories that it stands for.
         passage: The relevant part of a long text, if only this part was counted, or None.
         signs: Numbers that give the confidence; see `confidence.Signs`.
@@ -107,6 +110,7 @@ class _Look:
     text: str
     rerank: Rerank | None
     then: Then | None
+    heirs: Heirs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,6 +173,7 @@ def find(
     k: int | None = 5,
     match: Match = "auto",
     allowed: Mask | None = None,
+    former: Mask | None = None,
     nearest: Nearest | None = None,
     rerank: Rerank | None = None,
     min_score: float = 0.0,
@@ -193,6 +198,7 @@ def find(
         match: ``names``: only memories whose key or alias the query names; ``text``: names are
             ignored; ``auto``: named memories first, and only those if the query is just a name.
         allowed: (snap.n,) rows that may be found, see `visible.allow`; None for all active ones.
+        former: (snap.n,) superseded rows that a question about the past may find as well.
         nearest: Index to search by vector, instead of exact search.
         rerank: Scores the texts of the best candidates: a finite number each, larger is better.
         min_score: Least score, [0, 1].
@@ -213,15 +219,21 @@ def find(
     if tokens is not None and count is None:
         raise ValueError("tokens needs count")
     mask = allow(snap, Filters(now=to_micros(now))) if allowed is None else allowed
+    query = _parse(text, snap, now, config)
+    if query.former is not None and former is not None:
+        mask = mask | former
     if not snap.n or k == 0 or not mask.any():
         return Ranking()
-    query = _parse(text, snap, now, config)
     if k is None:
         k = config.many if query.wants_several else config.few
+    heirs = Heirs.of(snap)
     meaning = _meaning(snap, vector, nearest, config)
+    lenders = heirs.shown(mask)
+    if meaning is not None and len(lenders.former):
+        meaning = MeaningOfHeirs(meaning, lenders)
     texts = _Texts(snap, source)
     then = by_time.find(query, snap, source, mask, now)
-    look = _Look(query, snap, source, mask, config, meaning, texts, text, rerank, then)
+    look = _Look(query, snap, source, mask, config, meaning, texts, text, rerank, then, heirs)
     called = [] if match == "text" else _called(query, snap, mask)
     room = _Room(look, k, min_score, cutoff, tokens, count, shorten=shorten)
     answer, ranks = _collect(look, called, room, match == "names", fold=fold)
@@ -284,6 +296,7 @@ def _gather(look: _Look, called: Sequence[Called]) -> _Gathered:
     query, snap, config = look.query, look.snap, look.config
     postings = by_words.look_up(query, snap, look.source, look.mask, config)
     words = by_words.bm25(query, postings, snap, config)
+    words = pasts.words_of_heirs(words, look.heirs.shown(look.mask))
     matching = np.flatnonzero((words.score > 0) & look.mask)
     named = _exact(look) | _named(called)
     found = {
@@ -293,6 +306,9 @@ def _gather(look: _Look, called: Sequence[Called]) -> _Gathered:
         "name": _in_order(named, rank.BY_NAME, 1.0),
         "exact": _in_order(named, 0.0, rank.BY_NAME),
     }
+    if query.former is not None:
+        so_far = distinct(np.concatenate(list(found.values())))
+        found["slot"] = look.heirs.beside(so_far, look.mask, config.arm)[::-1]
     arms = {
         name: dict(zip(rows.tolist(), range(1, len(rows) + 1), strict=True))
         for name, rows in found.items()
@@ -455,7 +471,10 @@ def _collect(
         there.
     """
     answer = rank.Answer(
-        look.query.words, look.config.echo, fold=fold, by_time=look.query.only_time
+        look.query.words,
+        look.config.echo,
+        fold=fold,
+        as_scored=look.query.only_time or look.query.former is not None,
     )
     ranks: dict[str, Mapping[int, int]] = {}
     known, least = np.zeros(0, np.intp), 1.0
@@ -500,6 +519,11 @@ def _judge(look: _Look, gathered: _Gathered, known: Rows, most: float) -> _Judge
         named[:] = [gathered.named.get(row, 0) for row in weighed.rows.tolist()]
         scores = rank.lift(scores, named)
     sure = np.maximum(named, sure)
+    if look.query.former is not None:
+        matched = gathered.words.matched
+        scores, sure = pasts.first(
+            look.query, look.snap, look.heirs, weighed.rows, matched, (scores, sure)
+        )
     order = np.lexsort((-weighed.rows, -scores))
     if len(known):
         order = order[~np.isin(weighed.rows[order], known)]

@@ -7,8 +7,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
 
+from memento.language import former
 from memento.language import words as spelling
 from memento.language.codes import codes
+from memento.language.former import Former
 from memento.language.when import Period, times_of
 from memento.ledger.match import Match, Start, Word
 from memento.retrieve import spellings
@@ -68,6 +70,7 @@ class Query:
         times: One tuple per date that it names: what it may mean, the likeliest first.
         only_time: Whether it asks for a time and nothing else; then it has no ``terms``.
         last_talk: Whether it asks for the last conversation.
+        former: Which former value it asks for; None if it asks for what holds now.
         speaker: Code of the one participant it names, or None.
         wants_time: Whether it asks when.
         wants_number: Whether it asks how many.
@@ -88,6 +91,7 @@ class Query:
     times: tuple[tuple[Period, ...], ...]
     only_time: bool
     last_talk: bool
+    former: Former | None
     speaker: int | None
     wants_time: bool
     wants_number: bool
@@ -135,6 +139,7 @@ def parse(
         times=times.named,
         only_time=times.only,
         last_talk=times.last_talk,
+        former=None if times.only else former.asked(seen),
         speaker=next(iter(named)) if len(named) == 1 else None,
         wants_time=bool(_WHEN.match(seen)),
         wants_number=bool(_COUNT.match(seen)),

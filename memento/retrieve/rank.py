@@ -87,14 +87,14 @@ class Answer:
         query: Words of the query.
         echo: Share of its score that a candidate keeps if it only repeats the query, [0, 1].
         fold: Let one candidate stand for all that say the same.
-        by_time: Keep the order of the scores, which is that of time.
+        as_scored: Keep the order of the scores, as for a question about a time or the past.
     """
 
     def __init__(
-        self, query: Sequence[str], echo: float, *, fold: bool, by_time: bool = False
+        self, query: Sequence[str], echo: float, *, fold: bool, as_scored: bool = False
     ) -> None:
         self.hits: list[Candidate] = []
-        self._query, self._echo, self._fold, self._by_time = query, echo, fold, by_time
+        self._query, self._echo, self._fold, self._as_scored = query, echo, fold, as_scored
         self._waiting: list[Candidate] = []
         self._said: dict[int, Said] = {}
 
@@ -110,7 +110,7 @@ class Answer:
         pool = by_score([*self._waiting, *demote_echoes(best, said, self._query, self._echo)])
         ready = [one for one in pool if one.score >= bar]
         self._waiting = pool[len(ready) :]
-        self.hits += ready if self._by_time else newest_first(ready, self._said)
+        self.hits += ready if self._as_scored else newest_first(ready, self._said)
         if self._fold:
             self.hits = fold(self.hits, self._said)
 

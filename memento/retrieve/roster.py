@@ -68,6 +68,7 @@ class RosterRow(NamedTuple):
         expires_at: Moment from which it is no longer found, microseconds, or None.
         valid_from: Start of the time in which it is true, or None for always.
         valid_until: End of that time, exclusive, or None for open.
+        successor: Docid of the memory that superseded it, or None.
         key: The slot it fills, or None.
         aliases: Other names.
     """
@@ -87,6 +88,7 @@ class RosterRow(NamedTuple):
     expires_at: int | None = None
     valid_from: int | None = None
     valid_until: int | None = None
+    successor: int | None = None
     key: str | None = None
     aliases: tuple[str, ...] = ()
 
@@ -108,6 +110,7 @@ _TYPES: dict[str, type[np.generic]] = {
     "expires_at": np.int64,
     "valid_from": np.int64,
     "valid_until": np.int64,
+    "successor": np.int64,
     "prev": np.int32,
     "next": np.int32,
     "window_words": np.float32,
@@ -166,6 +169,7 @@ class Snapshot:
     expires_at: NDArray[np.int64]
     valid_from: NDArray[np.int64]
     valid_until: NDArray[np.int64]
+    successor: NDArray[np.int64]
     prev: NDArray[np.int32]
     next: NDArray[np.int32]
     window_words: Floats
@@ -371,6 +375,7 @@ class Roster:
             "expires_at": [NEVER if at is None else at for at in by["expires_at"]],
             "valid_from": [ALWAYS if at is None else at for at in by["valid_from"]],
             "valid_until": [NEVER if at is None else at for at in by["valid_until"]],
+            "successor": [docid or 0 for docid in by["successor"]],
         }
 
     def _reserve(self, size: int) -> None:

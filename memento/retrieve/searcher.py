@@ -33,6 +33,7 @@ from memento.errors import (
     RerankerError,
     TierUnavailable,
 )
+from memento.language import former
 from memento.language.plain import plain
 from memento.language.tokens import estimate
 from memento.ledger import memories, vectors
@@ -48,6 +49,7 @@ from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Pos
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
 from memento.retrieve.source import WIDER
 from memento.retrieve.visible import allow, needs_ledger
+from memento.status import having
 from memento.tiers.embedder import StoreEmbedder
 from memento.types import Hit, Retrieval, Tier
 
@@ -113,6 +115,21 @@ class Request:
             wait=check_seconds("wait", wait),
             filters=filters,
         )
+
+    @property
+    def past(self) -> Filters | None:
+        """Filters for the former values that may be found as well; None if none may."""
+        if self.filters.as_of is not None or former.asked(self.query) is None:
+            return None
+        return replace(self.filters, statuses=having("ended"))
+
+    @property
+    def shown(self) -> Filters:
+        """Filters for everything that may be found."""
+        past, filters = self.past, self.filters
+        if past is None:
+            return filters
+        return replace(filters, statuses=(*filters.statuses, *past.statuses))
 
 
 def _check_match(match: str) -> Match:
@@ -191,7 +208,7 @@ class Searcher:
             missing["reranker"] = unquoted(str(error), request.query)
             ranking = self._ranked(request, source, asked, None, missing)
         ranked = time.perf_counter()
-        hits = self._hits(labels, ns, ranking, request.filters, missing)
+        hits = self._hits(labels, ns, ranking, request.shown, missing)
         ended = time.perf_counter()
         took = {
             "embed": embedded - began,
@@ -327,6 +344,7 @@ class Searcher:
             k=request.k,
             match=request.match,
             allowed=allowed,
+            former=None if request.past is None else _allowed(source, snap, request.past),
             nearest=nearest,
             rerank=rerank,
             min_score=request.min_score,
@@ -507,6 +525,11 @@ class Searcher:
             if docid not in garbled and row.status in filters.statuses
         }
         return tuple(_hit(labels, shown, one) for one in _standing(ranking.found, shown))
+
+
+def _allowed(source: LedgerSource, snap: Snapshot, filters: Filters) -> Mask:
+    """Mark the rows that pass filters."""
+    return allow(snap, filters, source.matching(filters) if needs_ledger(filters) else None)
 
 
 def _standing(found: Sequence[Found], shown: Mapping[int, Row]) -> Iterator[Found]:

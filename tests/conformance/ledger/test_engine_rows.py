@@ -295,7 +295,7 @@ class TestFollow:
         outlines = bench.read(memories.outlines_since, 0)
         assert [one[0] for one in outlines] == [row.docid for row in rows]
         assert outlines[0][1:7] == ("s", "Ada", "", "medium", "fact", "active")
-        assert outlines[1][15:] == ("k", "[]")
+        assert outlines[1][15:] == (None, "k", "[]")
 
     def test_outlines_of_what_changed(self, bench):
         """Only what is later than the revision."""
