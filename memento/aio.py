@@ -4,7 +4,7 @@ There is no second implementation: each method calls the method of ``MemoryManag
 with the same name and parameters, and you await its result. Nothing here belongs to an event loop,
 so one object may serve several loops, one after the other or at the same time.
 
-A call that waits for the indexer (``wait``) holds no thread while it waits: asyncio has few of
+A call that waits for the indexer (``wait``) holds no thread during that time: asyncio has few of
 them, and name look-ups of the whole program need them too.
 
 A cancelled call is not undone. A write that has begun is finished by its thread and is on the disk;
@@ -42,7 +42,7 @@ V = TypeVar("V", bound=View)
 C = TypeVar("C", bound=Callable[..., Any])
 
 GLANCE = 1e-6
-"""Seconds that a call waits after `settle`: it waits no more, but reports what is missing."""
+"""Wait of a call after `settle`, in seconds: so short that it only reports what is missing."""
 FIRST_LOOK = 0.005
 """Seconds to the first look whether a flush is done; doubles from look to look."""
 
@@ -121,7 +121,7 @@ async def settle(
         session: The session, or sessions, that are asked about; None for all.
 
     Returns:
-        The ``wait`` for the call of ``retrieve`` or ``nearest`` that follows: it waits no more, and
+        The ``wait`` for the call of ``retrieve`` or ``nearest`` that follows: no further wait, and
         reports in ``missing`` what has no vector yet, as after a wait. 0 if ``seconds`` is 0.
 
     Raises:

@@ -75,6 +75,7 @@ an ``add`` waits."""
 STREAM_SECONDS = 0.005
 """Adds that follow each other faster are a stream, to which the background thread gives way."""
 _READ_PATH = "memento.retrieve.searcher"
+_CALIBRATED = "all-MiniLM-L6-v2"  # the model in the package, as an embedder names it
 
 
 A = TypeVar("A")
@@ -422,7 +423,8 @@ class Engine:
         The confidence is calibrated for the default embedder and for full text alone. With another
         embedder, whose cosines lie elsewhere, only what answers nothing at all is left out.
         """
-        calibrated = self._spec is None or self._spec == "default"
+        name = getattr(self._spec, "name", self._spec)
+        calibrated = name in (None, "default") or str(name).startswith(_CALIBRATED)
         return self.config.retrieve.prompt_confidence if calibrated else sys.float_info.min
 
     def settle(self, labels: tuple[str, ...], timeout: float, sessions: Sequence[str] = ()) -> None:

@@ -68,7 +68,7 @@ def calling(call: Call) -> Iterator[None]:
 
 
 async def settled(manager: MemoryManager, wait: float) -> float:
-    """Wait without a thread for the newest memories; return how long the search after it waits.
+    """Wait without a thread for the newest memories; return the ``wait`` of the search after it.
 
     Trouble with the store is left to that search, which meets it again and tells CrewAI.
     """

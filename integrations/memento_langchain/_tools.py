@@ -131,7 +131,7 @@ def _tool(
 
     Args:
         verb: The verb.
-        waited: The same, for a thread: it waits no more.
+        waited: The same, for a thread, without a further wait.
         settled: Waits without a thread if there is a query.
     """
 

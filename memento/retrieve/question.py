@@ -49,6 +49,7 @@ _SEVERAL = re.compile(
     |\bhistory\s+of\b|\bthroughout\b|\bacross\s+(?:all|my|our)\b|\bsteps\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_KEYWORDS = 1  # words of a query that is only a date, up to which its words are looked up too
 MAX_TEXT = 4000
 """Characters of a query that are parsed; only the embedder sees the rest."""
 
@@ -122,7 +123,9 @@ def parse(
     coded = codes(times.rest)
     owners = tuple(_owner(word, people) for word in words)
     named = _named(owners, people)
-    asked = [] if times.only else spelling.content(spelling.terms(times.rest))
+    bare = times.only and len(words) <= _KEYWORDS  # "Thursday" looks for the word as well
+    rest = seen if bare else times.rest
+    asked = [] if times.only and not bare else spelling.content(spelling.terms(rest))
     terms = tuple(dict.fromkeys(asked))[:max_terms]
     spoken = {part for name in people for part in name.split()} if named else set[str]()
     topic = frozenset(term for term in terms if _owner(term, spoken) not in spoken)
@@ -137,7 +140,7 @@ def parse(
         codes=frozenset(word for code in coded for word in code.words),
         periods=tuple(times.periods),
         times=times.named,
-        only_time=times.only,
+        only_time=times.only and not bare,
         last_talk=times.last_talk,
         former=None if times.only else former.asked(seen),
         speaker=next(iter(named)) if len(named) == 1 else None,

@@ -45,7 +45,7 @@ class Express:
         texts: Most texts embedded in one batch, >= 1.
 
     Attributes:
-        turn: Held during each batch; whoever holds it pauses this thread.
+        turn: Held during each batch; a caller that holds it pauses this thread.
         loading: Whether it loads the model, so that no work is lost if the process ends.
         thread: The thread, once there is one.
     """

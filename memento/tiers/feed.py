@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OPS = ("index", "drop")
 SCAN_ROUNDS = 16
-"""While much is owed, work of the index is searched for in the whole backlog once in so many
+"""While much is still missing, work of the index is searched for in the whole backlog once in so many
 rounds."""
 
 
@@ -37,7 +37,7 @@ class Index(Protocol):
 
 
 class Feed:
-    """Chooses what the index is owed and tells it. For one thread.
+    """Chooses what the index still lacks and tells it. For one thread.
 
     Args:
         ledger: The ledger with the backlog and the vectors.
@@ -58,7 +58,7 @@ class Feed:
 
         Args:
             most: Most lines, >= 1.
-            behind: Whether much is owed.
+            behind: Whether much is still missing.
         """
         self._rounds += 1
         stored = self._work.stored

@@ -35,7 +35,7 @@ from memento.tiers.work import UNFIT, Embedding, Work
 log = logging.getLogger("memento.tiers.indexer")
 
 POLL_SECONDS = 0.2
-"""Longest time, in seconds, between two looks at a wish or at the backlog by whoever waits."""
+"""Longest time, in seconds, between two looks of a waiting caller at a wish or at the backlog."""
 EXIT_SECONDS = 30.0
 """Longest wait, in seconds, when the interpreter ends, for a thread that is still loading."""
 

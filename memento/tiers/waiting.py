@@ -1,4 +1,4 @@
-"""What waiting questions need: the newest memories of their namespace that lack a vector.
+"""The needs of waiting questions: the newest memories of their namespace that lack a vector.
 
 A question waits for what was written before it, and within reason: for the newest memories, up to
 `ROWS` of them and `CHARS` characters. A long document, or a backlog from an earlier run, delays no
