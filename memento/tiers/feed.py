@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OPS = ("index", "drop")
 SCAN_ROUNDS = 16
-"""While much is still missing, work of the index is searched for in the whole backlog once in so many
+"""While much is still missing, the whole backlog is searched for work of the index once in so many
 rounds."""
 
 
