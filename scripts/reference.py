@@ -260,6 +260,13 @@ def configuration() -> str:
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
+    if field.default is dataclasses.MISSING and field.default_factory is not dataclasses.MISSING:
+        made = field.default_factory()
+        usual = type(made)()
+        names = [one.name for one in dataclasses.fields(made)]
+        other = [name for name in names if getattr(made, name) != getattr(usual, name)]
+        given = ", ".join(f"{name}={getattr(made, name)}" for name in other)
+        return f"{type(made).__name__}({given})"
     value = field.default
     return f"{value.value if isinstance(value, enum.Enum) else value}"
 

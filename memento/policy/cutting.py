@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from memento.language.words import content, terms
 from memento.retrieve.passage import Near, excerpt, passage
-from memento.retrieve.question import MAX_TEXT, wants_several
 
 
 class Relevant:
@@ -35,6 +34,8 @@ class Relevant:
         near: Near | None = None,
         best: str | None = None,
     ) -> None:
+        from memento.retrieve.question import MAX_TEXT, wants_several  # noqa: PLC0415 - loads NumPy
+
         self._wanted = content(terms(query[:MAX_TEXT]))
         self._briefly = several is not None and wants_several(query[:MAX_TEXT])
         self._room = several if self._briefly else long
