@@ -140,7 +140,9 @@ def test_a_hidden_name_stands_in_nobodys_way(memory):
     gone = memory.add("we met at the pier", "long", aliases=["pier"])
     memory.add("the pier is closed", "long")
     memory.forget(gone.id)
-    assert [hit.text for hit in memory.retrieve("venue tonight")] == ["we meet at the mill"]
+    found = [hit.text for hit in memory.retrieve("venue tonight")]  # and others of today
+    assert found[0] == "we meet at the mill"
+    assert not {"meet me at the harbour", "we met at the pier"}.intersection(found)
     assert [hit.text for hit in memory.retrieve("pier")] == ["the pier is closed"]
 
 
