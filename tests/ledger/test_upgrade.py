@@ -52,7 +52,7 @@ def test_an_old_store_is_upgraded_with_all_it_has(old):
             "Rami prefers black coffee", "Rami prefers espresso",
         ]  # fmt: skip
         assert memory.of("acme", "lina").get("cello").text == "Lina plays the cello"
-        assert memory.retrieve("what does Rami prefer?")[0].id == "coffee"
+        assert "coffee" in {hit.id for hit in memory.retrieve("what does Rami prefer?")}
         assert memory.restore("gone").status is Status.ACTIVE
         assert memory.flush(wait=True)
         assert all(found.ok for found in memory.store.doctor())
