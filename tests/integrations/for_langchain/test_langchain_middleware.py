@@ -163,7 +163,10 @@ def test_what_is_told_in_a_question_is_recalled(manager, fake_model, told, asked
     run(agent, "invoke", told, thread("fact"))
     for n in range(30):
         run(agent, "invoke", f"{asked[:-1]} {n}{asked[-1]}", thread(f"t{n}"))
-    manager.add_many(f"Bo's sister number {n} eats peanuts in Bergen." for n in range(30))
+    manager.add_many(
+        {"text": f"Bo's sister number {n} eats peanuts in Bergen.", "session": f"b{n}"}
+        for n in range(30)
+    )
     run(agent, "invoke", asked, thread("now"))
     assert told in system_of(model.shown[-1])
 
