@@ -11,7 +11,7 @@ from collections import Counter
 from datetime import date
 
 from memento.admit.redact import redact
-from memento.language import dates, questions, statements, words
+from memento.language import questions, statements, when, words
 from memento.retrieve import passage, question
 
 UNITS = (
@@ -26,7 +26,7 @@ DAY, YEARS = date(2024, 5, 5), range(1990, 2025)
 READERS = (
     words.fold, words.words, words.terms, words.quoted, words.identifiers, words.squeeze,
     lambda text: words.cues(text, "user"), words.columns,
-    lambda text: dates.said(text, DAY), lambda text: dates.asked(text, DAY, YEARS),
+    lambda text: when.said(text, DAY), lambda text: when.times_of(text, DAY, YEARS),
     lambda text: question.parse(text, now=DAY, years=YEARS, people={"ada": 0}, max_terms=32),
     questions.merely_asks, lambda text: questions.beyond(text, text),
     lambda text: statements.statements(text, questions=True), statements.cut,
