@@ -208,7 +208,11 @@ def many_writers(folder: Path, *, full: bool, seed: int) -> TrustResult:
 
 def no_verb_holds_the_writer(folder: Path, *, full: bool, seed: int) -> TrustResult:
     """Import, forget, change, erase and examine while another thread adds."""
-    with mock.patch.object(tend, "WHOLE_PAGES", -1):  # as if it were a large ledger
+    most_waiting = fulltext.MOST_WAITING if full else 1 << 30  # else adds count among the steps
+    with (
+        mock.patch.object(tend, "WHOLE_PAGES", -1),  # as if it were a large ledger
+        mock.patch.object(fulltext, "MOST_WAITING", most_waiting),
+    ):
         found = held_by_verbs(folder / "store", MANY[full])
     wrong = too_much_in(found, full=full)
     with in_one_piece():
