@@ -99,7 +99,7 @@ def contend(
 def take_place(work: Work, entry: Entry, row: Row) -> None:
     """Let a memory take its slot and replace the memories that it supersedes, if it is active.
 
-    A quarantined one proposes to replace them; see ``quarantine.approve``.
+    A quarantined one proposes to replace them; see ``trust.approve``.
 
     Raises:
         NotFound: If ``supersedes`` names no memory of this namespace.
