@@ -19,13 +19,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from memento.admit.proofs import MARK
 from memento.admit.secrets import (
     ANYWHERE,
     BESIDE,
     BREAK,
     IN_RUNS,
     LONG,
-    MARK,
     ORDER,
     RUNS,
     SecretFormat,
