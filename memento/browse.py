@@ -22,7 +22,7 @@ Relations = list[Related]
 
 
 class Browse(View):
-    """How a manager lists and counts its memories, and follows one through time and links."""
+    """Verbs of the manager that list, count and follow memories through time and links."""
 
     def list(
         self,

@@ -1,6 +1,6 @@
 """The parts of the manager that are not for every day: ``memory.quarantine`` and ``memory.store``.
 
-A view is one namespace of an open store; ``MemoryManager`` is one, too. Each method checks its
+A view is one namespace of an open store; ``MemoryManager`` is also one. Each method checks its
 arguments and calls the module that holds the rules.
 """
 

@@ -1,4 +1,4 @@
-"""What tells a secret from a text that only looks like one: a checksum, a header, its letters.
+"""Tell a secret from a text that only looks like one, by a checksum, a header or its letters.
 
 Each proof takes what a pattern of ``secrets`` found. Where a format can be decoded, that decides;
 where it is only a prefix and random characters, these must look random.
@@ -14,7 +14,7 @@ import zlib
 from itertools import pairwise
 
 MARK = "[redacted:"
-"""How the marker that takes the place of a secret begins."""
+"""Beginning of the marker that takes the place of a secret."""
 
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 CHECKSUM_CHARS = 6

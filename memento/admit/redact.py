@@ -47,7 +47,7 @@ _WORD = re.compile(rf"\S{{{LONG},}}")
 
 
 class Secrets(StrEnum):
-    """How a text that holds a secret is treated."""
+    """The treatment of a text that holds a secret."""
 
     REDACT = "redact"
     """A marker takes the place of the secret."""

@@ -121,7 +121,7 @@ _SAID = (
     r"(?:[ \t]+(?:now|still|set|changed|reset|just|to)\b)*)"
     r"(?:[ \t]*:)?[ \t]+[\"'`]?"
 )
-"""How a sentence says what a password is: between name and verb only what it is for."""
+"""A verb by which a sentence tells a password; between name and verb only its purpose may stand."""
 _PASSWORD = rf"(?:(?!&(?:quot|apos|#3[49]|#x2[27]|lt|gt);)[^\s\"'`,;<>\x1b]){{5,127}}{_LAST}"
 """Six to 128 characters somebody chose; it ends before a mark encoded for HTML."""
 _NAMED = rf"(?i:(?=[acpst]){_BEFORE}(?:"

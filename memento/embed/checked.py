@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memento.protocols import Embedder, Reranker
 
 LENGTH_TOLERANCE = 1e-3
-"""How far from 1 the length of a vector may be; a vector within it is scaled to length 1."""
+"""Largest distance from 1 of the length of a vector; a vector within it is scaled to length 1."""
 
 
 def require_texts(texts: Sequence[str]) -> list[str]:

@@ -304,7 +304,7 @@ def _likely_status(row: Row, untrusted: Collection[str]) -> str:
 
 
 def _changes(row: Row, asked: Accepted) -> dict[str, Any]:
-    """Work out which columns differ from what is asked for.
+    """Work out which columns differ from the corrections.
 
     Raises:
         InvalidInput: If it would end before it begins, or have too many aliases.

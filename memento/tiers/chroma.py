@@ -60,7 +60,7 @@ EF_SEARCH = 200
 default of 100 it misses one in sixteen of the nearest 100."""
 
 EF_CONSTRUCTION, MAX_NEIGHBORS = 200, 24
-"""How thoroughly Chroma links a row. With these values a search for 400 among 20,000 rows finds
+"""Thoroughness of Chroma's index. With these values a search for 400 among 20,000 rows finds
 99.9 % of the nearest 200; with Chroma's defaults of 100 and 16 it finds 99.1 %. They cost 0.4 ms
 more per memory, in the background."""
 

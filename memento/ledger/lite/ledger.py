@@ -44,7 +44,7 @@ from memento.ledger.lite.writer import LOG_PAGES, Writer, growth
 T = TypeVar("T")
 
 BUSY_SECONDS = 30.0
-"""How long a write waits for another process before StoreBusy; writes take milliseconds."""
+"""Seconds a write waits for another process before StoreBusy; writes take milliseconds."""
 
 
 class LiteLedger:
@@ -579,7 +579,7 @@ _inherited: list[object] = []
 
 
 _held_still: list[LiteLedger] = []
-"""What ``_before_fork`` holds, to be let go in the parent."""
+"""Ledgers that ``_before_fork`` holds, to be let go in the parent."""
 
 
 _forking = threading.Lock()
@@ -588,8 +588,8 @@ _forking = threading.Lock()
 def _before_fork() -> None:
     """Wait until no thread is inside SQLite, nor in what would stay locked in the child.
 
-    Nothing is held while that is waited for: whoever is loading a library may need a ledger, or be
-    forking himself.
+    Nothing is held during that wait: a thread that is loading a library may need a ledger, or be
+    forking itself.
     """
     until = time.monotonic() + forks.FORK_SECONDS
     while True:

@@ -3,7 +3,7 @@
 Between processes the gate lets them take turns.
 
 An uncontended write runs in its caller's own thread, since every hand-over to another thread
-costs a scheduler tick. When several threads write, whoever leads takes all that wait into one
+costs a scheduler tick. When several threads write, one of them takes all that wait into one
 transaction and one fsync.
 
 A signal handler may raise after any call, so nothing that must be undone is left to the statement
@@ -128,7 +128,7 @@ class Writer:
         self._lock = threading.RLock()  # never lost by an interrupted Condition.wait
         self._turn = threading.Condition(self._lock)
         self._waiting: deque[_Ticket[object]] = deque()
-        self._leader: object = None  # whoever may use the connection
+        self._leader: object = None  # the one that may use the connection
         self._holders = 0
         self._closed = False
 
@@ -248,8 +248,8 @@ class Writer:
     def hold(self) -> None:
         """Wait for the commit in hand and let no other begin until ``release``; for a fork.
 
-        Whoever writes meanwhile comes after: a thread that writes without pause would otherwise
-        lead again before this one has woken up.
+        Others that write meanwhile come after it: a thread that writes without pause would
+        otherwise lead again before this one has woken up.
         """
         self._hold(self)
 
@@ -341,7 +341,7 @@ class Writer:
 
     def _in_turn(self, work: Callable[[], T]) -> T:
         """Do some work while no other process writes."""
-        if self._closed:  # then the gate is, too
+        if self._closed:  # then the gate is also closed
             raise StoreClosed(self._path.parent)
         try:
             try:
