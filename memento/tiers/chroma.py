@@ -347,7 +347,7 @@ def _faults(ids: Sequence[str] = ()) -> Iterator[None]:
         yield
     except ChromaFault:
         raise
-    except Exception as error:
+    except Exception as error:  # chromadb raises many types, none documented
         raise _fault(error, ids) from error
     except BaseException as error:  # a panic in Chroma's Rust code is not an Exception
         if type(error).__name__ != "PanicException":

@@ -112,7 +112,7 @@ class Gate:
         try:
             wait.start()
             came = self._waited(wait) or not wait.abandon()
-        except BaseException:
+        except BaseException:  # mostly an interruption: the thread must not keep the locks
             if not wait.abandon():
                 self._wait = None
             raise

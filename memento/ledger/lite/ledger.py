@@ -82,7 +82,7 @@ class LiteLedger:
         self._local = threading.local()
         try:
             self._open()
-        except BaseException:
+        except BaseException:  # also an interruption: nobody else can close it
             self.close()
             raise
         _opened.add(self)
@@ -417,7 +417,7 @@ class LiteLedger:
             self._forget_readers(immutable=False)
             try:
                 self._open_writable()
-            except BaseException:
+            except BaseException:  # also an interruption: back to reading as before
                 self._forget_readers(immutable=immutable)
                 raise
             self.read_only, self._full = False, None
@@ -481,10 +481,10 @@ class LiteLedger:
             try:
                 self._presence.check()  # the same file as before, after a fork as well
                 presence = self._with_log()
-            except BaseException:
+            except BaseException:  # also an interruption: nobody else has the connection
                 connection.close()
                 raise
-        except BaseException:
+        except BaseException:  # as above: nobody else has the gate
             gate.close()
             raise
         return Writer(self.path, connection, gate, presence)
@@ -503,7 +503,7 @@ class LiteLedger:
                     self._sync_names()
                 migrations.migrate(connection, self.path)
                 connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
-        except BaseException:
+        except BaseException:  # also an interruption: nobody else has the connection
             connection.close()
             raise
         return connection

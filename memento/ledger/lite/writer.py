@@ -156,7 +156,7 @@ class Writer:
                 self._waiting.append(ticket)  # type: ignore[arg-type]  # tickets of any type
             while not ticket.done:
                 self._lead_or_wait(ticket)
-        except BaseException:
+        except BaseException:  # mostly an interruption: nobody will fetch the answer
             self._withdraw(ticket)
             raise
         return ticket.answer(self._path)
@@ -329,11 +329,11 @@ class Writer:
         """Commit a group; if it fails as a whole, every member learns of it."""
         try:
             self._in_turn(lambda: self._transact(group))
-        except Exception as error:
+        except Exception as error:  # a job may raise anything; every member learns of it
             if group.kept:  # a signal handler raised it
                 raise
             group.fail(explain(self._path, error) if isinstance(error, Error) else error)
-        except BaseException:
+        except BaseException:  # an interruption of this thread; the others must not wait on
             if not group.kept:
                 written = "it may have been written" if group.sent else "nothing was written"
                 group.fail(StoreError(self._path, _INTERRUPTED.format(written)))
@@ -370,7 +370,7 @@ class Writer:
             self._look()
             group.kept = True
             self._mind_room()
-        except BaseException as error:
+        except BaseException as error:  # also an interruption: no transaction stays open
             self._undo(group, error)
             raise
 
@@ -425,7 +425,7 @@ class Writer:
         execute("SAVEPOINT job")
         try:
             member.run(self._connection)
-        except Exception as error:
+        except Exception as error:  # a job may raise anything; its caller gets it
             if not self._connection.in_transaction:  # SQLite gave up on the whole group
                 raise
             execute("ROLLBACK TO job")

@@ -1,6 +1,8 @@
-"""The house stays easy to read: short functions, modules of one subject, no circle of imports."""
+"""The house stays easy to read: short functions and modules, no circles, no unexplained except."""
 
 import ast
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ MEMENTO = Path(memento.__file__).parent
 INTEGRATIONS = Path(__file__).parents[1] / "integrations"
 PACKAGES = [MEMENTO, *sorted(path.parent for path in INTEGRATIONS.glob("*/__init__.py"))]
 
+BROAD = re.compile(r"\s*except(\s+(Base)?Exception\b.*)?:")
 MOST_LINES_IN_95_OF_100 = 22
 """Lines of a function with its arguments, without its docstring."""
 MOST_LINES = 60
@@ -107,6 +110,31 @@ def test_no_module_grows_too_long():
 def test_no_imports_run_in_a_circle(package):
     """No module needs itself by way of others, imports inside of functions included."""
     assert circles(package) == []
+
+
+def unexplained(source):
+    """List the lines that catch every exception without a comment there or on the next line."""
+    lines = [*source.splitlines(), ""]
+    return [
+        number
+        for number, (line, after) in enumerate(pairwise(lines), start=1)
+        if BROAD.match(line) and "#" not in line + after
+    ]
+
+
+def test_every_broad_except_says_why():
+    """Each except of all exceptions has a comment why no narrower list will do."""
+    found = [f"{path.name}:{line}" for path, source in sources() for line in unexplained(source)]
+    assert found == []
+
+
+def test_a_broad_except_without_a_reason_is_seen():
+    """All ways to catch everything are found, and a comment beside or below is enough."""
+    ways = ("except:", "except Exception:", "except BaseException as error:")
+    assert [unexplained(f"try: pass\n{way}\n    pass") for way in ways] == [[2]] * len(ways)
+    assert unexplained("try: pass\nexcept Exception:  # foreign code\n    pass") == []
+    assert unexplained("try: pass\nexcept Exception:\n    # foreign code\n    pass") == []
+    assert unexplained("try: pass\nexcept ValueError:\n    pass") == []
 
 
 def test_lines_are_counted_without_docstrings():
