@@ -1,12 +1,12 @@
-"""The full text of SQLite: an FTS5 index, what goes in, and the postings that come out.
+"""The full text of SQLite: an FTS5 index, its rows, and the postings it returns.
 
 FTS5 stems, folds and stores the postings. The ranking is ours (``retrieve/``), since FTS5's
 ``bm25()`` counts every tenant's rows and cannot see the neighbouring turns.
 
-One row more costs FTS5 six pages of the log, a hundred at once hardly more. So a single ``add``
-leaves its row waiting: ``namespaces.fts_upto`` says up to where the index knows a namespace. The
-background thread lets the index catch up; a search looks through what waits by itself (`LiteTail`).
-A row that waits has no line in the backlog either; it gets one when the index takes it.
+Each insert costs FTS5 six pages of the log, whether of one row or of a hundred. So a single ``add``
+does not index its row: ``namespaces.fts_upto`` is the last indexed row of a namespace. The
+background thread indexes the waiting rows later; a search reads them itself (`LiteTail`). A waiting
+row has no line in the backlog either; it gets one when it is indexed.
 """
 
 from __future__ import annotations
