@@ -4,7 +4,7 @@
 
 FILE is as for quality.py. The evidence is read off ``Hit.terms`` through the public interface, as
 in fit_weights.py. First each signal is taken away, once with the other weights as shipped, once
-with the others fitted anew on all files without it, and what is lost is given with its 95 %
+with the others fitted again on all files without it, and what is lost is given with its 95 %
 interval (paired bootstrap over questions). Then the leave-one-file-out table: weights fitted on the
 other files, measured on this one, beside the shipped ones and those fitted on this file itself.
 ``--page`` writes the tables as Markdown.
@@ -72,7 +72,7 @@ def change(now: Scores, before: Scores, measure: str) -> str:
 
 
 def ablated(groups: Mapping[str, Sequence[Question]], *, anew: bool) -> Table:
-    """Take each signal away; the other weights as shipped, or fitted anew."""
+    """Take each signal away; the other weights as shipped, or fitted again."""
     start = fit(list(groups.values())) if anew else shipped()
     before = {file: rows(group, start) for file, group in groups.items()}
     lines: Table = []

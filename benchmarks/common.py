@@ -1,4 +1,4 @@
-"""What the benchmark scripts share: tables, percentiles, child processes, results as JSON."""
+"""Shared by the benchmark scripts: tables, percentiles, child processes, results as JSON."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ WAYS = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How one question fared one way."""
+    """The result of one question in one way."""
 
     file: str
     way: str

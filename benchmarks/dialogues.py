@@ -35,7 +35,7 @@ LOCOMO_CATEGORIES = {
     5: ADVERSARIAL,
 }
 DEFAULT_LEVELS = {"locomo": "turn", "beam": "message", "longmemeval": "session"}
-"""What is ranked unless asked otherwise: a turn and a message are one draft, a session several."""
+"""The units that are ranked by default: a turn and a message are one draft, a session several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What one store holds, and what it is asked.
+    """The turns of one store, and the questions about them.
 
     Attributes:
         id: Name of the conversation.

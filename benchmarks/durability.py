@@ -72,7 +72,7 @@ def mark_of(round_number: int, n: int) -> str:
 
 
 def text_of(round_number: int, n: int) -> str:
-    """Return the text of the n-th memory of a round; the checking process makes it anew."""
+    """Return the text of the n-th memory of a round; the checking process makes it again."""
     words = Corpus(round_number * 1_000_003 + n).text(1 + n % 3)
     return f"{words} {mark_of(round_number, n)}"
 
@@ -159,14 +159,14 @@ def finds(memory: MemoryManager, name: str) -> bool:
 
 @dataclass(slots=True)
 class Tally:
-    """What was counted over the rounds.
+    """The counts over all rounds.
 
     Attributes:
         rounds: Rounds killed after something was acknowledged; as many as were asked for.
         killed_early: Further rounds, killed before anything was acknowledged.
         acknowledged: Memories acknowledged.
         lost: Of these, the ones that were gone.
-        garbled: The ones whose text was another.
+        garbled: The ones with another text.
         unfound: The ones looked for by full text and not found.
         unindexed: Memories still without vector or index entry after flush.
         troubles: Checks of doctor that were not well.

@@ -5,7 +5,7 @@
 Texts and queries are put together at random from what parsers trip over: FTS5 and SQL syntax,
 quotes, control characters, lone surrogates, marks without letters, dates that do not exist, long
 words, every plane of Unicode, and plain words. One in five cases is a text to keep, the others are
-queries, spread over stores of a few hundred memories each. What may happen: a text is kept, or
+queries, spread over stores of a few hundred memories each. Allowed results: a text is kept, or
 refused with ``InvalidInput``; a query is answered. Anything else ends the run with its case. On the
 way it is checked that the same call gives the same order, that every score and confidence is in
 [0, 1], and that a probe answers after all the queries, none of which was recorded, as before.
@@ -66,7 +66,7 @@ PIECES = (
     *_WORDS.split(),
     *_ODD,
 )
-"""What texts and queries are made of, beside characters of any plane."""
+"""Parts of texts and queries, beside characters of any plane."""
 
 
 class Failure(Exception):

@@ -1,4 +1,4 @@
-"""One person's memory as a JSON file: what was told, when, and what is asked later.
+"""One person's memory as a JSON file: what was told, when, and the later questions.
 
 A life is a JSON object::
 

@@ -61,7 +61,7 @@ OFF_TOPIC_MARKS = {"locomo": (0.87, 0.93), "beam": (0.95, 0.99)}
 
 @dataclass(slots=True)
 class Outcome:
-    """What a group measured, and each case that went wrong, for people to read."""
+    """The figures of a group, and each case that went wrong, for people to read."""
 
     figures: list[Figure] = field(default_factory=list)
     misses: list[str] = field(default_factory=list)

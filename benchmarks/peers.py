@@ -57,7 +57,7 @@ DEPTH = 20
 """Hits asked for where it counts what is found."""
 WARM_UP = 3
 PER_ROUND = ("add", "adds_per_s", "add_cpu", "retrieve", "retrieve_cpu")
-"""What is measured every round: milliseconds, but for ``adds_per_s``."""
+"""Figures of every round, in milliseconds except ``adds_per_s``."""
 TITLES = {"locomo": "LoCoMo", "beam": "BEAM", "longmemeval": "LongMemEval"}
 
 
@@ -133,7 +133,7 @@ class Kitchen:
 
     Args:
         cache: Folder of the environments.
-        root: Folder for everything else; whoever gave it removes it.
+        root: Folder for everything else; the caller removes it.
     """
 
     def __init__(self, cache: Path, root: Path) -> None:
@@ -391,7 +391,7 @@ def title(dataset: Dataset) -> str:
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure what is asked for, and add it to what is known."""
+    """Measure the requested parts, and add them to the known results."""
     known: dict[str, Any] = {"speed": {}, "recall": {}}
     if options.results.exists():
         known = json.loads(options.results.read_text(encoding="utf-8"))

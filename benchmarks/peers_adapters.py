@@ -32,7 +32,7 @@ Item = dict[str, Any]
 
 
 class Adapter(Protocol):
-    """What the protocol asks of a memory."""
+    """The calls that the protocol makes on a memory."""
 
     def version(self) -> str:
         """Return the version of the peer."""
@@ -93,7 +93,7 @@ def spoken(item: Item) -> str:
 
 
 class Base:
-    """What most peers have in common: nothing to wait for, nothing to close."""
+    """Common to most peers: nothing to wait for, nothing to close."""
 
     package: str
     """Distribution whose version is the peer's."""

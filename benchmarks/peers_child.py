@@ -14,7 +14,7 @@ Every line of standard input is a JSON object, and a line of standard output ans
 COST is "wall": [SECONDS], "cpu": SECONDS: of each call, and of the process for all. An ITEM has
 ``id`` and ``text``, and may have ``actor``, ``role``, ``session``, ``at`` (ISO 8601). A query
 that raises finds nothing, and the message is told; whatever else goes wrong is answered with
-{"error": "Type: message"}. What a peer prints goes to standard error.
+{"error": "Type: message"}. The output of a peer goes to standard error.
 """
 
 from __future__ import annotations

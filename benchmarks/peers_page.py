@@ -207,7 +207,7 @@ def machine(results: Mapping[str, Any]) -> str:
 
 
 def filled(page: str, texts: Mapping[str, str]) -> str:
-    """Put texts between ``<!-- name -->`` and ``<!-- /name -->``, in place of what is there.
+    """Put texts between ``<!-- name -->`` and ``<!-- /name -->``, instead of the present ones.
 
     Raises:
         ValueError: If the page has no such place.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CHILD = ROOT / "benchmarks" / "peers_child.py"
 EMBEDDING = ("numpy==2.4.6", "onnxruntime==1.31.1", "tokenizers==0.23.3", "uuid-utils>=0.9")
-"""What memento's embedder needs; the same runtime for all."""
+"""Packages of memento's embedder; the same runtime for all."""
 MAIN_DEPENDENCIES = "the dependencies of this project"
 REQUEST_LIMIT = 3_600.0
 """Seconds after which a peer that does not answer is ended."""
@@ -158,7 +158,7 @@ def requirements(peer: Peer) -> list[str]:
 def environment(peer: Peer, cache: Path) -> Path:
     """Return the Python of a peer's environment, which is made unless it is there already.
 
-    It is made anew when its requirements change.
+    It is made again when its requirements change.
 
     Raises:
         PeerFailed: If pip cannot install it.
@@ -201,8 +201,8 @@ def last_line(text: str) -> str:
 def surroundings(peer: Peer, home: Path) -> dict[str, str]:
     """Return the environment variables of a peer's process.
 
-    Nothing that configures a peer or memento comes from whoever runs this, and the home folder
-    is a new one: what peers keep there is not touched.
+    Nothing that configures a peer or memento comes from the caller's environment, and the home
+    folder is a new one: what peers keep there is not touched.
     """
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
     own = {"HOME": str(home), "MEM0_DIR": str(home / "mem0"), "PYTHONPATH": str(ROOT)}

@@ -57,7 +57,7 @@ MULTI_HOP_FIGURES = {"all@10": (0.25, 0.40), "all@30": (0.45, 0.60)}
 
 @dataclass(slots=True)
 class Run:
-    """What was measured.
+    """The figures of one run.
 
     Attributes:
         scores: (category, measures) of each question.

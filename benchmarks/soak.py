@@ -12,7 +12,7 @@ At the end every index has to agree with the rows: full text, vectors, backlog, 
 exit status is 0 if it does, adds took at most twice as long in the last tenth as in the first, and
 each memory of the last half cost at most 2 KiB of RAM of the process's own.
 
-What a memory costs, as long as its row is in the ledger (forgotten ones too, until erased): 90
+The cost of a memory as long as its row is in the ledger (also if forgotten, until erased): 90
 bytes of the roster, as many again while it has room to grow; 4 bytes a dimension for exact search
 in a namespace of up to 15,000; and what Chroma keeps, 4 bytes a dimension, some 300 for the links
 of its graph, and the rest, up to 1 KB, for the names of rows and room to grow. A namespace that was
@@ -20,7 +20,7 @@ written to since the store was opened costs one to three megabytes more, Chroma'
 collection, of which 128 stay open; so everyone says something before it is measured. Pages of the
 ledger that the system keeps mapped are counted apart: they are a cache, which it takes back when it
 needs the room.
-What is bounded fills up meanwhile: 256 rings of 50 turns, some 2 KB each, and 50,000 known words.
+Bounded caches fill up meanwhile: 256 rings of 50 turns, some 2 KB each, and 50,000 known words.
 A run of 15,000 is too short to tell that apart and measures 4 KB a memory; 50 users who only add
 cost 1.7 KB.
 """
@@ -66,7 +66,7 @@ BYTES_A_MEMORY = 2048
 
 @dataclass(slots=True)
 class Part:
-    """What one tenth of the day cost.
+    """The cost of one tenth of the day.
 
     Attributes:
         memories: Adds up to its end.
@@ -101,7 +101,7 @@ class Times:
 
 
 class Day:
-    """The people and what they do, over one store that is opened anew each hour."""
+    """The people and what they do, over one store that is opened again each hour."""
 
     def __init__(self, root: Path, options: argparse.Namespace) -> None:
         self.root = root
@@ -231,8 +231,7 @@ def rss_mb() -> float:
 def own_mb() -> float:
     """Return the anonymous resident memory of this process in MB. Source: proc(5).
 
-    What was freed and only waits in the allocator's lists, for each thread its own, is given back
-    before.
+    Freed memory that is still in the allocator's lists, one per thread, is given back before.
     """
     gc.collect()
     with contextlib.suppress(AttributeError):  # not every C library has it

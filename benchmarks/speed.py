@@ -67,7 +67,7 @@ BITE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a series of calls cost.
+    """The cost of a series of calls.
 
     Attributes:
         wall: Seconds of each call.
@@ -395,7 +395,7 @@ def size_figures() -> Iterator[Figure]:
 
 
 def lag_figures() -> Iterator[Figure]:
-    """How long after ``add`` a memory has its vector in the index, at 20 adds a second."""
+    """Time from ``add`` until a memory has its vector in the index, at 20 adds per second."""
     with store(100) as memory:
         lags = paced_lags(memory)
     note = f"p50 {median(lags):.3f} s, max {max(lags):.3f} s"

@@ -148,7 +148,7 @@ def noted() -> list[Record]:
 
 
 def note(new: Record, places: Sequence[Place]) -> None:
-    """Put a result in the place of an earlier one; drops those of harnesses that are gone.
+    """Replace an earlier result by a new one; drops those of harnesses that are gone.
 
     A quick result takes the place of no full one.
     """
@@ -187,9 +187,9 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2, help="harnesses at a time, >= 1")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the results there too")
-    parser.add_argument("--keep", action="store_true", help="note a quick run, too")
+    parser.add_argument("--keep", action="store_true", help="also note a quick run")
     parser.add_argument("--list", action="store_true", help="name the harnesses and end")
-    parser.add_argument("--report", action="store_true", help="only write TRUST.md anew")
+    parser.add_argument("--report", action="store_true", help="only write TRUST.md again")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 

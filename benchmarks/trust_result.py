@@ -1,4 +1,4 @@
-"""What a trust harness is, and what it returns; `trust.py` runs them all.
+"""The contract of a trust harness and its result; `trust.py` runs them all.
 
 A harness is a function in a module ``tests/trust/harness_*.py``, listed in that module's
 ``HARNESSES``::
@@ -14,7 +14,7 @@ A harness is a function in a module ``tests/trust/harness_*.py``, listed in that
 - It runs the same checks on a null control too: a store, a setting or a writer that cannot keep
   the promise. A harness whose control passes proves nothing; `TrustResult.verdict` says so.
 - It runs in a process of its own: it may be killed, hang or crash, and the others still run.
-- What it cannot do here (no compiler, not root) it says in `TrustResult.skipped`.
+- It reports parts that it cannot run here (no compiler, not root) in `TrustResult.skipped`.
 
 ``tests/trust/test_*.py`` call it with ``full=False``, or its parts in smaller pieces.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustResult:
-    """What a harness found.
+    """The findings of a harness.
 
     Attributes:
         name: The fault, in a few words.
@@ -108,6 +108,6 @@ class Record:
 
     @property
     def control_said(self) -> str:
-        """How the null control ended."""
+        """The result of the null control."""
         said = {None: "none", True: "failed, as it must", False: "DID NOT FAIL"}
         return said[self.result.control_failed]

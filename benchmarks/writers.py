@@ -38,7 +38,7 @@ KEYS = " ".join(f"AKIA{'QYLPMN5HHHFPZAM2'} PWD=tr0ub4dor-{at:06}" for at in rang
 
 @dataclass(slots=True)
 class Held:
-    """What the writer was held for.
+    """Reasons for which the writer was held.
 
     Attributes:
         seconds: Longest time in one piece.

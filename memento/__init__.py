@@ -22,11 +22,12 @@ testing      fakes for your tests: embedder, clock
 tiers        short (ring buffer), long (Chroma), and the indexer that feeds it
 retrieve     read path: question, candidates, evidence, order, budget
 policy       memories as a block of a prompt
-lifecycle    the write path, and every change of a memory: its slot, its status, quarantine
+lifecycle    the write path, and every change of a memory: its slot, its status, trust
 upkeep       backup, erase, salvage, doctor, export, import, history
 background   the chores of the background thread in quiet moments
 engine       one open store: its parts; open, close, fork
 views        verbs that are not for every day: ``memory.quarantine``, ``memory.store``
+browse       lists, counts, history and links: all that is read without a query
 documents    a long text in parts: a document that may change, a turn that is too long
 manager      the object people use: each verb calls the rooms below
 aio          the same verbs, awaited

@@ -22,6 +22,7 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Never, ParamSpec, Self, TypeVar
 
+from memento.browse import Browse
 from memento.check import check_seconds
 from memento.documents import Texts
 from memento.filters import filters_of
@@ -41,6 +42,8 @@ R = TypeVar("R")
 V = TypeVar("V", bound=View)
 C = TypeVar("C", bound=Callable[..., Any])
 
+_INHERITED = frozenset(mixin.__name__ for mixin in (Browse, Texts))
+"""Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
 """Wait of a call after `settle`, in seconds: so short that it only reports what is missing."""
 FIRST_LOOK = 0.005
@@ -198,8 +201,8 @@ def _waiting(
 
 def _named(run: C, method: Callable[..., Any]) -> C:
     """Give a coroutine method the name and the documentation of its namesake."""
-    # The manager inherits some of its methods from Texts.
-    name = method.__qualname__.replace(f"{Texts.__name__}.", f"{MemoryManager.__name__}.")
+    kind, _, verb = method.__qualname__.partition(".")
+    name = f"{MemoryManager.__name__ if kind in _INHERITED else kind}.{verb}"
     run.__qualname__ = f"Async{name}"
     run.__module__ = __name__
     run.__doc__ = f"Like ``{name}``, as a coroutine."

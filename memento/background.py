@@ -1,4 +1,4 @@
-"""What the background thread of one open store does in quiet moments, and what it gives way to.
+"""The chores of the background thread in quiet moments, and the calls that go before them.
 
 None of it is needed for an answer to be right: the log of what was retrieved, the snapshot of the
 short tier, full text catching up, room on the disk, and what an erasure left to be done.

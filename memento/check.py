@@ -290,7 +290,7 @@ def type_name(value: object) -> str:
 
 
 def unquoted(message: str, asked: str) -> str:
-    """Cut a foreign message where it repeats more than 60 characters of what was asked.
+    """Cut a foreign message where it repeats more than 60 characters of the query.
 
     >>> unquoted("cannot embed: " + "word " * 40, "word " * 40)[-20:]
     ' word word wor [...]'

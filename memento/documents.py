@@ -62,7 +62,7 @@ _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
 
 
 class Texts(View):
-    """How a manager keeps several texts at once, and texts of any length."""
+    """Verbs of the manager that keep several texts at once, and texts of any length."""
 
     def add_many(
         self, items: Iterable[str | Mapping[str, Any] | Draft], *, replace: bool = False

@@ -7,7 +7,7 @@
     │   └── UntrustedSource     its source may not make rules, pin memories or replace active ones
     ├── NotFound                no such memory in this namespace (also a LookupError)
     ├── IdConflict              the id belongs to a memory with other content
-    ├── StoreError              the ledger cannot do what was asked
+    ├── StoreError              the ledger cannot carry out the call
     │   ├── StoreClosed         the manager was closed
     │   ├── StoreFromTheFuture  written by a newer version of memento
     │   ├── StoreUnusable       the root is not a folder, is another program's, or is damaged
@@ -127,7 +127,7 @@ class IdConflict(MementoError):
 
 
 class StoreError(MementoError):
-    """The ledger cannot do what was asked.
+    """The ledger cannot carry out the call.
 
     Attributes:
         path: The file or folder concerned.

@@ -1,4 +1,4 @@
-"""The names of the files of a store, and what to tell them by: the one place that spells them.
+"""The names of the files of a store, written in this one place, and how to recognise them.
 
 The store is a folder. Only the ledger in it is the truth; everything else is derived from it, or
 says who is using it.
@@ -16,7 +16,7 @@ LOG = f"{LEDGER}-wal"
 JOURNAL = f"{LEDGER}-journal"
 """Its rollback journal, which only the first moment of a new store has."""
 BESIDE = ("-journal", "-wal", "-shm")
-"""What SQLite adds to the name of a database file for its own files beside it."""
+"""Endings that SQLite adds to the name of a database file for its own files beside it."""
 SNAPSHOT = "short.json"
 """Snapshot of the ring buffers."""
 CHROMA = "chroma"
@@ -71,4 +71,4 @@ def lock_of(folder: Path) -> Path:
 
 
 REMAINS = (LEDGER, LOG, SNAPSHOT, CHROMA, stamp_of(Path(CHROMA)).name)
-"""What tells that a folder holds a store, or what is left of one."""
+"""Names in a folder that show that it holds a store, or the rest of one."""

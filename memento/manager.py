@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from memento.browse import Browse
 from memento.check import (
     MAX_IDS,
     MAX_TOKENS,
@@ -19,33 +20,19 @@ from memento.check import (
     check_id,
     check_seconds,
     expiry,
-    optional_name,
-    shown,
 )
 from memento.clock import system_clock
 from memento.config import Config
 from memento.documents import Texts
 from memento.engine import Engine
 from memento.errors import InvalidInput, NotFound
-from memento.filters import Filtering, Retrieving, check_names, filtering, filters_of, several
+from memento.filters import Filtering, Retrieving, check_names, filtering, several
 from memento.ledger import memories
 from memento.lifecycle import change
 from memento.policy import prompt
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
-from memento.types import (
-    Draft,
-    Kind,
-    Memory,
-    Related,
-    Retrieval,
-    Source,
-    Status,
-    Tier,
-    Trust,
-    Version,
-)
-from memento.upkeep import lineage
-from memento.views import Ids, Memories, QuarantineView, StoreView
+from memento.types import Draft, Kind, Memory, Retrieval, Source, Tier, Trust
+from memento.views import Ids, QuarantineView, StoreView
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,12 +42,8 @@ if TYPE_CHECKING:
 
 KEEP = change.KEEP
 
-Versions = list[Version]
-Relations = list[Related]
-"""Named here, because inside the class ``list`` is a method."""
 
-
-class MemoryManager(Texts):
+class MemoryManager(Browse, Texts):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called
@@ -647,124 +630,6 @@ class MemoryManager(Texts):
         """
         now = self._engine.now()
         return self._change(id, now, lambda work: change.move(work, id, tier))
-
-    def list(
-        self,
-        *,
-        status: str | Sequence[str] | None = None,
-        order: str = "arrival",
-        newest_first: bool = False,
-        limit: int = 100,
-        offset: int = 0,
-        **filters: Unpack[Filtering],
-    ) -> Memories:
-        """List memories in order, without ranking.
-
-        Args:
-            status: ``active`` (the default), ``superseded``, ``forgotten``, ``quarantined``, or
-                several of these.
-            order: ``arrival``, or ``occurred`` for the order of ``occurred_at``.
-            newest_first: Reverse the order.
-            limit: Most memories to return, 1 to 1,000,000.
-            offset: Number of memories to skip first, >= 0.
-            filters: See ``Filtering``.
-
-        Raises:
-            InvalidInput: If an argument cannot be accepted.
-        """
-        if order not in ("arrival", "occurred"):
-            raise InvalidInput("order", f"{shown(order)} is not one of: arrival, occurred")
-        return self._listed(
-            filtering(self._engine.now(), filters, MemoryManager.list, statuses=status),
-            by_time=order == "occurred",
-            newest_first=newest_first,
-            limit=limit,
-            offset=offset,
-        )
-
-    def counts(self, by: str = "scope", **filters: Unpack[Filtering]) -> dict[str, int]:
-        """Count memories without reading them.
-
-        Args:
-            by: ``scope``, ``tag``, ``kind``, ``tier``, ``session`` or ``actor``; memories without
-                a value are not counted.
-            filters: See ``Filtering``.
-
-        Returns:
-            Each scope, tag and so on to its number of active memories, sorted by name. The sum over
-            scopes is the number of memories.
-
-        Raises:
-            InvalidInput: If an argument cannot be accepted.
-        """
-        if not isinstance(by, str) or by not in memories.TALLIED:
-            known = ", ".join(sorted(memories.TALLIED))
-            raise InvalidInput("by", f"{shown(by)} is not one of: {known}")
-        asked = filtering(self._engine.now(), filters, MemoryManager.counts)
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return {}
-        return self._engine.ledger.read(lambda c: memories.tally(c, ns, asked, by))
-
-    def recent(self, n: int | None = None, *, session: str | None = None) -> Memories:
-        """Return the newest memories of a session's ring buffer, oldest first.
-
-        Args:
-            n: Most memories to return; None for all in the ring.
-            session: The session; None for memories without one.
-
-        Raises:
-            InvalidInput: If ``n`` is not a positive whole number.
-        """
-        if n is not None:
-            check_count("n", n)
-        name = optional_name("session", session)
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return []
-        return self._read(self._engine.short.recent(ns, name, n, self._engine.now()))
-
-    def history(self, id: str) -> Versions:  # noqa: A002 - the field's own name
-        """Return every state of a memory, oldest first; the last is the present one.
-
-        Raises:
-            NotFound: If this namespace has no such id.
-        """
-        memory_id = check_id(id)
-        return lineage.history(self._engine.ledger, self._known_namespace(memory_id), memory_id)
-
-    def related(
-        self,
-        id: str,  # noqa: A002 - the field's own name
-        *,
-        status: str | Sequence[str] | None = None,
-    ) -> Relations:
-        """Return the memories that are linked to one, in order of arrival.
-
-        A link is followed in both directions, whichever of the two was added later.
-
-        Args:
-            id: Id of the memory; it may have any status.
-            status: Statuses of the memories to return; None for ``active`` and ``superseded``.
-
-        Returns:
-            The linked memories of this namespace that have not expired, each with its relation.
-
-        Raises:
-            InvalidInput: If an argument cannot be accepted.
-            NotFound: If this namespace has no such id.
-            StoreUnusable: If a link or a linked memory is damaged.
-        """
-        memory_id = check_id(id)
-        chosen = (Status.ACTIVE, Status.SUPERSEDED) if status is None else status
-        filters = filters_of(self._engine.now(), statuses=chosen)
-        ns = self._known_namespace(memory_id)
-        found = lineage.related(self._engine.ledger, ns, memory_id, filters)
-        ends = self._read(row for row, _, _ in found)
-        return [
-            Related(end, relation, outgoing)
-            for end, (_, relation, outgoing) in zip(ends, found, strict=True)
-        ]
 
     def flush(self, *, wait: bool = False, timeout: float | None = None) -> bool:
         """Write the snapshot of the short tier; optionally wait for the indexes.

@@ -1,6 +1,6 @@
 """The parts of the manager that are not for every day: ``memory.quarantine`` and ``memory.store``.
 
-A view is one namespace of an open store; ``MemoryManager`` is one, too. Each method checks its
+A view is one namespace of an open store; ``MemoryManager`` is also one. Each method checks its
 arguments and calls the module that holds the rules.
 """
 
@@ -27,7 +27,7 @@ from memento.ledger import memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, sound, to_memory
-from memento.lifecycle import change, quarantine
+from memento.lifecycle import change, trust
 from memento.types import Finding, Memory, Retrieval, Status, Trust
 from memento.upkeep import lineage
 from memento.upkeep.backup import Backup, back_up
@@ -251,7 +251,7 @@ class QuarantineView(View):
             InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
         """
         now = self._engine.now()
-        return self._change(id, now, lambda work: quarantine.approve(work, id))
+        return self._change(id, now, lambda work: trust.approve(work, id))
 
     def reject(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Forget a quarantined memory; ``restore`` puts it back into quarantine.
@@ -261,7 +261,7 @@ class QuarantineView(View):
             InvalidInput: If the memory is not quarantined.
         """
         now = self._engine.now()
-        return self._change(id, now, lambda work: quarantine.reject(work, id), makes_room=True)
+        return self._change(id, now, lambda work: trust.reject(work, id), makes_room=True)
 
     def forget_source(self, uri: str, *, dry_run: bool = False) -> Memories:
         """Hide all memories from a source and those derived from them; see ``restore_source``.
@@ -288,8 +288,8 @@ class QuarantineView(View):
             ]
         hidden: Rows = []
         while rows := self._change_rows(  # derived memories may be added in the meantime
-            lambda c, ns: quarantine.to_disown(c, ns, address),
-            quarantine.disown,
+            lambda c, ns: trust.to_disown(c, ns, address),
+            trust.disown,
             now,
             makes_room=True,
         ):
@@ -306,7 +306,7 @@ class QuarantineView(View):
         """
         address = self._address(uri)
         rows = self._change_rows(
-            lambda c, ns: quarantine.disowned(c, ns, address),
+            lambda c, ns: trust.disowned(c, ns, address),
             lambda work, some: [change.restore(work, one) for one in some],
             self._engine.now(),
         )
@@ -321,7 +321,7 @@ class QuarantineView(View):
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
             return []
-        rows = self._engine.ledger.read(lambda c: quarantine.from_source(c, ns, address))
+        rows = self._engine.ledger.read(lambda c: trust.from_source(c, ns, address))
         return self._read(rows)
 
 

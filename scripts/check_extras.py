@@ -118,7 +118,7 @@ for tool in ("ruff", "mypy"):
         assert not ended.code
 """,
 }
-"""What is run for each extra, after the lines that every environment runs."""
+"""Code to run for each extra, after the lines that every environment runs."""
 
 TESTS = {
     "openai": ["tests/embed/test_embed_openai.py"],
@@ -145,7 +145,7 @@ QUIET = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What happened with one extra.
+    """The result for one extra.
 
     Attributes:
         extra: Its name.

@@ -20,6 +20,7 @@ import typer
 import memento
 from memento import check, config, errors, filters, types
 from memento.admit import importance
+from memento.browse import Browse
 from memento.cli import __doc__ as cli_words
 from memento.cli import app
 from memento.config import retrieve as retrieve_config
@@ -154,6 +155,7 @@ def api() -> str:
     ]
     parts += _public("", View)
     parts += _public("", MemoryManager)
+    parts += _public("", Browse)
     parts += _public("", Texts)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):
         parts += [f"## memory.{name}\n", docstring(view.__doc__) + "\n", *_public(f"{name}.", view)]

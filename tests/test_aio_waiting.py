@@ -3,36 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from stuck import FAST, MINUTE, Stuck
 
-from memento import Config
 from memento.aio import GLANCE, AsyncMemoryManager, settle
-from memento.config.tiers import IndexConfig
 from memento.errors import InvalidInput
 from memento.testing import HashEmbedder
-
-FAST = Config(index=IndexConfig(start_seconds=0.0, poll_seconds=0.01, retry_seconds=0.01))
-MINUTE = 60.0
-
-
-class Stuck(HashEmbedder):
-    """An embedder of memories that stands still until it is let go; queries are embedded."""
-
-    def __init__(self):
-        super().__init__()
-        self.go = threading.Event()
-
-    def embed(self, texts):
-        """Wait, then embed."""
-        assert self.go.wait(MINUTE)
-        return super().embed(texts)
-
-    def embed_queries(self, texts):
-        """Embed at once."""
-        return super().embed(texts)
 
 
 def with_one_thread(talk):

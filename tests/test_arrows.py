@@ -25,7 +25,7 @@ ROOMS = [
     {"background"},
     {"engine"},
     {"views"},
-    {"documents"},
+    {"browse", "documents"},
     {"manager"},
     {"aio"},
     {""},  # memento itself: the public names

@@ -138,7 +138,7 @@ WORDS: dict[str, tuple[str, ...]] = {
 
 
 def pairs(seed: int = SEED) -> list[dict[str, str]]:
-    """Make the pairs: what was said first, what was said later, and what is asked."""
+    """Make the pairs: what was said first, what was said later, and the question."""
     pick = random.Random(seed)
     made: list[dict[str, str]] = []
     for kind in KINDS:

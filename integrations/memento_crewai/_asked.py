@@ -15,7 +15,7 @@ from memento.language.statements import QUESTION_MARKS
 TELLING = tuple(kind.value for kind in Kind if kind is not Kind.QUESTION)
 """The kinds whose memories answer."""
 PLACES = 4
-"""One place in so many is for what was asked before."""
+"""One place in so many is for earlier questions."""
 LOOK = 50
 """Former questions looked through for one that tells something; the nearest merely ask again."""
 

@@ -67,7 +67,7 @@ def parts(text: str, heads: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _answer(asked: str, said: str) -> list[str]:
-    """Return the statements of a result; a bare value together with what was asked."""
+    """Return the statements of a result; a bare value together with the question."""
     result = said.rpartition(_FINAL)[2].strip()
     told = statements(result)
     if asked.strip() and told and len(result.split()) < TERSE:

@@ -414,13 +414,13 @@ class MementoCrewMemory(Memory):
         """Tell the bus of an error and let it go on; if strict, trouble past CrewAI as well."""
         try:
             yield
-        except Exception as error:
+        except Exception as error:  # reported and raised again, whatever it is
             kind = type(error).__name__
             logger.error("CrewAI's memory failed: %s", kind)  # noqa: TRY400 - it is raised
             self._emit(event(str(error)))
             known = isinstance(error, MementoError) and not isinstance(error, TROUBLE)
             if not self.strict or known or isinstance(error, HookAborted):
-                raise  # what was asked or told is at fault, not the store: that stops no crew
+                raise  # the caller's text is at fault, not the store: that stops no crew
             raise unswallowed(error) from error
 
 

@@ -52,7 +52,7 @@ class MementoStorage:
 
     Needs the store's embedder on CrewAI's side: ``Memory(storage=MementoStorage(manager),
     embedder=MementoEmbeddingFunction())``. Vectors that come with records are not kept: the
-    store makes its own. Whatever is deleted is hidden, and ``manager.restore(id)`` brings it back.
+    store makes its own. A deleted record is hidden, and ``manager.restore(id)`` brings it back.
 
     A ``Memory`` over it raises what goes wrong with the store, which CrewAI would only log, and
     keeps what is private from being consolidated with anything else; see ``StrictMemory``.

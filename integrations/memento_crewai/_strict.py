@@ -24,7 +24,7 @@ from memento_crewai._calls import Call, calling
 from memento_crewai._records import PRIVATE, mark, visible
 
 ORIGIN = "memento"
-"""How memento signs its events."""
+"""Name under which memento sends its events."""
 
 
 class StrictMemory(Memory):

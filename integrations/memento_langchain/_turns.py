@@ -39,7 +39,7 @@ An agent asks right after it was told, often in other words.
 PIECE_CHARS = 16_000
 """Most characters of a turn in one memory; a longer turn is kept in pieces."""
 ID = "lc-"
-"""How the ids of kept turns begin."""
+"""Prefix of the ids of kept turns."""
 
 _log = logging.getLogger("memento.langchain")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")

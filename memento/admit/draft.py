@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import uuid_utils
 
@@ -36,7 +36,7 @@ from memento.language import words as words_of
 from memento.language.plain import plain
 from memento.ledger.rows import Row, content_hash
 from memento.scopes import parse_scope
-from memento.types import Draft, Kind, Status, Tier
+from memento.types import Draft, Kind, Source, Status, Tier
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -120,6 +120,47 @@ def admit(
         SecretFound: If it holds a secret and secrets are refused, or its key holds one.
     """
     clean = Redaction(secrets)
+    said = _said(draft, clean, limits)
+    occurred = now if draft.occurred_at is None else check_moment("occurred_at", draft.occurred_at)
+    given = None if draft.importance is None else check_share("importance", draft.importance)
+    row = _row(draft, said, clean, choice, importance=given or 0.0, occurred=occurred, now=now)
+    if given is not None:
+        row.seal()
+    return Entry(
+        row=row,
+        text=said.columns,
+        chosen_id=draft.id is not None,
+        supersedes=ids("supersedes", draft.supersedes),
+        related=ids("related", draft.related),
+        derived=_derived(draft),
+        metadata_bytes=limits.metadata_bytes,
+        redacted=clean.found,
+        words=() if given is not None else said.words,
+        telling=() if given is not None else telling(said.words),
+        choice=None if given is not None else choice,
+    )
+
+
+class _Said(NamedTuple):
+    """The content of a draft, accepted and redacted, and its words."""
+
+    text: str
+    kind: Kind
+    key: str | None
+    aliases: tuple[str, ...]
+    tags: tuple[str, ...]
+    metadata: str
+    source: Source
+    scope: str
+    session: str | None
+    actor: str | None
+    role: str | None
+    columns: words_of.Columns
+    words: list[str]
+    head_words: int
+
+
+def _said(draft: Draft, clean: Redaction, limits: Limits) -> _Said:
     text = clean.text("text", check_text(draft.text, limits))
     kind = member(Kind, "kind", draft.kind)
     key = clean.slot("key", optional_name("key", draft.key))
@@ -131,33 +172,58 @@ def admit(
     session = optional_name("session", draft.session)
     actor = clean.name("actor", optional_name("actor", draft.actor))
     role = clean.name("role", optional_name("role", draft.role))
-    occurred = now if draft.occurred_at is None else check_moment("occurred_at", draft.occurred_at)
     columns = words_of.columns(text, actor=actor, role=role, key=key, aliases=aliases, tags=tags)
     head, rest = columns.spoken()
-    words = head + rest
-    given = None if draft.importance is None else check_share("importance", draft.importance)
-    row = Row(
-        docid=0,
-        ns=0,
-        rev=0,
-        id=check_id(draft.id) if draft.id is not None else str(uuid_utils.uuid7()),
+    return _Said(
         text=text,
-        tier=_tier(draft, given or 0.0, choice).value,
-        kind=kind.value,
-        status=Status.ACTIVE.value,
+        kind=kind,
+        key=key,
+        aliases=aliases,
+        tags=tags,
+        metadata=metadata,
+        source=source,
         scope=scope,
         session=session,
         actor=actor,
         role=role,
-        key=key,
-        aliases=to_json(aliases),
-        importance=given or 0.0,
-        tags=to_json(tags),
-        metadata=metadata,
-        trust=source.kind.value,
-        source_uri=clean.name("source.uri", source.uri),
-        source_model=clean.name("source.model", source.model),
-        source_parents=to_json(source.parents),
+        columns=columns,
+        words=head + rest,
+        head_words=len(head),
+    )
+
+
+def _row(
+    draft: Draft,
+    said: _Said,
+    clean: Redaction,
+    choice: TierChoice,
+    *,
+    importance: float,
+    occurred: int,
+    now: int,
+) -> Row:
+    return Row(
+        docid=0,
+        ns=0,
+        rev=0,
+        id=check_id(draft.id) if draft.id is not None else str(uuid_utils.uuid7()),
+        text=said.text,
+        tier=_tier(draft, importance, choice).value,
+        kind=said.kind.value,
+        status=Status.ACTIVE.value,
+        scope=said.scope,
+        session=said.session,
+        actor=said.actor,
+        role=said.role,
+        key=said.key,
+        aliases=to_json(said.aliases),
+        importance=importance,
+        tags=to_json(said.tags),
+        metadata=said.metadata,
+        trust=said.source.kind.value,
+        source_uri=clean.name("source.uri", said.source.uri),
+        source_model=clean.name("source.model", said.source.model),
+        source_parents=to_json(said.source.parents),
         pinned=int(check_flag("pinned", draft.pinned)),
         occurred_at=occurred,
         created_at=now,
@@ -168,29 +234,17 @@ def admit(
         superseded_by=None,
         reinforced=0,
         version=1,
-        words=columns.title_words + len(words),
-        head_words=len(head),
-        cues=words_of.cues(text, role, words),
-        content_hash=content_hash(
-            text, scope, key, session, actor, role, occurred if draft.occurred_at else None
-        ),
+        words=said.columns.title_words + len(said.words),
+        head_words=said.head_words,
+        cues=words_of.cues(said.text, said.role, said.words),
+        content_hash=_hash(said, occurred if draft.occurred_at else None),
         checksum=b"",
     )
 
-    if given is not None:
-        row.seal()
-    return Entry(
-        row=row,
-        text=columns,
-        chosen_id=draft.id is not None,
-        supersedes=ids("supersedes", draft.supersedes),
-        related=ids("related", draft.related),
-        derived=_derived(draft),
-        metadata_bytes=limits.metadata_bytes,
-        redacted=clean.found,
-        words=() if given is not None else words,
-        telling=() if given is not None else telling(words),
-        choice=None if given is not None else choice,
+
+def _hash(said: _Said, occurred: int | None) -> bytes:
+    return content_hash(
+        said.text, said.scope, said.key, said.session, said.actor, said.role, occurred
     )
 
 

@@ -19,13 +19,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from memento.admit.proofs import MARK
 from memento.admit.secrets import (
     ANYWHERE,
     BESIDE,
     BREAK,
     IN_RUNS,
     LONG,
-    MARK,
     ORDER,
     RUNS,
     SecretFormat,
@@ -47,7 +47,7 @@ _WORD = re.compile(rf"\S{{{LONG},}}")
 
 
 class Secrets(StrEnum):
-    """How a text that holds a secret is treated."""
+    """The treatment of a text that holds a secret."""
 
     REDACT = "redact"
     """A marker takes the place of the secret."""

@@ -1,12 +1,11 @@
 """The formats of secrets, each by what its provider publishes about it. Pure data.
 
 A format is looked for only in a text that holds one of its anchors, and most anchors only in a
-text with a long run of characters that keys are made of; so an ordinary text pays few
-microseconds. Where a
-format can be decoded, that decides; where it is only a prefix and random characters, these must
-look random, so that ``ghp_xxxxxxxx`` in a manual stays as it is. A checksum that holds is proof
-enough to find a token glued to a word; one that does not hold proves nothing: a token with one
-character mistyped gives away the rest.
+text with a long run of characters that keys are made of; so an ordinary text costs few
+microseconds. ``proofs`` then tells a secret from a text that only looks like one, so that
+``ghp_xxxxxxxx`` in a manual stays as it is. A checksum that holds is proof enough to find a token
+glued to a word; one that does not hold proves nothing: a token with one character mistyped gives
+away the rest.
 
 Source: the providers' documentation of their tokens. GitHub's and npm's checksum: "Behind
 GitHub's new authentication token formats", github.blog, 2021. age: the C2SP specification of age
@@ -15,78 +14,19 @@ keys. JWT: RFC 7519. PEM: RFC 7468. Basic: RFC 7617.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 import re
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from itertools import pairwise
 
-MARK = "[redacted:"
-"""How the marker that takes the place of a secret begins."""
+from memento.admit import proofs
+from memento.admit.proofs import BASE62
 
-BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-CHECKSUM_CHARS = 6
 LONG = 16
 """Characters of the shortest run that holds a secret, passwords that are named so apart."""
 RUN_CHARS = BASE62 + "_-./+=:~@%!$&*#,;"
 """Characters that such runs are made of."""
-LEAST_VARIED = 8
-"""Fewest different characters in 20 or more random ones; 20 hexadecimal digits have 8 or more in
-999 of 1,000 cases, and what people write to stand for a key has fewer."""
-
-LEAST_IN_ADDRESS = 4
-"""Fewest characters of a password in an address: manuals have ``abc:xyz@`` and ``abc:123@``."""
-
-_PLACEHOLDERS = frozenset({
-    "password", "passwd", "pass", "pwd", "secret", "token", "key", "changeme", "change_me",
-    "example", "placeholder", "redacted", "your_password", "yourpassword", "mypassword", "hunter",
-    "none", "null", "true", "false", "required", "optional", "hidden", "username", "user",
-    "string", "undefined",
-})  # fmt: skip
-_VARIABLE = re.compile(
-    r"\$[{(]|\$[A-Za-z_]\w*$|%[A-Za-z_]+%$|%\(|[{<*(\[]|[A-Za-z_][\w.]*[(\[]|[~.]{0,2}/"
-    r"|(?:os|process|self|env|config)\.|[A-Za-z]:\\"
-)
-_NO_PASSWORD = re.compile(
-    r"(?:[^\s@]+@[\w-]+(?:\.[\w-]+)+|\d+-?[A-Za-z]+(?:-[A-Za-z]+)*|[A-Za-z]+[.-]\d+(?:\.\d+)*)$"
-    r"|[A-Za-z][A-Za-z0-9+.-]*://|\d{4}-\d\d-\d\d"
-    r"|(?i:sha|md|aes|iso|rsa|utf|pci|nist|bcrypt|argon|pbkdf|base|fido|oauth|gpg|pgp)-?\d[\d.]*"
-    r"(?:-|$)"
-)
-"""Addresses, counts, versions, dates, standards and algorithms: what sentences say of passwords."""
-_NAME = r"(?:[A-Za-z]++(?:\d{1,6}[A-Za-z]{0,24})?|\d{1,12})"
-_NAMES = re.compile(rf"_*{_NAME}(?:[-_./]+{_NAME})+")
-"""Letters are taken in one way only: where two ways are, each further word doubles the time."""
-_STANDS_FOR = re.compile(r"(?i:your|token|example|placeholder|insert|replace|redacted)")
-_WORDY = re.compile(r"[A-Za-z_.-]+")
-_RUN = re.compile(r"[A-Za-z0-9]{12,}")
-_LETTER, _DIGIT = re.compile(r"[A-Za-z]"), re.compile(r"\d")
-_PART_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_SECOND_LETTERS = {
-    "a": "bcdgilmnprst", "b": "aceijlorsuy", "c": "aehiklortu", "d": "abdefilorsu",
-    "e": "acdflmnprstvx", "f": "aefilorstu", "g": "aeghilnorsu", "h": "aeiorstuy",
-    "i": "acdeglmnoprstz", "j": "aeikopsuw", "k": "adegilnopstuw", "l": "adeilostuy",
-    "m": "abeimopsuv", "n": "acdefginostv", "o": "abcdlmnoprstuw", "p": "aeiloprstuy",
-    "q": "adilrsu", "r": "acdeimorstuy", "s": "acehiopstuy", "t": "aehiorstuy",
-    "u": "abeilmnprst", "v": "aceimox", "w": "aehiklnors", "x": "acefimptvxy",
-    "y": "acdeilmnoprst", "z": "aeiostuyz",
-}  # fmt: skip
-"""The letters that follow a letter in nine of ten pairs of letters in names of code.
-
-Source: counted over the different words of 6,000 files of the Python packages that the tests
-install. At `USUAL`, 0.1 % of their 27,000 names of 16 or more characters in both cases, with less
-than two digits, are taken for random; 90 % of 24 random letters, and 96 % of 40, are told from
-names.
-"""
-USUAL = 0.6
-"""Least share of usual pairs in what words are made of; random letters have 0.42 of them."""
-LEAST_PAIRS = 8
-"""Fewest pairs that tell anything."""
 
 
 class SecretPlace(Enum):
@@ -138,128 +78,6 @@ class SecretFormat:
 _compiled = cache(re.compile)
 
 
-def crc_base62(body: str) -> str:
-    """Return the checksum GitHub and npm put at the end of a token: CRC-32 in six base-62 digits.
-
-    >>> crc_base62("zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ")
-    '0mLq17'
-    """
-    number = zlib.crc32(body.encode())
-    digits = ""
-    for _ in range(CHECKSUM_CHARS):
-        number, rest = divmod(number, 62)
-        digits = BASE62[rest] + digits
-    return digits
-
-
-def _crc(token: str) -> bool:
-    body = token.partition("_")[2]
-    return crc_base62(body[:-CHECKSUM_CHARS]) == body[-CHECKSUM_CHARS:]
-
-
-def _random(token: str) -> bool:
-    return len(set(token)) >= LEAST_VARIED
-
-
-def _unreadable(token: str) -> bool:
-    """Tell random letters of both cases from names of code by pairs that no words have."""
-    if token.islower() or token.isupper():
-        return False
-    parts = [part.lower() for part in _PART_OF_NAME.findall(token)]
-    pairs = [pair for part in parts for pair in pairwise(part)]
-    usual = sum(second in _SECOND_LETTERS[first] for first, second in pairs)
-    return len(pairs) >= LEAST_PAIRS and usual < USUAL * len(pairs)
-
-
-def _mixed(token: str) -> bool:
-    """Tell random characters from hyphenated words: letters and digits, or letters of no word."""
-    both = bool(_LETTER.search(token)) and len(_DIGIT.findall(token)) > 1
-    return _random(token) and (both or _unreadable(token))
-
-
-def _cased(token: str) -> bool:
-    """Tell random characters behind a long prefix from words: digits, or letters of both cases."""
-    body = token.rpartition("secret_")[2]
-    return _random(token) and not (body.islower() and not _DIGIT.search(body))
-
-
-def _dense(token: str) -> bool:
-    """Tell random characters behind a prefix as short as ``sk-`` from words with hyphens."""
-    return any(_LETTER.search(run) and _DIGIT.search(run) for run in _RUN.findall(token))
-
-
-def _jwt(token: str) -> bool:
-    header = token.partition(".")[0]
-    try:
-        fields = json.loads(base64.urlsafe_b64decode(header + "=" * (-len(header) % 4)))
-    except (binascii.Error, ValueError):
-        return False
-    return isinstance(fields, dict) and ("alg" in fields or "enc" in fields)
-
-
-def _discord(token: str) -> bool:
-    """Tell a bot's token by its first part, which is its number in Base64."""
-    first = token.partition(".")[0]
-    try:
-        return base64.b64decode(first + "=" * (-len(first) % 4)).isdigit()
-    except (binascii.Error, ValueError):
-        return False
-
-
-def _user_and_password(token: str) -> bool:
-    """Tell what a header of basic authentication carries from a word: it says ``user:password``.
-
-    ``user:password`` itself is an example; any other pair is somebody's.
-    """
-    try:
-        said = base64.b64decode(token + "=" * (-len(token) % 4), validate=True).decode()
-    except (binascii.Error, ValueError):
-        return False
-    user, colon, password = said.partition(":")
-    example = user.lower() in _PLACEHOLDERS and password.lower() in _PLACEHOLDERS
-    return bool(colon and password) and said.isprintable() and not example
-
-
-def _chosen(value: str) -> bool:
-    """Tell a password somebody chose from a variable, a path, a placeholder or a plain word."""
-    word = value.partition(")")[0]  # the last argument of a call
-    if value.startswith(MARK) or word.lower() in _PLACEHOLDERS or _VARIABLE.match(value):
-        return False
-    return len(set(value)) > 2 and not _WORDY.fullmatch(value)  # noqa: PLR2004 - "xxx", "***"
-
-
-def _url_password(value: str) -> bool:
-    """Tell a password in an address from what stands for one; here plain words are real."""
-    shown = value.startswith(MARK) or value.lower() in _PLACEHOLDERS or _VARIABLE.match(value)
-    return not shown and len(value) >= LEAST_IN_ADDRESS and len(set(value)) > 2  # noqa: PLR2004 - "xxxx"
-
-
-def _spoken(value: str) -> bool:
-    """Tell a password said in a sentence from an address, a number of something, or a standard."""
-    mixed = bool(_LETTER.search(value)) and bool(_DIGIT.search(value))
-    return mixed and _chosen(value) and not _NO_PASSWORD.match(value)
-
-
-def _typed(value: str) -> bool:
-    return _chosen(value) and bool(_LETTER.search(value)) and bool(_DIGIT.search(value))
-
-
-def _keyed(value: str) -> bool:
-    """Tell a key from names: of code, of a path, or words and numbers with marks between them."""
-    named = _NAMES.fullmatch(value) and not _unreadable(value)
-    return _chosen_or_word(value) and _mixed(value) and not named
-
-
-def _borne(value: str) -> bool:
-    """Tell a token that stands behind ``Authorization:`` from words that stand for one."""
-    mixed = bool(_DIGIT.search(value)) or not (value.islower() or value.isupper())
-    return mixed and _random(value) and _chosen_or_word(value) and not _STANDS_FOR.search(value)
-
-
-def _chosen_or_word(value: str) -> bool:
-    return not value.startswith(MARK) and not _VARIABLE.match(value)
-
-
 _ESCAPES = (
     r"\\[abfnrtv0]|\[[mK]",
     r"%[0-9A-Fa-f]{2}|[\[;]\dm",
@@ -303,7 +121,7 @@ _SAID = (
     r"(?:[ \t]+(?:now|still|set|changed|reset|just|to)\b)*)"
     r"(?:[ \t]*:)?[ \t]+[\"'`]?"
 )
-"""How a sentence says what a password is: between name and verb only what it is for."""
+"""A verb by which a sentence tells a password; between name and verb only its purpose may stand."""
 _PASSWORD = rf"(?:(?!&(?:quot|apos|#3[49]|#x2[27]|lt|gt);)[^\s\"'`,;<>\x1b]){{5,127}}{_LAST}"
 """Six to 128 characters somebody chose; it ends before a mark encoded for HTML."""
 _NAMED = rf"(?i:(?=[acpst]){_BEFORE}(?:"
@@ -332,7 +150,7 @@ def _token(
     kind: str,
     prefixes: str,
     body: str,
-    proof: Callable[[str], bool] = _random,
+    proof: Callable[[str], bool] = proofs.random,
     *,
     start: str = _BEFORE,
     end: str = _AFTER,
@@ -351,7 +169,7 @@ def _shape(
     kind: str,
     anchors: str,
     *parts: str,
-    proof: Callable[[str], bool] = _random,
+    proof: Callable[[str], bool] = proofs.random,
     place: SecretPlace = SecretPlace.RUN,
 ) -> SecretFormat:
     return SecretFormat(kind, tuple(anchors.split()), "".join(parts), proof, place)
@@ -370,7 +188,7 @@ FORMATS: tuple[SecretFormat, ...] = (
     _token("1password-token", "ops_eyJ", "[A-Za-z0-9+/=_-]{200,2000}", end=""),
     _token("sentry-token", "sntrys_eyJ", "[A-Za-z0-9+/=_-]{40,500}", end=""),
     _token("sentry-token", "sntryu_", f"{_HEX}{{64}}"),
-    _shape("jwt", "eyJ", rf"eyJ{_URL}{{8,2000}}+\.{_URL}{{8,}}\.{_URL}{{16,}}", proof=_jwt),
+    _shape("jwt", "eyJ", rf"eyJ{_URL}{{8,2000}}+\.{_URL}{{8,}}\.{_URL}{{16,}}", proof=proofs.jwt),
     # clouds
     _token("aws-access-key-id", "AKIA ASIA ABIA ACCA", "[A-Z2-7]{16}"),
     _shape(
@@ -378,7 +196,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "secret",
         rf"(?i:secret[_ ]?(?:access[_ ]?)?key){_ASSIGNED}",
         r"(?P<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
-        proof=_mixed,
+        proof=proofs.mixed,
         place=SecretPlace.BESIDE,
     ),
     _token("google-api-key", "AIza", f"{_URL}{{35}}"),
@@ -389,7 +207,7 @@ FORMATS: tuple[SecretFormat, ...] = (
     _token("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", f"{_HEX}{{64}}"),
     _token("heroku-key", "HRKU-AA", f"{_URL}{{58}}"),
     _token("fly-token", "fo1_", f"{_URL}{{43}}"),
-    _token("fly-token", "fm2_", "[A-Za-z0-9+/=_-]{100,4000}", _mixed, end=""),
+    _token("fly-token", "fm2_", "[A-Za-z0-9+/=_-]{100,4000}", proofs.mixed, end=""),
     _token(
         "tailscale-key",
         "tskey-",
@@ -406,9 +224,17 @@ FORMATS: tuple[SecretFormat, ...] = (
     _token("databricks-token", "dapi", rf"{_HEX}{{32}}(?:-\d)?"),
     _token("planetscale-token", "pscale_", "(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,64}"),
     _token("supabase-key", "sbp_", f"{_HEX}{{40}}"),
-    _token("supabase-key", "sb_secret_", f"{_URL}{{22}}_{_URL}{{8}}", _cased, end=_END_OF_URL),
+    _token(
+        "supabase-key", "sb_secret_", f"{_URL}{{22}}_{_URL}{{8}}", proofs.cased, end=_END_OF_URL
+    ),
     # code and packages
-    _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", f"{_WORD}{{36}}", _crc, start=""),
+    _token(
+        "github-token",
+        "ghp_ gho_ ghu_ ghs_ ghr_",
+        f"{_WORD}{{36}}",
+        proofs.checksum_holds,
+        start="",
+    ),
     _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", f"{_WORD}{{36}}"),
     _token("github-token", "ghr_", f"{_WORD}{{76}}"),
     _token("github-token", "github_pat_", f"{_WORD}{{22}}_{_WORD}{{59}}"),
@@ -420,8 +246,8 @@ FORMATS: tuple[SecretFormat, ...] = (
     _token(
         "atlassian-token", "ATATT3 ATCTT3 ATBB", "[A-Za-z0-9_=-]{28,250}", end="(?![A-Za-z0-9_-])"
     ),
-    _token("npm-token", "npm_", f"{_WORD}{{36}}", _crc, start=""),
-    _token("npm-token", "npm_", f"{_WORD}{{36}}", _mixed),
+    _token("npm-token", "npm_", f"{_WORD}{{36}}", proofs.checksum_holds, start=""),
+    _token("npm-token", "npm_", f"{_WORD}{{36}}", proofs.mixed),
     _token("pypi-token", "pypi-AgEIcHlwaS5vcmc pypi-AgENdGVzdC5weXBpLm9yZw", f"{_URL}{{50,1000}}"),
     _token("rubygems-key", "rubygems_", f"{_HEX}{{48}}"),
     _token("docker-token", "dckr_pat_ dckr_oat_", f"{_URL}{{27,40}}"),
@@ -430,10 +256,10 @@ FORMATS: tuple[SecretFormat, ...] = (
         "slack-token",
         "xoxa- xoxb- xoxc- xoxe- xoxo- xoxp- xoxr- xoxs-",
         "[A-Za-z0-9-]{20,250}",
-        _mixed,
+        proofs.mixed,
     ),
-    _token("slack-token", "xoxd-", "[A-Za-z0-9%+/=_-]{40,400}", _mixed, end=""),
-    _token("slack-token", "xoxe.xoxb- xoxe.xoxp- xapp-", "[A-Za-z0-9-]{20,250}", _mixed),
+    _token("slack-token", "xoxd-", "[A-Za-z0-9%+/=_-]{40,400}", proofs.mixed, end=""),
+    _token("slack-token", "xoxe.xoxb- xoxe.xoxp- xapp-", "[A-Za-z0-9-]{20,250}", proofs.mixed),
     _shape(
         "slack-webhook",
         "hooks.slack.com",
@@ -444,7 +270,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "discord-token",
         ".",
         rf"[MNO]{_begins('[MNO]')}{_URL}{{23,27}}\.{_URL}{{6}}\.{_URL}{{27,38}}{_AFTER}",
-        proof=_discord,
+        proof=proofs.discord,
     ),
     _shape("telegram-token", ":AA", rf"{_BEFORE}\d{{8,10}}:AA{_URL}{{33}}(?![A-Za-z0-9-])"),
     _token("sendgrid-key", "SG.", rf"{_URL}{{22}}\.{_URL}{{43}}"),
@@ -452,11 +278,19 @@ FORMATS: tuple[SecretFormat, ...] = (
     _shape("mailchimp-key", "-us", rf"{_BEFORE}{_HEX}{{32}}-us\d{{1,2}}{_AFTER}"),
     # language models
     _token(
-        "anthropic-key", "sk-ant-", f"(?:[a-z]+\\d\\d-)?{_URL}{{40,}}", _dense, end=f"(?!{_URL})"
+        "anthropic-key",
+        "sk-ant-",
+        f"(?:[a-z]+\\d\\d-)?{_URL}{{40,}}",
+        proofs.dense,
+        end=f"(?!{_URL})",
     ),
     _token("openrouter-key", "sk-or-v1-", f"{_HEX}{{64}}"),
     _token(
-        "openai-key", "sk-", f"(?:proj-|svcacct-|admin-)?{_URL}{{20,}}", _dense, end=f"(?!{_URL})"
+        "openai-key",
+        "sk-",
+        f"(?:proj-|svcacct-|admin-)?{_URL}{{20,}}",
+        proofs.dense,
+        end=f"(?!{_URL})",
     ),
     _token("huggingface-token", "hf_", f"{_WORD}{{34,40}}"),
     _token("groq-key", "gsk_", f"{_WORD}{{52}}"),
@@ -472,7 +306,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "square-token",
         "EAAA",
         f"{_URL}{{60}}",
-        _mixed,
+        proofs.mixed,
         start=f"{_BEFORE}(?<![+/])",
         end="(?!_*[A-Za-z0-9+/=-])",
     ),
@@ -483,7 +317,7 @@ FORMATS: tuple[SecretFormat, ...] = (
     _token("newrelic-key", "NRAK-", "[A-Z0-9]{27}"),
     _token("linear-key", "lin_api_", f"{_WORD}{{40}}"),
     _token("notion-token", "ntn_", f"{_WORD}{{40,50}}"),
-    _token("notion-token", "secret_", f"{_WORD}{{43}}", _mixed),
+    _token("notion-token", "secret_", f"{_WORD}{{43}}", proofs.mixed),
     _token("figma-token", "figd_", f"{_URL}{{40,46}}"),
     _token("postman-key", "PMAK-", f"{_HEX}{{24}}-{_HEX}{{34}}"),
     # what a name or a place gives away
@@ -493,14 +327,14 @@ FORMATS: tuple[SecretFormat, ...] = (
         rf"{_BEFORE}(?!https?://[^\s/:@?#]+:{_PORT}@)[A-Za-z][A-Za-z0-9+.-]{{0,20}}",
         r"://[^\s/:@?#\"'<>]{0,128}:",
         r"(?P<secret>[^\s/@\"'<>]{1,256})@(?=[\w.\[-])",
-        proof=_url_password,
+        proof=proofs.url_password,
     ),
     _shape(
         "authorization-header",
         "bearer",
         rf"(?=[Bb]){_BEFORE}(?i:bearer)(?:[ \t]+|%20|\+)",
         r"(?P<secret>[A-Za-z0-9._~+/-]{20,2000}+={0,2}+)(?![A-Za-z0-9.~+/-])",
-        proof=_keyed,
+        proof=proofs.keyed,
         place=SecretPlace.BESIDE,
     ),
     _shape(
@@ -508,7 +342,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "bearer",
         rf"(?=[Aa]){_BEFORE}(?i:authorization){_ASSIGNED}(?i:bearer)(?:[ \t]+|%20|\+)",
         r"(?P<secret>[A-Za-z0-9._~+/-]{20,2000}+={0,2}+)(?![A-Za-z0-9.~+/-])",
-        proof=_borne,
+        proof=proofs.borne,
         place=SecretPlace.BESIDE,
     ),
     _shape(
@@ -516,7 +350,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "basic",
         rf"(?=[Bb]){_BEFORE}(?i:basic)(?:[ \t]+|%20|\+)",
         r"(?P<secret>[A-Za-z0-9+/]{6,2000}+={0,2}+)(?![A-Za-z0-9+/])",
-        proof=_user_and_password,
+        proof=proofs.user_and_password,
         place=SecretPlace.ANYWHERE,
     ),
     _shape(
@@ -524,7 +358,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "passw passphrase pwd",
         rf"{_NAMED}passw(?:or)?d|passphrase|pwd)){_ASSIGNED}",
         rf"(?![A-Za-z_][\w.]*\()(?P<secret>{_PASSWORD})",  # no call
-        proof=_chosen,
+        proof=proofs.chosen,
         place=SecretPlace.ANYWHERE,
     ),
     _shape(
@@ -533,7 +367,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         rf"(?=[Pp]){_BEFORE}(?i:(?:password|passphrase)\b)",
         _SAID,
         rf"(?P<secret>[^\s\"'`\x1b]{{5,127}}{_LAST})(?![ \t]+(?i:is|was)\b)",
-        proof=_spoken,
+        proof=proofs.spoken,
         place=SecretPlace.ANYWHERE,
     ),
     _shape(
@@ -541,7 +375,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "--pass",
         r"(?<![\w-])--(?i:passw(?:or)?d|pass(?:phrase)?)[ \t]+[\"']?",
         rf"(?P<secret>[^\s\"'`\x1b]{{1,127}}{_LAST})",
-        proof=_typed,
+        proof=proofs.typed,
         place=SecretPlace.ANYWHERE,
     ),
     _shape(
@@ -549,7 +383,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "curl",
         rf"(?=[Cc]){_BEFORE}(?i:curl)\b[^\n]{{0,256}}?[ \t](?:-u|--user)[ =]?[\"']?",
         r"[^\s:\"'`]{1,128}:(?P<secret>[^\s\"'`\x1b]{1,128})",
-        proof=_url_password,
+        proof=proofs.url_password,
         place=SecretPlace.ANYWHERE,
     ),
     _shape(
@@ -559,7 +393,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         r"|(?:aws|client|app|shared)[ _-]?secret)\b",
         _SAID,
         rf"(?P<secret>[A-Za-z0-9+/_.~-]{{15,511}}[A-Za-z0-9+/_~-]={{0,2}}){_NO_CODE}",
-        proof=_keyed,
+        proof=proofs.keyed,
         place=SecretPlace.BESIDE,
     ),
     _shape(
@@ -568,7 +402,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         rf"{_NAMED}api[_-]?key|access[_-]?key|private[_-]?key|secret[_-]?key|auth[_-]?key|",
         rf"account[_-]?key|token|secret|credentials?)){_ASSIGNED}",
         rf"(?P<secret>[A-Za-z0-9+/_.~-]{{16,512}}={{0,2}}){_NO_CODE}",
-        proof=_keyed,
+        proof=proofs.keyed,
         place=SecretPlace.BESIDE,
     ),
 )

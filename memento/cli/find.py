@@ -40,7 +40,7 @@ app = typer.Typer()
 
 
 class Match(StrEnum):
-    """How ``retrieve`` treats names in the query."""
+    """Ways in which ``retrieve`` treats names in the query."""
 
     AUTO = "auto"
     NAMES = "names"

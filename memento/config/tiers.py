@@ -50,7 +50,7 @@ class IndexConfig:
 
 @dataclass(frozen=True, slots=True)
 class LongConfig:
-    """How the long tier uses Chroma.
+    """Settings of the long tier and its use of Chroma.
 
     Attributes:
         batch: Rows written to Chroma in one call, >= 1. More rows are cheaper per row and delay

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memento.embed import require_texts
+from memento.embed.checked import require_texts
 from memento.embed.windows import MAX_WINDOWS, combine, split
 from memento.errors import EmbedderError, InvalidInput
 from memento.forks import whole
@@ -165,7 +165,7 @@ class OnnxEmbedder:
             _verify(self._folder / name, expected)
         try:
             return _open(self._folder, self._threads)
-        except Exception as error:
+        except Exception as error:  # onnxruntime and tokenizers raise types of their own
             raise EmbedderError(
                 f"{self._folder}: the model cannot be loaded by this onnxruntime or tokenizers "
                 f"({error}); upgrade them, or choose another embedder"

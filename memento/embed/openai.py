@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from memento.embed import require_texts
+from memento.embed.checked import require_texts
 from memento.embed.names import KNOWN_DIMS, OPENAI_URL, openai_dim, openai_server
 from memento.embed.windows import MAX_WINDOWS, combine, split
 from memento.errors import EmbedderError, InvalidInput, MissingExtra

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memento.embed import require_texts
+from memento.embed.checked import require_texts
 from memento.embed.windows import MAX_WINDOWS, combine, split
 from memento.errors import EmbedderError, InvalidInput, MissingExtra
 

@@ -17,7 +17,7 @@ Reader = Callable[[Path, str], Iterator[Draft]]
 
 
 class Format(StrEnum):
-    """How a file is written.
+    """The formats of files that can be read.
 
     To add a format, write a function that reads it and add one line here: its name, that function,
     and how it is recognised.

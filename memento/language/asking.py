@@ -81,7 +81,7 @@ _EMPTY_EAST = re.compile(
 def tense_of(text: str) -> int:
     """Tell whether a question is about the past, -1, or the future, 1; 0 if it is not clear."""
     names = [tongue.name for tongue, _ in tongues(text) if tongue.name]
-    names = names[1:] if len(names) == _ENGLISH_AND_ANOTHER else names  # "was" is German, too
+    names = names[1:] if len(names) == _ENGLISH_AND_ANOTHER else names  # "was" is also German
     past = any(_PAST[name].search(text) for name in names)
     future = any(_FUTURE[name].search(text) for name in names)
     return int(future) - int(past)

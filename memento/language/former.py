@@ -77,7 +77,7 @@ class Former:
 def asked(text: str) -> Former | None:
     """Read which former value a question asks for; None if it asks for what holds now.
 
-    Of a text with several lines or questions, the last one counts.
+    Of a text with several lines or questions, only the last one is read.
 
     >>> asked("Which car did we have before the Kia?").before >= {"kia"}
     True

@@ -1,4 +1,4 @@
-"""What five languages, English and plain numbers say about time, as tables of words. Pure.
+"""The words of five languages and of plain numbers for time, as tables. Pure.
 
 Each language is a table and a few patterns with the same named groups, so that one reader serves
 all; see `date_words`.
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from functools import cache
 
 Shape = tuple[str, str]
-"""How a pattern is read, see `date_words`, and the pattern."""
+"""The name of a reader, see `date_words`, and the pattern that it reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tongue:
-    """What one language says about time.
+    """The words of one language for time.
 
     Attributes:
         name: Its ISO 639-1 code; "" for none.
@@ -111,7 +111,7 @@ ENGLISH = Tongue(
         in on at which who when where how about for with any anything"""
     ),
 )
-"""What questions in English say beside the forms that `dates` reads."""
+"""Phrases of English questions beside the forms that `dates` reads."""
 
 _DE_MONTHS = _numbered("jan/jän feb/feber mär/maer/mrz/marz apr mai jun jul aug sep okt nov dez", 1)
 _DE_DAYS = _numbered("montag dienstag mittwoch donnerstag freitag samstag/sonnabend sonntag", 0)

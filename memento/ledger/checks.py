@@ -1,4 +1,4 @@
-"""What can be wrong in the ledger file, looked at row by row, and what can be made again."""
+"""Find damage in the ledger file, row by row, and rebuild what is derived."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Whose = tuple[int, str]
 """A memory for a report: number of its namespace, by its row id, and its id."""
 
 Sees = Callable[[int], bool]
-"""Tells whether the ids of a namespace may be named to whoever asked."""
+"""Tells whether the ids of a namespace may be named to the caller."""
 
 
 def everyone(_ns: int) -> bool:
@@ -89,8 +89,8 @@ def stale_rows(connection: Session) -> list[Whose]:
     """Return the memories of which other tables know a later state, or that they were erased.
 
     A write that the disk acknowledged and lost leaves a page of an earlier day, whose checksums are
-    right. What was written beside it lies on other pages: an earlier state has a lower revision
-    than the row it was replaced by, and the backlog none that is higher.
+    right. Other pages show it: an earlier state has a lower revision than the row that replaced
+    it, and the backlog has no higher one.
     """
     return [_whose(Row(*found)) for found in connection.execute(_STALE)]
 
@@ -157,12 +157,12 @@ def drop_strays(connection: Session) -> None:
 
 
 def owe_missing(connection: Session) -> None:
-    """Owe a vector to every active or superseded row that has none and is owed none."""
+    """Queue every active or superseded row that has no vector and is not queued for one."""
     connection.execute(f"{_OWE} WHERE {_UNOWED}")
 
 
 def owe(connection: Session, docids: Sequence[int]) -> None:
-    """Owe a vector to those of some rows that have none and are owed none."""
+    """Queue those of some rows that have no vector and are not queued for one."""
     connection.execute(f"{_OWE} WHERE docid {one_of()} AND {_UNOWED}", (json.dumps([*docids]),))
 
 
@@ -171,7 +171,7 @@ _UNOWED = (
     f"{sql('owed_vector')} AND docid NOT IN (SELECT docid FROM embeddings)"
     " AND docid NOT IN (SELECT docid FROM backlog)"
 )
-"""A row that needs a vector, has none and is owed none."""
+"""A row that needs a vector, has none and is not queued for one."""
 
 
 def rows(connection: Session) -> Iterator[Row]:

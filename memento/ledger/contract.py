@@ -1,12 +1,12 @@
-"""What every engine of the ledger owes to the rest of memento.
+"""The promises that every engine of the ledger keeps to the rest of memento.
 
-Nothing above ``ledger`` knows which engine a store has. What it may ask of one is here, and the
-suite in ``tests/conformance/ledger`` says it again in tests that each engine passes. In short:
+Nothing above ``ledger`` knows which engine a store has. The calls that it may make are here,
+and the tests in ``tests/conformance/ledger`` hold each engine to the promises. In short:
 
 1. ``Ledger.write`` returns when the transaction is durable. Jobs of one namespace run one after
    the other. A job that fails undoes what it did, and nothing else.
-2. The revisions of a namespace appear in order and without gaps to every reader: whoever saw
-   revision n sees all that came before it.
+2. The revisions of a namespace appear in order and without gaps to every reader: a reader
+   that saw revision n sees all that came before it.
 3. ``Ledger.read`` is one snapshot: whatever commits meanwhile, a job sees none of it.
 4. Text compares by code points, floats are 8 bytes, times are integer microseconds since 1970 UTC,
    row ids are ``namespace number << 40 | seq``: exports of two engines agree, and a namespace is
@@ -35,7 +35,7 @@ F = TypeVar("F")
 
 
 class Answer(Protocol):
-    """What a statement answered, to be read once."""
+    """The answer to a statement, to be read once."""
 
     @property
     def rowcount(self) -> int:
@@ -60,7 +60,7 @@ class Answer(Protocol):
 
 
 class Session(Protocol):
-    """What a job may do with its connection, while it runs and no longer.
+    """The calls that a job may make on its connection, only while it runs.
 
     The job is inside a transaction that others begin and end. The shared modules of the ledger are
     its only users: everything above hands it on.
@@ -80,7 +80,7 @@ class Session(Protocol):
         """Run one statement of the shared text, see ``dialect``.
 
         Args:
-            sql: The statement. Values are never spelt in it.
+            sql: The statement. Values are never written into it.
             parameters: A sequence, one for each ``?``, or for the highest of ``?1``, ``?2`` ...
 
         Raises:
@@ -182,7 +182,7 @@ class Words(Protocol):
     def insert(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
         """Index the next rows of a namespace, at least one, ascending; none before them may wait.
 
-        From here on they are owed a vector, unless they have one or are forgotten.
+        From here on they are queued for a vector, unless they have one or are forgotten.
         """
         ...
 
@@ -392,7 +392,7 @@ class Ledger(Protocol):
         Others may write meanwhile; none of them waits for more than a part of it.
 
         Raises:
-            StoreError: If something prevents it. What is left of it can be done later.
+            StoreError: If something prevents it. The rest can be done later.
         """
         ...
 
@@ -432,7 +432,7 @@ class Ledger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a backup file holds.
+    """The contents of a backup file.
 
     Attributes:
         schema: Its schema version.
@@ -446,7 +446,7 @@ class Contents:
 
 
 class BackupTool(Protocol):
-    """How an engine copies a ledger into one file, and makes a ledger of such a file."""
+    """Copies a ledger of one engine into one file, and makes a ledger of such a file."""
 
     def copy(self, source: Path, target: Path, now: int, *, immutable: bool = ...) -> None:
         """Write all that is committed into an empty file, as of one moment.
@@ -489,7 +489,7 @@ class BackupTool(Protocol):
 
 
 class Salvaged(Protocol):
-    """What a damaged ledger gave."""
+    """The rows that were rescued from a damaged ledger."""
 
     @property
     def memories(self) -> Mapping[int, Any]:
@@ -513,7 +513,7 @@ class Salvaged(Protocol):
 
 
 class SalvageTool(Protocol[F]):
-    """How an engine finds what is whole in a damaged ledger, and makes a new one of it."""
+    """Finds what is whole in a damaged ledger of one engine, and makes a new one of it."""
 
     def find(self, path: Path) -> F:
         """Read a damaged ledger, which is not changed."""

@@ -1,4 +1,4 @@
-"""Who names a parent that is not there yet, and who the children of a memory are. SQL only.
+"""Children of a memory, and memories that name a parent that is not stored yet. SQL only.
 
 ``awaited`` holds the names of absent parents and who names them. It is made from the memories, and
 as a rule empty: a parent is there before its child, or comes with it. So an ``add`` asks it only

@@ -1,8 +1,8 @@
 """Taking memories out of the ledger for good. SQL only.
 
-What is erased leaves its row id in ``erased`` and nothing else: caches of every process learn of it
-by the revision, and the row id is never given again. What is left to do to the files is noted in
-``meta`` in the same transaction, so that it is done even if this process dies.
+An erased memory leaves its row id in ``erased`` and nothing else: caches of every process learn of
+it by the revision, and the row id is never given again. The work left to do on the files is noted
+in ``meta`` in the same transaction, so that it is done even if this process dies.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from memento.ledger.rows import (
 from memento.types import Event
 
 PARTS = ("ledger", "files", "chroma", "log")
-"""What is done to the files after rows were erased, in this order."""
+"""Parts of the store to be cleaned after rows were erased, in this order."""
 
 _NOTED = or_replace("name", "value")
 _MINE, _MINE_TOO = one_of(), one_of("?2")
@@ -104,7 +104,7 @@ def derived(connection: Session, ns: int, roots: dict[int, str]) -> dict[int, st
 
 
 def erase(connection: Session, ns: int, doomed: dict[int, str], now: int) -> dict[str, int]:
-    """Delete memories and every trace of them in the ledger, and note what the files are owed.
+    """Delete memories and their traces in the ledger, and note the work left to do on the files.
 
     Full text neither catches up nor merges first, which may write megabytes: a full disk is a
     reason to erase.

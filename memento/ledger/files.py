@@ -26,7 +26,7 @@ from memento.errors import (
 log = logging.getLogger("memento.ledger.files")
 
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
-"""What a file system without hard links answers."""
+"""Errors of a file system without hard links."""
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
@@ -168,8 +168,9 @@ def new_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Lend an empty temporary file that takes its place when the block ends well.
 
     Readable by its owner only, on the disk before it gets its name; if the block fails, or the
-    process dies in it, nothing stands at ``path`` that was not there before. What a process that
-    died left beside it is removed by the next one that writes this file, see ``remove_drafts``.
+    process dies in it, nothing stands at ``path`` that was not there before. A draft
+    that a dead process left beside it is removed by the next one that writes this file, see
+    ``remove_drafts``.
 
     Args:
         path: Where the file is to be; its folder must exist.

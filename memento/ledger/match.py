@@ -1,4 +1,4 @@
-"""What is looked up in the full text: expressions over words, without any engine's syntax. Pure.
+"""Expressions over words to look up in the full text, without any engine's syntax. Pure.
 
 The read path builds them, each engine's `contract.Words` answers them. Every value is a word to be
 found and never syntax: quotes, operators and wildcards in it mean nothing.

@@ -244,7 +244,7 @@ def fitting(connection: Session, ns: int, filters: Filters, docids: Sequence[int
     Args:
         connection: To the ledger.
         ns: Namespace number.
-        filters: What was asked for.
+        filters: The conditions.
         docids: What fitted before, at most ``CHUNK``; so the ids asked for are known to fit.
     """
     condition, values = predicate(ns, replace(filters, ids=()))
@@ -282,7 +282,7 @@ TALLIED = {
         "value",
     )
 }
-"""What memories can be counted by, to where it is found and its column."""
+"""Names of columns that memories can be counted by, to their table and column."""
 
 
 def counts(connection: Session, ns: int, now: int) -> dict[str, int]:
@@ -427,7 +427,7 @@ def fitting_all(
 
 
 def enqueue(connection: Session, row: Row, op: str) -> None:
-    """Tell the indexer about a row. One that has no vector is owed that first.
+    """Tell the indexer about a row. One that has no vector is queued for that first.
 
     So is one that is superseded, even if that happened before it was embedded: it lends its vector
     to the turns beside it, and answers for its own time. Else both would depend on how quick the
@@ -443,7 +443,7 @@ def enqueue(connection: Session, row: Row, op: str) -> None:
 
 
 OWED_VECTOR = frozenset(having("owed_vector"))
-"""Statuses in which a memory is owed a vector, whenever it got there."""
+"""Statuses in which a memory needs a vector, whenever it got there."""
 
 _NO_VECTOR = "NOT EXISTS (SELECT 1 FROM embeddings WHERE docid = ?1)"
 
@@ -529,8 +529,8 @@ def said_since(
 ) -> Iterator[tuple[int, str, str | None, list[str | None]]]:
     """Yield what is said in every row from ``first`` on that came or changed after ``rev``.
 
-    Each is (docid, status, text, names): actor or role, key, aliases, tags. What is damaged is None
-    or left out.
+    Each is (docid, status, text, names): actor or role, key, aliases, tags. A damaged value is
+    None or left out.
     """
     low, high, _, _ = _since(ns, rev)
     columns = "docid, status, text, ifnull(actor, role), key, aliases, tags"

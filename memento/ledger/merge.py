@@ -1,4 +1,4 @@
-"""What a memory that is there takes over from a repeat: the union, or the stronger value. Pure.
+"""Merge a repeat into the memory that is there: the union, or the stronger value. Pure.
 
 Equal content is kept once, but each ``add`` may say something else about it. In whichever order two
 repeats arrive, what is joined is the same, within the limits of one memory:
@@ -19,13 +19,13 @@ field             the memory afterwards has
 ``source``        the more trusted one; of equals the first
 ================  ==============================================================================
 
-A tier or an importance that nobody gave is ours, and changes nothing. What is quarantined never
-comes here to change what is active, nor the reverse.
+A tier or an importance that nobody gave is ours, and changes nothing. A quarantined repeat
+is never merged into an active memory, nor the reverse.
 
 That is among equals. A repeat from a less trusted source is counted and changes nothing. One from a
 more trusted source says it in its own name: the memory then has its source, and of the fields above
-only what that repeat says, but for the tier, which never falls. What the page or agent before it
-had brought, such as names to be found by, is left to the history.
+only what that repeat says, but for the tier, which never falls. Values from the page or agent
+before it, such as names to be found by, stay in the history only.
 """
 
 from __future__ import annotations

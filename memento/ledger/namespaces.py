@@ -17,7 +17,7 @@ from memento.ledger.dialect import IN_ORDER_OF_ROWS, or_replace
 from memento.ledger.schema import SEQ_BITS
 
 SEAL = "namespace:"
-"""What the name of a checksum in ``meta`` begins with; the number follows."""
+"""Prefix of the name of a checksum in ``meta``; the number follows."""
 
 MAX_DIGITS = 10
 """More than any number has that fits above the rest of a row id."""

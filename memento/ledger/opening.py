@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SERVER = re.compile(r"postgres(ql)?:/", re.IGNORECASE)
-"""How the address of a PostgreSQL database begins, also where a ``Path`` was made of it."""
+"""Beginning of the address of a PostgreSQL database, also where a ``Path`` was made of it."""
 
 
 def open_ledger(address: str | Path, *, allow_network: bool = False) -> Ledger:

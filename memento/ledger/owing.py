@@ -1,4 +1,4 @@
-"""What the embedder owes, read a little at a time: no statement here goes through the backlog.
+"""The memories still without a vector, read a few at a time: nothing here scans the backlog.
 
 With 300,000 lines in the backlog each of these reads takes some milliseconds at most: every one
 seeks to a row id and stops after a given number of lines.
@@ -70,7 +70,7 @@ def _lines(
 
 
 def spaces(connection: Session, after: int, most: int) -> list[int]:
-    """Return the namespaces that are owed vectors, in order, beginning after one; it wraps around.
+    """Return the namespaces that need vectors, in order, beginning after one; it wraps around.
 
     Args:
         connection: Any connection.

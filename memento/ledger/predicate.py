@@ -26,7 +26,7 @@ its validity has ended."""
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a caller asked to see, beside the namespace. Empty means no such condition.
+    """The filters of a call, beside the namespace. Empty means no such condition.
 
     Attributes:
         tiers: Tiers to look in.
@@ -75,7 +75,7 @@ def predicate(ns: int, filters: Filters) -> tuple[str, list[Any]]:
 
     Args:
         ns: Number of the namespace.
-        filters: What was asked for.
+        filters: The conditions.
 
     Returns:
         An SQL condition without ``WHERE``, and the values to bind to it.
@@ -165,7 +165,7 @@ def _within(scopes: tuple[str, ...]) -> Clause:
 
 
 def _metadata(key: str, value: Scalar | tuple[Scalar, ...]) -> Clause:
-    """Match one metadata key. The key is bound, never spelt into the SQL."""
+    """Match one metadata key. The key is bound, never written into the SQL."""
     options = value if isinstance(value, tuple) else (value,)
     tests: list[str] = []
     values: list[Any] = [key]

@@ -94,7 +94,7 @@ _ELSEWHERE = {
     "docid", "ns", "rev", "id", "version", "text", "status", "tier", "content_hash", "checksum",
 }  # fmt: skip
 EARLIER = tuple(name for name in NAMES if name not in _ELSEWHERE)
-"""What ``versions.earlier`` holds: all that has no column there and may change or be derived."""
+"""Fields in ``versions.earlier``: those without a column there that may change or be derived."""
 
 
 class State(NamedTuple):
@@ -121,7 +121,7 @@ class State(NamedTuple):
 
 STATE = ", ".join(State._fields)
 _SUMS = ("content_hash", "checksum", "ended")
-"""What ``earlier_of`` adds to the columns: digests in hexadecimal, the last of how it ended."""
+"""Fields that ``earlier_of`` adds: digests in hexadecimal, the last of how it ended."""
 
 
 def state_of(row: Row, until: int, reason: str) -> State:
@@ -151,7 +151,7 @@ def _ended(checksum: str, until: object, reason: object) -> str:
 
 
 def set_back(row: Row, earlier: str) -> None:
-    """Give a row the values that ``state_of`` spelt."""
+    """Give a row the values that ``state_of`` wrote."""
     state = json.loads(earlier)
     row.content_hash = bytes.fromhex(state["content_hash"])
     row.checksum = bytes.fromhex(state.get("checksum", ""))

@@ -4,7 +4,7 @@ Row ids carry the namespace: ``docid = namespace number << 40 | seq``. A namespa
 range of row ids, which FTS5 and every index can seek to, and no query can forget to filter.
 
 Every change of a row takes the next revision of its namespace; ``seq`` is the revision it came
-with. What was added since is therefore found by row id, and ``memories_changed`` need only hold
+with. New rows are therefore found by row id, and ``memories_changed`` need only hold
 the rows that changed later: an ``add`` touches as few pages as can be, since each one is written
 to the log. For the same reason FTS5 keeps no sizes (the ranking is ours) and an ``add`` makes no
 event: the row itself says when it came.
@@ -164,8 +164,8 @@ CREATE INDEX memories_in_quarantine ON memories (ns, docid) WHERE status = 'quar
 CREATE INDEX memories_by_source ON memories (ns, source_uri) WHERE source_uri IS NOT NULL;
 CREATE INDEX events_redacted ON events (ns) WHERE kind = 'redacted';
 """
-"""From here on a memory can be quarantined, which an earlier memento would not understand; and
-what waits there, what came from one source and what was redacted is found without a search."""
+"""From here on a memory can be quarantined, which an earlier memento would not understand.
+Indexes find quarantined memories, those of one source and those that were redacted."""
 
 FILL_AWAITED = """
 INSERT INTO awaited SELECT DISTINCT child.ns, parent.value, child.docid FROM memories AS child,
@@ -183,9 +183,9 @@ CREATE INDEX awaited_by_docid ON awaited (docid);
 DROP INDEX embeddings_by_stamp;
 CREATE INDEX embeddings_by_stamp ON embeddings (docid >> {SEQ_BITS}, stamp);
 """
-"""Who names a parent that is not there is judged again when it comes, see ``descent``. What came
-before this migration is not held against its children: what shows stays in view. And a namespace
-not asked for long finds its new vectors without going through everyone's."""
+"""A memory whose parent is not stored is judged again when it comes, see ``descent``. A
+parent that came before this migration does not affect its children: visible memories stay visible.
+And a namespace not used for long finds its new vectors without a scan of all namespaces."""
 
 M006 = """
 ALTER TABLE links ADD COLUMN seal BLOB;

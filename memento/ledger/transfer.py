@@ -40,7 +40,7 @@ def rows(connection: Session, ns: int) -> Iterator[Row]:
 
 
 def vector(connection: Session, docid: int, model: int) -> bytes | None:
-    """Read the vector of a memory, unless it has none of this embedder or a new one is owed."""
+    """Read the vector of a memory, unless it has none of this embedder or needs a new one."""
     found = connection.execute(
         "SELECT vector FROM embeddings WHERE docid = ?1 AND model = ?2 AND NOT EXISTS"
         " (SELECT 1 FROM backlog WHERE docid = ?1 AND op = 'embed')",
@@ -113,7 +113,7 @@ def known(connection: Session, ns: int, row: Row) -> int | None:
 
 
 def _was(connection: Session, docid: int, created_at: int) -> bool:
-    """Tell whether a memory was created then before it was hidden and put anew."""
+    """Tell whether a memory was created then before it was hidden and added again."""
     query = (
         f"SELECT 1 FROM versions WHERE docid = ? AND {field_of('earlier', 'created_at')} = ?"
         " LIMIT 1"

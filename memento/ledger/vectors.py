@@ -1,6 +1,6 @@
 """Embeddings and the backlog of what the indexer still owes.
 
-What full text does not know yet has no line in the backlog either; see ``contract.Words``.
+A memory that is not in the full text yet has no line in the backlog either; see ``contract.Words``.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ def since(
 
 
 def unindexed(connection: Session, ns: int, model: int) -> list[tuple[int, bytes]]:
-    """Read the vectors the long tier's index does not hold: the short tier, and what is owed."""
+    """Read the vectors that the long tier's index lacks: of the short tier, or not indexed yet."""
     low, high = docid_range(ns)
     return connection.execute(
         "SELECT docid, vector FROM embeddings WHERE model = ?3 AND docid IN ("

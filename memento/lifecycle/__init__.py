@@ -1,5 +1,5 @@
 """The rules of the write path, and of every later change of a memory.
 
 ``remember`` writes new memories and ``change`` changes stored ones. ``slots`` settles who holds a
-slot, and ``quarantine`` how far a source is trusted.
+slot, and ``trust`` how far a source is trusted.
 """

@@ -21,7 +21,7 @@ from memento.ledger import memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, columns_of, content_hash
-from memento.lifecycle import quarantine, slots
+from memento.lifecycle import slots, trust
 from memento.lifecycle.steps import ENDED, FOUND, INDEXED, SLOT_HOLDING, hide, holds, log_event
 from memento.scopes import parse_scope
 from memento.status import having
@@ -135,11 +135,11 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
     changes = _changes(row, asked)
     if not changes:
         return row
-    trust = Trust.least([Trust(row.trust), asked.author]).value
-    if trust != row.trust:
-        changes["trust"] = trust
+    least = Trust.least([Trust(row.trust), asked.author]).value
+    if least != row.trust:
+        changes["trust"] = least
     kind, pinned = changes.get("kind", row.kind), bool(changes.get("pinned", row.pinned))
-    quarantine.check_standing(trust, kind, pinned=pinned, untrusted=untrusted)
+    trust.check_standing(least, kind, pinned=pinned, untrusted=untrusted)
     reworded = "text" in changes
     retitled = reworded or "aliases" in changes or "tags" in changes
     rescoped = "scope" in changes
@@ -258,7 +258,7 @@ def restore(work: Work, memory_id: str) -> Row:
         )
     if row.status != Status.FORGOTTEN:
         return row
-    status = quarantine.status_before(session, row)
+    status = trust.status_before(session, row)
     status = status or _likely_status(row, work.rules.untrusted)
     memories.revise(session, row, {"status": status, "updated_at": work.now}, Reason.RESTORED)
     log_event(work, row, Event.RESTORED)
@@ -304,7 +304,7 @@ def _likely_status(row: Row, untrusted: Collection[str]) -> str:
 
 
 def _changes(row: Row, asked: Accepted) -> dict[str, Any]:
-    """Work out which columns differ from what is asked for.
+    """Work out which columns differ from the corrections.
 
     Raises:
         InvalidInput: If it would end before it begins, or have too many aliases.

@@ -18,7 +18,7 @@ from memento.ledger import descent, links, memories
 from memento.ledger.contract import Work
 from memento.ledger.merge import MAX_STATES, may_add, merged
 from memento.ledger.rows import NAMES, Row, columns_of, is_sound, sound
-from memento.lifecycle import quarantine, slots
+from memento.lifecycle import slots, trust
 from memento.lifecycle.steps import (
     ACCEPTED,
     ENDED,
@@ -63,11 +63,11 @@ def remember(
         UntrustedSource: If one would be a rule, be pinned, or replace an active memory, and comes
             from a source that is not trusted.
     """
-    quarantine.judge(work, entries)  # first: the words of a quarantined memory stay new
+    trust.judge(work, entries)  # first: the words of a quarantined memory stay new
     novelty.weigh(work, entries)
     rows = _replace(work, entries) if replace else _insert(work, entries)
     named = {entry.row.id for entry in entries if entry.chosen_id}
-    return rows, quarantine.judge_again(work, rows, named)
+    return rows, trust.judge_again(work, rows, named)
 
 
 def _insert(work: Work, entries: Sequence[Entry]) -> list[Row]:

@@ -23,8 +23,7 @@ from typing import TypeAlias
 
 from memento.admit.entry import Entry
 from memento.errors import InvalidInput
-from memento.ledger import links, memories
-from memento.ledger import slots as sql
+from memento.ledger import holders, links, memories
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row, is_whole
 from memento.lifecycle.steps import SLOT_HOLDING, log_event
@@ -86,7 +85,7 @@ def contend(
     """
     if row.key is None or row.status not in SLOT_HOLDING:
         return True
-    holder = sql.holder(work.session, row)
+    holder = holders.holder(work.session, row)
     if holder is None:
         return True
     if wins(holder):
@@ -99,7 +98,7 @@ def contend(
 def take_place(work: Work, entry: Entry, row: Row) -> None:
     """Let a memory take its slot and replace the memories that it supersedes, if it is active.
 
-    A quarantined one proposes to replace them; see ``quarantine.approve``.
+    A quarantined one proposes to replace them; see ``trust.approve``.
 
     Raises:
         NotFound: If ``supersedes`` names no memory of this namespace.
@@ -131,14 +130,14 @@ def give_back(work: Work, row: Row) -> list[Row]:
         The memories that are active again.
     """
     returned: list[Row] = []
-    for old in sql.replaced_by(work.session, row):
-        if old.key is not None and sql.holder(work.session, old) is not None:
+    for old in holders.replaced_by(work.session, row):
+        if old.key is not None and holders.holder(work.session, old) is not None:
             continue
         changes = {
             "status": Status.ACTIVE.value,
             "superseded_by": None,
             "updated_at": work.now,
-            "valid_until": sql.held_until(work.session, old),
+            "valid_until": holders.held_until(work.session, old),
         }
         memories.revise(work.session, old, changes, Reason.RETURNED)
         links.unlink(work.session, row.docid, old.docid, "supersedes")
@@ -175,7 +174,7 @@ def _is_present(work: Work, row: Row, holder: Row) -> bool:
     A planned holder is not the present value: it makes history of nothing that holds now.
     """
     if _is_planned(work, holder):
-        return sql.value_after(work.session, row, until=work.now) is None
+        return holders.value_after(work.session, row, until=work.now) is None
     starts = holder.valid_from
     if not isinstance(starts, int) or row.valid_from >= starts or not is_whole(holder):
         return True
@@ -211,12 +210,12 @@ def _become_history(work: Work, row: Row, holder: Row) -> None:
 
 def _following(work: Work, row: Row, holder: Row) -> Row:
     """Return the value of a slot that begins next after another one, or else the holder."""
-    return sql.value_after(work.session, row) or holder
+    return holders.value_after(work.session, row) or holder
 
 
 def _end_before(work: Work, row: Row, after: Row) -> None:
     """Let the value before this one in its slot end where this one starts, instead of ``after``."""
-    before = sql.value_before(work.session, row)
+    before = holders.value_before(work.session, row)
     if before is None or before.superseded_by != after.id:
         return
     ends = row.valid_from if before.valid_until is None else min(row.valid_from, before.valid_until)

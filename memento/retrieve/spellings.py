@@ -1,4 +1,4 @@
-"""How the words of a question may be spelt in a memory: codes, symbols, typing errors. Pure.
+"""The ways in which a memory may write the words of a question: codes, typing errors. Pure.
 
 ``E2207`` finds ``E-2207``, ``acountant`` finds ``accountant``, ``C++`` does not find ``C#``. What
 is looked up is decided here; `by_words` looks it up, and `answer` lifts what matches exactly.

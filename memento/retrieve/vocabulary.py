@@ -1,4 +1,4 @@
-"""The words of one namespace, to find those that a question spells otherwise. Thread-safe.
+"""The words of one namespace, to find those that a question writes differently. Thread-safe.
 
 It holds the words of heard memories only, so that a word of a quarantined memory, or of another
 namespace, never corrects a question.

@@ -60,7 +60,7 @@ EF_SEARCH = 200
 default of 100 it misses one in sixteen of the nearest 100."""
 
 EF_CONSTRUCTION, MAX_NEIGHBORS = 200, 24
-"""How thoroughly Chroma links a row. With these values a search for 400 among 20,000 rows finds
+"""Thoroughness of Chroma's index. With these values a search for 400 among 20,000 rows finds
 99.9 % of the nearest 200; with Chroma's defaults of 100 and 16 it finds 99.1 %. They cost 0.4 ms
 more per memory, in the background."""
 
@@ -347,7 +347,7 @@ def _faults(ids: Sequence[str] = ()) -> Iterator[None]:
         yield
     except ChromaFault:
         raise
-    except Exception as error:
+    except Exception as error:  # chromadb raises many types, none documented
         raise _fault(error, ids) from error
     except BaseException as error:  # a panic in Chroma's Rust code is not an Exception
         if type(error).__name__ != "PanicException":

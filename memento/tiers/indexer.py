@@ -93,17 +93,7 @@ class Indexer:
         self._express: Express | None = None
         self._feed: Feed | None = None
         if embedding is not None:
-            self._work = Work(ledger, embedding, self.wishes, self._refused)
-            self._feed = Feed(ledger, self._work)
-            self._express = Express(
-                ledger,
-                self._work,
-                self.wishes,
-                self._refused,
-                take_up=take_up,
-                overseer=self,
-                texts=config.bite_texts,
-            )
+            self._employ(embedding, take_up, texts=config.bite_texts)
         self._chores = chores
         self._take_up = take_up
         self._waiting = waiting
@@ -126,6 +116,22 @@ class Indexer:
         No reason names or quotes a memory. Problems of single texts are in ``trouble_for``.
         """
         self._pauses: dict[str, tuple[float, float]] = {}
+
+    def _employ(
+        self, embedding: Embedding, take_up: Callable[[Sequence[int]], None], *, texts: int
+    ) -> None:
+        """Create the parts that turn texts into vectors."""
+        self._work = Work(self._ledger, embedding, self.wishes, self._refused)
+        self._feed = Feed(self._ledger, self._work)
+        self._express = Express(
+            self._ledger,
+            self._work,
+            self.wishes,
+            self._refused,
+            take_up=take_up,
+            overseer=self,
+            texts=texts,
+        )
 
     def start(self) -> None:
         """Start the thread if it does not run, and tell it there is work."""

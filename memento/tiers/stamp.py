@@ -86,7 +86,7 @@ class StampUnreadable(ValueError):
 
 
 class FolderState(StrEnum):
-    """How far a Chroma folder can be trusted before it is opened."""
+    """Degrees to which a Chroma folder can be trusted before it is opened."""
 
     NEW = "new"
     """There is no folder yet."""

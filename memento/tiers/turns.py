@@ -1,4 +1,4 @@
-"""Whose text is embedded next: namespaces take turns, and sessions take turns within each.
+"""Choose the text to embed next: namespaces take turns, and sessions take turns within each.
 
 A namespace is never read whole. Of a long backlog three places are looked at: the oldest lines, the
 newest, and some at a place that moves, so that every session is seen in time.

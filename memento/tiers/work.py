@@ -133,9 +133,9 @@ class _Contained:
 def _contained() -> Iterator[None]:
     try:
         yield
-    except Exception:
+    except Exception:  # the indexer knows what to do about it
         raise
-    except BaseException as error:
+    except BaseException as error:  # such as SystemExit: foreign code must not end the thread
         raise EmbedderError(f"the embedder raised {type(error).__name__}: {error}") from error
 
 

@@ -30,7 +30,7 @@ _GARBLED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, Recu
 """Errors from reading a line with wrong fields."""
 
 _UNIT = 0.01
-"""How far from 1 the length of a vector may be."""
+"""Largest distance from 1 of the length of a vector."""
 
 Labels: TypeAlias = tuple[str, ...]
 

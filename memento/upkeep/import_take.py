@@ -14,7 +14,7 @@ from memento.ledger import transfer as sql
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
-from memento.lifecycle import quarantine, slots
+from memento.lifecycle import slots, trust
 from memento.lifecycle.steps import log_event
 from memento.types import Event, Status, Tier
 from memento.upkeep.import_lines import Arrival, EventLine, Item, Labels, Link, Terms
@@ -96,7 +96,7 @@ class Taking:
         entries = [one.entry for one in fresh]
         self._ours[work.ns].update(entry.row.id for entry in entries)
         if self._terms.door is not None:
-            quarantine.judge(work, entries)
+            trust.judge(work, entries)
         pile = [(one.entry.row, one.entry.text, one.states, one.vector) for one in fresh]
         sql.put(work.session, work.ns, pile, self.model)
         for entry in entries:
@@ -120,7 +120,7 @@ class Taking:
         """Re-evaluate memories whose parents were imported; a trusted file stays as it is."""
         ours = self._ours[work.ns]
         spared = ours if self._terms.door is None else ()
-        changed = quarantine.judge_again(work, rows, [row.id for row in rows], spared=spared)
+        changed = trust.judge_again(work, rows, [row.id for row in rows], spared=spared)
         for row in changed:
             if row.status == Status.QUARANTINED and row.id in ours:
                 self._quarantined.add(row.docid)

@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 
 import pytest
+from stuck import FAST, MINUTE, Stuck
 
-from memento import Config, MemoryManager
-from memento.config.tiers import IndexConfig
+from memento import MemoryManager
 from memento.testing import HashEmbedder
 
-FAST = Config(index=IndexConfig(start_seconds=0.0, poll_seconds=0.01, retry_seconds=0.01))
-MINUTE = 60.0
 TEXT = "the kettle is blue"
-
-
-class Stuck(HashEmbedder):
-    """An embedder of memories that stands still until it is let go; queries are embedded."""
-
-    def __init__(self):
-        super().__init__()
-        self.go = threading.Event()
-
-    def embed(self, texts):
-        """Wait, then embed."""
-        assert self.go.wait(MINUTE)
-        return super().embed(texts)
-
-    def embed_queries(self, texts):
-        """Embed at once."""
-        return super().embed(texts)
 
 
 def retriever(manager, **options):

@@ -19,8 +19,9 @@ from secret_prose import HELD, HOLD_NONE
 from secret_samples import MAKERS, keys, leaks, sentences
 
 from memento import Config, Draft, MemoryManager, Source
+from memento.admit.proofs import crc_base62
 from memento.admit.redact import redact, redact_value
-from memento.admit.secrets import FORMATS, KINDS, crc_base62
+from memento.admit.secrets import FORMATS, KINDS
 from memento.cli import main
 from memento.errors import InvalidInput, SecretFound
 

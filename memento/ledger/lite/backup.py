@@ -22,7 +22,7 @@ TAKEN_AT = "backup_at"
 def copy(source: Path, target: Path, now: int, *, immutable: bool = False) -> None:
     """Write all that is committed into one file, as of one moment, while others go on.
 
-    What was deleted is not copied. Nobody waits for it, but the write-ahead log grows meanwhile.
+    Deleted data is not copied. Nobody waits for it, but the write-ahead log grows meanwhile.
 
     Args:
         source: A ledger file.
@@ -106,7 +106,7 @@ def _named(changed: Sequence[checks.Whose], sees: checks.Sees, part: str) -> lis
 
 
 def settle(path: Path) -> None:
-    """Make a copied ledger one to work with: of the present schema, owing what must be made anew.
+    """Make a copied ledger usable: bring it to the present schema, and queue what must be rebuilt.
 
     Raises:
         StoreError: If it cannot be written.
@@ -160,7 +160,7 @@ _CAME_SINCE = (
     " json_extract(earlier, '$.created_at') FROM versions WHERE versions.docid = memories.docid"
     " ORDER BY rev LIMIT 1), created_at) > ?1"
 )
-"""A memory that was hidden and put anew counts as created then; its history began earlier."""
+"""A memory that was hidden and added again was created then, though its history began earlier."""
 _CHANGED_SINCE = (
     "SELECT docid FROM memories WHERE updated_at > ?1"
     " OR docid IN (SELECT docid FROM versions WHERE until > ?1)"

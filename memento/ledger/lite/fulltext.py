@@ -1,12 +1,12 @@
-"""The full text of SQLite: an FTS5 index, what goes in, and the postings that come out.
+"""The full text of SQLite: an FTS5 index, its rows, and the postings it returns.
 
 FTS5 stems, folds and stores the postings. The ranking is ours (``retrieve/``), since FTS5's
 ``bm25()`` counts every tenant's rows and cannot see the neighbouring turns.
 
-One row more costs FTS5 six pages of the log, a hundred at once hardly more. So a single ``add``
-leaves its row waiting: ``namespaces.fts_upto`` says up to where the index knows a namespace. The
-background thread lets the index catch up; a search looks through what waits by itself (`LiteTail`).
-A row that waits has no line in the backlog either; it gets one when the index takes it.
+Each insert costs FTS5 six pages of the log, whether of one row or of a hundred. So a single ``add``
+does not index its row: ``namespaces.fts_upto`` is the last indexed row of a namespace. The
+background thread indexes the waiting rows later; a search reads them itself (`LiteTail`). A waiting
+row has no line in the backlog either; it gets one when it is indexed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MERGED_PAGES = 64
 PURGED_PAGES = 64
 """As many while the words of erased memories are taken out."""
 MOST_ASKED = 4096
-"""Memories that `holds` looks at, 1 us each, so that a flood in quarantine delays no ``add``."""
+"""Memories that `holds` looks at, 1 µs each, so that a flood in quarantine delays no ``add``."""
 
 
 def catch_up(connection: Connection, ns: int, most: int = SEQ_MASK) -> bool:
@@ -76,7 +76,7 @@ def is_due(connection: Connection, newest: int, count: int) -> bool:
 def insert(connection: Connection, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
     """Index the next rows of a namespace, at least one, ascending; none before them may wait.
 
-    From here on they are owed a vector, unless they have one or are forgotten.
+    From here on they are queued for a vector, unless they have one or are forgotten.
     """
     _insert(connection, documents)
     first, newest = documents[0][0], documents[-1][0]
@@ -101,7 +101,7 @@ def upto(connection: Connection, ns: int) -> int:
 
 
 def edition(connection: Connection) -> int:
-    """Return a number that changes when the index is made anew, by whatever process."""
+    """Return a number that changes when any process makes the index again."""
     (version,) = connection.execute("PRAGMA schema_version").fetchone()
     return int(version)
 
@@ -146,7 +146,7 @@ def _insert(connection: Connection, documents: Iterable[tuple[int, Columns]]) ->
 
 
 def replace(connection: Connection, docid: int, document: Columns) -> None:
-    """Index a row anew because its text changes."""
+    """Index a row again because its text changes."""
     ns = docid >> SEQ_BITS
     if docid > upto(connection, ns):
         catch_up(connection, ns)  # so that a `LiteTail` that holds the old text lets go of it
@@ -186,7 +186,7 @@ def postings(connection: Connection, ns: int, match: str, limit: int) -> str:
 
     Returns:
         Their ``seq``, joined by commas, in no order: one value costs the driver a fraction of
-        what as many rows do (0.1 us a row against 0.5).
+        what as many rows do (0.1 µs per row against 0.5).
     """
     low, high = docid_range(ns)
     (found,) = connection.execute(

@@ -1,10 +1,10 @@
 """The gate between processes: writers queue for their turn instead of racing for SQLite's lock.
 
-SQLite's busy handler sleeps and looks again; whoever comes back at the right moment wins, so a
+SQLite's busy handler sleeps and looks again; the one that returns at the right moment wins, so a
 process that writes without a pause can keep another one waiting for many seconds. Two kernel locks
 make a queue of it. A writer takes the *queue*, waits in it for the *turn*, and leaves the queue
-once it has the turn. Whoever had the turn last finds the queue taken and comes after those who
-wait. The kernel drops both locks when their holder dies, however it dies.
+once it has the turn. The writer that had the turn last finds the queue taken and comes after those
+that wait. The kernel drops both locks when their holder dies, however it dies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Gate:
     """Lets one process at a time through, in the order they came. For one thread at a time.
 
     The queue is a ``flock`` on the folder, the turn one on a file in it: four system calls for a
-    writer that is alone, 2 to 3 us. A forked child must ``forget`` its copy.
+    writer that is alone, 2 to 3 µs. A forked child must ``forget`` its copy.
 
     Args:
         ledger: Ledger file; its folder must exist.
@@ -112,7 +112,7 @@ class Gate:
         try:
             wait.start()
             came = self._waited(wait) or not wait.abandon()
-        except BaseException:
+        except BaseException:  # mostly an interruption: the thread must not keep the locks
             if not wait.abandon():
                 self._wait = None
             raise

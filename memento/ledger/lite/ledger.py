@@ -44,7 +44,7 @@ from memento.ledger.lite.writer import LOG_PAGES, Writer, growth
 T = TypeVar("T")
 
 BUSY_SECONDS = 30.0
-"""How long a write waits for another process before StoreBusy; writes take milliseconds."""
+"""Seconds a write waits for another process before StoreBusy; writes take milliseconds."""
 
 
 class LiteLedger:
@@ -82,7 +82,7 @@ class LiteLedger:
         self._local = threading.local()
         try:
             self._open()
-        except BaseException:
+        except BaseException:  # also an interruption: nobody else can close it
             self.close()
             raise
         _opened.add(self)
@@ -417,7 +417,7 @@ class LiteLedger:
             self._forget_readers(immutable=False)
             try:
                 self._open_writable()
-            except BaseException:
+            except BaseException:  # also an interruption: back to reading as before
                 self._forget_readers(immutable=immutable)
                 raise
             self.read_only, self._full = False, None
@@ -481,10 +481,10 @@ class LiteLedger:
             try:
                 self._presence.check()  # the same file as before, after a fork as well
                 presence = self._with_log()
-            except BaseException:
+            except BaseException:  # also an interruption: nobody else has the connection
                 connection.close()
                 raise
-        except BaseException:
+        except BaseException:  # as above: nobody else has the gate
             gate.close()
             raise
         return Writer(self.path, connection, gate, presence)
@@ -503,7 +503,7 @@ class LiteLedger:
                     self._sync_names()
                 migrations.migrate(connection, self.path)
                 connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
-        except BaseException:
+        except BaseException:  # also an interruption: nobody else has the connection
             connection.close()
             raise
         return connection
@@ -579,7 +579,7 @@ _inherited: list[object] = []
 
 
 _held_still: list[LiteLedger] = []
-"""What ``_before_fork`` holds, to be let go in the parent."""
+"""Ledgers that ``_before_fork`` holds, to be let go in the parent."""
 
 
 _forking = threading.Lock()
@@ -588,8 +588,8 @@ _forking = threading.Lock()
 def _before_fork() -> None:
     """Wait until no thread is inside SQLite, nor in what would stay locked in the child.
 
-    Nothing is held while that is waited for: whoever is loading a library may need a ledger, or be
-    forking himself.
+    Nothing is held during that wait: a thread that is loading a library may need a ledger, or be
+    forking itself.
     """
     until = time.monotonic() + forks.FORK_SECONDS
     while True:

@@ -19,7 +19,7 @@ else:
 __all__ = ["SAFE_VERSION", "DatabaseError", "Error", "library_version", "open_in_memory", "sqlite3"]
 
 Error = (sqlite3.Error, UnicodeDecodeError)
-"""What SQLite may raise. The latter where the damage it complains of, and quotes, is no UTF-8."""
+"""Errors of SQLite. It raises the latter if it quotes damaged text that is not UTF-8."""
 DatabaseError = sqlite3.DatabaseError
 
 SAFE_VERSION = (3, 51, 3)

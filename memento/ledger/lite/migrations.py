@@ -36,7 +36,7 @@ def migrate(connection: Connection, path: Path) -> None:
             connection.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version={schema.SCHEMA_VERSION}")
         connection.execute("COMMIT")
-    except BaseException:
+    except BaseException:  # also an interruption: all of the migrations or none
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise

@@ -70,7 +70,7 @@ def refuse_network(root: Path) -> None:
 
 
 def mount_of(path: Path, table: str) -> Mount | None:
-    r"""Find what a path lies on; of several mounts at one place the last one counts.
+    r"""Find what a path lies on; of several mounts at one place the last one is in use.
 
     Args:
         path: Absolute, without symbolic links; it need not exist.

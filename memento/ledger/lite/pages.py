@@ -97,7 +97,7 @@ class Pages:
             try:
                 yield self._cell(page, int.from_bytes(page[at : at + 2], "big"), kind)
             except (ValueError, IndexError, struct.error):
-                continue  # garbled
+                continue  # corrupt
 
     def _cell(self, page: bytes, at: int, kind: int) -> Record:
         if kind == _INDEX_INTERIOR:
@@ -151,7 +151,7 @@ def values(payload: bytes) -> tuple[Value, ...]:
     """Read the columns of a record.
 
     Raises:
-        ValueError: If it is none.
+        ValueError: If it is not one.
     """
     length, at = varint(payload, 0)
     if not at <= length <= len(payload):

@@ -16,7 +16,7 @@ from memento.errors import StoreGone
 from memento.ledger.files import explain_os
 
 LOG = ("-wal", "-shm")
-"""What SQLite keeps beside a file while it is open for writing; it must be the same for all."""
+"""Endings of the files that SQLite keeps beside a file open for writing; the same for all."""
 
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 

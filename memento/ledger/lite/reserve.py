@@ -1,6 +1,6 @@
 """A little room kept aside, to be given back when the disk is full.
 
-Even reading needs some: SQLite makes the ``-shm`` file of a closed store anew. And hiding or
+Even reading needs some: SQLite makes the ``-shm`` file of a closed store again. And hiding or
 erasing a memory, which a full disk invites, must be written like any other change.
 """
 
@@ -28,7 +28,7 @@ while it is written, and a few for good; a reader takes 32 KiB, erasing none for
 _MARK = b"memento keeps this room for a full disk\n"
 _NOT_OURS = "is not a file of this store; give it another name or place, or remove it"
 _STRANGE = frozenset({errno.ELOOP, errno.EISDIR, errno.ENXIO})
-"""What opening a link, a folder or a pipe gives."""
+"""Errors of opening a link, a folder or a pipe."""
 
 _REFUSED = frozenset({
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM,
@@ -64,7 +64,7 @@ class Reserve:
     def keep(self) -> None:
         """Take room aside, if there is enough left and it was not taken yet.
 
-        What stands in its place and is not the store's is left alone, see ``trouble``.
+        A file of somebody else at its place is left alone, see ``trouble``.
 
         Raises:
             StoreError: If the system refuses for another reason than the disk's state.

@@ -1,7 +1,7 @@
-"""What is whole in a damaged ledger, found page by page, and a new ledger made of it.
+"""Find what is whole in a damaged ledger, page by page, and make a new ledger of it.
 
 A memory is whole if its checksum says so; nothing else is taken over as right. Links and events are
-taken over where they are whole, too, and speak of memories that are.
+also taken over where they and the memories that they name are whole.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ RELATIONS = frozenset({"supersedes", "related", "proposes"})
 
 @dataclass(slots=True)
 class Rescued:
-    """What a damaged ledger gave.
+    """The rows that were rescued from a damaged ledger.
 
     Attributes:
         memories: Whole rows by row id, the newest of each.
@@ -73,7 +73,7 @@ class Rescued:
     @property
     def lost(self) -> set[int]:
         """Row ids of memories that were there and of which nothing whole is left."""
-        believed = {docid for docid, times in self.known.items() if times > 1}  # else it is garbled
+        believed = {docid for docid, times in self.known.items() if times > 1}  # else it is corrupt
         return (believed | self.changed.keys()) - self.memories.keys() - self.erased.keys()
 
 
@@ -185,7 +185,7 @@ def _take_memory(found: Rescued, row: Row) -> None:
 
 
 def _is_sane(row: Row) -> bool:
-    """Look at what the checksum does not cover, and count the words anew."""
+    """Look at what the checksum does not cover, and count the words again."""
     if row.tier not in tuple(Tier) or not all(isinstance(n, int) for n in _UNSEALED(row)):
         return False
     columns = columns_of(row)
@@ -230,7 +230,7 @@ def _drop_outdated(found: Rescued) -> None:
 
 
 def _drop_changed_labels(found: Rescued) -> None:
-    """Let go of labels that are not as they were: nobody's memories go to another."""
+    """Drop labels that were changed, so that no memory is given to another namespace."""
     for ns, text in list(found.namespaces.items()):
         if found.seals.get(ns, right := namespaces.checksum(ns, text)) != right:
             del found.namespaces[ns]

@@ -50,7 +50,7 @@ _SAYINGS: tuple[tuple[str, type[StoreError], str], ...] = (
 )
 
 _VAGUE = frozenset({"disk i/o error", "unable to open"})
-"""What SQLite says of many things; the system knows better."""
+"""Messages that SQLite has for many causes; the system has a more precise one."""
 _PROBE_BYTES = 8 * 4096
 
 

@@ -1,4 +1,4 @@
-"""Put a new store in the place of another one, which stays beside it."""
+"""Replace a store by a new one; the old one stays beside it."""
 
 from __future__ import annotations
 
@@ -162,8 +162,8 @@ def _exchange(one: Path, other: Path) -> bool:
 def _alone(path: Path) -> Iterator[None]:
     """Keep the writers of all processes out of a ledger that nobody has open.
 
-    Whoever opens it meanwhile cannot write before the block ends, and then finds that its files are
-    no longer at their place.
+    A process that opens it meanwhile cannot write before the block ends, and then finds that its
+    files are no longer at their place.
 
     Raises:
         StoreBusy: If somebody has it open.

@@ -1,4 +1,4 @@
-"""What is done to an SQLite file as a whole: checked, written again, its log emptied."""
+"""Check an SQLite file as a whole, write it again, or empty its log."""
 
 from __future__ import annotations
 

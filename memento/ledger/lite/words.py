@@ -90,7 +90,7 @@ class LiteWords:
         wrong = []
         for row in self._rows():
             if row.docid > known.get(row.ns, 0):
-                continue  # it waits, or is nobody's, see ``namespaces.wrong``
+                continue  # not indexed yet, or without a namespace, see ``namespaces.wrong``
             found = indexed.execute(
                 "SELECT title, head, rest FROM memories_fts WHERE rowid = ?", (row.docid,)
             ).fetchone()

@@ -3,7 +3,7 @@
 Between processes the gate lets them take turns.
 
 An uncontended write runs in its caller's own thread, since every hand-over to another thread
-costs a scheduler tick. When several threads write, whoever leads takes all that wait into one
+costs a scheduler tick. When several threads write, one of them takes all that wait into one
 transaction and one fsync.
 
 A signal handler may raise after any call, so nothing that must be undone is left to the statement
@@ -128,7 +128,7 @@ class Writer:
         self._lock = threading.RLock()  # never lost by an interrupted Condition.wait
         self._turn = threading.Condition(self._lock)
         self._waiting: deque[_Ticket[object]] = deque()
-        self._leader: object = None  # whoever may use the connection
+        self._leader: object = None  # the one that may use the connection
         self._holders = 0
         self._closed = False
 
@@ -156,7 +156,7 @@ class Writer:
                 self._waiting.append(ticket)  # type: ignore[arg-type]  # tickets of any type
             while not ticket.done:
                 self._lead_or_wait(ticket)
-        except BaseException:
+        except BaseException:  # mostly an interruption: nobody will fetch the answer
             self._withdraw(ticket)
             raise
         return ticket.answer(self._path)
@@ -248,8 +248,8 @@ class Writer:
     def hold(self) -> None:
         """Wait for the commit in hand and let no other begin until ``release``; for a fork.
 
-        Whoever writes meanwhile comes after: a thread that writes without pause would otherwise
-        lead again before this one has woken up.
+        Others that write meanwhile come after it: a thread that writes without pause would
+        otherwise lead again before this one has woken up.
         """
         self._hold(self)
 
@@ -329,11 +329,11 @@ class Writer:
         """Commit a group; if it fails as a whole, every member learns of it."""
         try:
             self._in_turn(lambda: self._transact(group))
-        except Exception as error:
+        except Exception as error:  # a job may raise anything; every member learns of it
             if group.kept:  # a signal handler raised it
                 raise
             group.fail(explain(self._path, error) if isinstance(error, Error) else error)
-        except BaseException:
+        except BaseException:  # an interruption of this thread; the others must not wait on
             if not group.kept:
                 written = "it may have been written" if group.sent else "nothing was written"
                 group.fail(StoreError(self._path, _INTERRUPTED.format(written)))
@@ -341,7 +341,7 @@ class Writer:
 
     def _in_turn(self, work: Callable[[], T]) -> T:
         """Do some work while no other process writes."""
-        if self._closed:  # then the gate is, too
+        if self._closed:  # then the gate is also closed
             raise StoreClosed(self._path.parent)
         try:
             try:
@@ -370,7 +370,7 @@ class Writer:
             self._look()
             group.kept = True
             self._mind_room()
-        except BaseException as error:
+        except BaseException as error:  # also an interruption: no transaction stays open
             self._undo(group, error)
             raise
 
@@ -425,7 +425,7 @@ class Writer:
         execute("SAVEPOINT job")
         try:
             member.run(self._connection)
-        except Exception as error:
+        except Exception as error:  # a job may raise anything; its caller gets it
             if not self._connection.in_transaction:  # SQLite gave up on the whole group
                 raise
             execute("ROLLBACK TO job")

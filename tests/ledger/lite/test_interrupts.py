@@ -13,14 +13,13 @@ from contextlib import nullcontext
 from itertools import count
 
 import pytest
+from words_said import said, say
 
 from memento import engine
 from memento.errors import StoreError, StoreGone
 from memento.forks import ForkGate
 from memento.ledger.lite import sqlite
 from memento.ledger.lite.gate import Gate
-from memento.ledger.lite.presence import Presence
-from memento.ledger.lite.writer import Writer
 
 
 def interrupted_at(at: int, work: Callable[[], object], kind=KeyboardInterrupt) -> bool:
@@ -67,34 +66,17 @@ class Told(sqlite.Connection):
 
 
 @pytest.fixture
-def connection(tmp_path, monkeypatch):
-    """A writing connection on a file with one empty table."""
-    path = tmp_path / "ledger.db"
-    sqlite.create_private(path)
+def told(monkeypatch):
+    """Each connection that is opened from now on can be interrupted after a statement."""
     monkeypatch.setattr(sqlite, "Connection", Told)
-    opened = sqlite.connect(path, busy_seconds=0.05, writable=True)
-    opened.execute("CREATE TABLE said (word TEXT PRIMARY KEY)")
-    yield opened
-    opened.close()
+    return Told
 
 
 @pytest.fixture
-def writer(tmp_path, connection):
-    """A writer over that connection."""
-    path = tmp_path / "ledger.db"
-    made = Writer(path, connection, Gate(path, 0.05), Presence(path))
-    yield made
-    made.close()
-
-
-def say(word):
-    """Make a job that writes a word down and returns it."""
-    return lambda c: (c.execute("INSERT INTO said VALUES (?)", (word,)), word)[1]
-
-
-def said(connection):
-    """Return what was written down."""
-    return {word for (word,) in connection.execute("SELECT word FROM said")}
+def connection(told, connection):
+    """The writing connection, as one that can be interrupted."""
+    assert isinstance(connection, told)
+    return connection
 
 
 def within(seconds, work):
@@ -164,7 +146,7 @@ def test_a_write_interrupted_at_any_moment_leaves_the_next_one_free(writer, conn
         other.close()
         kept.add(within(30, lambda at=at: writer.run(say(f"next{at}"))))
         assert f"next{at}" in kept, at
-    assert kept <= said(connection)
+    assert kept <= set(said(connection))
 
 
 @pytest.mark.parametrize("verb", ["alone", "checkpoint", "fold_if_room"])
@@ -192,7 +174,7 @@ def test_a_commit_that_returned_is_acknowledged_whatever_came_after(writer, conn
     other, interrupted = led(writer, connection, "COMMIT", kind)
     assert isinstance(interrupted, kind)
     assert other in {"a", "b"}
-    assert said(connection) == {"a", "b"}
+    assert set(said(connection)) == {"a", "b"}
     assert writer.run(say("next")) == "next"
 
 
@@ -216,11 +198,11 @@ def test_nothing_was_written_is_said_only_if_so(writer, connection, statement):
     except KeyboardInterrupt as raised:
         error = raised
     assert (error is None) == (statement in {"SAVEPOINT", "RELEASE"})
-    assert said(connection) == (set() if error else {word})
+    assert set(said(connection)) == (set() if error else {word})
     other, _ = led(writer, connection, "RELEASE", KeyboardInterrupt)
     assert isinstance(other, StoreError)
     assert "nothing was written" in str(other)
-    assert not said(connection) & {"a", "b"}
+    assert not set(said(connection)) & {"a", "b"}
 
 
 def test_a_commit_of_unknown_end_may_have_been_written(writer, connection, monkeypatch):
@@ -239,7 +221,7 @@ def test_a_commit_of_unknown_end_may_have_been_written(writer, connection, monke
     monkeypatch.undo()
     assert isinstance(other, StoreError)
     assert "may have been written" in str(other)
-    assert said(connection) == {"a", "b"}
+    assert set(said(connection)) == {"a", "b"}
 
 
 def test_a_read_interrupted_at_any_moment_leaves_no_snapshot_open(memory):

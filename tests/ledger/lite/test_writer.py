@@ -7,48 +7,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from words_said import said, say
 
 from memento.errors import StoreBusy, StoreClosed, StoreError
 from memento.ledger.lite import sqlite
 from memento.ledger.lite import writer as writer_module
-from memento.ledger.lite.gate import Gate
-from memento.ledger.lite.presence import Presence
-from memento.ledger.lite.writer import Writer
-
-
-@pytest.fixture
-def connection(tmp_path):
-    """A writing connection on a file with one empty table."""
-    path = tmp_path / "ledger.db"
-    sqlite.create_private(path)
-    opened = sqlite.connect(path, busy_seconds=0.05, writable=True)
-    opened.execute("CREATE TABLE said (word TEXT PRIMARY KEY)")
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def writer(tmp_path, connection):
-    """A writer over that connection."""
-    path = tmp_path / "ledger.db"
-    made = Writer(path, connection, Gate(path, 0.05), Presence(path))
-    yield made
-    made.close()
-
-
-def say(word):
-    """Make a job that writes a word down and returns it."""
-
-    def job(connection):
-        connection.execute("INSERT INTO said VALUES (?)", (word,))
-        return word
-
-    return job
-
-
-def said(connection):
-    """Return what was written down, in order."""
-    return [word for (word,) in connection.execute("SELECT word FROM said ORDER BY rowid")]
 
 
 def together(writer, jobs):

@@ -1,4 +1,4 @@
-"""Who holds a slot, and who held it before: look-ups only. The rules are in ``lifecycle.slots``."""
+"""Look up the holder of a slot, and its earlier holders. The rules are in ``lifecycle.slots``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quarantine: memories of untrusted sources are kept apart until a person approves them.
+"""Trust: a memory of an untrusted source is kept apart until a person approves it: quarantine.
 
 A web page, a tool's output or a stranger's file may hold anything: orders to the agent, "facts"
 that only its author wants believed. Filters for such texts are easily got round, so nothing here

@@ -1,0 +1,160 @@
+"""The house stays easy to read: short functions and modules, no circles, no unexplained except."""
+
+import ast
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from test_arrows import module_name
+
+import memento
+
+MEMENTO = Path(memento.__file__).parent
+INTEGRATIONS = Path(__file__).parents[1] / "integrations"
+PACKAGES = [MEMENTO, *sorted(path.parent for path in INTEGRATIONS.glob("*/__init__.py"))]
+
+BROAD = re.compile(r"\s*except(\s+(Base)?Exception\b.*)?:")
+MOST_LINES_IN_95_OF_100 = 22
+"""Lines of a function with its arguments, without its docstring."""
+MOST_LINES = 60
+"""Lines of the body of any function; a long list of arguments is not a long function."""
+MOST_LINES_OF_MANAGER = 780
+MOST_LINES_OF_MODULE = 650
+"""Most lines of any other module. About 500 is a reason to look for a second subject in it."""
+
+
+def functions(source):
+    """Yield (name, lines with the arguments, lines of the body) of each function of a module.
+
+    The docstring is in neither.
+    """
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0]
+            told = first.end_lineno - first.lineno + 1 if ast.get_docstring(node) else 0
+            body = node.end_lineno - first.lineno + 1 - told
+            yield node.name, node.end_lineno - node.lineno + 1 - told, body
+
+
+def dotted(path, package):
+    """Name a file as it is imported: ``memento.tiers.short``, ``memento`` for its root."""
+    return f"{package.name}.{module_name(path, package)}".rstrip(".")
+
+
+def needs(path, modules):
+    """List those of the modules that a file takes names from, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= inner if inner <= modules else {node.module, *inner}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found & modules
+
+
+def circles(package):
+    """List the modules of a package that need themselves by way of others."""
+    files = {dotted(path, package): path for path in package.rglob("*.py")}
+    below = {name: needs(path, files.keys()) for name, path in files.items()}
+    found = []
+    for start in sorted(below):
+        seen, ahead = set(), list(below[start])
+        while ahead:
+            if (one := ahead.pop()) not in seen:
+                seen.add(one)
+                ahead += below[one]
+        found += [start] * (start in seen)
+    return found
+
+
+def sources():
+    """Yield (path, source) of all modules that are shipped."""
+    for package in PACKAGES:
+        for path in sorted(package.rglob("*.py")):
+            yield path, path.read_text(encoding="utf-8")
+
+
+def test_almost_all_functions_are_short():
+    """95 of 100 functions have no more than 22 lines."""
+    lengths = sorted(length for _, source in sources() for _, length, _ in functions(source))
+    assert len(lengths) > 1_000
+    assert lengths[int(len(lengths) * 0.95)] <= MOST_LINES_IN_95_OF_100
+
+
+def test_no_function_is_long():
+    """No function has a body of more than 60 lines."""
+    long = [
+        f"{path.name}: {name} has {body} lines"
+        for path, source in sources()
+        for name, _, body in functions(source)
+        if body > MOST_LINES
+    ]
+    assert long == []
+
+
+def test_no_module_grows_too_long():
+    """The manager keeps to its limit, and every other module to that of all."""
+    long = [
+        f"{path.relative_to(MEMENTO.parent)}: {length} lines"
+        for path, source in sources()
+        if MEMENTO in path.parents
+        and (length := len(source.splitlines()))
+        > (MOST_LINES_OF_MANAGER if path.name == "manager.py" else MOST_LINES_OF_MODULE)
+    ]
+    assert long == []
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
+def test_no_imports_run_in_a_circle(package):
+    """No module needs itself by way of others, imports inside of functions included."""
+    assert circles(package) == []
+
+
+def unexplained(source):
+    """List the lines that catch every exception without a comment there or on the next line."""
+    lines = [*source.splitlines(), ""]
+    return [
+        number
+        for number, (line, after) in enumerate(pairwise(lines), start=1)
+        if BROAD.match(line) and "#" not in line + after
+    ]
+
+
+def test_every_broad_except_says_why():
+    """Each except of all exceptions has a comment why no narrower list will do."""
+    found = [f"{path.name}:{line}" for path, source in sources() for line in unexplained(source)]
+    assert found == []
+
+
+def test_a_broad_except_without_a_reason_is_seen():
+    """All ways to catch everything are found, and a comment beside or below is enough."""
+    ways = ("except:", "except Exception:", "except BaseException as error:")
+    assert [unexplained(f"try: pass\n{way}\n    pass") for way in ways] == [[2]] * len(ways)
+    assert unexplained("try: pass\nexcept Exception:  # foreign code\n    pass") == []
+    assert unexplained("try: pass\nexcept Exception:\n    # foreign code\n    pass") == []
+    assert unexplained("try: pass\nexcept ValueError:\n    pass") == []
+
+
+def test_lines_are_counted_without_docstrings():
+    """The arguments count once, the docstring never, a nested function on its own as well."""
+    source = (
+        'def f(\n    a,\n):\n    """One.\n\n    Two.\n    """\n    def g(): pass\n    return g\n'
+    )
+    assert list(functions(source)) == [("f", 5, 2), ("g", 1, 1)]
+
+
+def test_a_circle_is_seen(tmp_path):
+    """A circle is reported with all who are in it; a package that lists its modules is not one."""
+    package = tmp_path / "house"
+    package.mkdir()
+    for name, text in {
+        "__init__": "from house import a, d",
+        "a": "def late():\n    from house.b import name",
+        "b": "import house.c",
+        "c": "from house import a",
+        "d": "from house import a",
+    }.items():
+        (package / f"{name}.py").write_text(text)
+    assert circles(package) == ["house.a", "house.b", "house.c"]
