@@ -120,7 +120,7 @@ def retrieve(
     for part, why in found.missing.items():
         warn(f"{part} tier not asked: {why}" if part in tuple(Tier) else f"{part}: {why}")
     if as_json:
-        typer.echo(show.to_json(show.retrieval_data(found)))
+        print_json(found)
     elif explain:
         show.console().print(show.explained(found))
     elif found:

@@ -135,3 +135,13 @@ def test_reading_from_a_terminal_says_so(memento, monkeypatch):
     assert (ended.status, ended.err) == (0, "memento: reading from stdin; end with Ctrl-D\n")
     monkeypatch.setattr("sys.stdin", io.StringIO("from a pipe"))
     assert memento("add", "-").err == ""
+
+
+def test_json_is_the_same_everywhere(memento):
+    """One implementation, ``to_dict``: a memory has the same fields in each command."""
+    memento("add", "Rami drinks tea", "--id", "tea")
+    (listed,) = json.loads(memento("list", "--json").out)
+    answer = json.loads(memento("retrieve", "tea", "--json").out)
+    got = json.loads(memento("get", "tea", "--json").out)
+    assert listed == got
+    assert {name: answer["hits"][0][name] for name in got} == got
