@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID, uuid5
 
 import uuid_utils
@@ -45,7 +45,18 @@ from memento.ledger import memories
 from memento.ledger.rows import Row, mapping_in, sound, to_memory
 from memento.lifecycle import change
 from memento.scopes import parse_scope
-from memento.types import Draft, Kind, Memory, Source, Status, Tier, Trust
+from memento.types import (
+    Draft,
+    Kind,
+    KindName,
+    Memory,
+    Source,
+    Status,
+    Tier,
+    TierName,
+    Trust,
+    TrustName,
+)
 from memento.views import Memories, View
 
 ID_SPACE = UUID("b0b1c0de-5c1a-5d0c-9a11-7e6d0c5f2a40")
@@ -100,13 +111,13 @@ class Texts(View):
         *,
         name: str | None = None,
         session: str | None = None,
-        format: str | None = None,  # noqa: A002 - the word for it
-        tier: Tier | str | None = Tier.LONG,
-        kind: Kind | str = Kind.FACT,
+        format: Literal["text", "markdown"] | None = None,  # noqa: A002 - the word for it
+        tier: Tier | TierName | None = Tier.LONG,
+        kind: Kind | KindName = Kind.FACT,
         importance: float | None = None,
         scope: str = "",
         actor: str | None = None,
-        source: Source | Trust | str | None = None,
+        source: Source | Trust | TrustName | None = None,
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
         occurred_at: datetime | None = None,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from memento.check import (
     MAX_IDS,
@@ -35,13 +35,19 @@ from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.types import (
     Draft,
     Kind,
+    KindName,
+    Match,
     Memory,
     Related,
     Retrieval,
     Source,
     Status,
+    StatusName,
+    Tallied,
     Tier,
+    TierName,
     Trust,
+    TrustName,
     Version,
 )
 from memento.upkeep import lineage
@@ -135,9 +141,9 @@ class MemoryManager(Texts):
     def add(
         self,
         text: str,
-        tier: Tier | str | None = None,
+        tier: Tier | TierName | None = None,
         *,
-        kind: Kind | str = Kind.FACT,
+        kind: Kind | KindName = Kind.FACT,
         importance: float | None = None,
         key: str | None = None,
         aliases: Sequence[str] = (),
@@ -145,7 +151,7 @@ class MemoryManager(Texts):
         session: str | None = None,
         actor: str | None = None,
         role: str | None = None,
-        source: Source | Trust | str | None = None,
+        source: Source | Trust | TrustName | None = None,
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
         occurred_at: datetime | None = None,
@@ -258,7 +264,7 @@ class MemoryManager(Texts):
         query: str,
         k: int | None = 5,
         *,
-        match: str = "auto",
+        match: Match = "auto",
         as_of: datetime | None = None,
         min_score: float = 0.0,
         min_confidence: float = 0.0,
@@ -493,7 +499,7 @@ class MemoryManager(Texts):
         id: str,  # noqa: A002 - the field's own name
         *,
         text: str = KEEP,
-        kind: Kind | str = KEEP,
+        kind: Kind | KindName = KEEP,
         importance: float = KEEP,
         scope: str = KEEP,
         tags: Sequence[str] = KEEP,
@@ -503,7 +509,7 @@ class MemoryManager(Texts):
         expires_in: timedelta | float | None = KEEP,
         add_aliases: Sequence[str] = (),
         remove_aliases: Sequence[str] = (),
-        source: Trust | str | None = None,
+        source: Trust | TrustName | None = None,
     ) -> Memory:
         """Change a memory; its earlier version stays in its history.
 
@@ -638,7 +644,7 @@ class MemoryManager(Texts):
         now = self._engine.now()
         return self._change(id, now, lambda work: change.restore(work, id))
 
-    def move(self, id: str, tier: Tier | str) -> Memory:  # noqa: A002 - the field's own name
+    def move(self, id: str, tier: Tier | TierName) -> Memory:  # noqa: A002 - the field's own name
         """Put a memory into another tier.
 
         Raises:
@@ -651,8 +657,8 @@ class MemoryManager(Texts):
     def list(
         self,
         *,
-        status: str | Sequence[str] | None = None,
-        order: str = "arrival",
+        status: Status | StatusName | Sequence[Status | StatusName] | None = None,
+        order: Literal["arrival", "occurred"] = "arrival",
         newest_first: bool = False,
         limit: int = 100,
         offset: int = 0,
@@ -682,7 +688,7 @@ class MemoryManager(Texts):
             offset=offset,
         )
 
-    def counts(self, by: str = "scope", **filters: Unpack[Filtering]) -> dict[str, int]:
+    def counts(self, by: Tallied = "scope", **filters: Unpack[Filtering]) -> dict[str, int]:
         """Count memories without reading them.
 
         Args:
@@ -737,7 +743,7 @@ class MemoryManager(Texts):
         self,
         id: str,  # noqa: A002 - the field's own name
         *,
-        status: str | Sequence[str] | None = None,
+        status: Status | StatusName | Sequence[Status | StatusName] | None = None,
     ) -> Relations:
         """Return the memories that are linked to one, in order of arrival.
 

@@ -9,9 +9,31 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, overload
+from typing import Any, Literal, TypeAlias, overload
 
 from memento import display
+
+TierName: TypeAlias = Literal["short", "medium", "long"]
+KindName: TypeAlias = Literal[
+    "fact",
+    "preference",
+    "rule",
+    "decision",
+    "procedure",
+    "episode",
+    "relation",
+    "emotion",
+    "opinion",
+    "context",
+    "question",
+    "article",
+]
+StatusName: TypeAlias = Literal["active", "superseded", "forgotten", "quarantined"]
+TrustName: TypeAlias = Literal["user", "agent", "tool", "web", "import"]
+Match: TypeAlias = Literal["auto", "names", "text"]
+Tallied: TypeAlias = Literal["scope", "tag", "kind", "tier", "session", "actor"]
+"""The values of the enumerations below, of ``retrieve(match=...)`` and of ``counts(by=...)``, for
+type checkers: a misspelt name is an error before the program runs."""
 
 
 class Tier(StrEnum):
@@ -228,8 +250,8 @@ class Draft:
     """
 
     text: str
-    tier: Tier | str | None = None
-    kind: Kind | str = Kind.FACT
+    tier: Tier | TierName | None = None
+    kind: Kind | KindName = Kind.FACT
     importance: float | None = None
     key: str | None = None
     aliases: Sequence[str] = ()
@@ -237,7 +259,7 @@ class Draft:
     session: str | None = None
     actor: str | None = None
     role: str | None = None
-    source: Source | Trust | str | None = None
+    source: Source | Trust | TrustName | None = None
     tags: Sequence[str] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     occurred_at: datetime | None = None

@@ -28,7 +28,7 @@ from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, sound, to_memory
 from memento.lifecycle import change, quarantine
-from memento.types import Finding, Memory, Retrieval, Status, Trust
+from memento.types import Finding, Memory, Retrieval, Status, Trust, TrustName
 from memento.upkeep import lineage
 from memento.upkeep.backup import Backup, back_up
 from memento.upkeep.erase import Erasure, choose
@@ -412,7 +412,7 @@ class StoreView(View):
         source: str | Path | IO[str] | IO[bytes],
         *,
         all_namespaces: bool = False,
-        trust: Trust | str = Trust.IMPORT,
+        trust: Trust | TrustName = Trust.IMPORT,
     ) -> Imported:
         """Import a file that ``export`` wrote; if any part is refused, nothing is imported.
 

@@ -100,7 +100,7 @@ def retrieve(
         found = memory.retrieve(
             " ".join(query),
             count_of(k),
-            match=match,
+            match=match.value,
             tiers=tier or None,
             kinds=kind or None,
             scope=scope or None,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -174,7 +174,11 @@ def ingest(
         with open_store(root, namespace, embedder, make=True) as memory:
             began = datetime.now(UTC)
             parts = memory.add_document(
-                file, name=name, format=format, scope=scope, source=Source(trust)
+                file,
+                name=name,
+                format=cast("Literal['text', 'markdown'] | None", format),  # refused if not
+                scope=scope,
+                source=Source(trust),
             )
             new = sum(one.created_at >= began for one in parts)
             typer.echo(f"{file.name}: {len(parts)} parts, {new} new")
