@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from memento.clock import to_micros
 from memento.errors import InvalidInput
 from memento.language.plain import plain
+from memento.protocols import Progress
 from memento.types import Source, Trust
 
 E = TypeVar("E", bound=StrEnum)
@@ -112,6 +113,15 @@ def check_count(field: str, value: object, *, least: int = 1, most: int = MAX_K)
     if not least <= value <= most:
         raise InvalidInput(field, f"must be from {least} to {most:,}, not {shown(value)}")
     return value
+
+
+def check_progress(progress: Progress | None) -> Progress | None:
+    """Accept a function that is told how far a call is, or None."""
+    if progress is not None and not callable(progress):
+        raise InvalidInput(
+            "progress", f"must be a function of two numbers, not {type_name(progress)}"
+        )
+    return progress
 
 
 def check_flag(field: str, value: object) -> bool:

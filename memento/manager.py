@@ -17,6 +17,7 @@ from memento.check import (
     check_count,
     check_flag,
     check_id,
+    check_progress,
     check_seconds,
     expiry,
     optional_name,
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memento.protocols import Clock, Embedder, Reranker, TokenCounter
+    from memento.protocols import Clock, Embedder, Progress, Reranker, TokenCounter
 
 KEEP = change.KEEP
 
@@ -772,7 +773,13 @@ class MemoryManager(Texts):
             for end, (_, relation, outgoing) in zip(ends, found, strict=True)
         ]
 
-    def flush(self, *, wait: bool = False, timeout: float | None = None) -> bool:
+    def flush(
+        self,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,
+        progress: Progress | None = None,
+    ) -> bool:
         """Write the snapshot of the short tier; optionally wait for the indexes.
 
         The memories themselves need no flush: they are on the disk when ``add`` returns.
@@ -780,6 +787,9 @@ class MemoryManager(Texts):
         Args:
             wait: Wait until every memory of the store is embedded and in the long tier.
             timeout: Seconds to wait at most, up to a day; None for as long as it takes.
+            progress: With ``wait``, called about every half second with the number of memories of
+                this namespace that were indexed since the call, and of all that it waits for; see
+                ``memento.protocols.Progress``.
 
         Returns:
             False if work is left: time ran out, or an index does not work (see
@@ -791,7 +801,12 @@ class MemoryManager(Texts):
             StoreError: If the store cannot be read.
         """
         limit = None if timeout is None else check_seconds("timeout", timeout)
-        return self._engine.flush(self._namespace, wait=check_flag("wait", wait), timeout=limit)
+        return self._engine.flush(
+            self._namespace,
+            wait=check_flag("wait", wait),
+            timeout=limit,
+            progress=check_progress(progress),
+        )
 
     def close(self) -> None:
         """Write the snapshot and close the store, for all its views. Idempotent."""

@@ -16,6 +16,7 @@ from memento.check import (
     check_count,
     check_flag,
     check_id,
+    check_progress,
     check_seconds,
     member,
     short_name,
@@ -37,7 +38,7 @@ from memento.upkeep.import_ import Imported
 
 if TYPE_CHECKING:
     from memento.config import Config
-    from memento.protocols import Clock
+    from memento.protocols import Clock, Progress
     from memento.upkeep.lineage import Stats
 
 Memories = list[Memory]
@@ -413,6 +414,7 @@ class StoreView(View):
         *,
         all_namespaces: bool = False,
         trust: Trust | TrustName = Trust.IMPORT,
+        progress: Progress | None = None,
     ) -> Imported:
         """Import a file that ``export`` wrote; if any part is refused, nothing is imported.
 
@@ -437,6 +439,9 @@ class StoreView(View):
             all_namespaces: Put each memory into the namespace it comes from; otherwise an export of
                 one namespace, whatever its name, is put into this one.
             trust: Highest trust class for memories of the file; ``"user"`` for your own file.
+            progress: Called with 0 and None again and again while the file is checked, and then
+                with the number of its lines that are on the disk and of all its lines; see
+                ``memento.protocols.Progress``.
 
         Raises:
             ArchiveDamaged: If the file is cut off, changed, or not an export.
@@ -449,7 +454,9 @@ class StoreView(View):
         """
         everything = check_flag("all_namespaces", all_namespaces)
         believed = member(Trust, "trust", trust)
-        return self._engine.import_from(source, None if everything else self._namespace, believed)
+        return self._engine.import_from(
+            source, None if everything else self._namespace, believed, check_progress(progress)
+        )
 
     def doctor(self, *, repair: bool = True, all_namespaces: bool = False) -> list[Finding]:
         """Look for damage in the whole store.
@@ -471,7 +478,13 @@ class StoreView(View):
             all_namespaces=check_flag("all_namespaces", all_namespaces),
         )
 
-    def reindex(self, *, wait: bool = False, timeout: float | None = None) -> int:
+    def reindex(
+        self,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,
+        progress: Progress | None = None,
+    ) -> int:
         """Embed all memories again with the embedder in use, after the embedder was changed.
 
         This affects the whole store, with every namespace.
@@ -479,6 +492,7 @@ class StoreView(View):
         Args:
             wait: Return only when it is done.
             timeout: Seconds to wait at most, up to a day; None for as long as it takes.
+            progress: As for ``flush``.
 
         Returns:
             Number of memories to embed, in all namespaces.
@@ -487,9 +501,10 @@ class StoreView(View):
             InvalidInput: If this manager has no embedder.
         """
         limit = None if timeout is None else check_seconds("timeout", timeout)
+        check_progress(progress)
         owed = self._engine.reindex()
         if check_flag("wait", wait):
-            self._engine.flush(self._namespace, wait=True, timeout=limit)
+            self._engine.flush(self._namespace, wait=True, timeout=limit, progress=progress)
         return owed
 
     def erase(

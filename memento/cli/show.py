@@ -268,7 +268,7 @@ def findings(found: Iterable[Finding]) -> Table:
 class Bar:
     """A progress bar on stderr, drawn only on a terminal."""
 
-    def __init__(self, what: str, total: int) -> None:
+    def __init__(self, what: str, total: int | None = None) -> None:
         from rich import progress  # noqa: PLC0415 - used by few commands
 
         self._progress = progress.Progress(
@@ -282,9 +282,9 @@ class Bar:
         )
         self._task = self._progress.add_task(what, total=total)
 
-    def to(self, done: int) -> None:
-        """Show that this many are done."""
-        self._progress.update(self._task, completed=done)
+    def to(self, done: int, total: int | None = None) -> None:
+        """Show how many are done, and of how many if that has changed."""
+        self._progress.update(self._task, completed=done, total=total)
 
     @contextmanager
     def drawn(self) -> Iterator[Bar]:
