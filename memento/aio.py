@@ -227,6 +227,7 @@ class AsyncStoreView(AsyncView[StoreView]):
     """Like ``StoreView``, with methods that you await."""
 
     stats = _threaded(StoreView.stats)
+    namespaces = _threaded(StoreView.namespaces)
     backup = _threaded(StoreView.backup)
     export = _threaded(StoreView.export)
     import_from = _threaded(StoreView.import_from)

@@ -693,8 +693,8 @@ class MemoryManager(Texts):
         """Count memories without reading them.
 
         Args:
-            by: ``scope``, ``tag``, ``kind``, ``tier``, ``session`` or ``actor``; memories without
-                a value are not counted.
+            by: ``scope``, ``tag``, ``kind``, ``tier``, ``session``, ``actor`` or ``key``; memories
+                without a value are not counted.
             filters: See ``Filtering``.
 
         Returns:

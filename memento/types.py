@@ -31,7 +31,7 @@ KindName: TypeAlias = Literal[
 StatusName: TypeAlias = Literal["active", "superseded", "forgotten", "quarantined"]
 TrustName: TypeAlias = Literal["user", "agent", "tool", "web", "import"]
 Match: TypeAlias = Literal["auto", "names", "text"]
-Tallied: TypeAlias = Literal["scope", "tag", "kind", "tier", "session", "actor"]
+Tallied: TypeAlias = Literal["scope", "tag", "kind", "tier", "session", "actor", "key"]
 """The values of the enumerations below, of ``retrieve(match=...)`` and of ``counts(by=...)``, for
 type checkers: a misspelt name is an error before the program runs."""
 

@@ -354,6 +354,19 @@ class StoreView(View):
             long=engine.long_state(),
         )
 
+    def namespaces(self) -> dict[tuple[str, ...], int]:
+        """Count the active memories of every namespace of the store.
+
+        For the administrator of the store, not for a user who shares it.
+
+        Returns:
+            The labels of each namespace to its number of active memories, in order of the labels.
+
+        Raises:
+            StoreError: If the ledger cannot be read.
+        """
+        return lineage.per_namespace(self._engine.ledger, self._engine.now())
+
     def backup(self, file: str | Path, *, overwrite: bool = False) -> Backup:
         """Write the whole store, with every namespace, into one file; others may go on writing.
 

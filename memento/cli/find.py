@@ -14,6 +14,7 @@ from memento.cli.options import (
     EmbedderName,
     Kinds,
     Namespace,
+    OneLine,
     Root,
     Scopes,
     Session,
@@ -250,6 +251,7 @@ def recent(
     epilog=examples(
         "memento list --tier long",
         "memento list --status forgotten",
+        "memento list --since 7d --oneline | grep deploy",
         "memento list --limit 1000 --json",
     ),
 )
@@ -268,6 +270,7 @@ def list_(
     newest_first: Annotated[bool, option("--newest-first", help="Reverse the order.")] = False,
     limit: Annotated[int, option("--limit", help="Most memories.")] = 100,
     offset: Annotated[int, option("--offset", help="Memories to skip first.")] = 0,
+    oneline: OneLine = False,
     as_json: AsJson = False,
     root: Root = HERE,
     namespace: Namespace = "default",
@@ -288,7 +291,7 @@ def list_(
             limit=limit,
             offset=offset,
         )
-    print_memories(found, as_json=as_json)
+    print_memories(found, as_json=as_json, oneline=oneline)
 
 
 @app.command(epilog=examples("memento history 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"))

@@ -196,6 +196,15 @@ def memories(found: Iterable[Memory]) -> Group:
     return Group(_header(), *(_entry("", memory) for memory in found))
 
 
+def print_lines(found: Iterable[Memory]) -> None:
+    """Print one line for each memory: id, tier, day and text, which is cut to fit a terminal."""
+    screen = console()
+    most = screen.width if sys.stdout.isatty() else None
+    for one in found:
+        facts = f"{one_line(one.id)}  {one.tier:<6}  {moment(one.occurred_at)[:10]}  "
+        screen.print(Text((facts + one_line(one.text))[:most]), soft_wrap=True)
+
+
 def memory(found: Memory) -> Table:
     """Lay out one memory: every field that is set, and its text last."""
     table = _table("", "", header=False)

@@ -109,8 +109,8 @@ class Config:
         The names are ``MEMENTO_SHORT_CAPACITY``, ``MEMENTO_SNAPSHOT_SECONDS``,
         ``MEMENTO_TEXT_CHARS``, ``MEMENTO_LONG_INDEX``, ``MEMENTO_SECRETS``,
         ``MEMENTO_UNTRUSTED`` (names joined with commas, empty for none),
-        ``MEMENTO_ALLOW_NETWORK`` (0 or 1), and ``MEMENTO_ROOT`` and ``MEMENTO_NAMESPACE``, which
-        only the command line reads.
+        ``MEMENTO_ALLOW_NETWORK`` (0 or 1), and ``MEMENTO_ROOT``, ``MEMENTO_NAMESPACE`` and
+        ``MEMENTO_EMBEDDER``, which only the command line reads.
 
         Args:
             environ: The environment; None for that of the process.
@@ -141,7 +141,7 @@ def _check_choice(name: str, value: object, choices: type[StrEnum]) -> None:
         raise InvalidInput(name, f"{value!r} is not one of: {', '.join(choices)}")
 
 
-_ELSEWHERE = frozenset({"MEMENTO_ROOT", "MEMENTO_NAMESPACE"})
+_ELSEWHERE = frozenset({"MEMENTO_ROOT", "MEMENTO_NAMESPACE", "MEMENTO_EMBEDDER"})
 
 
 def _number(name: str, text: str, kind: Callable[[str], Any]) -> Any:

@@ -55,8 +55,8 @@ WITHOUT_ID = {
 }
 STORE_WIDE = {
     "add", "add_document", "backup", "clock", "close", "closed", "config", "doctor",
-    "embed", "flush", "import_from", "namespace", "of", "prompt_confidence", "read_only",
-    "reindex", "root", "store",
+    "embed", "flush", "import_from", "namespace", "namespaces", "of", "prompt_confidence",
+    "read_only", "reindex", "root", "store",
 }  # fmt: skip
 WITH_VECTORS = {"nearest"}
 
