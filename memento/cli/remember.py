@@ -137,14 +137,14 @@ def add(
 )
 def ingest(
     file: Annotated[
-        Path, typer.Argument(help="Text, Markdown, JSON or JSON Lines; may be gzipped.")
+        Path, typer.Argument(help="Text, Markdown, HTML, CSV, JSON or JSON Lines; may be gzipped.")
     ],
     *,
     format: Annotated[  # noqa: A002 - the word for it
         str | None,
         option(
             "--format",
-            help="text, markdown, drafts, chat, sharegpt or locomo; detected if not given.",
+            help="text, markdown, html, csv, drafts, chat, sharegpt or locomo; detected if none.",
         ),
     ] = None,
     name: Annotated[
