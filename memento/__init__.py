@@ -7,6 +7,7 @@ forks        a fork of the process waits for work that its child could not finis
 language     pure text: words, stems, dates, questions, statements
 layout       names of the files and folders of a store
 clock        the present moment, and times as microseconds
+display      values on one line, as a table of a notebook, and as JSON
 types        the values that callers see: memories, drafts, hits and their vocabulary
 protocols    the interfaces of replaceable parts: embedder, reranker, clock
 scopes       namespaces (who may see a memory) and scope paths (where it applies)

@@ -34,7 +34,7 @@ from memento.views import QuarantineView, StoreView, View
 if TYPE_CHECKING:
     from memento.config import Config
     from memento.engine import Engine
-    from memento.protocols import Clock, Embedder, Reranker
+    from memento.protocols import Clock, Embedder, Progress, Reranker
     from memento.tiers.waiting import Wish
 
 P = ParamSpec("P")
@@ -160,15 +160,22 @@ async def _fulfilled(engine: Engine, wish: Wish, deadline: float) -> None:
             bell.clear()
 
 
-async def _drained(memory: View, seconds: float | None) -> bool:
+async def _drained(memory: View, seconds: float | None, progress: Progress | None = None) -> bool:
     """Wait as ``flush(wait=True)`` does, but without holding a thread."""
     deadline = None if seconds is None else monotonic() + seconds
     engine, pause = memory._engine, FIRST_LOOK  # noqa: SLF001 - the same object, awaited
+    owed = None
+    if progress is not None:
+        owed = await asyncio.to_thread(engine.owed, memory.namespace, progress)
     while (done := await asyncio.to_thread(engine.drained, memory.namespace)) is None:
+        if owed is not None:
+            await asyncio.to_thread(owed.glance)
         if deadline is not None and (left := deadline - monotonic()) <= 0:
             return False
         await asyncio.sleep(pause if deadline is None else min(pause, left))
         pause = min(2 * pause, POLL_SECONDS)
+    if owed is not None:
+        await asyncio.to_thread(owed.report)
     return done
 
 
@@ -223,6 +230,7 @@ class AsyncStoreView(AsyncView[StoreView]):
     """Like ``StoreView``, with methods that you await."""
 
     stats = _threaded(StoreView.stats)
+    namespaces = _threaded(StoreView.namespaces)
     backup = _threaded(StoreView.backup)
     export = _threaded(StoreView.export)
     import_from = _threaded(StoreView.import_from)
@@ -234,12 +242,15 @@ class AsyncStoreView(AsyncView[StoreView]):
         *,
         wait: bool = False,
         timeout: float | None = None,  # noqa: ASYNC109 - the parameters of its namesake
+        progress: Progress | None = None,
     ) -> int:
         """Like ``StoreView.reindex``, as a coroutine."""
         if wait is not True:
-            return await asyncio.to_thread(self._sync.reindex, wait=wait, timeout=timeout)
-        owed = await asyncio.to_thread(self._sync.reindex)
-        await _drained(self._sync, timeout)
+            return await asyncio.to_thread(
+                self._sync.reindex, wait=wait, timeout=timeout, progress=progress
+            )
+        owed = await asyncio.to_thread(self._sync.reindex, progress=progress)
+        await _drained(self._sync, timeout, progress)
         return owed
 
 
@@ -322,12 +333,15 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
         *,
         wait: bool = False,
         timeout: float | None = None,  # noqa: ASYNC109 - the parameters of its namesake
+        progress: Progress | None = None,
     ) -> bool:
         """Like ``MemoryManager.flush``, as a coroutine."""
         if wait is not True:
-            return await asyncio.to_thread(self._sync.flush, wait=wait, timeout=timeout)
-        await asyncio.to_thread(self._sync.flush, timeout=timeout)
-        return await _drained(self._sync, timeout)
+            return await asyncio.to_thread(
+                self._sync.flush, wait=wait, timeout=timeout, progress=progress
+            )
+        await asyncio.to_thread(self._sync.flush, timeout=timeout, progress=progress)
+        return await _drained(self._sync, timeout, progress)
 
     async def __aenter__(self) -> Self:
         return self

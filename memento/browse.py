@@ -6,13 +6,13 @@ Nothing here ranks, and nothing needs an index: each verb reads rows of the ledg
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Literal, Unpack
 
 from memento.check import check_count, check_id, optional_name, shown
 from memento.errors import InvalidInput
 from memento.filters import Filtering, filtering, filters_of
 from memento.ledger import memories
-from memento.types import Related, Status, Version
+from memento.types import Related, Status, StatusName, Tallied, Version
 from memento.upkeep import lineage
 from memento.views import Memories, View
 
@@ -27,8 +27,8 @@ class Browse(View):
     def list(
         self,
         *,
-        status: str | Sequence[str] | None = None,
-        order: str = "arrival",
+        status: Status | StatusName | Sequence[Status | StatusName] | None = None,
+        order: Literal["arrival", "occurred"] = "arrival",
         newest_first: bool = False,
         limit: int = 100,
         offset: int = 0,
@@ -58,12 +58,12 @@ class Browse(View):
             offset=offset,
         )
 
-    def counts(self, by: str = "scope", **filters: Unpack[Filtering]) -> dict[str, int]:
+    def counts(self, by: Tallied = "scope", **filters: Unpack[Filtering]) -> dict[str, int]:
         """Count memories without reading them.
 
         Args:
-            by: ``scope``, ``tag``, ``kind``, ``tier``, ``session`` or ``actor``; memories without
-                a value are not counted.
+            by: ``scope``, ``tag``, ``kind``, ``tier``, ``session``, ``actor`` or ``key``; memories
+                without a value are not counted.
             filters: See ``Filtering``.
 
         Returns:
@@ -113,7 +113,7 @@ class Browse(View):
         self,
         id: str,  # noqa: A002 - the field's own name
         *,
-        status: str | Sequence[str] | None = None,
+        status: Status | StatusName | Sequence[Status | StatusName] | None = None,
     ) -> Relations:
         """Return the memories that are linked to one, in order of arrival.
 

@@ -12,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from math import isfinite
 from typing import Any, TypeVar
 
 from memento.clock import to_micros
 from memento.errors import InvalidInput
 from memento.language.plain import plain
+from memento.protocols import Progress
 from memento.types import Source, Trust
 
 E = TypeVar("E", bound=StrEnum)
@@ -28,6 +30,8 @@ MAX_URI = 2048
 MAX_INTEGER = 2**63 - 1
 MAX_WAIT = 86_400.0
 """Longest time a call may wait for an index, seconds."""
+MAX_PLACE = 200
+"""Most characters of the place of a value in a message."""
 MAX_DEPTH = 64
 """Deepest nesting of metadata; SQLite reads JSON to 1,000 levels, Python to fewer."""
 MAX_ITEMS = 64
@@ -114,6 +118,15 @@ def check_count(field: str, value: object, *, least: int = 1, most: int = MAX_K)
     return value
 
 
+def check_progress(progress: Progress | None) -> Progress | None:
+    """Accept a function that is told how far a call is, or None."""
+    if progress is not None and not callable(progress):
+        raise InvalidInput(
+            "progress", f"must be a function of two numbers, not {type_name(progress)}"
+        )
+    return progress
+
+
 def check_flag(field: str, value: object) -> bool:
     """Accept a bool."""
     if not isinstance(value, bool):
@@ -135,7 +148,7 @@ def check_metadata(metadata: object, limits: Limits) -> str:
         raise InvalidInput("metadata", f"must be a mapping, not {type_name(metadata)}")
     if not metadata:
         return "{}"
-    plain = _plain(dict(metadata), 1)
+    plain = _plain(dict(metadata), ())
     try:
         encoded = json.dumps(plain, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -145,17 +158,31 @@ def check_metadata(metadata: object, limits: Limits) -> str:
     return encoded
 
 
-def _plain(value: Any, depth: int) -> Any:
+def _plain(value: Any, path: tuple[str | int, ...]) -> Any:
     """Refuse values that ``json`` would change silently, or that SQLite could not read."""
-    if depth > MAX_DEPTH:
+    if len(path) >= MAX_DEPTH:
         raise InvalidInput("metadata", f"is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
         if wrong := [key for key in value if not isinstance(key, str)]:
             raise InvalidInput("metadata", f"keys must be strings, not {shown(wrong[0])}")
-        return {storable("metadata", k): _plain(item, depth + 1) for k, item in value.items()}
+        return {storable("metadata", k): _plain(item, (*path, k)) for k, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item, depth + 1) for item in value]
+        return [_plain(item, (*path, at)) for at, item in enumerate(value)]
+    if isinstance(value, float) and not isfinite(value):
+        raise InvalidInput("metadata", f"at {_place(path)} is {value}, which JSON does not have")
+    if not isinstance(value, str | int | float | None):
+        said = f"at {_place(path)} is not JSON but {type_name(value)}"
+        raise InvalidInput("metadata", f"{said}; use str, int, float, bool, None, list or dict")
     return storable("metadata", value) if isinstance(value, str) else value
+
+
+def _place(path: Sequence[str | int]) -> str:
+    """Write where in the metadata a value is.
+
+    >>> _place(["a", "b c", 1])
+    "['a']['b c'][1]"
+    """
+    return "".join(f"[{shown(step)}]" for step in path)[:MAX_PLACE]
 
 
 def check_source(source: object) -> Source:

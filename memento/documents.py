@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID, uuid5
 
 import uuid_utils
@@ -25,6 +25,7 @@ from memento.check import (
     MAX_ITEMS,
     check_flag,
     check_metadata,
+    check_progress,
     check_source,
     member,
     names,
@@ -44,8 +45,20 @@ from memento.ingest.source import lines, plain_name
 from memento.ledger import memories
 from memento.ledger.rows import Row, mapping_in, sound, to_memory
 from memento.lifecycle import change
+from memento.protocols import Progress
 from memento.scopes import parse_scope
-from memento.types import Draft, Kind, Memory, Source, Status, Tier, Trust
+from memento.types import (
+    Draft,
+    Kind,
+    KindName,
+    Memory,
+    Source,
+    Status,
+    Tier,
+    TierName,
+    Trust,
+    TrustName,
+)
 from memento.views import Memories, View
 
 ID_SPACE = UUID("b0b1c0de-5c1a-5d0c-9a11-7e6d0c5f2a40")
@@ -65,7 +78,11 @@ class Texts(View):
     """Verbs of the manager that keep several texts at once, and texts of any length."""
 
     def add_many(
-        self, items: Iterable[str | Mapping[str, Any] | Draft], *, replace: bool = False
+        self,
+        items: Iterable[str | Mapping[str, Any] | Draft],
+        *,
+        replace: bool = False,
+        progress: Progress | None = None,
     ) -> Memories:
         """Remember several texts in one transaction: all of them, or none.
 
@@ -76,6 +93,10 @@ class Texts(View):
             items: Texts, mappings with the arguments of ``add``, or drafts.
             replace: As for ``add``; each item needs an ``id``, and if several have the same id, the
                 last one wins.
+            progress: Called with the number of items that are checked and of all items, about every
+                hundred, and with the total twice when all are on the disk; see
+                ``memento.protocols.Progress``. If it raises before that, nothing was written. A
+                turn in parts counts as its parts.
 
         Returns:
             The memories as stored, one per item, in order; see ``add`` for turns that are too long.
@@ -88,11 +109,12 @@ class Texts(View):
             UntrustedSource: As for ``add``.
             StoreError: If they could not be written.
         """
+        check_progress(progress)
         drafts = drafts_of(items)
         check_flag("replace", replace)
         if not drafts:
             return []
-        return [self._memory(row) for row in self._add(drafts, replace=replace)]
+        return [self._memory(row) for row in self._add(drafts, replace=replace, progress=progress)]
 
     def add_document(
         self,
@@ -100,17 +122,18 @@ class Texts(View):
         *,
         name: str | None = None,
         session: str | None = None,
-        format: str | None = None,  # noqa: A002 - the word for it
-        tier: Tier | str | None = Tier.LONG,
-        kind: Kind | str = Kind.FACT,
+        format: Literal["text", "markdown"] | None = None,  # noqa: A002 - the word for it
+        tier: Tier | TierName | None = Tier.LONG,
+        kind: Kind | KindName = Kind.FACT,
         importance: float | None = None,
         scope: str = "",
         actor: str | None = None,
-        source: Source | Trust | str | None = None,
+        source: Source | Trust | TrustName | None = None,
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
         occurred_at: datetime | None = None,
         expires_in: timedelta | float | None = None,
+        progress: Progress | None = None,
     ) -> Memories:
         r"""Remember a text of any length, in parts that are found one by one.
 
@@ -145,6 +168,8 @@ class Texts(View):
             metadata: A JSON object of your own.
             occurred_at: When it was written, with a time zone; None for now.
             expires_in: Seconds, or a timedelta, after which it is no longer found.
+            progress: Called with the number of parts on the disk and of all parts, after every few
+                hundred; see ``memento.protocols.Progress``.
 
         Returns:
             The parts, in order.
@@ -162,6 +187,7 @@ class Texts(View):
         ...     [(part.metadata["part"], part.text) for part in parts]
         [(1, '# Tea\n\nGreen.'), (2, '# Coffee\n\nBlack.')]
         """
+        check_progress(progress)
         like = Draft(
             text="",
             tier=tier,
@@ -177,14 +203,16 @@ class Texts(View):
             expires_in=expires_in,
         )
         read = read_document(self._engine, document, like, name=name, format=format)
-        return self._read(keep(self._engine, self._namespace, read))
+        return self._read(keep(self._engine, self._namespace, read, progress))
 
-    def _add(self, drafts: Sequence[Draft], *, replace: bool) -> list[Row]:
+    def _add(
+        self, drafts: Sequence[Draft], *, replace: bool, progress: Progress | None = None
+    ) -> list[Row]:
         """Add drafts; only turns of a conversation may be longer than a memory."""
         limits = self._engine.config.limits
         if replace or not any(is_long_turn(draft, limits) for draft in drafts):
-            return self._engine.add(self._namespace, drafts, replace=replace)
-        return add_turns(self._engine, self._namespace, drafts)
+            return self._engine.add(self._namespace, drafts, replace=replace, progress=progress)
+        return add_turns(self._engine, self._namespace, drafts, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,13 +274,19 @@ def read_document(
     return Document(called, drafts, source.kind not in engine.config.untrusted)
 
 
-def keep(engine: Engine, labels: tuple[str, ...], document: Document) -> list[Row]:
+def keep(
+    engine: Engine,
+    labels: tuple[str, ...],
+    document: Document,
+    progress: Progress | None = None,
+) -> list[Row]:
     """Store a document, or bring the stored one up to date.
 
     Args:
         engine: The open store.
         labels: The namespace.
         document: What was read.
+        progress: Told how many parts are stored.
 
     Returns:
         The parts, in order.
@@ -270,15 +304,25 @@ def keep(engine: Engine, labels: tuple[str, ...], document: Document) -> list[Ro
             changed.append(draft)
         elif not _says_so(to_memory(row, labels), draft):
             changed.append(replace(draft, pinned=bool(row.pinned)))
+    total = len(document.drafts)
     for start in range(0, len(changed), BATCH):
+        if progress is not None:
+            progress(total - len(changed) + start, total)
         rows = engine.add(labels, changed[start : start + BATCH], replace=True)
         known |= {row.id: row for row in rows}
     superseded = {memory_id for draft in changed for memory_id in draft.supersedes}
     _forget(engine, labels, [row for row in gone if row.id not in superseded])
+    if progress is not None:
+        progress(total, total)
     return [known[draft.id or ""] for draft in document.drafts]
 
 
-def add_turns(engine: Engine, labels: tuple[str, ...], drafts: Sequence[Draft]) -> list[Row]:
+def add_turns(
+    engine: Engine,
+    labels: tuple[str, ...],
+    drafts: Sequence[Draft],
+    progress: Progress | None = None,
+) -> list[Row]:
     """Add drafts; a turn that is too long for one memory is stored in parts.
 
     Returns:
@@ -290,7 +334,7 @@ def add_turns(engine: Engine, labels: tuple[str, ...], drafts: Sequence[Draft]) 
         firsts.append(len(expanded))
         split = is_long_turn(draft, engine.config.limits)
         expanded += _parts_of_turn(draft, engine) if split else [draft]
-    rows = engine.add(labels, expanded)
+    rows = engine.add(labels, expanded, progress=progress)
     return [rows[at] for at in firsts]
 
 

@@ -48,9 +48,10 @@ from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_BITS
 from memento.lifecycle.remember import remember
 from memento.policy import Relevant
-from memento.protocols import Reranker
+from memento.protocols import Progress, Reranker
 from memento.tiers.embedder import StoreEmbedder
 from memento.tiers.indexer import Indexer
+from memento.tiers.progress import Owed, told
 from memento.tiers.short import ShortTier
 from memento.tiers.waiting import Wish
 from memento.types import Draft, Finding, Retrieval, Tier, Trust
@@ -179,7 +180,12 @@ class Engine:
         return to_micros(moment)
 
     def add(
-        self, labels: tuple[str, ...], drafts: Sequence[Draft], *, replace: bool = False
+        self,
+        labels: tuple[str, ...],
+        drafts: Sequence[Draft],
+        *,
+        replace: bool = False,
+        progress: Progress | None = None,
     ) -> list[Row]:
         """Validate drafts and write them in one durable transaction.
 
@@ -187,6 +193,7 @@ class Engine:
             labels: The namespace.
             drafts: The memories to write.
             replace: Let each replace the memory that has its id.
+            progress: Told how many drafts are checked, and all at the end.
         """
         now = self.now()
         known = self.ledger.find_namespace(labels)
@@ -205,7 +212,8 @@ class Engine:
         if len(drafts) == 1:
             entries = [check(drafts[0])]
         else:
-            entries = [at_position(at, check, draft) for at, draft in enumerate(drafts)]
+            each = enumerate(told(drafts, progress))
+            entries = [at_position(at, check, draft) for at, draft in each]
 
         def job(session: Session) -> tuple[int, list[Row], list[Row]]:
             ns = self._new_namespace(session, labels) if known is None else known
@@ -217,6 +225,8 @@ class Engine:
         self._fresh.add(ns)
         self.changed(ns, [*rows, *judged_again])
         again = {row.docid: row for row in judged_again}
+        if progress is not None:
+            progress(len(rows), len(rows))
         return [again.get(row.docid, row) for row in rows]
 
     def _new_namespace(self, connection: Session, labels: tuple[str, ...]) -> int:
@@ -370,6 +380,7 @@ class Engine:
         source: str | Path | IO[str] | IO[bytes],
         into: tuple[str, ...] | None,
         trust: Trust,
+        progress: Progress | None = None,
     ) -> Imported:
         """Import an export; see ``upkeep.import_``, and ``upkeep.import_door`` for the limits."""
         now, config = self.now(), self.config
@@ -387,6 +398,7 @@ class Engine:
                 rules=self.rules,
                 now=now,
                 sessions=sessions,
+                progress=progress,
             )
         finally:  # also after an interruption: some of it may be written
             for ns, names in sessions.items():
@@ -536,13 +548,21 @@ class Engine:
         self.indexer.want_index()
         return [Finding("index", ok=True, detail=f"{detail}; it is rebuilt", repaired=True)]
 
-    def flush(self, labels: tuple[str, ...], *, wait: bool, timeout: float | None) -> bool:
+    def flush(
+        self,
+        labels: tuple[str, ...],
+        *,
+        wait: bool,
+        timeout: float | None,
+        progress: Progress | None = None,
+    ) -> bool:
         """Write the snapshot, the log and missing full text; optionally wait for the indexes.
 
         Args:
             labels: The caller's namespace.
             wait: Whether to wait.
             timeout: Seconds to wait at most, or None.
+            progress: Told how many memories of the namespace are indexed.
 
         Returns:
             Whether no work is left that this process can do. Texts of other namespaces that the
@@ -554,7 +574,28 @@ class Engine:
             self.background.index_words()
         if not wait:
             return True
-        return self.indexer.wait(timeout, sees=self.sees(labels))
+        if progress is None:
+            return self.indexer.wait(timeout, sees=self.sees(labels))
+        owed = self.owed(labels, progress)
+        done = self.indexer.wait(timeout, sees=self.sees(labels), each=owed.glance)
+        owed.report()
+        return done
+
+    def owed(self, labels: tuple[str, ...], progress: Progress) -> Owed:
+        """Return what reports how much of a namespace's backlog is done since now.
+
+        Args:
+            labels: The namespace.
+            progress: Receives the report.
+        """
+
+        def left() -> int:
+            ns = self.ledger.find_namespace(labels)
+            if ns is None:
+                return 0
+            return sum(self.ledger.read(lambda c: vectors.backlog_in(c, ns)).values())
+
+        return Owed(left, progress)
 
     def drained(self, labels: tuple[str, ...]) -> bool | None:
         """Tell, without waiting, what ``flush(wait=True)`` would return; None while it would wait.

@@ -24,7 +24,7 @@ from memento.errors import InvalidInput
 from memento.ledger.predicate import Filters, Scalar
 from memento.scopes import parse_scope
 from memento.status import having
-from memento.types import Kind, Status, Tier
+from memento.types import Kind, KindName, Match, Status, StatusName, Tier, TierName
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -51,8 +51,8 @@ class Filtering(TypedDict, total=False):
         until: Latest ``occurred_at``, exclusive.
     """
 
-    tiers: str | Sequence[str] | None
-    kinds: str | Sequence[str] | None
+    tiers: Tier | TierName | Sequence[Tier | TierName] | None
+    kinds: Kind | KindName | Sequence[Kind | KindName] | None
     scope: str | Sequence[str] | None
     within: str | Sequence[str] | None
     session: str | Sequence[str] | None
@@ -68,7 +68,7 @@ class Filtering(TypedDict, total=False):
 class Retrieving(Filtering, total=False):
     """The arguments of ``retrieve`` that ``prompt`` passes on; see there for their meaning."""
 
-    match: str
+    match: Match
     as_of: datetime | None
     min_score: float
     min_confidence: float
@@ -85,7 +85,7 @@ def filtering(
     given: Filtering,
     verb: Callable[..., Any],
     *,
-    statuses: str | Sequence[str] | None = None,
+    statuses: Status | StatusName | Sequence[Status | StatusName] | None = None,
     as_of: datetime | None = None,
     include_superseded: bool = False,
     include_quarantined: bool = False,
@@ -141,9 +141,9 @@ def check_names(given: Mapping[str, object], known: type, verb: Callable[..., An
 def filters_of(
     now: int,
     *,
-    tiers: str | Sequence[str] | None = None,
-    kinds: str | Sequence[str] | None = None,
-    statuses: str | Sequence[str] | None = None,
+    tiers: Tier | TierName | Sequence[Tier | TierName] | None = None,
+    kinds: Kind | KindName | Sequence[Kind | KindName] | None = None,
+    statuses: Status | StatusName | Sequence[Status | StatusName] | None = None,
     scope: str | Sequence[str] | None = None,
     within: str | Sequence[str] | None = None,
     session: str | Sequence[str] | None = None,

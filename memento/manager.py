@@ -18,6 +18,7 @@ from memento.check import (
     check_count,
     check_flag,
     check_id,
+    check_progress,
     check_seconds,
     expiry,
 )
@@ -31,14 +32,26 @@ from memento.ledger import memories
 from memento.lifecycle import change
 from memento.policy import prompt
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
-from memento.types import Draft, Kind, Memory, Retrieval, Source, Tier, Trust
+from memento.types import (
+    Draft,
+    Kind,
+    KindName,
+    Match,
+    Memory,
+    Retrieval,
+    Source,
+    Tier,
+    TierName,
+    Trust,
+    TrustName,
+)
 from memento.views import Ids, QuarantineView, StoreView
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memento.protocols import Clock, Embedder, Reranker, TokenCounter
+    from memento.protocols import Clock, Embedder, Progress, Reranker, TokenCounter
 
 KEEP = change.KEEP
 
@@ -118,9 +131,9 @@ class MemoryManager(Browse, Texts):
     def add(
         self,
         text: str,
-        tier: Tier | str | None = None,
+        tier: Tier | TierName | None = None,
         *,
-        kind: Kind | str = Kind.FACT,
+        kind: Kind | KindName = Kind.FACT,
         importance: float | None = None,
         key: str | None = None,
         aliases: Sequence[str] = (),
@@ -128,7 +141,7 @@ class MemoryManager(Browse, Texts):
         session: str | None = None,
         actor: str | None = None,
         role: str | None = None,
-        source: Source | Trust | str | None = None,
+        source: Source | Trust | TrustName | None = None,
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
         occurred_at: datetime | None = None,
@@ -241,7 +254,7 @@ class MemoryManager(Browse, Texts):
         query: str,
         k: int | None = 5,
         *,
-        match: str = "auto",
+        match: Match = "auto",
         as_of: datetime | None = None,
         min_score: float = 0.0,
         min_confidence: float = 0.0,
@@ -476,7 +489,7 @@ class MemoryManager(Browse, Texts):
         id: str,  # noqa: A002 - the field's own name
         *,
         text: str = KEEP,
-        kind: Kind | str = KEEP,
+        kind: Kind | KindName = KEEP,
         importance: float = KEEP,
         scope: str = KEEP,
         tags: Sequence[str] = KEEP,
@@ -486,7 +499,7 @@ class MemoryManager(Browse, Texts):
         expires_in: timedelta | float | None = KEEP,
         add_aliases: Sequence[str] = (),
         remove_aliases: Sequence[str] = (),
-        source: Trust | str | None = None,
+        source: Trust | TrustName | None = None,
     ) -> Memory:
         """Change a memory; its earlier version stays in its history.
 
@@ -621,7 +634,7 @@ class MemoryManager(Browse, Texts):
         now = self._engine.now()
         return self._change(id, now, lambda work: change.restore(work, id))
 
-    def move(self, id: str, tier: Tier | str) -> Memory:  # noqa: A002 - the field's own name
+    def move(self, id: str, tier: Tier | TierName) -> Memory:  # noqa: A002 - the field's own name
         """Put a memory into another tier.
 
         Raises:
@@ -631,7 +644,13 @@ class MemoryManager(Browse, Texts):
         now = self._engine.now()
         return self._change(id, now, lambda work: change.move(work, id, tier))
 
-    def flush(self, *, wait: bool = False, timeout: float | None = None) -> bool:
+    def flush(
+        self,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,
+        progress: Progress | None = None,
+    ) -> bool:
         """Write the snapshot of the short tier; optionally wait for the indexes.
 
         The memories themselves need no flush: they are on the disk when ``add`` returns.
@@ -639,6 +658,9 @@ class MemoryManager(Browse, Texts):
         Args:
             wait: Wait until every memory of the store is embedded and in the long tier.
             timeout: Seconds to wait at most, up to a day; None for as long as it takes.
+            progress: With ``wait``, called about every half second with the number of memories of
+                this namespace that were indexed since the call, and of all that it waits for; see
+                ``memento.protocols.Progress``.
 
         Returns:
             False if work is left: time ran out, or an index does not work (see
@@ -650,7 +672,12 @@ class MemoryManager(Browse, Texts):
             StoreError: If the store cannot be read.
         """
         limit = None if timeout is None else check_seconds("timeout", timeout)
-        return self._engine.flush(self._namespace, wait=check_flag("wait", wait), timeout=limit)
+        return self._engine.flush(
+            self._namespace,
+            wait=check_flag("wait", wait),
+            timeout=limit,
+            progress=check_progress(progress),
+        )
 
     def close(self) -> None:
         """Write the snapshot and close the store, for all its views. Idempotent."""

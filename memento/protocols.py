@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+Progress: TypeAlias = Callable[[int, int | None], object]
+"""Told how far a long call is: the number of items done, and of all items or None if that is not
+known yet. It runs in the thread of the caller, or in a worker thread for ``AsyncMemoryManager``. An
+exception in it ends the call with that exception; what is on the disk by then stays."""
 
 
 @runtime_checkable

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from memento import layout
 from memento.errors import StoreUnusable
-from memento.types import Status
+from memento.types import Status, StatusName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ def _check_table() -> None:
 _check_table()
 
 
-def having(*traits: str) -> tuple[str, ...]:
+def having(*traits: str) -> tuple[StatusName, ...]:
     """Return the values of the statuses that have any of some traits, in the order of the table.
 
     Raises:
@@ -136,7 +136,7 @@ def having(*traits: str) -> tuple[str, ...]:
     )
 
 
-def lacking(trait: str) -> tuple[str, ...]:
+def lacking(trait: str) -> tuple[StatusName, ...]:
     """Return the values of the statuses that lack a trait, in the order of the table."""
     have = having(trait)
     return tuple(status.value for status in TABLE if status.value not in have)

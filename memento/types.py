@@ -6,10 +6,34 @@ Plain data; returned values are immutable. No I/O and no heavy imports.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, overload
+from typing import Any, Literal, TypeAlias, overload
+
+from memento import display
+
+TierName: TypeAlias = Literal["short", "medium", "long"]
+KindName: TypeAlias = Literal[
+    "fact",
+    "preference",
+    "rule",
+    "decision",
+    "procedure",
+    "episode",
+    "relation",
+    "emotion",
+    "opinion",
+    "context",
+    "question",
+    "article",
+]
+StatusName: TypeAlias = Literal["active", "superseded", "forgotten", "quarantined"]
+TrustName: TypeAlias = Literal["user", "agent", "tool", "web", "import"]
+Match: TypeAlias = Literal["auto", "names", "text"]
+Tallied: TypeAlias = Literal["scope", "tag", "kind", "tier", "session", "actor", "key"]
+"""The values of the enumerations below, of ``retrieve(match=...)`` and of ``counts(by=...)``, for
+type checkers: a misspelt name is an error before the program runs."""
 
 
 class Tier(StrEnum):
@@ -199,6 +223,24 @@ class Memory:
     reinforced: int
     version: int
 
+    def __hash__(self) -> int:
+        # Equal memories have equal ids. The metadata cannot be hashed.
+        return hash((self.namespace, self.id))
+
+    def __repr__(self) -> str:
+        status = "" if self.status is Status.ACTIVE else f" {self.status}"
+        about = f"{self.tier} {self.kind}{status}"
+        return f"<Memory {display.cut(self.id)} {about} {display.cut(self.text)!r}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the fields that are set, for notebooks."""
+        said = {name: display.spelt(value) for name, value in self.to_dict().items()}
+        return display.table("", (), [row for row in said.items() if row[1]])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as a JSON object: moments in ISO 8601, enumerations as strings."""
+        return display.fields(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -208,8 +250,8 @@ class Draft:
     """
 
     text: str
-    tier: Tier | str | None = None
-    kind: Kind | str = Kind.FACT
+    tier: Tier | TierName | None = None
+    kind: Kind | KindName = Kind.FACT
     importance: float | None = None
     key: str | None = None
     aliases: Sequence[str] = ()
@@ -217,7 +259,7 @@ class Draft:
     session: str | None = None
     actor: str | None = None
     role: str | None = None
-    source: Source | Trust | str | None = None
+    source: Source | Trust | TrustName | None = None
     tags: Sequence[str] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     occurred_at: datetime | None = None
@@ -322,6 +364,23 @@ class Hit:
         """Metadata of the memory, as the caller gave it."""
         return self.memory.metadata
 
+    def __repr__(self) -> str:
+        sure = f"{self.score:.2f} confidence {self.confidence:.2f}"
+        return f"<Hit {sure} {display.cut(self.id)} {self.tier} {display.cut(self.text)!r}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of one row, for notebooks."""
+        return display.table("", _COLUMNS, [_cells(1, self)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return one flat JSON object: the score, the memory's fields, and why it was found."""
+        said = {
+            one.name: display.data(getattr(self, one.name))
+            for one in fields(self)
+            if one.name != "memory"
+        }
+        return {"score": said.pop("score"), **self.memory.to_dict(), **said}
+
     def explain(self) -> str:
         """Explain in a few lines why this memory was found, strongest evidence first."""
         lines = [f"score {self.score:.3f}, confidence {self.confidence:.2f}, {self.tier} tier"]
@@ -333,6 +392,23 @@ class Hit:
         if self.folded:
             lines.append(f"stands for {len(self.folded)} near-identical more")
         return "\n".join(lines)
+
+
+_COLUMNS = ("", "score", "confidence", "tier", "when", "text")
+"""Columns of a table of hits."""
+
+
+def _cells(rank: int, hit: Hit) -> tuple[str, ...]:
+    """Return the cells of a hit in a table."""
+    when = hit.memory.occurred_at.strftime("%Y-%m-%d")
+    return (
+        str(rank),
+        f"{hit.score:.2f}",
+        f"{hit.confidence:.2f}",
+        str(hit.tier),
+        when,
+        hit.passage or hit.text,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +445,41 @@ class Retrieval(Sequence[Hit]):
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
+
+    def __repr__(self) -> str:
+        first = f", first {display.cut(self.hits[0].text)!r}" if self.hits else ""
+        lacks = f", missing {', '.join(sorted(self.missing))}" if self.missing else ""
+        return f"<Retrieval {display.cut(self.query)!r}: {self._count()}{first}{lacks}>"
+
+    def __str__(self) -> str:
+        lines = [f"{display.cut(self.query)}: {self._count()}"]
+        lines += [
+            f"{rank:>2}. {hit.score:.2f}  {hit.tier:<6}  {display.cut(hit.passage or hit.text)}"
+            for rank, hit in enumerate(self.hits, start=1)
+        ]
+        lines += [f"missing {part}: {why}" for part, why in sorted(self.missing.items())]
+        return "\n".join(lines)
+
+    def _count(self) -> str:
+        number = len(self.hits)
+        sure = f", confidence {self.confidence:.2f}" if number else ""
+        return f"{number} {'hit' if number == 1 else 'hits'}{sure}"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the hits, for notebooks."""
+        lacks = "".join(f"; missing {part}: {why}" for part, why in sorted(self.missing.items()))
+        rows = [_cells(rank, hit) for rank, hit in enumerate(self.hits, start=1)]
+        return display.table(f"{self.query}: {self._count()}{lacks}", _COLUMNS, rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as a JSON object: facts about the search, and the hits, best first."""
+        return {
+            "query": self.query,
+            "confidence": self.confidence,
+            "missing": dict(self.missing),
+            "took": dict(self.took),
+            "hits": [hit.to_dict() for hit in self.hits],
+        }
 
     def explain(self) -> str:
         """Explain why each hit was found and which tiers could not be searched."""

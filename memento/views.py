@@ -16,6 +16,7 @@ from memento.check import (
     check_count,
     check_flag,
     check_id,
+    check_progress,
     check_seconds,
     member,
     short_name,
@@ -28,7 +29,7 @@ from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, sound, to_memory
 from memento.lifecycle import change, trust
-from memento.types import Finding, Memory, Retrieval, Status, Trust
+from memento.types import Finding, Memory, Retrieval, Status, Trust, TrustName
 from memento.upkeep import lineage
 from memento.upkeep.backup import Backup, back_up
 from memento.upkeep.erase import Erasure, choose
@@ -37,7 +38,7 @@ from memento.upkeep.import_ import Imported
 
 if TYPE_CHECKING:
     from memento.config import Config
-    from memento.protocols import Clock
+    from memento.protocols import Clock, Progress
     from memento.upkeep.lineage import Stats
 
 Memories = list[Memory]
@@ -353,6 +354,19 @@ class StoreView(View):
             long=engine.long_state(),
         )
 
+    def namespaces(self) -> dict[tuple[str, ...], int]:
+        """Count the active memories of every namespace of the store.
+
+        For the administrator of the store, not for a user who shares it.
+
+        Returns:
+            The labels of each namespace to its number of active memories, in order of the labels.
+
+        Raises:
+            StoreError: If the ledger cannot be read.
+        """
+        return lineage.per_namespace(self._engine.ledger, self._engine.now())
+
     def backup(self, file: str | Path, *, overwrite: bool = False) -> Backup:
         """Write the whole store, with every namespace, into one file; others may go on writing.
 
@@ -412,7 +426,8 @@ class StoreView(View):
         source: str | Path | IO[str] | IO[bytes],
         *,
         all_namespaces: bool = False,
-        trust: Trust | str = Trust.IMPORT,
+        trust: Trust | TrustName = Trust.IMPORT,
+        progress: Progress | None = None,
     ) -> Imported:
         """Import a file that ``export`` wrote; if any part is refused, nothing is imported.
 
@@ -437,6 +452,9 @@ class StoreView(View):
             all_namespaces: Put each memory into the namespace it comes from; otherwise an export of
                 one namespace, whatever its name, is put into this one.
             trust: Highest trust class for memories of the file; ``"user"`` for your own file.
+            progress: Called with 0 and None again and again while the file is checked, and then
+                with the number of its lines that are on the disk and of all its lines; see
+                ``memento.protocols.Progress``.
 
         Raises:
             ArchiveDamaged: If the file is cut off, changed, or not an export.
@@ -449,7 +467,9 @@ class StoreView(View):
         """
         everything = check_flag("all_namespaces", all_namespaces)
         believed = member(Trust, "trust", trust)
-        return self._engine.import_from(source, None if everything else self._namespace, believed)
+        return self._engine.import_from(
+            source, None if everything else self._namespace, believed, check_progress(progress)
+        )
 
     def doctor(self, *, repair: bool = True, all_namespaces: bool = False) -> list[Finding]:
         """Look for damage in the whole store.
@@ -471,7 +491,13 @@ class StoreView(View):
             all_namespaces=check_flag("all_namespaces", all_namespaces),
         )
 
-    def reindex(self, *, wait: bool = False, timeout: float | None = None) -> int:
+    def reindex(
+        self,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,
+        progress: Progress | None = None,
+    ) -> int:
         """Embed all memories again with the embedder in use, after the embedder was changed.
 
         This affects the whole store, with every namespace.
@@ -479,6 +505,7 @@ class StoreView(View):
         Args:
             wait: Return only when it is done.
             timeout: Seconds to wait at most, up to a day; None for as long as it takes.
+            progress: As for ``flush``.
 
         Returns:
             Number of memories to embed, in all namespaces.
@@ -487,9 +514,10 @@ class StoreView(View):
             InvalidInput: If this manager has no embedder.
         """
         limit = None if timeout is None else check_seconds("timeout", timeout)
+        check_progress(progress)
         owed = self._engine.reindex()
         if check_flag("wait", wait):
-            self._engine.flush(self._namespace, wait=True, timeout=limit)
+            self._engine.flush(self._namespace, wait=True, timeout=limit, progress=progress)
         return owed
 
     def erase(

@@ -39,8 +39,8 @@ Everything here is imported from `memento`, errors from `memento.errors`. `Async
 the same methods, to be awaited.
 """
 CLI_WORDS = """\
-`MEMENTO_ROOT` and `MEMENTO_NAMESPACE` stand in for `--root` and `--namespace`; the other
-`MEMENTO_*` variables are in [configuration](configuration.md).
+`MEMENTO_ROOT`, `MEMENTO_NAMESPACE` and `MEMENTO_EMBEDDER` stand in for `--root`, `--namespace` and
+`--embedder`; the other `MEMENTO_*` variables are in [configuration](configuration.md).
 
 Tiers are short, medium and long; statuses active, superseded and forgotten.
 """

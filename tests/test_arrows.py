@@ -8,7 +8,7 @@ import pytest
 import memento
 
 ROOMS = [
-    {"errors", "forks", "language", "layout", "clock"},
+    {"errors", "forks", "language", "layout", "clock", "display"},
     {"types", "scopes", "protocols"},
     {"status", "check"},
     {"ledger.match"},  # what is looked up, and what every engine owes: no engine in sight

@@ -98,3 +98,19 @@ def test_add_and_update_refuse_with_the_same_words(memory, field, value):
     assert refusal(lambda: memory.add("b", **refused)) == refusal(
         lambda: memory.update(kept.id, **refused)
     )
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        ({"when": datetime(2025, 1, 1, tzinfo=UTC)}, r"at \['when'\] is not JSON but datetime"),
+        ({"a": {"b c": [1, {2}]}}, r"at \['a'\]\['b c'\]\[1\] is not JSON but set"),
+        ({"a": [math.nan]}, r"at \['a'\]\[0\] is nan, which JSON does not have"),
+        ({"x" * 10_000: object()}, r"at \['x{1,60}"),
+    ],
+)
+def test_metadata_that_is_not_json_names_the_place(metadata, said):
+    """Of many keys, the message names the one to change, however long it is."""
+    with pytest.raises(InvalidInput, match=said) as caught:
+        check.check_metadata(metadata, check.Limits())
+    assert len(str(caught.value)) < 400

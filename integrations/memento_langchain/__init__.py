@@ -4,6 +4,8 @@ MementoMiddleware          for ``create_agent``: recalls before each model call,
 MementoChatMessageHistory  for ``RunnableWithMessageHistory``: lossless messages of a session
 MementoRetriever           for chains: memories as documents
 memory_tools               for agents that decide themselves what to keep and look up
+MementoVectorStore         for what takes only a vector store: documents as memories
+MementoEmbeddings          the local model, wherever LangChain takes embeddings
 MementoMemory              for ``ConversationChain`` and ``LLMChain`` of langchain-classic
 """
 
@@ -15,25 +17,31 @@ from typing import TYPE_CHECKING, Any
 from memento.errors import MissingExtra
 
 if TYPE_CHECKING:
+    from memento_langchain._embeddings import MementoEmbeddings
     from memento_langchain._history import MementoChatMessageHistory
     from memento_langchain._memory import MementoMemory
     from memento_langchain._middleware import MementoMiddleware
     from memento_langchain._retriever import MementoRetriever
     from memento_langchain._tools import memory_tools
+    from memento_langchain._vectorstore import MementoVectorStore
 
 __all__ = [
     "MementoChatMessageHistory",
+    "MementoEmbeddings",
     "MementoMemory",
     "MementoMiddleware",
     "MementoRetriever",
+    "MementoVectorStore",
     "memory_tools",
 ]
 
 _HOMES = {
     "MementoChatMessageHistory": "_history",
+    "MementoEmbeddings": "_embeddings",
     "MementoMemory": "_memory",
     "MementoMiddleware": "_middleware",
     "MementoRetriever": "_retriever",
+    "MementoVectorStore": "_vectorstore",
     "memory_tools": "_tools",
 }
 _EXTRAS = {

@@ -21,7 +21,7 @@ from memento.errors import InvalidInput
 from memento.language.questions import beyond, merely_asks
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
-TELLING = tuple(kind.value for kind in Kind if kind is not Kind.QUESTION)
+TELLING = tuple(kind for kind in Kind if kind is not Kind.QUESTION)
 """The kinds whose memories answer."""
 ASKED = 4
 """One place in so many is for what the user asked before."""

@@ -5,7 +5,7 @@ If the program is not on the path, ``python -m memento`` does the same.
 Exit status: 0 success (also if nothing was found), 1 a problem was found or work is left
 (``doctor``, ``reindex``), 2 the command or a value in it cannot be accepted, 3 no such memory,
 4 the store cannot be used, 5 any other error of memento, 130 interrupted. An error is one line on
-stderr that says what to do.
+stderr that says what to do; with ``--json`` it is a JSON object with ``error`` and ``status``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,18 @@ from typing import Annotated, cast
 
 import typer
 
-from memento.cli import change, erase, find, keep, quarantine, remember, rescue, tour, upkeep
+from memento.cli import (
+    change,
+    erase,
+    find,
+    keep,
+    overview,
+    quarantine,
+    remember,
+    rescue,
+    tour,
+    upkeep,
+)
 from memento.cli.options import examples, moment_of, option, seconds_of
 from memento.cli.output import ABSENT, INTERRUPTED, OTHER, STORE, USAGE, Told, fail, warn
 from memento.errors import InvalidInput, MementoError, NotFound, StoreError
@@ -37,10 +48,9 @@ app = typer.Typer(
     name="memento",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for family in (remember, find, change, quarantine, erase, keep, upkeep, rescue, tour):
+for family in (remember, find, overview, change, quarantine, erase, keep, upkeep, rescue, tour):
     app.add_typer(family.app)
 
 
@@ -85,27 +95,34 @@ def main(args: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that is not UTF-8
+    as_json = _wants_json(sys.argv[1:] if args is None else args)
     try:
         status = typer.main.get_command(app).main(args, prog_name="memento", standalone_mode=False)
     except _ClickError as error:
-        return _misused(error)
+        return _misused(error, as_json=as_json)
     except MementoError as error:
-        return fail(str(error), _status_of(error))
+        return fail(str(error), _status_of(error), as_json=as_json)
     except typer.Abort:
-        return fail("nothing was done", INTERRUPTED)
+        return fail("nothing was done", INTERRUPTED, as_json=as_json)
     if status == INTERRUPTED:
         warn("interrupted; everything reported as done is kept, and running it again is safe")
     return status if isinstance(status, int) else 0
 
 
-def _misused(error: Exception) -> int:
+def _wants_json(args: Sequence[str]) -> bool:
+    """Tell whether ``--json`` is among the options, before any ``--``."""
+    options = args[: args.index("--")] if "--" in args else args
+    return "--json" in options
+
+
+def _misused(error: Exception, *, as_json: bool) -> int:
     """Report an error in the command line and where its help is; returns the exit status."""
     if type(error).__name__ == "NoArgsIsHelpError":  # a group without a command: this is its help
         typer.echo(error.format_message(), err=True)  # type: ignore[attr-defined]  # see below
         return USAGE
     context = getattr(error, "ctx", None)
     command = "memento" if context is None else context.command_path
-    return fail(f"{_problem_of(error)}; see `{command} --help`", USAGE)
+    return fail(f"{_problem_of(error)}; see `{command} --help`", USAGE, as_json=as_json)
 
 
 def _problem_of(error: Exception) -> str:

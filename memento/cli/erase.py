@@ -20,6 +20,7 @@ from memento.cli.options import (
 )
 from memento.cli.output import NOT_WELL, counted, print_json, warn
 from memento.cli.store import open_store
+from memento.display import cut
 from memento.errors import InvalidInput
 from memento.upkeep.erase import Erasure
 
@@ -104,11 +105,9 @@ def _typed(context: typer.Context, name: str) -> bool:
 
 def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
     """Show the memories and ask for confirmation; refuse if stdin is not a terminal."""
-    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
-
     doomed = planned.ids + (planned.derived if derived else ())
     for memory_id in doomed[:MOST_NAMED]:
-        warn(f"{memory_id}  {show.one_line(memory.get(memory_id).text)[:80]}")
+        warn(f"{memory_id}  {cut(memory.get(memory_id).text, 80)}")
     if len(doomed) > MOST_NAMED:
         warn(f"... and {len(doomed) - MOST_NAMED} more")
     if not sys.stdin.isatty():

@@ -14,6 +14,7 @@ from memento.cli.options import (
     EmbedderName,
     Kinds,
     Namespace,
+    OneLine,
     Root,
     Scopes,
     Session,
@@ -100,7 +101,7 @@ def retrieve(
         found = memory.retrieve(
             " ".join(query),
             count_of(k),
-            match=match,
+            match=match.value,
             tiers=tier or None,
             kinds=kind or None,
             scope=scope or None,
@@ -120,7 +121,7 @@ def retrieve(
     for part, why in found.missing.items():
         warn(f"{part} tier not asked: {why}" if part in tuple(Tier) else f"{part}: {why}")
     if as_json:
-        typer.echo(show.to_json(show.retrieval_data(found)))
+        print_json(found)
     elif explain:
         show.console().print(show.explained(found))
     elif found:
@@ -250,6 +251,7 @@ def recent(
     epilog=examples(
         "memento list --tier long",
         "memento list --status forgotten",
+        "memento list --since 7d --oneline | grep deploy",
         "memento list --limit 1000 --json",
     ),
 )
@@ -268,6 +270,7 @@ def list_(
     newest_first: Annotated[bool, option("--newest-first", help="Reverse the order.")] = False,
     limit: Annotated[int, option("--limit", help="Most memories.")] = 100,
     offset: Annotated[int, option("--offset", help="Memories to skip first.")] = 0,
+    oneline: OneLine = False,
     as_json: AsJson = False,
     root: Root = HERE,
     namespace: Namespace = "default",
@@ -288,7 +291,7 @@ def list_(
             limit=limit,
             offset=offset,
         )
-    print_memories(found, as_json=as_json)
+    print_memories(found, as_json=as_json, oneline=oneline)
 
 
 @app.command(epilog=examples("memento history 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"))

@@ -137,11 +137,15 @@ def import_(
     """
     from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
-    with open_store(root, namespace, embedder, make=True) as memory:
+    with (
+        open_store(root, namespace, embedder, make=True) as memory,
+        show.Bar("importing").drawn() as bar,
+    ):
         done = memory.store.import_from(
             sys.stdin.buffer if file == "-" else file,
             all_namespaces=not given(context, "namespace"),
             trust=trust,
+            progress=bar.to,
         )
     known = f", {done.known} known already" if done.known else ""
     waiting = f", {done.quarantined} of them in quarantine" if done.quarantined else ""

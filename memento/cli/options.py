@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from memento.clock import system_clock
 from memento.errors import InvalidInput
+from memento.protocols import Clock
 from memento.types import Kind, Tier
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -36,8 +38,13 @@ def given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name in {"COMMANDLINE", "ENVIRONMENT"}
 
 
-def moment_of(text: str) -> datetime:
-    """Read a moment in ISO 8601; without a zone it is UTC.
+def moment_of(text: str, now: Clock = system_clock) -> datetime:
+    """Read a moment: ISO 8601, UTC if it has no zone, or one before now.
+
+    Args:
+        text: Such as ``2025-05-01``, ``2025-05-01T14:30+02:00``, ``today``, ``yesterday`` (their
+            beginning, UTC), ``now``, or ``7d`` for seven days ago; see ``seconds_of`` for units.
+        now: Returns the present moment.
 
     Raises:
         ValueError: If the text is not a moment.
@@ -46,12 +53,29 @@ def moment_of(text: str) -> datetime:
     '2025-05-01T00:00:00+00:00'
     """
     try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
+        return _before(text, now) or _absolute(text)
+    except (ValueError, OverflowError):
         raise ValueError(
-            f"{text!r:.60} is not a moment such as 2025-05-01 or 2025-05-01T14:30"
+            f"{text!r:.60} is not a moment such as 2025-05-01, 2025-05-01T14:30, yesterday or 7d"
         ) from None
+
+
+def _absolute(text: str) -> datetime:
+    at = datetime.fromisoformat(text)
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at
+
+
+def _before(text: str, now: Clock) -> datetime | None:
+    """Read a moment that is relative to now; None if it is not."""
+    said = text.strip().lower().removesuffix(" ago")
+    at = now().astimezone(UTC)
+    day = at.replace(hour=0, minute=0, second=0, microsecond=0)
+    named = {"now": at, "today": day, "yesterday": day - timedelta(days=1)}
+    if said in named:
+        return named[said]
+    if said[-1:] not in _UNITS or not said[:1].isdecimal():
+        return None
+    return at - timedelta(seconds=seconds_of(said))
 
 
 def count_of(text: str) -> int | None:
@@ -92,10 +116,12 @@ EmbedderName = Annotated[
     str,
     option(
         "--embedder",
+        envvar="MEMENTO_EMBEDDER",
         metavar="NAME",
         help="'default', 'none', 'sentence-transformers:NAME' or 'openai:MODEL'.",
     ),
 ]
+OneLine = Annotated[bool, option("--oneline", help="Print one line for each memory.")]
 AsJson = Annotated[bool, option("--json", help="Print JSON.")]
 Scopes = Annotated[list[str] | None, option("--scope", help="Where it applies; repeatable.")]
 Session = Annotated[str | None, option("--session", help="Conversation it belongs to.")]
@@ -105,11 +131,16 @@ Kinds = Annotated[list[Kind] | None, option("--kind", help="Of this kind; repeat
 Tags = Annotated[list[str] | None, option("--tag", help="With this tag; repeat for all of them.")]
 Since = Annotated[
     datetime | None,
-    option("--since", parser=moment_of, metavar="MOMENT", help="Said at or after, ISO 8601, UTC."),
+    option(
+        "--since",
+        parser=moment_of,
+        metavar="MOMENT",
+        help="Said since: a date, yesterday, 7d.",
+    ),
 ]
 Until = Annotated[
     datetime | None,
-    option("--until", parser=moment_of, metavar="MOMENT", help="Said before, ISO 8601, UTC."),
+    option("--until", parser=moment_of, metavar="MOMENT", help="Said before; as for --since."),
 ]
 Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of memories.")]
 HERE = Path("agent_memory")

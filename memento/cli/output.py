@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -11,25 +12,36 @@ import typer
 NOT_WELL, USAGE, ABSENT, STORE, OTHER, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
 
-def fail(problem: str, status: int) -> int:
-    """Print an error and return the exit status."""
-    warn(problem)
+def fail(problem: str, status: int, *, as_json: bool = False) -> int:
+    """Print an error, as a line of text or as a JSON object; return the exit status."""
+    if as_json:
+        said = {"error": spoken(problem), "status": status}
+        typer.echo(json.dumps(said, ensure_ascii=False), err=True)
+    else:
+        warn(problem)
     return status
 
 
 SPOKEN = (
     ("set_aside=True, --set-aside", "--set-aside"),
     ("or ask to overwrite", "or use --overwrite"),
+    ("embedder: is None: this store cannot", "--embedder none cannot"),
+    ("embedder: is None: this memory cannot", "--embedder none cannot"),
     ("flush(wait=True) waits for them", "until then their words find them"),
 )
 """Words of the library's messages to the words for the command line."""
 
 
-def warn(message: str) -> None:
-    """Write one line to stderr, in words for the command line."""
+def spoken(message: str) -> str:
+    """Write a message of the library on one line, in words for the command line."""
     for python, ours in SPOKEN:
         message = message.replace(python, ours)
-    typer.echo(f"memento: {' '.join(message.split())}", err=True)
+    return " ".join(message.split())
+
+
+def warn(message: str) -> None:
+    """Write one line to stderr, in words for the command line."""
+    typer.echo(f"memento: {spoken(message)}", err=True)
 
 
 class Told(logging.Handler):
@@ -56,12 +68,14 @@ def print_json(value: object) -> None:
     typer.echo(show.to_json(value))
 
 
-def print_memories(found: Sequence[Any], *, as_json: bool) -> None:
-    """Print memories as a table or as JSON."""
+def print_memories(found: Sequence[Any], *, as_json: bool, oneline: bool = False) -> None:
+    """Print memories as a table, in one line each, or as JSON."""
     from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     if as_json:
         print_json(found)
+    elif found and oneline:
+        show.print_lines(found)
     elif found:
         show.console().print(show.memories(found))
     else:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -137,14 +137,14 @@ def add(
 )
 def ingest(
     file: Annotated[
-        Path, typer.Argument(help="Text, Markdown, JSON or JSON Lines; may be gzipped.")
+        Path, typer.Argument(help="Text, Markdown, HTML, CSV, JSON or JSON Lines; may be gzipped.")
     ],
     *,
     format: Annotated[  # noqa: A002 - the word for it
         str | None,
         option(
             "--format",
-            help="text, markdown, drafts, chat, sharegpt or locomo; detected if not given.",
+            help="text, markdown, html, csv, drafts, chat, sharegpt or locomo; detected if none.",
         ),
     ] = None,
     name: Annotated[
@@ -170,12 +170,20 @@ def ingest(
     With --document, a text or Markdown file is kept in numbered parts. After a change of the file,
     run it again: new parts supersede the old ones, and parts that are gone are hidden.
     """
+    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
+
     if document:
         with open_store(root, namespace, embedder, make=True) as memory:
             began = datetime.now(UTC)
-            parts = memory.add_document(
-                file, name=name, format=format, scope=scope, source=Source(trust)
-            )
+            with show.Bar("adding").drawn() as bar:
+                parts = memory.add_document(
+                    file,
+                    name=name,
+                    format=cast("Literal['text', 'markdown'] | None", format),  # refused if not
+                    scope=scope,
+                    source=Source(trust),
+                    progress=bar.to,
+                )
             new = sum(one.created_at >= began for one in parts)
             typer.echo(f"{file.name}: {len(parts)} parts, {new} new")
             _say_waiting(parts)

@@ -6,19 +6,19 @@ memory reaches the terminal.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
+from memento.display import data, one_line, plain, spelt
 
 if TYPE_CHECKING:
     from memento.types import Finding, Hit, Memory, Related, Retrieval, Version
@@ -70,31 +70,6 @@ LINKS = {
 STYLES = {"short": "cyan", "medium": "yellow", "long": "green"}
 """Colour of each tier."""
 
-_CONTROLS = [*range(32), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-_HARMLESS = dict.fromkeys(_CONTROLS, "\N{REPLACEMENT CHARACTER}") | {
-    ord("\n"): "\n",
-    ord("\t"): " ",
-    ord("\r"): "",
-}
-
-
-def plain(text: str) -> str:
-    r"""Make a text safe to print: control characters and text-direction overrides are replaced.
-
-    >>> plain("red \x1b[31malert")
-    'red \ufffd[31malert'
-    """
-    return text.translate(_HARMLESS)
-
-
-def one_line(text: str) -> str:
-    r"""Make a text safe to print on one line.
-
-    >>> one_line("a\n  b")
-    'a b'
-    """
-    return " ".join(plain(text).split())
-
 
 def moment(at: datetime | None) -> str:
     """Format a moment to the minute, UTC; ``""`` for None."""
@@ -103,25 +78,7 @@ def moment(at: datetime | None) -> str:
 
 def to_json(value: object) -> str:
     """Encode any of memento's values as indented JSON, with moments in ISO 8601."""
-    return json.dumps(_data(value), ensure_ascii=False, indent=2)
-
-
-def hit_data(hit: Hit) -> dict[str, Any]:
-    """Turn a hit into a flat JSON object: the memory's fields and why it was found."""
-    fields = {field.name: getattr(hit, field.name) for field in dataclasses.fields(hit)}
-    memory = fields.pop("memory")
-    return {"score": fields.pop("score"), **_data(memory), **_data(fields)}
-
-
-def retrieval_data(found: Retrieval) -> dict[str, Any]:
-    """Turn an answer into a JSON object, hits best first."""
-    return {
-        "query": found.query,
-        "confidence": found.confidence,
-        "missing": dict(found.missing),
-        "took": dict(found.took),
-        "hits": [hit_data(hit) for hit in found],
-    }
+    return json.dumps(data(value), ensure_ascii=False, indent=2)
 
 
 def console(*, error: bool = False) -> Console:
@@ -239,14 +196,23 @@ def memories(found: Iterable[Memory]) -> Group:
     return Group(_header(), *(_entry("", memory) for memory in found))
 
 
+def print_lines(found: Iterable[Memory]) -> None:
+    """Print one line for each memory: id, tier, day and text, which is cut to fit a terminal."""
+    screen = console()
+    most = screen.width if sys.stdout.isatty() else None
+    for one in found:
+        facts = f"{one_line(one.id)}  {one.tier:<6}  {moment(one.occurred_at)[:10]}  "
+        screen.print(Text((facts + one_line(one.text))[:most]), soft_wrap=True)
+
+
 def memory(found: Memory) -> Table:
     """Lay out one memory: every field that is set, and its text last."""
     table = _table("", "", header=False)
-    said = _data(found)
+    said = found.to_dict()
     text = said.pop("text")
     for name, value in said.items():
-        if spelt := _spelt(value):
-            table.add_row(name, Text(plain(spelt)))
+        if words := spelt(value):
+            table.add_row(name, Text(plain(words)))
     table.add_row("text", Text(plain(text)))
     return table
 
@@ -263,16 +229,6 @@ def _link(one: Related) -> Group:
     relation = LINKS.get((one.relation, one.outgoing), plain(one.relation))
     words = f"{relation} ({one.memory.status})"
     return Group(Text(words), Padding(_entry("", one.memory), (0, 0, 0, 2), expand=False))
-
-
-def _spelt(value: Any) -> str:
-    """Format a field for people; empty if it is not set."""
-    if isinstance(value, Mapping):
-        parts = {str(name): _spelt(item) for name, item in value.items()}
-        return "; ".join(f"{name}: {part}" for name, part in parts.items() if part)
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    return "" if value is None or value is False else str(value)
 
 
 def versions(found: Iterable[Version]) -> Table:
@@ -321,7 +277,7 @@ def findings(found: Iterable[Finding]) -> Table:
 class Bar:
     """A progress bar on stderr, drawn only on a terminal."""
 
-    def __init__(self, what: str, total: int) -> None:
+    def __init__(self, what: str, total: int | None = None) -> None:
         from rich import progress  # noqa: PLC0415 - used by few commands
 
         self._progress = progress.Progress(
@@ -335,9 +291,9 @@ class Bar:
         )
         self._task = self._progress.add_task(what, total=total)
 
-    def to(self, done: int) -> None:
-        """Show that this many are done."""
-        self._progress.update(self._task, completed=done)
+    def to(self, done: int, total: int | None = None) -> None:
+        """Show how many are done, and of how many if that has changed."""
+        self._progress.update(self._task, completed=done, total=total)
 
     @contextmanager
     def drawn(self) -> Iterator[Bar]:
@@ -370,17 +326,3 @@ def _entry(lead: str, memory: Memory, passage: str | None = None) -> Group:
 
 def _tier(tier: str) -> Text:
     return Text(tier, STYLES[tier])
-
-
-def _data(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {
-            field.name: _data(getattr(value, field.name)) for field in dataclasses.fields(value)
-        }
-    if isinstance(value, Mapping):
-        return {str(key): _data(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_data(item) for item in value]
-    return str(value) if isinstance(value, Path) else value

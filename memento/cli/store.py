@@ -27,14 +27,10 @@ def wait_for_index(memory: MemoryManager) -> int:
     """Wait until the indexes are up to date, or the rest of the work is stuck."""
     from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
-    total = left = sum(memory.store.stats().backlog.values())
-    with show.Bar("indexing", total).drawn() as bar:
-        while not memory.flush(wait=True, timeout=0.5):
-            now = memory.store.stats()
-            before, left = left, sum(now.backlog.values())
-            bar.to(total - left)
-            if now.trouble and left == before:
-                why = "; ".join(now.trouble.values())
-                whose = left or "some of other namespaces"
-                return fail(f"{whose} not indexed yet, found by words meanwhile: {why}", NOT_WELL)
-    return 0
+    with show.Bar("indexing").drawn() as bar:
+        if memory.flush(wait=True, progress=bar.to):
+            return 0
+    now = memory.store.stats()
+    why = "; ".join(now.trouble.values())
+    whose = sum(now.backlog.values()) or "some of other namespaces"
+    return fail(f"{whose} not indexed yet, found by words meanwhile: {why}", NOT_WELL)

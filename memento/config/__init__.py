@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal, cast
 
 from memento.admit.importance import TierChoice
 from memento.admit.redact import Secrets
@@ -21,7 +21,7 @@ from memento.check import Limits
 from memento.config.retrieve import RetrieveConfig
 from memento.config.tiers import ChooseConfig, IndexConfig, LongConfig, LongIndex, ShortConfig
 from memento.errors import InvalidInput
-from memento.types import Trust
+from memento.types import Trust, TrustName
 
 PREFIX = "MEMENTO_"
 
@@ -50,14 +50,14 @@ class Config:
     """
 
     limits: Limits = field(default_factory=Limits)
-    secrets: Secrets | str = Secrets.REDACT
-    untrusted: tuple[Trust | str, ...] = (Trust.TOOL, Trust.WEB, Trust.IMPORT)
+    secrets: Secrets | Literal["redact", "reject", "allow"] = Secrets.REDACT
+    untrusted: tuple[Trust | TrustName, ...] = (Trust.TOOL, Trust.WEB, Trust.IMPORT)
     tier_choice: TierChoice = field(default_factory=TierChoice)
     short: ShortConfig = field(default_factory=ShortConfig)
     index: IndexConfig = field(default_factory=IndexConfig)
     long: LongConfig = field(default_factory=LongConfig)
     choose: ChooseConfig = field(default_factory=ChooseConfig)
-    long_index: LongIndex | str = LongIndex.AUTO
+    long_index: LongIndex | Literal["auto", "chroma", "exact"] = LongIndex.AUTO
     retrieve: RetrieveConfig = field(default_factory=RetrieveConfig)
     close_seconds: float = 10.0
     allow_network: bool = False
@@ -109,8 +109,8 @@ class Config:
         The names are ``MEMENTO_SHORT_CAPACITY``, ``MEMENTO_SNAPSHOT_SECONDS``,
         ``MEMENTO_TEXT_CHARS``, ``MEMENTO_LONG_INDEX``, ``MEMENTO_SECRETS``,
         ``MEMENTO_UNTRUSTED`` (names joined with commas, empty for none),
-        ``MEMENTO_ALLOW_NETWORK`` (0 or 1), and ``MEMENTO_ROOT`` and ``MEMENTO_NAMESPACE``, which
-        only the command line reads.
+        ``MEMENTO_ALLOW_NETWORK`` (0 or 1), and ``MEMENTO_ROOT``, ``MEMENTO_NAMESPACE`` and
+        ``MEMENTO_EMBEDDER``, which only the command line reads.
 
         Args:
             environ: The environment; None for that of the process.
@@ -141,7 +141,7 @@ def _check_choice(name: str, value: object, choices: type[StrEnum]) -> None:
         raise InvalidInput(name, f"{value!r} is not one of: {', '.join(choices)}")
 
 
-_ELSEWHERE = frozenset({"MEMENTO_ROOT", "MEMENTO_NAMESPACE"})
+_ELSEWHERE = frozenset({"MEMENTO_ROOT", "MEMENTO_NAMESPACE", "MEMENTO_EMBEDDER"})
 
 
 def _number(name: str, text: str, kind: Callable[[str], Any]) -> Any:
@@ -166,16 +166,21 @@ def _text_chars(config: Config, text: str) -> Config:
     return replace(config, limits=replace(config.limits, text_chars=chars))
 
 
+def _given(config: Config, **choices: str | tuple[str, ...]) -> Config:
+    """Set choices that are not checked yet; ``Config`` checks them."""
+    return replace(config, **cast("dict[str, Any]", choices))
+
+
 def _long_index(config: Config, text: str) -> Config:
-    return replace(config, long_index=text)
+    return _given(config, long_index=text)
 
 
 def _secrets(config: Config, text: str) -> Config:
-    return replace(config, secrets=text)
+    return _given(config, secrets=text)
 
 
 def _untrusted(config: Config, text: str) -> Config:
-    return replace(config, untrusted=tuple(part.strip() for part in text.split(",") if text))
+    return _given(config, untrusted=tuple(part.strip() for part in text.split(",") if text))
 
 
 def _allow_network(config: Config, text: str) -> Config:

@@ -27,7 +27,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 def read_text(path: Path, name: str) -> Iterator[Draft]:
     """Read plain text: a fact for each paragraph."""
     for paragraph in paragraphs(line for _, line in lines(path)):
-        yield from _facts(paragraph, name)
+        yield from facts(paragraph, name)
 
 
 def paragraphs(lines: Iterable[str]) -> Iterator[str]:
@@ -45,13 +45,19 @@ def paragraphs(lines: Iterable[str]) -> Iterator[str]:
 
 def read_markdown(path: Path, name: str) -> Iterator[Draft]:
     """Read Markdown: a fact for each paragraph, with its heading."""
+    text = without_front_matter(line for _, line in lines(path))
+    yield from facts_of_blocks(markdown_blocks(text), name)
+
+
+def facts_of_blocks(blocks: Iterable[tuple[int, str]], name: str) -> Iterator[Draft]:
+    """Make facts of (0, paragraph), each with the headings above it, which are (level, text)."""
     headings: list[tuple[int, str]] = []
-    for level, text in markdown_blocks(without_front_matter(line for _, line in lines(path))):
+    for level, text in blocks:
         if level:
             headings = [outer for outer in headings if outer[0] < level]
             headings += [(level, text)] if text else []
         else:
-            yield from _facts(text, name, [heading for _, heading in headings])
+            yield from facts(text, name, [heading for _, heading in headings])
 
 
 def without_front_matter(lines: Iterable[str]) -> Iterator[str]:
@@ -119,7 +125,8 @@ def _heading(line: str, block: Sequence[str]) -> tuple[int, str]:
     return 0, ""
 
 
-def _facts(paragraph: str, name: str, headings: Sequence[str] = ()) -> Iterator[Draft]:
+def facts(paragraph: str, name: str, headings: Sequence[str] = ()) -> Iterator[Draft]:
+    """Make a fact of a paragraph, or several if it is long."""
     metadata = {"heading": " > ".join(headings)} if headings else {}
     tags = tuple(heading for heading in headings[-1:] if len(heading) <= TAG_LIMIT)
     for text in pieces(paragraph.strip(), PARAGRAPH_LIMIT):

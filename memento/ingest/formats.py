@@ -10,6 +10,7 @@ from typing import Self
 from memento.ingest.conversations import read_chat, read_locomo, read_sharegpt
 from memento.ingest.documents import read_markdown, read_text
 from memento.ingest.drafts import read_drafts
+from memento.ingest.pages import read_csv, read_html
 from memento.types import Draft
 
 Reader = Callable[[Path, str], Iterator[Draft]]
@@ -44,6 +45,8 @@ class Format(StrEnum):
 
     TEXT = "text", read_text
     MARKDOWN = "markdown", read_markdown, (), (".md", ".markdown")
+    HTML = "html", read_html, (), (".html", ".htm", ".xhtml")
+    CSV = "csv", read_csv, (), (".csv", ".tsv")
     CHAT = "chat", read_chat, ("messages",)
     SHAREGPT = "sharegpt", read_sharegpt, ("conversations",)
     LOCOMO = "locomo", read_locomo, ("conversation", "session_1")

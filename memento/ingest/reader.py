@@ -23,7 +23,7 @@ from memento.check import member
 from memento.ingest.formats import Format
 from memento.ingest.source import JSON_SUFFIXES, FilePlace, is_message, plain_name, values
 from memento.scopes import parse_scope
-from memento.types import Draft, Source, Trust
+from memento.types import Draft, Source, Trust, TrustName
 
 ID_SPACE = UUID("6a1c0f9e-5d0b-5c52-9a39-0f3f4cf4b6d1")
 """Root of the name-based ids made here. Changing it would make every ingested file new again."""
@@ -53,7 +53,7 @@ def read(
     *,
     name: str | None = None,
     scope: str = "",
-    trust: Trust | str = Trust.USER,
+    trust: Trust | TrustName = Trust.USER,
 ) -> Iterator[Draft]:
     """Read a file into drafts, in the order of the file.
 

@@ -85,14 +85,14 @@ def values(path: Path) -> Iterator[tuple[FilePlace, Any]]:
                 yield place, _parsed(line, place)
         return
     place = FilePlace(path.name)
-    document = _parsed("\n".join(_bounded(path, place)), place)
+    document = _parsed("\n".join(bounded(path, place)), place)
     if isinstance(document, list) and not is_message(next(iter(document), None)):
         yield from ((place.at(n), value) for n, value in enumerate(document))
     else:
         yield place, document
 
 
-def _bounded(path: Path, place: FilePlace) -> Iterator[str]:
+def bounded(path: Path, place: FilePlace) -> Iterator[str]:
     """Yield the lines of a document that is held in memory; a plain file is as large as it is."""
     most = max(UNPACKED_BYTES, path.stat().st_size if path.is_file() else 0)
     left = most + 1  # the last line may have no end

@@ -275,7 +275,7 @@ def tally(connection: Session, ns: int, filters: Filters, by: str) -> dict[str, 
 
 TALLIED = {
     name: (f"(SELECT {name} FROM memories WHERE {{}})", name)
-    for name in ("scope", "session", "kind", "tier", "actor")
+    for name in ("scope", "session", "kind", "tier", "actor", "key")
 } | {
     "tag": (
         f"(SELECT tags FROM memories WHERE {{}}) AS chosen, {each_of('chosen.tags')}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import MAXYEAR, MINYEAR, datetime
-from typing import Literal
 
 import numpy as np
 
@@ -29,8 +28,8 @@ from memento.retrieve.rank import Candidate, Said
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct
 from memento.retrieve.source import WIDER, Nearest, TextSource
 from memento.retrieve.visible import allow
+from memento.types import Match
 
-Match = Literal["auto", "names", "text"]
 Rerank = Callable[[str, Sequence[str]], Floats]
 """Scores texts by how well they answer a query, see `protocols.Reranker`."""
 _MAX_EXACT = 200  # rows whose text is read for one identifier or quoted phrase

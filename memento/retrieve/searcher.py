@@ -41,7 +41,7 @@ from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_sound, strings_in, to_memory
 from memento.retrieve import confidence
-from memento.retrieve.answer import Found, Match, Ranking, Rerank, find
+from memento.retrieve.answer import Found, Ranking, Rerank, find
 from memento.retrieve.by_meaning import best_rows, dots
 from memento.retrieve.cache import Held, Kept
 from memento.retrieve.choose import choose_index
@@ -51,7 +51,7 @@ from memento.retrieve.source import WIDER
 from memento.retrieve.visible import allow, needs_ledger
 from memento.status import having
 from memento.tiers.embedder import StoreEmbedder
-from memento.types import Hit, Retrieval, Tier
+from memento.types import Hit, Match, Retrieval, Tier
 
 if TYPE_CHECKING:
     from memento.protocols import Reranker, TokenCounter

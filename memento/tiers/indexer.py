@@ -163,6 +163,7 @@ class Indexer:
         owed: Callable[[], bool] | None = None,
         *,
         sees: Sees = everyone,
+        each: Callable[[], None] | None = None,
     ) -> bool:
         """Wait until the backlog is empty, as far as this process can process it.
 
@@ -170,6 +171,7 @@ class Indexer:
             timeout: Seconds to wait at most, or None.
             owed: Tells whether there is still something to wait for; None for the whole backlog.
             sees: The caller's namespaces; refused texts of other namespaces are not waited for.
+            each: Called again and again while it waits.
 
         Returns:
             Whether the backlog was processed.
@@ -177,6 +179,8 @@ class Indexer:
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             self.start()
+            if each is not None:
+                each()
             with self._settling:
                 if (done := self.drained(owed, sees=sees)) is not None:
                     return done

@@ -32,6 +32,7 @@ from memento.errors import ArchiveDamaged, ArchiveFromTheFuture, InvalidInput
 from memento.ledger import files, namespaces, vectors
 from memento.ledger import transfer as sql
 from memento.ledger.contract import Ledger, Rules, Session
+from memento.protocols import Progress
 from memento.scopes import parse_namespace
 from memento.upkeep.archive_fields import FORMAT
 from memento.upkeep.import_door import Door
@@ -87,6 +88,7 @@ def import_from(
     rules: Rules,
     now: int,
     sessions: Sessions,
+    progress: Progress | None = None,
 ) -> Imported:
     """Import an export; see the module.
 
@@ -101,6 +103,7 @@ def import_from(
         now: The present moment, microseconds.
         sessions: Receives the sessions of each namespace that have new turns, even if the import
             is interrupted.
+        progress: Told how many lines are written.
 
     Returns:
         The counts of the import.
@@ -114,8 +117,9 @@ def import_from(
         SecretFound: If it holds a secret, and ``door`` refuses secrets.
         StoreError: If it could not be written; memories written before that stay.
     """
+    report = _silent if progress is None else progress
     with _whole(source) as (stream, name):
-        head, digest = _verify(stream, name)
+        head, digest, total = _verify(stream, name)
         labels = _namespaces(head, name)
         _check_embedder(head, name)
         if into is not None and len(labels) > 1:
@@ -125,7 +129,7 @@ def import_from(
         dim = None if identity is None else head["embedder"]["dim"]
         terms = Terms(limits, door, rules, now)
         targets = {one: one if into is None else into for one in labels}
-        _check(ledger, Lines(stream, targets, dim, replace(terms, door=copy(door))))
+        _check(ledger, Lines(stream, targets, dim, replace(terms, door=copy(door))), report)
         run = _run(digest, targets, door)
 
         def begin(connection: Session) -> Taking:
@@ -138,8 +142,14 @@ def import_from(
         lines = Lines(stream, targets, None if taking.model is None else dim, terms)
         for bite in bites(lines):
             ledger.write(lambda c, bite=bite: taking.put(c, bite))  # type: ignore[misc]
+            report(bite[-1].line, total)
         ledger.write(lambda c: sql.end_import(c, run))
+        report(total, total)
         return _brought(taking, lines, door)
+
+
+def _silent(_done: int, _total: int | None) -> None:
+    """Report to nobody."""
 
 
 def _run(digest: str, targets: Mapping[Labels, Labels], door: Door | None) -> str:
@@ -149,7 +159,7 @@ def _run(digest: str, targets: Mapping[Labels, Labels], door: Door | None) -> st
     return f"import {sha256(said.encode()).hexdigest()}"
 
 
-def _check(ledger: Ledger, lines: Lines) -> None:
+def _check(ledger: Ledger, lines: Lines, report: Progress) -> None:
     """Read an export through as if it were imported, and write nothing.
 
     Raises:
@@ -158,6 +168,7 @@ def _check(ledger: Ledger, lines: Lines) -> None:
         SecretFound: If it holds a secret and secrets are refused.
     """
     for bite in bites(lines):
+        report(0, None)
         numbers = {labels: ledger.find_namespace(labels) for labels in {i.labels for i in bite}}
         rows = [
             (ns, item.what.entry.row)
@@ -223,8 +234,8 @@ def _model(connection: Session, head: Mapping[str, Any], identity: str) -> int |
     return vectors.embedder_id(connection, head["embedder"]["name"], head["embedder"]["dim"])
 
 
-def _verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str]:
-    """Read an export through; returns its first line and its digest.
+def _verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str, int]:
+    """Read an export through; returns its first line, its digest and the number of its lines.
 
     Raises:
         ArchiveDamaged: If it is cut off, changed, or not an export.
@@ -244,7 +255,7 @@ def _verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str]:
                 raise ArchiveDamaged(name, "was changed: its digest does not match")
             if stream.read(1):
                 raise ArchiveDamaged(name, f"goes on after its last line, {number}")
-            return head, digest.hexdigest()
+            return head, digest.hexdigest(), number
         if number > 1 and not (isinstance(kind, str) and kind in _KINDS):
             raise ArchiveDamaged(name, f"line {number} has a type that no export has")
         digest.update(data)

@@ -9,7 +9,7 @@ from memento import layout
 from memento.clock import from_micros
 from memento.errors import StoreUnusable
 from memento.ledger import links as sql
-from memento.ledger import memories, vectors
+from memento.ledger import memories, namespaces, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_changed_state
@@ -63,6 +63,19 @@ def stats(
         long=long,
         ledger_bytes=ledger.path.stat().st_size + ledger.wal_bytes(),
     )
+
+
+def per_namespace(ledger: Ledger, now: int) -> dict[tuple[str, ...], int]:
+    """Count the active memories of every namespace of a store, in order of their labels."""
+
+    def count(session: Session) -> dict[tuple[str, ...], int]:
+        tiers = {tier.value for tier in Tier}
+        return {
+            labels: sum(n for name, n in memories.counts(session, ns, now).items() if name in tiers)
+            for ns, labels in sorted(namespaces.every(session), key=lambda one: one[1])
+        }
+
+    return ledger.read(count)
 
 
 def history(ledger: Ledger, ns: int, memory_id: str) -> list[Version]:

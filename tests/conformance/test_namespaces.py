@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
 from memento import MemoryManager
+from memento.display import data
 from memento.errors import NotFound
 from memento.testing import HashEmbedder
 from memento.views import QuarantineView, StoreView
@@ -54,8 +55,8 @@ WITHOUT_ID = {
 }
 STORE_WIDE = {
     "add", "add_document", "backup", "clock", "close", "closed", "config", "doctor",
-    "embed", "flush", "import_from", "namespace", "of", "prompt_confidence", "read_only",
-    "reindex", "root", "store",
+    "embed", "flush", "import_from", "namespace", "namespaces", "of", "prompt_confidence",
+    "read_only", "reindex", "root", "store",
 }  # fmt: skip
 WITH_VECTORS = {"nearest"}
 
@@ -102,7 +103,7 @@ def test_nothing_of_another_namespace_is_listed(memory, secret, name):
     view = memory.of("acme")
     assert not WITHOUT_ID[name](view)
     view.add("something else entirely")
-    found = repr(WITHOUT_ID[name](view))
+    found = repr(data(WITHOUT_ID[name](view)))
     assert secret.text not in found
     assert secret.id not in found
 

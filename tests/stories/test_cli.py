@@ -326,7 +326,7 @@ def test_doctor_exits_with_one_when_something_is_wrong(memento):
         (["add", "x", "--tier", "forever"], 2, "'short', 'medium', 'long'"),
         (["add", "x", "--importance", "7"], 2, "importance"),
         (["add", "x", "--expires-in", "soon"], 2, "12h"),
-        (["add", "x", "--at", "yesterday"], 2, "2025-05-01"),
+        (["add", "x", "--at", "soon"], 2, "2025-05-01"),
         (["add", "x", "--namespace", "a//b"], 2, "namespace"),
         (["add", "x", "--scope", "a/../b"], 2, "scope"),
         (["add", "x", "--supersedes", "nobody"], 3, "nobody"),

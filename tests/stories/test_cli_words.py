@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,129 @@ def test_reading_from_a_terminal_says_so(memento, monkeypatch):
     assert (ended.status, ended.err) == (0, "memento: reading from stdin; end with Ctrl-D\n")
     monkeypatch.setattr("sys.stdin", io.StringIO("from a pipe"))
     assert memento("add", "-").err == ""
+
+
+def test_json_is_the_same_everywhere(memento):
+    """One implementation, ``to_dict``: a memory has the same fields in each command."""
+    memento("add", "Rami drinks tea", "--id", "tea")
+    (listed,) = json.loads(memento("list", "--json").out)
+    answer = json.loads(memento("retrieve", "tea", "--json").out)
+    got = json.loads(memento("get", "tea", "--json").out)
+    assert listed == got
+    assert {name: answer["hits"][0][name] for name in got} == got
+
+
+def test_one_line_for_each_memory(memento):
+    """For grep and awk: the id first, and a text of several lines on one."""
+    memento("add", "first line\nsecond \x1b[31mline", "--id", "a", "--tier", "long")
+    memento("add", "another " + "x" * 300, "--id", "b", "--tier", "medium")
+    first, second = memento("list", "--oneline").out.splitlines()
+    assert first.split()[:2] == ["a", "long"]
+    assert first.endswith("  first line second \N{REPLACEMENT CHARACTER}[31mline")
+    assert second.endswith("x" * 300)
+
+
+def test_what_exists_can_be_listed(memento):
+    """Namespaces, sessions, tags and keys, each with its number."""
+    memento("add", "one", "--session", "standup", "--tag", "ops", "--key", "rami/editor")
+    memento("add", "two", "--session", "standup", "--tag", "ops", "--tag", "a\x1bb")
+    memento("add", "three", "--namespace", "acme/rami")
+    for command, said in (
+        ("sessions", {"standup": 2}),
+        ("tags", {"a\x1bb": 1, "ops": 2}),
+        ("keys", {"rami/editor": 1}),
+        ("namespaces", {"acme/rami": 1, "default": 2}),
+    ):
+        ended = memento(command, "--json")
+        assert json.loads(ended.out) == said
+        lines = [line.split(None, 1) for line in memento(command).out.splitlines()]
+        assert len(lines) == len(said)
+        assert [int(count) for count, _ in lines] == list(said.values())
+        assert "\x1b" not in memento(command).out
+    assert memento("keys", "--namespace", "acme/rami").out == "nothing here\n"
+
+
+def test_an_embedder_can_be_in_the_environment(memento, monkeypatch):
+    """As the folder and the namespace can; a word that is none of them is refused."""
+    memento("add", "milk")
+    monkeypatch.setenv("MEMENTO_EMBEDDER", "foo")
+    assert cli.main(["list"]) == 2
+    monkeypatch.setenv("MEMENTO_EMBEDDER", "none")
+    assert cli.main(["list"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("now", "2025-05-03T10:20:30+00:00"),
+        ("today", "2025-05-03T00:00:00+00:00"),
+        ("Yesterday", "2025-05-02T00:00:00+00:00"),
+        ("7d", "2025-04-26T10:20:30+00:00"),
+        ("90m ago", "2025-05-03T08:50:30+00:00"),
+        ("2w", "2025-04-19T10:20:30+00:00"),
+        ("2025-05-01T12:00+02:00", "2025-05-01T12:00:00+02:00"),
+        ("20250501", "2025-05-01T00:00:00+00:00"),
+    ],
+)
+def test_a_moment_may_be_relative_to_now(text, moment):
+    """A word, or a length of time before now."""
+    now = datetime(2025, 5, 3, 10, 20, 30, tzinfo=UTC)
+    assert cli.moment_of(text, lambda: now) == datetime.fromisoformat(moment)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "d", "7", "-7d", "9999999999w", "7 days", "tomorrow"])
+def test_what_is_not_a_moment_is_refused(text):
+    """With examples of what is."""
+    with pytest.raises(ValueError, match=r"is not a moment such as .* yesterday or 7d"):
+        cli.moment_of(text)
+
+
+def test_since_takes_a_length_of_time(memento):
+    """Only what was said in the last week."""
+    memento("add", "long ago", "--at", "30d")
+    memento("add", "lately", "--at", "yesterday")
+    found = json.loads(memento("list", "--since", "7d", "--json").out)
+    assert [one["text"] for one in found] == ["lately"]
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("get", "nope", "--json"), 3),
+        (("list", "--limit", "x", "--json"), 2),
+        (("add", " ", "--json"), 2),
+        (("list", "--json", "--root", "nowhere"), 4),
+    ],
+)
+def test_an_error_is_json_if_the_output_would_be(memento, words, status):
+    """One object with the message and the exit status; nothing on stdout."""
+    memento("add", "one")
+    ended = memento(*words)
+    said = json.loads(ended.err)
+    assert (ended.status, ended.out, said["status"]) == (status, "", status)
+    assert said["error"]
+
+
+def test_a_text_that_looks_like_an_option_is_not_one(memento):
+    """After ``--`` no word asks for JSON."""
+    memento("add", "one")
+    ended = memento("get", "--embedder", "none", "--", "nope", "--json")
+    assert ended.err.startswith("memento: ")
+
+
+def test_a_shell_completes_commands(monkeypatch, capsys):
+    """The script for bash asks the program itself."""
+    monkeypatch.setenv("_MEMENTO_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "memento quar")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    with pytest.raises(SystemExit):
+        cli.main([])
+    assert capsys.readouterr().out.split() == ["quarantine"]
+
+
+def test_messages_about_an_absent_embedder_name_the_option(memento):
+    """Nobody who types a command knows what None is."""
+    memento("add", "one")
+    ended = memento("reindex")
+    assert ended.status == 2
+    assert "--embedder none cannot embed memories" in ended.err

@@ -20,6 +20,7 @@ from typing import Any
 from trust_result import TrustResult
 
 from memento import MemoryManager
+from memento.display import data
 from memento.errors import MementoError
 from memento.filters import Filtering, Retrieving
 from memento.views import View
@@ -114,7 +115,7 @@ def tried(memory: MemoryManager, strings: tuple[str, ...]) -> tuple[int, list[st
             except Exception as error:  # noqa: BLE001 - that is what is looked for
                 wrong.append(f"{what} {evil[:20]!r}: {type(error).__name__}: {str(error)[:80]}")
                 continue
-            if SIGN in repr(answer):
+            if SIGN in repr(data(answer)):
                 wrong.append(f"{what} {evil[:20]!r}: shows a neighbour's memory")
     return count, wrong
 
@@ -124,7 +125,7 @@ def control_fails(strings: tuple[str, ...]) -> bool:
     with closing(Interpolating()) as control:
         for evil in strings:
             try:
-                if SIGN in repr(control.get(evil)):
+                if SIGN in repr(data(control.get(evil))):
                     return True
             except (sqlite3.Error, ValueError):
                 return True

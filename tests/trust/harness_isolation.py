@@ -34,6 +34,7 @@ from trust_result import TrustResult
 
 from memento import Config, MemoryManager, Source, Status
 from memento.config.tiers import IndexConfig
+from memento.display import data
 from memento.errors import EmbedderError, IdConflict, InvalidInput, MementoError, NotFound
 from memento.testing import HashEmbedder, ManualClock
 from memento.types import Retrieval
@@ -111,7 +112,7 @@ def machine(  # noqa: C901 - a class of rules, each of them short, over one stor
 
         def check(self, owner: int, answer: Any) -> None:
             """Search an answer for anybody else's sign."""
-            for found in SIGN.findall(repr(answer)):
+            for found in SIGN.findall(repr(data(answer))):
                 if found != self.sign(owner):
                     raise Crossing(f"{LABELS[owner]} sees {found}")
 
@@ -498,7 +499,7 @@ def _looks(view: MemoryManager, *, full: bool) -> Iterator[tuple[str, Callable[[
     yield "import", lambda: view.of("t", "new").store.import_from(io.StringIO(_exported(view)))
     yield "receipt", lambda: view.store.erase(everything=True, dry_run=True)
     for way in there() if full else ():
-        yield way, lambda name=way: UNSTABLE.sub("", repr(ask(name, view, "tea", OURS)))
+        yield way, lambda name=way: UNSTABLE.sub("", repr(data(ask(name, view, "tea", OURS))))
     view.flush(wait=True, timeout=SETTLE)
     yield "everything", lambda: view.store.erase(everything=True, timeout=SETTLE).rows
     yield "reindex", view.store.reindex
@@ -506,7 +507,7 @@ def _looks(view: MemoryManager, *, full: bool) -> Iterator[tuple[str, Callable[[
 
 def _said(look: Callable[[], object]) -> str:
     try:
-        return repr(look())
+        return repr(data(look()))
     except MementoError as error:
         return f"{type(error).__name__}: {error}"
 

@@ -16,7 +16,8 @@ from rich.text import Text
 
 from memento import MemoryManager, ingest
 from memento.cli.demo import story
-from memento.cli.show import STYLES, console, moment, plain
+from memento.cli.show import STYLES, console, moment
+from memento.display import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

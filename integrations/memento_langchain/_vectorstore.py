@@ -1,0 +1,261 @@
+"""memento as a ``VectorStore``, for everything in LangChain that takes nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
+from uuid import uuid4
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import VectorStore
+from langchain_core.vectorstores.utils import maximal_marginal_relevance
+
+from memento import Draft, Hit, Kind, Memory, MemoryManager, Source, Tier, Trust
+from memento.check import check_seconds
+from memento.errors import InvalidInput
+from memento.scopes import parse_scope
+from memento.types import TrustName
+from memento_langchain._embeddings import MementoEmbeddings
+from memento_langchain._turns import WAIT, warn
+
+IMPORTANCE = 0.5
+"""Importance of each document, so that none is scored by its words."""
+
+
+class MementoVectorStore(VectorStore):
+    """Keeps documents as memories and finds them by words and by meaning.
+
+    A search asks ``retrieve`` first. As every vector store does, it then adds the nearest of the
+    other documents until there are ``k``. The score is in [0, 1], larger is better.
+
+    Args:
+        manager: Where the documents are kept; it needs an embedder.
+        scope: Where the documents apply. The store writes there, and reads and deletes only what
+            is there or below; ``""`` is everything in the namespace of the manager.
+        source: Where the documents come from. Those from a tool, the web or an import are
+            quarantined and not found until they are approved.
+        wait: Seconds to wait at most until the newest documents can be found by their meaning.
+
+    Raises:
+        InvalidInput: If an argument cannot be accepted, or the manager has no embedder.
+    """
+
+    def __init__(
+        self,
+        manager: MemoryManager,
+        *,
+        scope: str = "",
+        source: Source | Trust | TrustName | None = None,
+        wait: float = WAIT,
+    ) -> None:
+        self._manager = manager
+        self._scope = parse_scope(scope)
+        self._source = source
+        self._wait = check_seconds("wait", wait)
+        self._embeddings = MementoEmbeddings(manager)
+
+    @property
+    def embeddings(self) -> MementoEmbeddings:
+        """The embedder of the manager."""
+        return self._embeddings
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Keep texts in one transaction; a document that has one of the ids is replaced.
+
+        Args:
+            texts: The texts, none empty.
+            metadatas: A JSON object for each text.
+            ids: An id for each text, or None to make one.
+            kwargs: None are accepted.
+
+        Returns:
+            The ids, in order.
+
+        Raises:
+            InvalidInput: If a value cannot be accepted; nothing was written.
+            StoreError: If they could not be written.
+        """
+        _refuse(kwargs)
+        given = list(texts)
+        data = [{}] * len(given) if metadatas is None else metadatas
+        named = [one or uuid4().hex for one in ids or [None] * len(given)]
+        if not len(given) == len(data) == len(named):
+            counts = f"{len(given)} texts, {len(data)} metadatas and {len(named)} ids"
+            raise InvalidInput("texts", f"do not fit: {counts}")
+        drafts = [
+            Draft(
+                text,
+                Tier.LONG,
+                kind=Kind.ARTICLE,
+                importance=IMPORTANCE,
+                scope=self._scope,
+                source=self._source,
+                metadata=metadata,
+                id=name,
+            )
+            for text, metadata, name in zip(given, data, named, strict=True)
+        ]
+        self._manager.add_many(drafts, replace=True)
+        return named
+
+    def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
+        """Hide documents; ``MemoryManager.restore`` brings them back, ``store.erase`` removes them.
+
+        Args:
+            ids: The ids; unknown ones are ignored.
+            kwargs: None are accepted.
+
+        Raises:
+            InvalidInput: If no ids are given: other memories may be in the same place.
+        """
+        _refuse(kwargs)
+        if ids is None:
+            raise InvalidInput("ids", "none given; for all memories use MemoryManager.forget_many")
+        if ids:
+            self._manager.forget_many(ids=ids, within=self._scope)
+        return True
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Return the documents that have some ids, in that order; unknown ids are left out."""
+        if not ids:
+            return []
+        found = self._manager.list(ids=list(ids), within=self._scope, limit=len(ids))
+        known = {one.id: one for one in found}
+        return [_document(known[one]) for one in ids if one in known]
+
+    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
+        """Return the best documents for a query; arguments as ``similarity_search_with_score``."""
+        return [found for found, _ in self.similarity_search_with_score(query, k, **kwargs)]
+
+    def similarity_search_with_score(
+        self,
+        query: str,
+        k: int = 4,
+        filter: Mapping[str, Any] | None = None,  # noqa: A002 - LangChain's word
+        **kwargs: Any,
+    ) -> list[tuple[Document, float]]:
+        """Return the best documents for a query, each with its score in [0, 1].
+
+        Args:
+            query: The query, in plain words.
+            k: Most documents to return, 1 to 10,000.
+            filter: Metadata keys with the value each must have, see ``Filtering.where``.
+            kwargs: None are accepted.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            StoreError: If the ledger cannot be read.
+        """
+        _refuse(kwargs)
+        found = self._manager.retrieve(
+            query, k, where=filter, within=self._scope, fold=False, wait=self._wait
+        )
+        warn(found)
+        hits = list(found)
+        if len(hits) < k:
+            hits += self._nearest(self._embeddings.embed_query(query), k, filter, but=hits)
+        return [(_document(hit.memory), hit.score) for hit in hits]
+
+    def similarity_search_by_vector(
+        self,
+        embedding: list[float],
+        k: int = 4,
+        filter: Mapping[str, Any] | None = None,  # noqa: A002 - LangChain's word
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Return the documents nearest to a vector of ``embeddings``; arguments as for a query."""
+        _refuse(kwargs)
+        return [_document(hit.memory) for hit in self._nearest(embedding, k, filter)]
+
+    def max_marginal_relevance_search(
+        self,
+        query: str,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Return documents that fit a query and differ from each other.
+
+        Args:
+            query: The query, in plain words.
+            k: Most documents to return.
+            fetch_k: Documents to choose among.
+            lambda_mult: 0 for the greatest difference, 1 for the best fit.
+            kwargs: ``filter``, as for ``similarity_search_with_score``.
+        """
+        found = self.similarity_search(query, max(k, fetch_k), **kwargs)
+        if not found:
+            return []
+        vectors = self._manager.embed([one.page_content for one in found])
+        asked = self._manager.embed([query or " "])[0]
+        chosen = maximal_marginal_relevance(asked, list(vectors), lambda_mult, k)
+        return [found[at] for at in chosen]
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings | None = None,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        manager: MemoryManager | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Make a store and keep texts in it.
+
+        Args:
+            texts: The texts, none empty.
+            embedding: None, or ``MementoEmbeddings``: documents are embedded as the manager does.
+            metadatas: A JSON object for each text.
+            ids: An id for each text.
+            manager: Where the documents are kept; required.
+            kwargs: Other arguments of the class.
+
+        Raises:
+            InvalidInput: If ``manager`` is missing, or ``embedding`` is another one.
+        """
+        if manager is None:
+            raise InvalidInput("manager", "is needed: the MemoryManager that keeps the documents")
+        if embedding is not None and not isinstance(embedding, MementoEmbeddings):
+            raise InvalidInput(
+                "embedding", "must be None: give the embedder to MemoryManager(embedder=...)"
+            )
+        store = cls(manager, **kwargs)
+        store.add_texts(texts, metadatas, ids=ids)
+        return store
+
+    def _nearest(
+        self,
+        vector: Sequence[float],
+        k: int,
+        where: Mapping[str, Any] | None,
+        but: Sequence[Hit] = (),
+    ) -> list[Hit]:
+        """Return the hits nearest to a vector that fill up ``but`` to ``k``."""
+        have = {hit.id for hit in but}
+        near = self._manager.nearest(vector, k, where=where, within=self._scope, wait=self._wait)
+        return [hit for hit in near if hit.id not in have][: k - len(have)]
+
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return float
+
+
+def _refuse(given: Mapping[str, object]) -> None:
+    """Refuse arguments that nothing reads."""
+    if given:
+        raise InvalidInput("kwargs", f"{', '.join(sorted(given))} is not an argument here")
+
+
+def _document(memory: Memory) -> Document:
+    """Show a memory as the document that it was."""
+    return Document(id=memory.id, page_content=memory.text, metadata=dict(memory.metadata))

@@ -1,0 +1,117 @@
+"""How memento's values look: on one line, as a table of a notebook, and as JSON. Pure.
+
+Stored text may come from anywhere: no control character of it reaches a terminal, and none of it
+becomes markup.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+SHORT = 60
+"""Most characters of a text in a ``repr``."""
+CELL = 300
+"""Most characters of a text in a table of a notebook."""
+
+_CONTROLS = [*range(32), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_HARMLESS = dict.fromkeys(_CONTROLS, "\N{REPLACEMENT CHARACTER}") | {
+    ord("\n"): "\n",
+    ord("\t"): " ",
+    ord("\r"): "",
+}
+
+
+def plain(text: str) -> str:
+    r"""Make a text safe to print: control characters and text-direction overrides are replaced.
+
+    >>> plain("red \x1b[31malert")
+    'red \ufffd[31malert'
+    """
+    return text.translate(_HARMLESS)
+
+
+def one_line(text: str) -> str:
+    r"""Make a text safe to print on one line.
+
+    >>> one_line("a\n  b")
+    'a b'
+    """
+    return " ".join(plain(text).split())
+
+
+def cut(text: str, most: int = SHORT) -> str:
+    """Put a text on one line of at most ``most`` characters; an ellipsis stands for the rest.
+
+    >>> cut("one two three", most=8)
+    'one two…'
+    """
+    line = one_line(text[: 4 * most])  # a long text is not copied for its first words
+    whole = len(line) <= most and len(text) <= 4 * most
+    return line if whole else line[: most - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def data(value: Any) -> Any:
+    """Convert a value of memento into what ``json.dumps`` accepts.
+
+    Data classes and mappings become dictionaries, tuples become lists, moments become ISO 8601,
+    enumerations become their values and paths become strings. A data class that has ``to_dict``
+    decides itself.
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        convert = getattr(value, "to_dict", None)
+        return fields(value) if convert is None else convert()
+    said = value
+    match value:
+        case Enum():
+            said = value.value
+        case datetime():
+            said = value.isoformat()
+        case Path():
+            said = str(value)
+        case Mapping():
+            said = {str(key): data(item) for key, item in value.items()}
+        case list() | tuple():
+            said = [data(item) for item in value]
+    return said
+
+
+def fields(value: Any) -> dict[str, Any]:
+    """Convert a data class into a dictionary of its fields, as ``data`` does."""
+    return {field.name: data(getattr(value, field.name)) for field in dataclasses.fields(value)}
+
+
+def spelt(value: Any) -> str:
+    """Format the ``data`` of a field for people; empty if it is not set."""
+    if isinstance(value, Mapping):
+        parts = {str(name): spelt(item) for name, item in value.items()}
+        return "; ".join(f"{name}: {part}" for name, part in parts.items() if part)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return "" if value is None or value is False else str(value)
+
+
+def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Lay out a table in HTML; all text in it is escaped and cut.
+
+    >>> table("", ["a"], [["<b>"]])
+    '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
+    """
+    head = f"<thead>{_row('th', header)}</thead>" if header else ""
+    body = "".join(_row("td", row) for row in rows)
+    title = f"<caption>{_escaped(caption)}</caption>" if caption else ""
+    return f"<table>{title}{head}<tbody>{body}</tbody></table>"
+
+
+def _row(cell: str, texts: Iterable[str]) -> str:
+    return "<tr>" + "".join(f"<{cell}>{_escaped(text)}</{cell}>" for text in texts) + "</tr>"
+
+
+def _escaped(text: str) -> str:
+    from html import escape  # noqa: PLC0415 - for notebooks only
+
+    return escape(cut(text, CELL))

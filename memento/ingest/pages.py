@@ -1,0 +1,142 @@
+"""Web pages and tables become facts: a page as Markdown would, a table a fact for each row.
+
+Every step is linear in the size of the file, whatever a page leaves open.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from html import unescape
+from itertools import zip_longest
+from pathlib import Path
+
+from memento.ingest.documents import BLOCK_CHARS, facts, facts_of_blocks
+from memento.ingest.source import FilePlace, bounded, lines, plain_name
+from memento.types import Draft
+
+_NAME = re.compile(r"/?[a-zA-Z][a-zA-Z0-9]*")
+_SPACE = re.compile(r"\s+")
+_HEADING = re.compile(r"h[1-6]")
+_HIDDEN = {
+    name: re.compile(f"</{name}", re.IGNORECASE)
+    for name in ("script", "style", "template", "title", "svg", "noscript")
+}
+"""Elements whose content is not text of the page, with their ends."""
+_LINES = {"br", "li", "tr", "dt", "dd", "option", "caption"}
+_BLOCKS = {
+    *("address", "article", "aside", "blockquote", "body", "details", "div", "dl", "fieldset"),
+    *("figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head"),
+    *("header", "hr", "html", "main", "nav", "ol", "p", "pre", "section", "table", "ul"),
+}
+
+
+def read_html(path: Path, name: str) -> Iterator[Draft]:
+    """Read a web page: a fact for each paragraph, list or table, with its heading."""
+    page = "\n".join(bounded(path, FilePlace(path.name)))
+    yield from facts_of_blocks(html_blocks(page), name)
+
+
+def html_blocks(page: str) -> Iterator[tuple[int, str]]:
+    """Yield (level, heading) and (0, paragraph) of a page in order, without its markup.
+
+    >>> list(html_blocks("<h2>Tea</h2><p>Green &amp; <b>black</b>.<script>x()</script>"))
+    [(2, 'Tea'), (0, 'Green & black.')]
+    """
+    said: list[str] = []
+    level = held = 0
+    verbatim = False
+    for tag, text in _tokens(page):
+        name = tag.removeprefix("/")
+        verbatim = tag == "pre" if name == "pre" else verbatim
+        if not tag:
+            said.append(unescape(text) if verbatim else _SPACE.sub(" ", unescape(text)))
+            held += len(text)
+        elif name in _LINES:
+            said.append("\n- " if tag == "li" else "\n")
+        elif tag in ("td", "th"):
+            said.append(" | ")
+        if name in _BLOCKS or held > BLOCK_CHARS:
+            yield from _closed(level, said)
+            said, held = [], 0
+            level = int(tag[1]) if _HEADING.fullmatch(tag) else 0
+    yield from _closed(level, said)
+
+
+def _closed(level: int, said: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield a block, if it has any text."""
+    tidy = [" ".join(line.split()).strip("| ") for line in "".join(said).split("\n")]
+    text = "\n".join(line for line in tidy if line not in ("", "-"))
+    if text:
+        yield level, text.replace("\n", " ") if level else text
+
+
+def _tokens(page: str) -> Iterator[tuple[str, str]]:
+    """Yield (name of a tag, ``""``) and (``""``, text) in order; an end tag begins with ``/``."""
+    at = 0
+    while (begin := page.find("<", at)) != -1:
+        if begin > at:
+            yield "", page[at:begin]
+        tag = _NAME.match(page, begin + 1)
+        if page.startswith("<!--", begin):
+            at = _after(page, "-->", begin + 4)
+        elif tag is None and page[begin + 1 : begin + 2] not in ("!", "?"):
+            yield "", "<"
+            at = begin + 1
+        else:
+            name = "" if tag is None else tag[0].lower()
+            at = _after(page, ">", begin)
+            if name in _HIDDEN:
+                end = _HIDDEN[name].search(page, at)
+                at = len(page) if end is None else _after(page, ">", end.start())
+            elif name:
+                yield name, ""
+    if at < len(page):
+        yield "", page[at:]
+
+
+def _after(page: str, end: str, start: int) -> int:
+    """Return the place after the next ``end``; the end of the page if there is none."""
+    found = page.find(end, start)
+    return len(page) if found == -1 else found + len(end)
+
+
+def read_csv(path: Path, name: str) -> Iterator[Draft]:
+    """Read a table whose first row names the columns: a fact for each further row.
+
+    The columns are separated by tabs in a ``.tsv`` file, and else by commas, or by semicolons if
+    the first row has more of these.
+    """
+    tabs = plain_name(path).lower().endswith(".tsv")
+    for row in _rows(path, (f"{line}\n" for _, line in lines(path)), "\t" if tabs else None):
+        yield from facts(row, name)
+
+
+def _rows(path: Path, table: Iterable[str], separator: str | None) -> Iterator[str]:
+    """Yield each row with the names of its columns."""
+    rest = iter(table)
+    first = next(rest, "")
+    if separator is None:
+        separator = ";" if first.count(";") > first.count(",") else ","
+    header: list[str] | None = None
+    reader = csv.reader(_with(first, rest), delimiter=separator)
+    try:
+        for row in reader:
+            if header is None:
+                header = row
+            elif said := [_cell(*pair) for pair in zip_longest(header, row) if pair[1]]:
+                yield "; ".join(said)
+    except csv.Error as error:
+        raise FilePlace(f"{path.name}:{reader.line_num}").error(f"is not CSV: {error}") from error
+
+
+def _with(first: str, rest: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+def _cell(column: str | None, value: str | None) -> str:
+    """Write a cell with the name of its column, if that has one."""
+    said = " ".join((value or "").split())
+    return f"{column.strip()}: {said}" if column and column.strip() else said

@@ -1,0 +1,83 @@
+"""Web pages and tables become facts, without their markup."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memento.errors import InvalidInput
+from memento.ingest import read
+from memento.ingest.pages import html_blocks
+
+PAGE = """<!DOCTYPE html><html><head><title>Hidden</title><style>p { color: red }</style></head>
+<body><!-- <p>not this</p> --><h1>Tea &amp; coffee</h1>
+<p>Green tea is<br>from <b>Uji</b>.</p><script>if (a < b) { alert("</p>") }</script>
+<h2 class="x">Prices</h2><table><tr><th>tea</th><th>euro</th></tr><tr><td>green</td><td>4</td></tr>
+</table><ul><li>fresh<li>hot</ul><pre>one
+two</pre>1 < 2 &lt;b&gt;</body></html>"""
+
+
+def test_a_page_becomes_its_text_under_headings(file):
+    """Paragraphs, tables and lists; no tag, comment, script or style."""
+    found = [(draft.metadata.get("heading"), draft.text) for draft in read(file("a.html", PAGE))]
+    assert found == [
+        ("Tea & coffee", "Green tea is\nfrom Uji."),
+        ("Tea & coffee > Prices", "tea | euro\ngreen | 4"),
+        ("Tea & coffee > Prices", "- fresh\n- hot"),
+        ("Tea & coffee > Prices", "one\ntwo"),
+        ("Tea & coffee > Prices", "1 < 2 <b>"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "tail", ["<!-- open", "<script> open", "<p", "<", "</", "<svg><p>x", "<style>", "<p title='>"]
+)
+def test_a_page_that_is_cut_off_keeps_what_came_before(tail):
+    """Whatever is left open at the end."""
+    assert next(html_blocks(f"<p>Tea.</p>{tail}")) == (0, "Tea.")
+
+
+@given(st.lists(st.sampled_from(["<", ">", "<!--", "-->", "<p", "</p>", "<h1>", "<script>", "a "])))
+def test_any_page_can_be_read(pieces):
+    """Every block has text, and none has the mark of a comment that was closed."""
+    for level, text in html_blocks("".join(pieces)):
+        assert 0 <= level <= 6
+        assert text == text.strip()
+        assert text
+
+
+@pytest.mark.parametrize("piece", ["<!--", "<script>", "<p", "<", "<p>", "<td>", "&lt"])
+def test_a_hostile_page_takes_linear_time(piece):
+    """Quadratic work on these would take hours; no block is longer than the page."""
+    assert sum(len(text) for _, text in html_blocks(piece * 200_000)) <= len(piece) * 200_000
+
+
+def test_a_table_becomes_a_fact_for_each_row(file):
+    """With the names of the columns; empty cells and rows are left out."""
+    table = 'name,tea,note\nAda,green,"hot,\nstrong"\n,,\nBob,black,\nEve,mint,x,more\n'
+    assert [draft.text for draft in read(file("a.csv", table))] == [
+        "name: Ada; tea: green; note: hot, strong",
+        "name: Bob; tea: black",
+        "name: Eve; tea: mint; note: x; more",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "table"), [("a.tsv", "name\ttea\nAda\ta;b,c\n"), ("a.csv", "name;tea\nAda;a,b\n")]
+)
+def test_tabs_and_semicolons_separate_too(file, name, table):
+    """By the name of the file, and by the first row."""
+    (draft,) = read(file(name, table))
+    assert draft.text.startswith("name: Ada; tea: a")
+
+
+def test_a_table_that_cannot_be_read_names_the_line(file):
+    """A cell larger than Python's reader takes."""
+    path = file("a.csv", "name\nAda\n" + "x" * 200_000 + "\n")
+    with pytest.raises(InvalidInput, match=r"a\.csv:3: is not CSV"):
+        list(read(path))
+
+
+def test_an_empty_table_has_no_facts(file):
+    """Nor has one that only names its columns."""
+    assert list(read(file("a.csv", ""))) == []
+    assert list(read(file("b.csv", "name,tea\n"))) == []

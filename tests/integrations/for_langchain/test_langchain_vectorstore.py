@@ -1,0 +1,132 @@
+"""memento as a vector store and as embeddings: LangChain's own suite, and what it leaves out."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("langchain_core", reason="pip install 'agent-memento[langchain]'")
+pytest.importorskip("langchain_tests", reason="pip install 'agent-memento[test]'")
+
+import numpy as np
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_tests.integration_tests import VectorStoreIntegrationTests
+
+from memento import MemoryManager
+from memento.errors import InvalidInput
+from memento.testing import HashEmbedder
+from memento_langchain import MementoEmbeddings, MementoVectorStore
+
+TEAS = ["green tea from Uji", "black tea from Assam", "the printer needs toner"]
+
+
+class TestVectorStore(VectorStoreIntegrationTests):
+    """The official suite."""
+
+    @pytest.fixture
+    def vectorstore(self, tmp_path):
+        """An empty store."""
+        with MemoryManager(tmp_path, embedder=HashEmbedder(64)) as manager:
+            yield MementoVectorStore(manager)
+
+
+@pytest.fixture
+def manager(open_memory):
+    """A store with an embedder."""
+    return open_memory(embedder=HashEmbedder(256))
+
+
+@pytest.fixture
+def documents(manager):
+    """A vector store with three documents."""
+    data = [{"n": number} for number in range(3)]
+    return MementoVectorStore.from_texts(TEAS, None, data, ids=["a", "b", "c"], manager=manager)
+
+
+def test_the_best_are_first_and_the_rest_fills_up(documents):
+    """As many as were asked for, each once, with scores in order of what found them."""
+    found = documents.similarity_search_with_score("tea from Assam", k=3)
+    assert found[0][0].id == "b"
+    assert sorted(one.id for one, _ in found) == ["a", "b", "c"]
+    assert all(0 <= score <= 1 for _, score in found)
+    assert documents.similarity_search_with_relevance_scores("tea", k=1)[0][1] > 0
+
+
+def test_a_filter_is_on_metadata(documents):
+    """Of a search by words and of one by a vector."""
+    assert [one.id for one in documents.similarity_search("tea", filter={"n": 2})] == ["c"]
+    vector = documents.embeddings.embed_query("tea")
+    found = documents.similarity_search_by_vector(vector, filter={"n": [0, 1]})
+    assert sorted(one.id for one in found) == ["a", "b"]
+
+
+def test_as_a_retriever_by_similarity_and_by_difference(documents):
+    """The two kinds of search that LangChain's retrievers ask for."""
+    assert documents.as_retriever(search_kwargs={"k": 1}).invoke("printer toner")[0].id == "c"
+    documents.add_texts(["black tea from Assam!"], ids=["d"])
+    retriever = documents.as_retriever(
+        search_type="mmr", search_kwargs={"k": 2, "fetch_k": 4, "lambda_mult": 0.1}
+    )
+    assert {one.id for one in retriever.invoke("black tea from Assam")} != {"b", "d"}
+
+
+def test_a_scope_keeps_documents_apart(manager):
+    """Other memories are neither found nor deleted, and no call deletes without ids."""
+    manager.add("the user likes tea from Assam", id="mine")
+    store = MementoVectorStore(manager, scope="docs")
+    store.add_texts(TEAS, ids=["a", "b", "c"])
+    assert "mine" not in {one.id for one in store.similarity_search("tea from Assam", k=9)}
+    store.delete(["mine", "a"])
+    assert manager.get("mine").status == "active"
+    assert [one.id for one in store.get_by_ids(["c", "a", "mine", "b"])] == ["c", "b"]
+    with pytest.raises(InvalidInput, match="none given"):
+        store.delete()
+
+
+def test_documents_of_the_web_wait_for_approval(manager):
+    """As all that is not trusted."""
+    store = MementoVectorStore(manager, source="web")
+    store.add_texts(["tea from a page"], ids=["a"])
+    assert store.similarity_search("tea") == []
+    manager.quarantine.approve("a")
+    assert [one.id for one in store.similarity_search("tea")] == ["a"]
+
+
+def test_what_nothing_reads_is_refused(manager, documents):
+    """Instead of being ignored: a wrong argument, another model, no manager."""
+    for call in (
+        lambda: documents.similarity_search("tea", score_treshold=0.5),
+        lambda: documents.add_texts(["x"], namespace="y"),
+        lambda: documents.add_texts(["x"], [{}, {}]),
+        lambda: MementoVectorStore.from_texts(["x"]),
+        lambda: MementoVectorStore.from_texts(
+            ["x"], DeterministicFakeEmbedding(size=8), manager=manager
+        ),
+    ):
+        with pytest.raises(InvalidInput):
+            call()
+    assert len(manager.list()) == 3
+
+
+def test_embeddings_are_those_of_the_store(manager):
+    """Of a manager, and of an embedder by itself; an empty text is a blank."""
+    ours, alone = MementoEmbeddings(manager), MementoEmbeddings(HashEmbedder(256))
+    assert ours.embed_documents(TEAS) == alone.embed_documents(TEAS)
+    assert np.allclose(ours.embed_documents(TEAS), manager.embed(TEAS))
+    assert ours.embed_query(TEAS[0]) == ours.embed_documents(TEAS)[0]
+    assert ours.embed_documents([]) == []
+    assert len(ours.embed_query("")) == 256
+
+
+def test_the_model_in_the_package_is_the_default():
+    """Offline: near texts are nearer than others."""
+    cat, kitten, tax = np.array(MementoEmbeddings().embed_documents(["cat", "kitten", "tax"]))
+    assert cat @ kitten > cat @ tax
+
+
+def test_no_embedder_is_an_error(open_memory):
+    """Said when it is made, not at the first search."""
+    for make in (MementoVectorStore, MementoEmbeddings):
+        with pytest.raises(InvalidInput, match="embedder: is None"):
+            make(open_memory(embedder=None))
+    with pytest.raises(InvalidInput):
+        MementoEmbeddings(None)

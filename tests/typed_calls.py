@@ -1,0 +1,61 @@
+"""Calls as a type checker sees them: mypy checks this file, and it never runs.
+
+Each line with an ignore has a misspelling. mypy is strict here, so it reports an ignore that is
+not needed: if a misspelling were accepted, `tests/test_lint.py` would fail.
+"""
+
+from __future__ import annotations
+
+from memento import Config, Draft, Filtering, Kind, MemoryManager, Tier
+from memento.aio import AsyncMemoryManager
+
+
+def right(memory: MemoryManager, name: Tier) -> None:
+    """Members, their values, and several of either."""
+    memory.add("x", "long", kind="rule", source="web")
+    memory.add("x", Tier.SHORT, kind=Kind.RULE)
+    memory.retrieve("x", tiers=["long", Tier.SHORT], kinds="fact", match="names")
+    memory.prompt("x", tiers=name, kinds=[Kind.FACT], match="text")
+    memory.list(status=["active", "forgotten"], order="occurred", tiers=("long",))
+    memory.counts("tag", kinds=("fact", "rule"))
+    memory.store.import_from("x", trust="user")
+    memory.add_document("x", format="markdown", tier="medium", kind="article")
+    Config(secrets="reject", long_index="exact", untrusted=("web",))
+
+
+def wrong_writes(memory: MemoryManager) -> None:
+    """Misspelt names of what is written."""
+    memory.add("x", "lnog")  # type: ignore[arg-type]
+    memory.add("x", tier="Long")  # type: ignore[arg-type]
+    memory.add("x", kind="preferrence")  # type: ignore[arg-type]
+    memory.add("x", source="wbe")  # type: ignore[arg-type]
+    memory.move("id", "lnog")  # type: ignore[arg-type]
+    memory.update("id", kind="fcat")  # type: ignore[arg-type]
+    memory.update("id", source="usr")  # type: ignore[arg-type]
+    memory.add_document("x", format="html")  # type: ignore[arg-type]
+    memory.add_document("x", tier="lnog")  # type: ignore[arg-type]
+    memory.store.import_from("x", trust="usr")  # type: ignore[arg-type]
+    Draft("x", tier="lnog")  # type: ignore[arg-type]
+    Draft("x", kind="fcat")  # type: ignore[arg-type]
+    Config(secrets="alow")  # type: ignore[arg-type]
+    Config(long_index="chorma")  # type: ignore[arg-type]
+    Config(untrusted=("wbe",))  # type: ignore[arg-type]
+
+
+def wrong_reads(memory: MemoryManager) -> None:
+    """Misspelt names of what is read."""
+    memory.retrieve("x", match="name")  # type: ignore[arg-type]
+    memory.retrieve("x", tiers="lnog")  # type: ignore[arg-type]
+    memory.retrieve("x", kinds=["fcat"])  # type: ignore[list-item]
+    memory.prompt("x", match="name")  # type: ignore[arg-type]
+    memory.list(order="time")  # type: ignore[arg-type]
+    memory.list(status="forgoten")  # type: ignore[arg-type]
+    memory.counts("tags")  # type: ignore[arg-type]
+    memory.related("id", status=["actve"])  # type: ignore[list-item]
+    Filtering(tiers="lnog")  # type: ignore[typeddict-item]
+
+
+async def wrong_async(memory: AsyncMemoryManager) -> None:
+    """The coroutines have the same types."""
+    await memory.add("x", "lnog")  # type: ignore[arg-type]
+    await memory.retrieve("x", match="name")  # type: ignore[arg-type]
