@@ -41,7 +41,7 @@ from memento.forks import whole
 from memento.language.tokens import estimate
 from memento.ledger import erase, namespaces, vectors
 from memento.ledger.checks import Sees, everyone
-from memento.ledger.contract import Ledger, Rules, Session, Work
+from memento.ledger.contract import Rules, Session, Work
 from memento.ledger.erase import Chosen
 from memento.ledger.opening import open_ledger
 from memento.ledger.rows import Row
@@ -51,6 +51,7 @@ from memento.policy import Relevant
 from memento.protocols import Progress, Reranker
 from memento.tiers.embedder import StoreEmbedder
 from memento.tiers.indexer import Indexer
+from memento.tiers.marks import LedgerMarks
 from memento.tiers.progress import Owed, told
 from memento.tiers.short import ShortTier
 from memento.tiers.waiting import Wish
@@ -82,21 +83,6 @@ _CALIBRATED = "all-MiniLM-L6-v2"  # the model in the package, as an embedder nam
 A = TypeVar("A")
 Change: TypeAlias = Callable[[Work, Sequence[A]], Sequence[Row]]
 """Changes some memories in one transaction."""
-
-
-class LedgerMarks:
-    """Stores the marks of the Chroma folder in the ledger; see ``tiers.stamp``."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-
-    def read(self) -> list[str]:
-        """Return the marks written last."""
-        return self._ledger.read(vectors.marks)
-
-    def write(self, marks: Sequence[str]) -> None:
-        """Store these marks."""
-        self._ledger.write(lambda c: vectors.set_marks(c, marks))
 
 
 class Engine:
@@ -510,7 +496,8 @@ class Engine:
         )
         if any(finding.check == "store" for finding in found):
             return found
-        found += self._examine_embedder()
+        if self.embedding is not None and "embedder" not in self.indexer.trouble:
+            found += doctor.stale_vectors(self.embedding.known_model)
         if others := self.indexer.refused_unseen(sees):
             detail = f"{others} texts of other namespaces refused"
             found.append(Finding("embedder", ok=False, detail=detail))
@@ -521,16 +508,6 @@ class Engine:
         if any(finding.repaired for finding in found):
             self.indexer.retry()
         return found
-
-    def _examine_embedder(self) -> list[Finding]:
-        """Check whether the stored vectors are from the embedder in use."""
-        if self.embedding is None or "embedder" in self.indexer.trouble:
-            return []  # no embedder, or already reported
-        try:
-            self.embedding.known_model()
-        except (EmbedderError, InvalidInput, MissingExtra) as error:
-            return [Finding("embedder", ok=False, detail=str(error))]
-        return []
 
     def _examine_index(self, *, repair: bool) -> list[Finding]:
         """Check the contents of the long tier's index if it is open; damage is repaired later."""

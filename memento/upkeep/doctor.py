@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from memento.check import MOST_NAMED
-from memento.errors import StoreClosed, StoreError, StoreGone
+from memento.errors import (
+    EmbedderError,
+    InvalidInput,
+    MissingExtra,
+    StoreClosed,
+    StoreError,
+    StoreGone,
+)
 from memento.ledger import checks, namespaces, vectors
 from memento.ledger.checks import Sees, Whose
 from memento.ledger.contract import Ledger
@@ -63,6 +70,22 @@ def examine(
         *_left_alone(ledger),
         *(Finding(stage, ok=False, detail=why) for stage, why in sorted(trouble.items())),
     ]
+
+
+def stale_vectors(model: Callable[[], object]) -> list[Finding]:
+    """Check whether the stored vectors are from the embedder in use.
+
+    Args:
+        model: Returns the number of its vectors; raises if they are from another embedder.
+
+    Returns:
+        One finding if they are not, else none.
+    """
+    try:
+        model()
+    except (EmbedderError, InvalidInput, MissingExtra) as error:
+        return [Finding("embedder", ok=False, detail=str(error))]
+    return []
 
 
 def _gone(ledger: Ledger) -> Finding | None:
