@@ -9,7 +9,7 @@ from memento.errors import StoreClosed, StoreError, StoreGone
 from memento.ledger import checks, namespaces, vectors
 from memento.ledger.checks import Sees, Whose
 from memento.ledger.contract import Ledger
-from memento.ledger.files import explain_os
+from memento.ledger.files import explain_os, is_draft_of, unfinished
 from memento.tiers import ours
 from memento.types import Finding
 
@@ -61,6 +61,7 @@ def examine(
         *(_found(check, look) for check, look in checks_of.items()),
         *_reserve(ledger),
         *_left_alone(ledger),
+        *_beside(ledger),
         *(Finding(stage, ok=False, detail=why) for stage, why in sorted(trouble.items())),
     ]
 
@@ -105,6 +106,22 @@ def _left_alone(ledger: Ledger) -> list[Finding]:
     detail = (
         f"{', '.join(left)}: not proven to be this store's, so neither changed nor deleted, not by"
         " erase either; move what is yours elsewhere, and delete the rest yourself"
+    )
+    return [Finding("other files", ok=False, detail=detail)]
+
+
+def _beside(ledger: Ledger) -> list[Finding]:
+    """Name what a restore that was killed left beside the store, under a hidden name."""
+    root = ledger.root.resolve()
+    try:
+        left = [path.name for path in unfinished(root.parent) if is_draft_of(path.name, root.name)]
+    except OSError:  # of the folder around it we may know nothing
+        return []
+    if not left:
+        return []
+    detail = (
+        f"{', '.join(left)}: beside the store, left by a restore that was killed, unless one is"
+        " running; the next restore removes it if nothing but its own is in it"
     )
     return [Finding("other files", ok=False, detail=detail)]
 

@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import stat
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -85,6 +86,27 @@ def _accept(root: Path) -> None:
     _make_private(root, new=not holds_store, alone=not strange)
     if holds_store:
         _drop_second_names(root, found)
+        _finish_exchange(root.resolve())
+
+
+def mark_of(folder: Path) -> str:
+    """Return what tells a folder from all others, whatever its name is by now."""
+    found = folder.lstat()
+    return f"{zlib.crc32(f'{found.st_dev} {found.st_ino}'.encode()):08x}"
+
+
+def name_of_fresh(root: Path, folder: Path) -> Path:
+    """Return the name that the folder of a new store has while it is being built beside another."""
+    return root.with_name(f".{root.name}.{mark_of(folder)}.tmp")
+
+
+def _finish_exchange(root: Path) -> None:
+    """Give the store that a killed restore replaced a name, if there is one; see ``swap``."""
+    if not os.path.lexists(name_of_fresh(root, root)):
+        return
+    from memento.ledger.lite import swap  # noqa: PLC0415 - rarely needed
+
+    swap.finish(root)
 
 
 def _remains(root: Path) -> list[str]:
