@@ -269,8 +269,9 @@ def test_doctor_names_what_a_killed_restore_did_not_finish(memory, open_memory, 
     """The store that never came to its place has a hidden name; the finding says what it is."""
     root = memory.root
     _, left = killed(memory, monkeypatch, "before")
-    findings = [one for one in open_memory(root).store.doctor() if not one.ok]
-    assert [left.name in one.detail for one in findings] == [True]
+    findings = {one.check: one for one in open_memory(root).store.doctor()}
+    assert left.name in findings["beside the store"].detail
+    assert all(one.ok for one in findings.values())
 
 
 def test_a_store_that_another_process_builds_is_left_to_it(memory, tmp_path, monkeypatch):
