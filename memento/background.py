@@ -7,6 +7,7 @@ short tier, full text catching up, room on the disk, and what an erasure left to
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -25,6 +26,9 @@ ACCESSES = 10_000
 TAKEN = 8
 """Namespaces of which full text takes a bite in one transaction, while questions wait: usually a
 row or two of each."""
+BITE_SECONDS = 0.002
+"""Time of one transaction in which full text takes bites of namespaces, after which it begins no
+other; an ``add`` may wait for it. A commit of its own for each namespace would take as long."""
 UNFOLDED = 524_288
 """Most bytes by which folding the log may make the file grow: on a full disk the reserve pays, of
 which this is half."""
@@ -118,9 +122,11 @@ class Background:
                     pass
             return
         fresh = [self.fresh.pop() for _ in range(len(self.fresh))]
-        for ns in fresh or self._behind():
-            if self._catch_up(ns):
-                self.fresh.add(ns)
+        spaces, done = fresh or self._behind(), 0
+        while done < len(spaces):
+            taken, more = self._catch_up_some(spaces, done)
+            done += taken
+            self.fresh.update(more)
 
     def waiting(self) -> bool:
         """Tell whether full text, and with it the backlog, lacks anything that came."""
@@ -128,9 +134,11 @@ class Background:
 
     def index_words(self) -> None:
         """Let full text catch up, a little at a time."""
-        for ns in self._behind():
-            while not self._queries and self._catch_up(ns):
-                pass
+        spaces, done = self._behind(), 0
+        while done < len(spaces) and not self._queries:
+            taken, more = self._catch_up_some(spaces, done)
+            done += taken
+            spaces += more
 
     def keep_house(self) -> None:
         """Do what is due in a quiet moment."""
@@ -161,9 +169,28 @@ class Background:
     def _behind(self) -> list[int]:
         return self._ledger.read(lambda c: c.words.behind())
 
-    def _catch_up(self, ns: int) -> bool:
-        """Let full text take one bite of a namespace; tell whether there is more."""
-        return self._ledger.write(lambda c: c.words.catch_up(ns, c.words.at_once))
+    def _catch_up_some(self, spaces: Sequence[int], start: int) -> tuple[int, list[int]]:
+        """Let full text take a bite of namespaces, of as many as one transaction has time for.
+
+        Args:
+            spaces: Numbers of namespaces.
+            start: The place of the first one.
+
+        Returns:
+            How many it came to, at least one, and those of which there is more.
+        """
+
+        def job(connection: Session) -> tuple[int, list[int]]:
+            words, more = connection.words, []
+            until = time.monotonic() + BITE_SECONDS
+            for place in range(start, len(spaces)):
+                if words.catch_up(spaces[place], words.at_once):
+                    more.append(spaces[place])
+                if time.monotonic() >= until:
+                    return place + 1 - start, more
+            return len(spaces) - start, more
+
+        return self._ledger.write(job)
 
     def _catch_up_many(self, spaces: Sequence[int]) -> bool:
         """Let full text take one bite of each namespace; tell whether there is more of any."""

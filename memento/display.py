@@ -1,4 +1,4 @@
-"""How memento's values look: on one line, as a table of a notebook, and as JSON. Pure.
+"""The display of a memory: one line, a row of a table, JSON.
 
 Stored text may come from anywhere: no control character of it reaches a terminal, and none of it
 becomes markup.

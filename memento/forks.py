@@ -2,10 +2,10 @@
 
 A fork copies every lock in its present state, but only the thread that forks. A module that another
 thread is importing stays locked in the child for ever, and so does every lock that a native library
-holds while it starts. So such work runs under `whole`, and a fork waits until no thread is doing
-such work, or for `FORK_SECONDS`. The order of locks: `whole` may be entered while holding a lock of
-the ledger, since a fork takes those locks only when no thread does such work; see
-``ledger.lite.ledger``.
+holds while it starts, or SQLite while it copies a store. So such work runs under `whole`, and a
+fork waits until no thread is doing such work, or for `FORK_SECONDS`. The order of locks: `whole`
+may be entered while holding a lock of the ledger, since a fork takes those locks only when no
+thread does such work; see ``ledger.lite.ledger``.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class ForkGate:
                 self._lock.release()
                 return False
             log.warning(
-                "forked while another thread was loading a library, after waiting %g s for it; "
-                "the child may wait for that library for ever",
+                "forked while another thread was loading a library or copying a store, after "
+                "waiting %g s for it; the child may wait for that thread for ever",
                 FORK_SECONDS,
             )
         return True

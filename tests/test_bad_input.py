@@ -450,3 +450,24 @@ def test_a_timeout_that_is_no_time_is_refused(open_memory, timeout):
     ):
         with pytest.raises(InvalidInput, match="timeout"):
             call(timeout=timeout)
+
+
+class Unspellable:
+    """A key whose text is a defect of its own."""
+
+    def __str__(self):
+        raise RuntimeError("asked for its text")
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize("key", ["x" * 10**6, "my password 1234", 7, None, b"text", Unspellable()])
+def test_an_unknown_field_is_refused_without_being_quoted(memory, key):
+    """A key of a mapping may be any value: the error is short and shows nothing of it."""
+    with pytest.raises(InvalidInput, match=r"items\[1\].*1 unknown field.*known: \[") as refused:
+        memory.add_many(["a", {"text": "b", key: "c"}])
+    message = str(refused.value)
+    assert len(message) < 500
+    assert "xxxx" not in message
+    assert "1234" not in message
+    assert not memory.list()

@@ -194,3 +194,57 @@ def _stay(gate: ForkGate, inside: threading.Event, leave: threading.Event) -> No
     with gate.whole():
         inside.set()
         leave.wait(30)
+
+
+COPYING = """
+import os, signal, sys, threading
+from pathlib import Path
+from memento import MemoryManager
+from memento.ledger.lite import backup
+from memento.upkeep.backup import restore
+
+root, step = Path(sys.argv[1]), sys.argv[2]
+real, inside, left = getattr(backup, step), threading.Event(), threading.Event()
+
+def noted(*given, **named):
+    if threading.current_thread() is threading.main_thread():
+        return real(*given, **named)
+    inside.set()
+    try:
+        return real(*given, **named)
+    finally:
+        left.set()
+
+memory = MemoryManager(root / "store", embedder=None)
+memory.add_many(f"said by the parent {n}" for n in range(2000))
+memory.store.backup(root / "first.db")
+setattr(backup, step, noted)
+if step == "fetch":
+    copying = threading.Thread(target=restore, args=(root / "first.db", root / "new"))
+else:
+    copying = threading.Thread(target=memory.store.backup, args=(root / "new.db",))
+copying.start()
+assert inside.wait(30)
+child = os.fork()
+if not child:
+    signal.alarm(30)
+    memory.add("said by the child")
+    memory.store.backup(root / "child.db")
+    os._exit(0 if left.is_set() else 4)
+_, status = os.waitpid(child, 0)
+copying.join()
+memory.close()
+if step != "fetch":
+    assert restore(root / "new.db", root / "new").memories == 2000
+with MemoryManager(root / "new", embedder=None) as copy:
+    assert len(copy.list(limit=3000)) == 2000
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.parametrize("step", ["copy", "inspect", "fetch"])
+def test_a_fork_waits_for_a_copy_of_the_store(tmp_path, step):
+    """A child forked during a backup or a restore can go on, and the copy is whole."""
+    host = [sys.executable, "-c", COPYING, str(tmp_path), step]
+    done = subprocess.run(host, timeout=120, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

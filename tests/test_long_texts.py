@@ -180,12 +180,12 @@ class TestDocument:
         with pytest.raises(InvalidInput, match="cannot be read"):
             memory.add_document(tmp_path / "none.md")
 
-    def test_a_cut_never_hides_a_secret(self, open_memory):
+    def test_a_cut_never_hides_a_secret(self, open_memory, tmp_path):
         """Secrets are taken out before the text is split, or the document is refused."""
         key = "AKIA" + "QWERTYUIOPASDFGH"
         text = "\n".join(f"{'x' * n} aws_access_key_id = {key}" for n in range(400))
         assert all(key[:12] not in part.text for part in open_memory().add_document(text))
-        strict = open_memory("other", config=Config(secrets="reject"))
+        strict = open_memory(tmp_path / "other", config=Config(secrets="reject"))
         with pytest.raises(SecretFound):
             strict.add_document(text)
 

@@ -356,6 +356,19 @@ def test_what_time_did_not_suffice_for_is_named(open_memory):
     embedder.go.set()
 
 
+def test_a_query_that_waits_does_not_count_the_whole_backlog(open_memory, monkeypatch):
+    """Of more than a certain number it says so."""
+    monkeypatch.setattr("memento.retrieve.searcher._MOST_OWED", 3)
+    embedder = Synonyms(stuck=True)
+    memory = open_memory(embedder=embedder)
+    memory.add_many({"text": f"peanuts {n}", "tier": "long"} for n in range(3))
+    assert "3 memories are still" in memory.retrieve("peanuts", wait=0.01).missing["long"]
+    memory.add_many({"text": f"cashews {n}", "tier": "long"} for n in range(3))
+    said = memory.retrieve("peanuts", wait=0.01).missing["long"]
+    assert said == "more than 3 memories are still to be embedded; flush(wait=True) waits for them"
+    embedder.go.set()
+
+
 def test_while_most_is_still_to_be_embedded_every_answer_says_so(open_memory):
     """Without waiting, too; not any more once most of what is active has a vector."""
     embedder = Synonyms(stuck=True)

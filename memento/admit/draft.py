@@ -75,8 +75,10 @@ def draft_of(item: str | Mapping[str, Any] | Draft) -> Draft:
     if not isinstance(item, Mapping):
         raise InvalidInput("memory", f"expected a string, mapping or Draft, not {type_name(item)}")
     known = {field.name for field in fields(Draft)}
-    if unknown := sorted(str(name) for name in item if name not in known):
-        raise InvalidInput("memory", f"unknown fields {unknown}; known: {sorted(known)}")
+    unknown = sum(not isinstance(name, str) or plain(name) not in known for name in item)
+    if unknown:  # not named: it may be any value of the caller's, of any size
+        fields_are = "field" if unknown == 1 else "fields"
+        raise InvalidInput("memory", f"{unknown:,} unknown {fields_are}; known: {sorted(known)}")
     if "text" not in item:
         raise InvalidInput("text", "is missing")
     return Draft(**item)

@@ -10,6 +10,8 @@ from memento.status import sql
 
 _ENDED, _HOLDS_SLOT, _OF_SLOT = sql("ended"), sql("holds_slot"), sql("holds_slot", "ended")
 _SELECT = f"SELECT {COLUMNS} FROM memories"
+_HELD = "(valid_until IS NULL OR valid_until > valid_from)"
+"""Of a value that held, or is to hold; a plan that was given up ends where it begins."""
 
 
 def holder(connection: Session, row: Row) -> Row | None:
@@ -23,7 +25,7 @@ def holder(connection: Session, row: Row) -> Row | None:
 
 
 def value_before(connection: Session, row: Row) -> Row | None:
-    """Return the other value of a slot, present or past, that began last before this one."""
+    """Return the other value of a slot, present or past, that began last, not after this one."""
     return _value(connection, row, "valid_from <= ?3", "valid_from DESC, docid DESC")
 
 
@@ -39,11 +41,24 @@ def value_after(connection: Session, row: Row, until: int | None = None) -> Row 
     return _value(connection, row, f"valid_from > ?3{limit}", "valid_from, docid")
 
 
+def values_from(connection: Session, row: Row) -> list[Row]:
+    """Return the other values of a slot that begin with this one or later, the first one first."""
+    found = connection.execute(
+        f"{_SELECT} WHERE ns = ? AND key = ? AND scope = ? AND valid_from >= ? AND docid <> ?"
+        f" AND {_OF_SLOT} AND {_HELD} ORDER BY valid_from, docid",
+        (row.ns, row.key, row.scope, row.valid_from, row.docid),
+    )
+    return [other for other in (Row(*values) for values in found) if is_sound(other)]
+
+
 def _value(connection: Session, row: Row, condition: str, order: str) -> Row | None:
-    """Return the first other value of a slot that fits a condition; damaged ones are skipped."""
+    """Return the first other value of a slot that fits a condition.
+
+    Damaged ones are skipped, and those that hold at no moment.
+    """
     query = (
         f"SELECT docid FROM memories WHERE ns = ?1 AND key = ?2 AND {condition} AND scope = ?4"
-        f" AND docid <> ?5 AND {_OF_SLOT} ORDER BY {order} LIMIT 1 OFFSET ?6"
+        f" AND docid <> ?5 AND {_OF_SLOT} AND {_HELD} ORDER BY {order} LIMIT 1 OFFSET ?6"
     )
     asked = (row.ns, row.key, row.valid_from, row.scope, row.docid)
     place = 0

@@ -55,6 +55,9 @@ CHUNK = 500
 _FOUND, _ENDED, _IN_RING = sql("found"), sql("ended"), sql("in_ring")
 _FOLDS_REPEATS, _KEEPS_NO_ID = sql("folds_repeats"), sql_lacking("keeps_id")
 
+_GIVEN_UP = "(created_at < valid_from AND ifnull(valid_until <= valid_from, 0))"
+"""Of a plan that another value replaced before its day came: it never held."""
+
 _NS = without_index("ns")
 _SAME_SESSION, _PAST = same("session"), skipping()
 
@@ -139,7 +142,8 @@ def past_values(connection: Session, ns: int, content_hash: bytes, now: int) -> 
     """
     found = connection.execute(
         f"{_SELECT} WHERE ns = ? AND content_hash = ? AND {_ENDED}"
-        " AND valid_from <= ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY docid DESC",
+        " AND valid_from <= ? AND (expires_at IS NULL OR expires_at > ?)"
+        f" AND NOT {_GIVEN_UP} ORDER BY docid DESC",
         (ns, content_hash, now, now),
     )
     return [row for row in (Row(*values) for values in found) if is_sound(row)]

@@ -202,15 +202,20 @@ def is_behind(connection: Session, most: int) -> bool:
     return bool(connection.execute(query, (most + 1,)).fetchone()[0] > most)
 
 
-def owed_in(connection: Session, ns: int) -> int:
-    """Count the active and superseded memories of a namespace that are still to be embedded."""
-    low, high = docid_range(ns)
+def owed_in(connection: Session, ns: int, most: int) -> int:
+    """Count the active and superseded memories of a namespace that are still to be embedded.
+
+    Args:
+        connection: Any connection.
+        ns: Namespace number.
+        most: Where to stop, >= 1.
+    """
     (count,) = connection.execute(
-        "SELECT (SELECT count(*) FROM backlog JOIN memories USING (docid)"
-        " WHERE op = 'embed' AND docid BETWEEN ?1 AND ?2"
-        f" AND {_OWED}) + (SELECT count(*) FROM namespaces JOIN memories"
-        f" ON {WAITING} WHERE namespaces.ns = ?3 AND {_OWED})",
-        (low, high, ns),
+        "SELECT count(*) FROM (SELECT 1 FROM backlog JOIN memories USING (docid)"
+        f" WHERE op = 'embed' AND docid BETWEEN ?1 AND ?2 AND {_OWED}"
+        f" UNION ALL SELECT 1 FROM namespaces JOIN memories ON {WAITING}"
+        f" WHERE namespaces.ns = ?3 AND {_OWED} LIMIT ?4)",
+        (*docid_range(ns), ns, most),
     ).fetchone()
     return int(count)
 

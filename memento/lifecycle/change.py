@@ -154,6 +154,8 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
         memories.enqueue(session, row, "embed")
     if rescoped:
         slots.contend(work, row)
+    if rescoped or "valid_until" in changes:
+        slots.fit(work, row)
     log_event(work, row, Event.UPDATED, {"fields": sorted(set(changes) - _BOOKKEEPING)})
     if asked.found:
         log_event(work, row, Event.REDACTED, asked.found)
@@ -265,9 +267,12 @@ def restore(work: Work, memory_id: str) -> Row:
     if status in ENDED:
         memories.enqueue(session, row, "drop")  # it may have been forgotten without a vector
     if status not in SLOT_HOLDING:
+        slots.fit(work, row)
         return row
     memories.enqueue(session, row, "embed")
-    won = slots.contend(work, row, wins=lambda holder: not holds(holder, work.now))
+    won = slots.contend(
+        work, row, wins=lambda holder: holder is None or not holds(holder, work.now)
+    )
     if won and row.tier == Tier.SHORT:
         memories.overflow(work, [row.session])
         row = memories.by_id(session, work.ns, memory_id)

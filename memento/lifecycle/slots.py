@@ -13,6 +13,9 @@ change              who holds the slot afterwards
 ``restore``         the present holder, unless its time is over
 import              the value that holds from later on
 ==================  ================================================================================
+
+Afterwards at most one value of the slot holds at any moment. A former value ends where the next one
+begins, and a plan that was given up where it would have begun.
 """
 
 from __future__ import annotations
@@ -26,11 +29,11 @@ from memento.errors import InvalidInput
 from memento.ledger import holders, links, memories
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row, is_whole
-from memento.lifecycle.steps import SLOT_HOLDING, log_event
+from memento.lifecycle.steps import ENDED, SLOT_HOLDING, log_event
 from memento.types import Event, Reason, Status
 
-Wins: TypeAlias = Callable[[Row], bool]
-"""Tells whether a memory takes its slot from the holder it is given."""
+Wins: TypeAlias = Callable[[Row | None], bool]
+"""Tells whether a memory takes its slot from the holder it is given, or if there is none."""
 Yields: TypeAlias = Callable[[Work, Row, Row], None]
 """Lets the first of two memories of a slot give way to the second."""
 
@@ -59,8 +62,30 @@ def supersede(work: Work, old: Row, new: Row) -> None:
     log_event(work, old, Event.SUPERSEDED, {"by": new.id})
 
 
-def _always(_holder: Row) -> bool:
+def _always(_holder: Row | None) -> bool:
     return True
+
+
+def _replace_holder(work: Work, holder: Row, row: Row) -> None:
+    """Replace the holder, and the values that hold from where the new one starts."""
+    supersede(work, holder, row)
+    if not is_whole(holder) or holder.valid_from > row.valid_from:
+        _make_room(work, row)
+
+
+def _become_history(work: Work, row: Row, holder: Row) -> None:
+    """Put a value between the values of its slot that began before and after it.
+
+    One that begins after the holder holds at no moment.
+    """
+    after = holders.value_after(work.session, row)
+    if after is None:
+        supersede(work, row, holder)
+        return
+    supersede(work, row, after)
+    before = holders.value_before(work.session, row)
+    if before is not None and (before.superseded_by == after.id or _reaches(before, row)):
+        _end_at(work, before, row)
 
 
 def contend(
@@ -68,10 +93,13 @@ def contend(
     row: Row,
     *,
     wins: Wins = _always,
-    yields: Yields = supersede,
-    loses: Yields = supersede,
+    yields: Yields = _replace_holder,
+    loses: Yields = _become_history,
 ) -> bool:
     """Settle who holds the slot of a memory that would hold it: that memory or the present holder.
+
+    If there is no holder, as it was forgotten, a memory that does not win is history before the
+    value that began after it.
 
     Args:
         work: The transaction.
@@ -86,12 +114,16 @@ def contend(
     if row.key is None or row.status not in SLOT_HOLDING:
         return True
     holder = holders.holder(work.session, row)
-    if holder is None:
-        return True
     if wins(holder):
-        yields(work, holder, row)
+        if holder is None:
+            _make_room(work, row)
+        else:
+            yields(work, holder, row)
         return True
-    loses(work, row, holder)
+    rival = holder or holders.value_after(work.session, row)
+    if rival is None:
+        return True
+    loses(work, row, rival)
     return False
 
 
@@ -116,8 +148,6 @@ def take_place(work: Work, entry: Entry, row: Row) -> None:
         work,
         row,
         wins=partial(_is_present, work, row) if dated else _always,
-        yields=_end_holder,
-        loses=_become_history,
     )
 
 
@@ -149,13 +179,65 @@ def give_back(work: Work, row: Row) -> list[Row]:
 
 
 def settle(work: Work, ids: Iterable[str]) -> None:
-    """Let the value that holds from later on have each slot that imported memories claim."""
+    """Let the value that holds from later on have each slot that imported memories claim.
+
+    Imported former values end where the next value of the slot begins.
+    """
     for memory_id in ids:
         row = memories.by_id(work.session, work.ns, memory_id)
         contend(work, row, wins=partial(_is_later, work, row))
+        fit(work, row)
 
 
-def _is_later(work: Work, row: Row, holder: Row) -> bool:
+def fit(work: Work, row: Row) -> None:
+    """Let a former value that came back into its slot hold only when no other value does.
+
+    Nothing happens to a memory that is not a former value.
+    """
+    if row.key is None or row.status not in ENDED or not _held(row):
+        return
+    if _has_no_time(work, row):
+        _shorten(work, row, row.valid_from)
+        return
+    before, after = holders.value_before(work.session, row), holders.value_after(work.session, row)
+    if before is not None and _reaches(before, row):
+        _shorten(work, before, row.valid_from)
+    if after is not None and _reaches(row, after):
+        _shorten(work, row, after.valid_from)
+
+
+def _has_no_time(work: Work, row: Row) -> bool:
+    """Tell whether a former value begins after the holder, or with one that arrived later."""
+    holder, before = holders.holder(work.session, row), holders.value_before(work.session, row)
+    if holder is not None and is_whole(holder) and holder.valid_from <= row.valid_from:
+        return True
+    return before is not None and _arrival(before) > _arrival(row)
+
+
+def _arrival(row: Row) -> tuple[int, int, int]:
+    """Return the order of the former values of a slot: of equal starts the later arrival wins."""
+    return row.valid_from, row.created_at, row.docid
+
+
+def _held(row: Row) -> bool:
+    """Tell whether a value holds at any moment."""
+    return row.valid_until is None or row.valid_until > row.valid_from
+
+
+def _reaches(row: Row, after: Row) -> bool:
+    """Tell whether a value would still hold when another one begins."""
+    return row.valid_until is None or row.valid_until > after.valid_from
+
+
+def _shorten(work: Work, row: Row, ends: int) -> None:
+    """Let a former value end earlier, behind the same successor."""
+    changes = {"valid_until": ends, "updated_at": work.now}
+    memories.revise(work.session, row, changes, Reason.SUPERSEDED)
+
+
+def _is_later(work: Work, row: Row, holder: Row | None) -> bool:
+    if holder is None:
+        return holders.value_after(work.session, row, until=work.now) is None
     return _rank(row, work.now) > _rank(holder, work.now)
 
 
@@ -168,12 +250,12 @@ def _rank(row: Row, now: int) -> tuple[int, int, int]:
     return starts, row.created_at, row.docid
 
 
-def _is_present(work: Work, row: Row, holder: Row) -> bool:
+def _is_present(work: Work, row: Row, holder: Row | None) -> bool:
     """Tell whether a dated value replaces the holder: it did not hold only before it.
 
     A planned holder is not the present value: it makes history of nothing that holds now.
     """
-    if _is_planned(work, holder):
+    if holder is None or _is_planned(work, holder):
         return holders.value_after(work.session, row, until=work.now) is None
     starts = holder.valid_from
     if not isinstance(starts, int) or row.valid_from >= starts or not is_whole(holder):
@@ -193,34 +275,29 @@ def _is_planned(work: Work, holder: Row) -> bool:
     return holder.valid_from > told and is_whole(holder)
 
 
-def _end_holder(work: Work, holder: Row, row: Row) -> None:
-    """Replace the holder; if it was only planned, the value before it ends where the new starts."""
-    planned = _is_planned(work, holder)
-    supersede(work, holder, row)
-    if planned:
-        _end_before(work, row, _following(work, row, holder))
+def _make_room(work: Work, row: Row) -> None:
+    """Let no other value of its slot hold from the start of a value that holds the slot now.
 
-
-def _become_history(work: Work, row: Row, holder: Row) -> None:
-    """Put a past value between the values of its slot that began before and after it."""
-    after = _following(work, row, holder)
-    supersede(work, row, after)
-    _end_before(work, row, after)
-
-
-def _following(work: Work, row: Row, holder: Row) -> Row:
-    """Return the value of a slot that begins next after another one, or else the holder."""
-    return holders.value_after(work.session, row) or holder
-
-
-def _end_before(work: Work, row: Row, after: Row) -> None:
-    """Let the value before this one in its slot end where this one starts, instead of ``after``."""
+    Plans for later moments are given up with the plan that they led to.
+    """
+    for other in holders.values_from(work.session, row):
+        _end_at(work, other, row)
     before = holders.value_before(work.session, row)
-    if before is None or before.superseded_by != after.id:
-        return
-    ends = row.valid_from if before.valid_until is None else min(row.valid_from, before.valid_until)
-    changes = {"superseded_by": row.id, "valid_until": ends, "updated_at": work.now}
-    memories.revise(work.session, before, changes, Reason.SUPERSEDED)
-    links.unlink(work.session, after.docid, before.docid, "supersedes")
-    links.link(work.session, row.docid, before.docid, "supersedes")
-    log_event(work, before, Event.SUPERSEDED, {"by": row.id})
+    if before is not None and _reaches(before, row):
+        _end_at(work, before, row)
+
+
+def _end_at(work: Work, old: Row, new: Row) -> None:
+    """Let a former value be replaced by ``new`` instead of its successor, and end at its start."""
+    ends = new.valid_from if old.valid_until is None else min(new.valid_from, old.valid_until)
+    changes = {
+        "superseded_by": new.id,
+        "valid_until": max(old.valid_from, ends),
+        "updated_at": work.now,
+    }
+    successors = memories.docids_of(work.session, work.ns, [old.superseded_by or ""])
+    memories.revise(work.session, old, changes, Reason.SUPERSEDED)
+    for successor in successors.values():
+        links.unlink(work.session, successor, old.docid, "supersedes")
+    links.link(work.session, new.docid, old.docid, "supersedes")
+    log_event(work, old, Event.SUPERSEDED, {"by": new.id})

@@ -142,6 +142,9 @@ def _check_match(match: str) -> Match:
 
 log = logging.getLogger("memento.retrieve.searcher")
 
+_MOST_OWED = 1_000
+"""Most memories without a vector that a query counts; of more it says so. The count is for the
+message alone, and each memory costs a seek."""
 _GARBLED = (KeyError, TypeError, ValueError, OverflowError)
 """Errors from reading a row that was damaged on the disk."""
 
@@ -255,8 +258,9 @@ class Searcher:
 
     def _owing(self, ns: int) -> dict[str, str]:
         """Report, as in ``missing``, memories that cannot be found by their meaning yet."""
-        owed = self._ledger.read(lambda c: vectors.owed_in(c, ns))
-        return {Tier.LONG.value: self._still_owed(ns, f"{owed:,}", owed)} if owed else {}
+        owed = self._ledger.read(lambda c: vectors.owed_in(c, ns, _MOST_OWED + 1))
+        count = f"{owed:,}" if owed <= _MOST_OWED else f"more than {_MOST_OWED:,}"
+        return {Tier.LONG.value: self._still_owed(ns, count, owed)} if owed else {}
 
     def _still_owed(self, ns: int, count: str, owed: int) -> str:
         """Say how many memories are not embedded yet, and what helps."""

@@ -171,7 +171,7 @@ class Indexer:
             timeout: Seconds to wait at most, or None.
             owed: Tells whether there is still something to wait for; None for the whole backlog.
             sees: The caller's namespaces; refused texts of other namespaces are not waited for.
-            each: Called again and again while it waits.
+            each: Called repeatedly during the wait.
 
         Returns:
             Whether the backlog was processed.

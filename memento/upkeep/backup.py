@@ -19,6 +19,7 @@ from memento.errors import (
     MomentUnknown,
     TargetExists,
 )
+from memento.forks import whole
 from memento.ledger import files
 from memento.ledger.checks import Sees
 from memento.ledger.contract import Contents, Ledger
@@ -88,9 +89,11 @@ def back_up(
         raise files.explain_os(path, error) from error
     with files.new_file(path, overwrite=overwrite) as draft:
         ledger.check_present()
-        tool.copy(ledger.path, draft, now, immutable=ledger.immutable)
+        with whole():  # a fork would leave SQLite locked in the child
+            tool.copy(ledger.path, draft, now, immutable=ledger.immutable)
         ledger.check_present()  # it is read by its path: where another store may be by now
-        contents = tool.inspect(draft, sees)
+        with whole():
+            contents = tool.inspect(draft, sees)
         size = draft.stat().st_size
     return Backup(path, from_micros(now), contents.memories, size)
 
@@ -153,7 +156,7 @@ def restore(
 def _build(source: Path, target: Path, moment: int | None) -> tuple[int, int | None]:
     """Make a ledger from a backup and check it; returns its number of memories and its time."""
     tool = backup_tool()
-    with files.new_file(target) as draft:
+    with files.new_file(target) as draft, whole():
         tool.fetch(source, draft)
         found = _inspected(source, draft)
         tool.settle(draft)

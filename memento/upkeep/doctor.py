@@ -16,7 +16,7 @@ from memento.errors import (
 from memento.ledger import checks, namespaces, vectors
 from memento.ledger.checks import Sees, Whose
 from memento.ledger.contract import Ledger
-from memento.ledger.files import explain_os
+from memento.ledger.files import explain_os, is_draft_of, unfinished
 from memento.tiers import ours
 from memento.types import Finding
 
@@ -68,6 +68,7 @@ def examine(
         *(_found(check, look) for check, look in checks_of.items()),
         *_reserve(ledger),
         *_left_alone(ledger),
+        *_beside(ledger),
         *(Finding(stage, ok=False, detail=why) for stage, why in sorted(trouble.items())),
     ]
 
@@ -130,6 +131,22 @@ def _left_alone(ledger: Ledger) -> list[Finding]:
         " erase either; move what is yours elsewhere, and delete the rest yourself"
     )
     return [Finding("other files", ok=False, detail=detail)]
+
+
+def _beside(ledger: Ledger) -> list[Finding]:
+    """Name what a restore that was killed left beside the store, under a hidden name."""
+    root = ledger.root.resolve()
+    try:
+        left = [path.name for path in unfinished(root.parent) if is_draft_of(path.name, root.name)]
+    except OSError:  # of the folder around it we may know nothing
+        return []
+    if not left:
+        return []
+    detail = (
+        f"{', '.join(left)}: beside the store, left by a restore that was killed, unless one is"
+        " running; the next restore removes it if nothing but its own is in it"
+    )
+    return [Finding("beside the store", ok=True, detail=detail)]  # this store is sound
 
 
 def _structure(ledger: Ledger) -> Finding:

@@ -13,8 +13,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, AnyStr, cast
 
+from memento.errors import InvalidInput
 from memento.ledger import memories, namespaces, vectors
 from memento.ledger import transfer as sql
 from memento.ledger.contract import Ledger, Session
@@ -67,7 +68,8 @@ def export(
     """Write a namespace, or all (``only=None``), as of one moment.
 
     Raises:
-        InvalidInput: If the target is neither a file's name nor a stream.
+        InvalidInput: If the target is neither a file's name nor a stream, or the stream takes
+            nothing.
         TargetExists: If the file exists already.
         StoreGone: If the store is no longer where it was opened.
         StoreError: If it cannot be written, or the store cannot be read.
@@ -141,7 +143,7 @@ class _Writer:
 
     def write(self, line: Mapping[str, Any]) -> None:
         data = f"{json.dumps(line, ensure_ascii=False)}\n".encode()
-        self._stream.write(data)
+        _write_all(self._stream, data)
         self._digest.update(data)
         self._counts[line["type"]] += 1
 
@@ -222,4 +224,20 @@ def _as_bytes(stream: IO[str] | IO[bytes]) -> Iterator[IO[bytes]]:
         yield file
         file.seek(0)
         for data in file:
-            stream.write(data.decode())
+            _write_all(stream, data.decode())
+
+
+def _write_all(stream: IO[AnyStr], data: AnyStr) -> None:
+    """Write to a stream of the caller's, which may take a part of it at a time.
+
+    Raises:
+        InvalidInput: If it takes nothing.
+    """
+    while data:
+        taken = cast("int | None", stream.write(data))
+        if taken is None and not isinstance(stream, io.RawIOBase):
+            return  # of a class that does not count; a raw stream says so that it took nothing
+        if not taken or taken < 0:
+            problem = "the stream took nothing of what was written; give one that blocks"
+            raise InvalidInput("target", problem)
+        data = data[taken:]

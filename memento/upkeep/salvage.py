@@ -7,6 +7,7 @@ from pathlib import Path
 
 from memento import layout
 from memento.errors import StoreUnusable
+from memento.forks import whole
 from memento.ledger import files
 from memento.ledger.contract import Salvaged as Whole
 from memento.ledger.opening import folder_of, salvage_tool, swap
@@ -57,6 +58,10 @@ def salvage(root: str | Path = "agent_memory") -> Salvaged:
     tool = salvage_tool()
 
     def build(target: Path) -> Whole:
+        with whole():  # a fork would leave SQLite locked in the child
+            return written(target)
+
+    def written(target: Path) -> Whole:
         try:
             found = tool.find(ledger)
         except OSError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import harness_prompt
 import pytest
 
@@ -101,6 +103,8 @@ def test_no_joiner_carries_a_message():
 
 def test_crewai_shows_records(memory):
     """What CrewAI puts into a prompt is a JSON string on one line."""
-    crewai = pytest.importorskip("memento_crewai")
-    (found, *_) = crewai.MementoCrewMemory(memory).recall("tea")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # CrewAI's own, when it is imported for the first time
+        crew_memory = pytest.importorskip("memento_crewai").MementoCrewMemory(memory)
+    (found, *_) = crew_memory.recall("tea")
     look(found.format())

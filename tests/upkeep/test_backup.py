@@ -195,11 +195,8 @@ def test_who_opens_a_store_that_is_just_set_aside_writes_nothing(memory, open_me
     assert "lost" not in {one.id for one in open_memory(done.aside).list()}
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_restore_killed_beside_the_exchange_is_made_good(
-    memory, open_memory, monkeypatch, moment
-):
-    """The next one removes a store that never came to its place, and keeps the old one."""
+def killed(memory, monkeypatch, moment):
+    """Let a restore be killed before or after the exchange; returns its backup and what it left."""
     root, file = memory.root, memory.root.with_name("b.db")
     memory.add("in the backup")
     memory.store.backup(file)
@@ -219,13 +216,62 @@ def test_a_restore_killed_beside_the_exchange_is_made_good(
             restore(file, root, set_aside=True)
             os._exit(1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    left = [path for path in root.parent.iterdir() if path.suffix == ".tmp"]
-    assert len(left) == 1
+    (left,) = (path for path in root.parent.iterdir() if path.suffix == ".tmp")
+    return file, left
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_restore_killed_beside_the_exchange_is_made_good(
+    memory, open_memory, monkeypatch, moment
+):
+    """The next one removes a store that never came to its place, and names the old one."""
+    root = memory.root
+    file, left = killed(memory, monkeypatch, moment)
     restore(file, root, set_aside=True)
-    assert left[0].exists() == (moment == "after")
+    assert not left.exists()
     old = [path for path in root.parent.iterdir() if path.is_dir() and path != root]
     texts = [{one.text for one in open_memory(path).list()} for path in old]
     assert {"in the backup", "later"} in texts
+
+
+def test_opening_names_the_store_that_a_killed_restore_had_replaced(
+    memory, open_memory, monkeypatch, caplog
+):
+    """It gets the name of a store that was set aside, and the log says so."""
+    root = memory.root
+    _, left = killed(memory, monkeypatch, "after")
+    assert [one.text for one in open_memory(root).list()] == ["in the backup"]
+    (aside,) = root.parent.glob(f"{root.name}.aside-*")
+    assert not left.exists()
+    assert str(aside) in caplog.text
+    assert {one.text for one in open_memory(aside).list()} == {"in the backup", "later"}
+
+
+def test_a_replaced_store_is_left_to_the_restore_that_lives(memory, monkeypatch):
+    """Who opens the new store between the exchange and the renaming does not rename the old one."""
+    memory.add("in the backup")
+    file, root = memory.root.with_name("b.db"), memory.root
+    memory.store.backup(file)
+    memory.close()
+    exchange = swap._exchange
+
+    def meanwhile(*folders):
+        done = exchange(*folders)
+        swap.finish(root.resolve())
+        return done
+
+    monkeypatch.setattr(swap, "_exchange", meanwhile)
+    done = restore(file, root, set_aside=True)
+    assert list(root.parent.glob(f"{root.name}.aside-*")) == [done.aside]
+
+
+def test_doctor_names_what_a_killed_restore_did_not_finish(memory, open_memory, monkeypatch):
+    """The store that never came to its place has a hidden name; the finding says what it is."""
+    root = memory.root
+    _, left = killed(memory, monkeypatch, "before")
+    findings = {one.check: one for one in open_memory(root).store.doctor()}
+    assert left.name in findings["beside the store"].detail
+    assert all(one.ok for one in findings.values())
 
 
 def test_a_store_that_another_process_builds_is_left_to_it(memory, tmp_path, monkeypatch):

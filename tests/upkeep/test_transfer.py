@@ -696,3 +696,77 @@ def test_an_export_whose_stream_breaks_leaves_nothing_behind(tmp_path, wrap, roo
         with suppress(ConnectionResetError):
             stream.close()
     assert not list(tmp_path.glob("*.tmp"))
+
+
+class Sparing(io.RawIOBase):
+    """A stream that takes a few bytes at a time, or says how it takes none."""
+
+    def __init__(self, most):
+        self.most = most
+        self.taken = b""
+
+    def writable(self):
+        """Be a stream for writing."""
+        return True
+
+    def write(self, data):
+        """Take the first bytes."""
+        if not self.most:
+            return self.most
+        part = bytes(data[: self.most])
+        self.taken += part
+        return len(part)
+
+
+class SparingText(io.TextIOBase):
+    """A stream that takes a few characters at a time."""
+
+    def __init__(self, most):
+        self.most = most
+        self.text = ""
+
+    def write(self, text):
+        """Take the first characters."""
+        self.text += text[: self.most]
+        return min(self.most, len(text))
+
+    @property
+    def taken(self):
+        """What was taken, as bytes."""
+        return self.text.encode()
+
+
+@pytest.mark.parametrize("kind", [Sparing, SparingText])
+@pytest.mark.parametrize("most", [1, 100])
+def test_a_stream_that_takes_a_part_at_a_time_gets_all(full, kind, most):
+    """What a write leaves over is written again; nothing is lost."""
+    whole, part = io.BytesIO(), kind(most)
+    done = full.store.export(whole)
+    assert full.store.export(part) == done
+    assert part.taken == whole.getvalue()
+
+
+@pytest.mark.parametrize("most", [0, None])
+def test_a_stream_that_takes_nothing_is_refused(full, most):
+    """Its export is not reported as written, and does not try for ever."""
+    with pytest.raises(InvalidInput, match="took nothing"):
+        full.store.export(Sparing(most))
+
+
+def test_a_stream_that_does_not_count_is_taken_at_its_word(full):
+    """A class of the caller's whose ``write`` returns nothing has taken all."""
+
+    class Plain:
+        def __init__(self):
+            self.taken = b""
+
+        def write(self, data):
+            self.taken += data
+
+        def flush(self):
+            pass
+
+    whole, plain = io.BytesIO(), Plain()
+    full.store.export(whole)
+    full.store.export(plain)
+    assert plain.taken == whole.getvalue()

@@ -14,6 +14,7 @@ from memento.check import first_of
 from memento.errors import StoreUnusable
 from memento.ledger.files import explain_os, is_draft_of, sync_name
 from memento.ledger.lite import reserve
+from memento.ledger.lite.fresh_name import name_of_fresh
 
 _HARMLESS = frozenset({
     "lost+found", ".gitignore", ".gitkeep", ".gitattributes", ".keep", ".dockerignore",
@@ -85,6 +86,16 @@ def _accept(root: Path) -> None:
     _make_private(root, new=not holds_store, alone=not strange)
     if holds_store:
         _drop_second_names(root, found)
+        _finish_exchange(root.resolve())
+
+
+def _finish_exchange(root: Path) -> None:
+    """Give the store that a killed restore replaced a name, if there is one; see ``swap``."""
+    if not os.path.lexists(name_of_fresh(root, root)):
+        return
+    from memento.ledger.lite import swap  # noqa: PLC0415 - rarely needed
+
+    swap.finish(root)
 
 
 def _remains(root: Path) -> list[str]:

@@ -8,7 +8,6 @@ import logging
 import os
 import shutil
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from glob import escape
@@ -19,6 +18,7 @@ from memento import layout
 from memento.clock import in_name, system_clock
 from memento.errors import StoreBusy, StoreUnusable
 from memento.ledger.files import explain_os, remove_drafts, sync_folder, unfinished
+from memento.ledger.lite.fresh_name import mark_of, name_of_fresh
 from memento.ledger.lite.gate import Gate
 from memento.ledger.lite.sqlite import connect, translated
 
@@ -53,6 +53,8 @@ def swap(root: Path, build: Callable[[Path], T]) -> tuple[T, Path]:
     aside = root.with_name(f"{root.name}.aside-{in_name(system_clock())}")
     try:
         _remove_unbuilt(root)
+        if root.is_dir():
+            finish(root)
         fresh = _make_fresh(root)
         inode, held = fresh.stat().st_ino, _hold(fresh)
         try:
@@ -77,17 +79,35 @@ def _make_fresh(root: Path) -> Path:
     take the one for the other, whenever this one is killed.
     """
     fresh = Path(tempfile.mkdtemp(prefix=f".{root.name}.", suffix=".tmp", dir=root.parent))
-    named = root.with_name(f".{root.name}.{_mark(fresh)}.tmp")
-    if os.path.lexists(named) or (root.exists() and _mark(root) == _mark(fresh)):
+    named = name_of_fresh(root, fresh)
+    if os.path.lexists(named) or (root.exists() and mark_of(root) == mark_of(fresh)):
         return fresh  # what is left of it would stay, but nothing else is lost
     fresh.rename(named)
     return named
 
 
-def _mark(folder: Path) -> str:
-    """Return what tells a folder from all others, whatever its name is by now."""
-    found = folder.lstat()
-    return f"{zlib.crc32(f'{found.st_dev} {found.st_ino}'.encode()):08x}"
+def finish(root: Path) -> None:
+    """Give the old store its name if the process that exchanged it was killed just after.
+
+    It has the hidden name that the store now at ``root`` had while it was being built.
+    """
+    old = name_of_fresh(root, root)
+    if old.is_symlink() or not old.is_dir():
+        return
+    try:
+        held = _hold(root)
+    except OSError as error:  # it is being exchanged just now
+        log.info("%s stays: %s", old, error)
+        return
+    try:
+        aside = root.with_name(f"{root.name}.aside-{in_name(system_clock())}")
+        old.rename(aside)
+        sync_folder(root.parent)
+        log.warning("the store that a restore which was killed had replaced is now %s", aside)
+    except OSError as error:
+        log.warning("%s is the store that a restore had replaced; it stays: %s", old, error)
+    finally:
+        os.close(held)
 
 
 def _hold(folder: Path) -> int:
@@ -114,7 +134,7 @@ def _remove_unbuilt(root: Path) -> None:
     for folder in root.parent.glob(f".{escape(root.name)}.????????.tmp"):
         if folder.is_symlink() or not folder.is_dir():
             continue
-        if folder.name.endswith(f".{_mark(folder)}.tmp"):
+        if folder.name.endswith(f".{mark_of(folder)}.tmp"):
             _remove_unheld(folder)
         elif set(folder.iterdir()) <= set(unfinished(folder)):
             remove_drafts(folder / layout.LEDGER)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento import MemoryManager
+from memento import MemoryManager, background
 from memento.ledger import erase, schema
 from memento.ledger.lite import fulltext, library, sqlite
 from memento.ledger.rows import docid_of
@@ -48,6 +48,20 @@ def test_one_memory_waits_and_is_found(still):
     kept = still.add("a zebra crossing")
     assert waiting(still) == 1
     assert [hit.id for hit in still.retrieve("zebras")] == [kept.id]
+
+
+@pytest.mark.parametrize(("seconds", "fewest", "most"), [(60.0, 1, 9), (0.0, 60, 99)])
+def test_many_namespaces_share_a_transaction(still, monkeypatch, seconds, fewest, most):
+    """As many as its time allows, and all of them in the end."""
+    monkeypatch.setattr(background, "BITE_SECONDS", seconds)
+    for n in range(60):
+        still.of(f"n{n}").add("a lion")
+    ledger, written = still._engine.ledger, []
+    write = ledger.write
+    monkeypatch.setattr(ledger, "write", lambda *a, **k: written.append(1) or write(*a, **k))
+    still.flush()
+    assert fewest <= len(written) <= most
+    assert not ledger.read(lambda c: c.words.behind())
 
 
 def test_flush_leaves_nothing_waiting(still):
