@@ -258,6 +258,8 @@ class Eraser:
         if left != self.pending and left:
             log.warning("an erasure is not finished: %s", "; ".join(left.values()))
         self.pending = left
+        if owed and not left:
+            self._ledger.keep_reserve()  # which it may have taken, and now has made room for
 
     def _settle(self, part: str, number: int) -> None:
         self._ledger.write(lambda c: sql.settle(c, part, number), frees_room=True)

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import Config, MemoryManager
+from memento.config import IndexConfig
 from memento.errors import InvalidInput, NotFound, ReadOnlyStore, StorageFull
 from memento.ledger import checks, erase, erase_many
 from memento.ledger.lite import sqlite, tend
@@ -593,6 +594,16 @@ def test_killed_while_it_scrubs_it_is_done_again(open_memory, tmp_path, number):
     root = prepared(open_memory, tmp_path / "store")
     assert die(root, 0, scrubbed=number) == -signal.SIGKILL
     assert finished(open_memory, root) is True
+
+
+def test_an_erasure_takes_room_aside_again(open_memory):
+    """A full disk took what was kept aside; once an erasure is done it is kept again."""
+    memory = open_memory(config=Config(index=IndexConfig(start_seconds=86_400.0)))  # no tidying
+    memory.add("one", id="a")
+    os.truncate(memory.root / "reserve", 0)
+    assert "reserve" in {one.check for one in memory.store.doctor() if not one.ok}
+    assert memory.store.erase("a").complete
+    assert sound(memory)
 
 
 # Very many at once
