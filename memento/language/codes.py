@@ -27,6 +27,8 @@ _NUMBER = 3
 """Fewest digits of a number that stands apart from its prefix."""
 _BARE = 4
 """Fewest digits of a number that may stand for an identifier without its prefix."""
+_MOST_GROUPS = 16
+"""Most groups in which one long number is written; an IBAN has up to nine."""
 _GROUPED = 7
 """Fewest digits of a number that people write in groups."""
 _MOST_PARTS = 4
@@ -87,13 +89,13 @@ def codes(text: str) -> list[Code]:
     found: list[Code] = []
     at = 0
     while at < len(tokens):
-        size = _run(tokens[at:])
+        size = _run(tokens[at : at + _MOST_GROUPS])
         if size > 1:
             words = tuple(word for token in tokens[at : at + size] for word in _words(token))
             found.append(_code(words, sure=True))
         else:
             found += _single(tokens[at])
-            if _run(tokens[at + 1 :]) == 1:
+            if _run(tokens[at + 1 : at + 1 + _MOST_GROUPS]) == 1:
                 found += _pair(tokens[at : at + 2], loud=bool(capital) and capital[at])
         at += size
     return found

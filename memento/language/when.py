@@ -7,6 +7,8 @@ for seven days. If nothing is left but words such as "what happened", the time i
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -107,6 +109,7 @@ _PARTS_AFTER = {
 }
 _MONTHS = range(28, 32)  # days
 _PART = {"early": (0, 9), "mid": (10, 19), "late": (20, 30)}  # days of the month, from 0
+_LED_BY = 48  # characters before a time, in which "since the" or "at the beginning of" stands
 _FAR = 3653  # days before a day that are meant by "before" it
 _LAST_WORDS = re.compile(
     r"\b(?:last\s+time|letzte[ns]?\s+mal|derni[eè]re\s+fois|[uú]ltima\s+vez"
@@ -167,9 +170,15 @@ def _apart(found: Iterable[Mention]) -> list[Mention]:
     """Keep the longest of the mentions that share characters; return them in order."""
     kept: list[Mention] = []
     for one in sorted(found, key=lambda one: (one.start - one.end, one.start, one.loose)):
-        if all(one.end <= other.start or other.end <= one.start for other in kept):
-            kept.append(one)
-    return sorted(kept)
+        at = bisect_left(kept, one.end, key=lambda other: other.start)
+        if at == 0 or kept[at - 1].end <= one.start:  # those before it end before it, too
+            kept.insert(at, one)
+    return kept
+
+
+def _near(one: Mention) -> int:
+    """Return where the words before a time begin that may belong to it."""
+    return max(0, one.start - _LED_BY)
 
 
 def _part(one: Mention, text: str) -> Mention:
@@ -177,7 +186,7 @@ def _part(one: Mention, text: str) -> Mention:
     if not all(period.days in _MONTHS for period in one.periods):
         return one
     for name, (first, last) in _PART.items():
-        before = _PARTS[name].search(text, 0, one.start)
+        before = _PARTS[name].search(text, _near(one), one.start)
         after = _PARTS_AFTER[name].match(text, one.end)
         if before or after:
             start = before.start() if before else one.start
@@ -211,18 +220,18 @@ def _common(one: Iterable[Period], other: Iterable[Period]) -> Iterator[Period]:
 
 def _ranges(found: list[Mention], text: str, now: date) -> Iterator[Mention]:
     """Read "between ... and ...", "since ...", "after ..." and "before ..."."""
-    waiting = list(found)
+    waiting = deque(found)
     while waiting:
-        one = waiting.pop(0)
+        one = waiting.popleft()
         if waiting and _is_range(one, waiting[0], text):
-            other = waiting.pop(0)
+            other = waiting.popleft()
             yield Mention(one.start, other.end, tuple(_hulls(one, other)))
         else:
             yield _open_ended(one, text, now)
 
 
 def _is_range(one: Mention, other: Mention, text: str) -> bool:
-    led = _BETWEEN.search(text, 0, one.start)
+    led = _BETWEEN.search(text, _near(one), one.start)
     return bool(led and _TO.fullmatch(text, one.end, other.start))
 
 
@@ -248,14 +257,14 @@ def _meaning(one: Mention, periods: tuple[Period, ...]) -> Mention:
 
 def _open_ended(one: Mention, text: str, now: date) -> Mention:
     today = now.toordinal()
-    if _SINCE.search(text, 0, one.start) or _SINCE_AFTER.match(text, one.end):
+    if _SINCE.search(text, _near(one), one.start) or _SINCE_AFTER.match(text, one.end):
         if all(period.end > today for period in one.periods):
             return one
         begun = [period for period in one.periods if period.start <= today]
         return _meaning(one, tuple(Period(period.start, today) for period in begun))
-    if _AFTER.search(text, 0, one.start):
+    if _AFTER.search(text, _near(one), one.start):
         return _meaning(one, tuple(_after(period, today) for period in one.periods))
-    if _BEFORE.search(text, 0, one.start) or _BEFORE_AFTER.match(text, one.end):
+    if _BEFORE.search(text, _near(one), one.start) or _BEFORE_AFTER.match(text, one.end):
         return _meaning(one, tuple(_before(period) for period in one.periods))
     return one
 
@@ -282,10 +291,12 @@ def _ordered(one: Mention, tense: int, now: date) -> Mention:
 
 def _without(text: str, named: Iterable[Mention], *, last_talk: bool) -> str:
     """Blank out the words that name times, but not names of feasts and seasons."""
-    rest = text
+    pieces, done = list[str](), 0
     for one in named:
         kept = " ".join(_NAMED_TIMES.findall(text, one.start, one.end))
-        led = _LEAD.search(rest, 0, one.start)
+        led = _LEAD.search(text, max(done, _near(one)), one.start)
         start = led.start() if led else one.start
-        rest = rest[:start] + kept.ljust(one.end - start) + rest[one.end :]
+        pieces += text[done:start], kept.ljust(one.end - start)
+        done = one.end
+    rest = "".join((*pieces, text[done:]))
     return _LAST_WORDS.sub(" ", rest) if last_talk else rest

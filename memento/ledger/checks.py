@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from memento.ledger.contract import Session
 from memento.ledger.dialect import one_of
+from memento.ledger.erase_many import UNDER_WAY
 from memento.ledger.rows import (
     COLUMNS,
     NAMES,
@@ -101,7 +102,7 @@ _STALE = (
     f" AND v.rev BETWEEN memories.rev AND {SEQ_MASK})"  # what damage made larger tells nothing
     " OR EXISTS (SELECT 1 FROM backlog AS b"
     f" WHERE b.docid = memories.docid AND b.rev > memories.rev AND b.rev <= {SEQ_MASK})"
-    " OR docid IN (SELECT docid FROM erased)) ORDER BY docid"
+    f" OR docid IN (SELECT docid FROM erased) AND NOT EXISTS ({UNDER_WAY})) ORDER BY docid"
 )
 
 

@@ -336,6 +336,8 @@ class Ledger(Protocol):
     def read(self, job: Callable[[Session], T]) -> T:
         """Run a job on one snapshot of the ledger. If it tries to write, it is refused.
 
+        It sees no erased memory, even while the rows of many are still being deleted.
+
         Raises:
             StoreClosed: After ``close``.
             StoreUnusable: If the ledger is damaged where the job reads.

@@ -2,7 +2,8 @@
 
 An erased memory leaves its row id in ``erased`` and nothing else: caches of every process learn of
 it by the revision, and the row id is never given again. The work left to do on the files is noted
-in ``meta`` in the same transaction, so that it is done even if this process dies.
+in ``meta`` in the same transaction, so that it is done even if this process dies. Very many
+memories are erased by ``erase_many``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ from typing import Any
 from memento.errors import NotFound
 from memento.ledger import memories
 from memento.ledger.contract import Session
-from memento.ledger.dialect import each_of, each_of_sound, is_json, one_of, or_replace
+from memento.ledger.dialect import (
+    SKIP_IF_THERE,
+    each_of,
+    each_of_sound,
+    is_json,
+    one_of,
+    or_replace,
+)
 from memento.ledger.rows import (
     STATE,
     State,
@@ -26,8 +34,11 @@ from memento.ledger.rows import (
     seal_of,
     strings_in,
 )
+from memento.ledger.schema import SEQ_BITS
 from memento.types import Event
 
+ROWS = "rows"
+"""What is done before ``PARTS`` if very many rows are erased, see ``erase_many``."""
 PARTS = ("ledger", "files", "chroma", "log")
 """Parts of the store to be cleaned after rows were erased, in this order."""
 
@@ -104,10 +115,9 @@ def derived(connection: Session, ns: int, roots: dict[int, str]) -> dict[int, st
 
 
 def erase(connection: Session, ns: int, doomed: dict[int, str], now: int) -> dict[str, int]:
-    """Delete memories and their traces in the ledger, and note the work left to do on the files.
+    """Delete a few memories and their traces in the ledger; note the work left on the files.
 
-    Full text neither catches up nor merges first, which may write megabytes: a full disk is a
-    reason to erase.
+    For very many see ``erase_many``, which does not keep other writers waiting.
 
     Args:
         connection: Inside a transaction.
@@ -118,42 +128,83 @@ def erase(connection: Session, ns: int, doomed: dict[int, str], now: int) -> dic
     Returns:
         How many rows were deleted, by table.
     """
-    rev = memories.next_rev(connection, ns)
-    ids = frozenset(doomed.values())
-    docids = json.dumps(list(doomed))
-    counts = {"full text": connection.words.remove([*doomed])} | dict.fromkeys(_OF_ROW, 0)
-    for table, columns in _OF_ROW.items():
-        for column in columns:
-            query = f"DELETE FROM {table} WHERE {column} {_MINE}"
-            counts[table] += connection.execute(query, (docids,)).rowcount
-    connection.execute(
-        f"INSERT INTO erased (docid, ns, rev) SELECT value, ?, ? FROM {each_of('?')}",
-        (ns, rev, docids),
-    )
-    _forget_ids(connection, ns, ids)
-    counts["events"] += _forget_in_events(connection, ns, ids)
+    leave_numbers(connection, ns, [*doomed])
+    counts = delete(connection, [*doomed])
+    counts["events"] += forget_ids(connection, ns, frozenset(doomed.values()))
     memories.record(connection, ns, now, Event.ERASED, None, {"memories": len(doomed)})
-    _owe(connection)
+    owe(connection, PARTS)
     return counts
 
 
-def _forget_ids(connection: Session, ns: int, ids: frozenset[str]) -> None:
-    """Take the ids out of the other rows that name them, and out of their earlier states."""
+def leave_numbers(connection: Session, ns: int, docids: list[int]) -> int:
+    """Note that rows are gone, by their numbers and nothing else of them; returns the revision."""
+    rev = memories.next_rev(connection, ns)
+    connection.execute(
+        f"INSERT INTO erased (docid, ns, rev) SELECT value, ?, ? FROM {each_of('?')}"
+        f" WHERE true {SKIP_IF_THERE}",
+        (ns, rev, json.dumps(docids)),
+    )
+    return rev
+
+
+def delete(connection: Session, docids: list[int]) -> dict[str, int]:
+    """Delete rows and what other tables hold of them; returns how many rows, by table.
+
+    Full text neither catches up nor merges first, which may write megabytes: a full disk is a
+    reason to erase.
+    """
+    counts = {"full text": connection.words.remove(docids)} | dict.fromkeys(_OF_ROW, 0)
+    for table, columns in _OF_ROW.items():
+        for column in columns:
+            query = f"DELETE FROM {table} WHERE {column} {_MINE}"
+            counts[table] += connection.execute(query, (json.dumps(docids),)).rowcount
+    return counts
+
+
+def forget_ids(connection: Session, ns: int, ids: frozenset[str]) -> int:
+    """Take ids out of all that names them; returns how many events were about nothing else."""
+    for docid in rows_naming(connection, ns, ids):
+        clean_row(connection, docid, ids)
+    for docid, rev in states_naming(connection, ns, ids):
+        clean_state(connection, docid, rev, ids)
+    return sum(clean_event(connection, event, ids) for event in events_naming(connection, ns, ids))
+
+
+def rows_naming(connection: Session, ns: int, ids: frozenset[str]) -> list[int]:
+    """Find the rows that name an id as their successor or as a parent."""
     naming = (  # two halves, each with an index of its own
         f"SELECT docid FROM memories WHERE ns = ?1 AND superseded_by {_MINE_TOO}"
         " UNION SELECT docid FROM memories WHERE ns = ?1 AND source_parents <> '[]'"
         f" AND (NOT {is_json('source_parents')}"
         f" OR EXISTS (SELECT 1 FROM {_PARENTS} AS parent WHERE parent.value {_MINE_TOO}))"
     )
-    for (docid,) in connection.execute(naming, (ns, json.dumps(list(ids)))).fetchall():
-        row = memories.by_docid(connection, docid)
+    found = connection.execute(naming, (ns, json.dumps(list(ids)))).fetchall()
+    return [docid for (docid,) in found]
+
+
+def clean_row(connection: Session, docid: int, ids: frozenset[str]) -> None:
+    """Take ids out of a row, if it is still there."""
+    if row := memories.by_docids(connection, docid >> SEQ_BITS, [docid]).get(docid):
         memories.overwrite(connection, row, _without_ids(vars_of(row), ids))
-    low, high = docid_range(ns)
-    states = (
-        f"SELECT docid, rev, {STATE} FROM versions"
-        " WHERE docid BETWEEN ? AND ? AND earlier IS NOT NULL"
-    )
-    for docid, rev, *state in connection.execute(states, (low, high)).fetchall():
+
+
+_STATES = f"SELECT docid, rev, {STATE} FROM versions WHERE earlier IS NOT NULL AND docid"
+
+
+def states_naming(connection: Session, ns: int, ids: frozenset[str]) -> list[tuple[int, int]]:
+    """Find the earlier states that name an id: row id and revision of each."""
+    states = connection.execute(f"{_STATES} BETWEEN ? AND ?", docid_range(ns))
+    return [(docid, rev) for docid, rev, *state in states if _says(state[-1], ids)]
+
+
+def _says(earlier: str, ids: frozenset[str]) -> bool:
+    state = mapping_in(earlier)
+    return bool(_without_ids(state, ids)) if state else _holds(earlier, ids)
+
+
+def clean_state(connection: Session, docid: int, rev: int, ids: frozenset[str]) -> None:
+    """Take ids out of an earlier state, if it is still there."""
+    for _, _, *state in connection.execute(f"{_STATES} = ? AND rev = ?", (docid, rev)).fetchall():
         earlier = mapping_in(state[-1])
         if not earlier and _holds(state[-1], ids):
             query = "DELETE FROM versions WHERE docid = ? AND rev = ?"
@@ -184,27 +235,35 @@ def _without_ids(state: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
     return changes
 
 
-def _forget_in_events(connection: Session, ns: int, ids: frozenset[str]) -> int:
-    """Take the ids out of the details of events; returns how many were about nothing else."""
-    gone = 0
-    details = "SELECT event, at, kind, docid, detail, seal FROM events WHERE ns = ?"
-    named = connection.execute(f"{details} AND detail IS NOT NULL", (ns,)).fetchall()
-    for event, at, kind, docid, detail, seal in named:
-        said = mapping_in(detail)
-        if not said and not _holds(detail, ids):
-            continue
-        kept = _pruned(said, ids)
-        if not any(kept.values()):
-            connection.execute("DELETE FROM events WHERE event = ?", (event,))
-            gone += 1
-        elif kept != said:
-            left = json.dumps(kept)
-            whole = seal is not None and not is_changed_event(ns, at, kind, docid, detail, seal)
-            new = seal_of(ns, at, kind, docid, left) if whole else seal
-            connection.execute(
-                "UPDATE events SET detail = ?, seal = ? WHERE event = ?", (left, new, event)
-            )
-    return gone
+_EVENTS = "SELECT event, ns, at, kind, docid, detail, seal FROM events WHERE"
+
+
+def events_naming(connection: Session, ns: int, ids: frozenset[str]) -> list[int]:
+    """Find the events whose details name an id."""
+    named = connection.execute(f"{_EVENTS} ns = ? AND detail IS NOT NULL", (ns,))
+    return [event for event, *_, detail, _ in named if _tells(detail, ids)]
+
+
+def _tells(detail: str, ids: frozenset[str]) -> bool:
+    said = mapping_in(detail)
+    return _pruned(said, ids) != said if said else _holds(detail, ids)
+
+
+def clean_event(connection: Session, event: int, ids: frozenset[str]) -> bool:
+    """Take ids out of the details of an event; tells whether it was about nothing else."""
+    found = connection.execute(f"{_EVENTS} event = ? AND detail IS NOT NULL", (event,)).fetchone()
+    if found is None:
+        return False
+    _, ns, at, kind, docid, detail, seal = found
+    kept = _pruned(mapping_in(detail), ids)
+    if not any(kept.values()):
+        connection.execute("DELETE FROM events WHERE event = ?", (event,))
+        return True
+    left = json.dumps(kept)
+    whole = seal is not None and not is_changed_event(ns, at, kind, docid, detail, seal)
+    new = seal_of(ns, at, kind, docid, left) if whole else seal
+    connection.execute("UPDATE events SET detail = ?, seal = ? WHERE event = ?", (left, new, event))
+    return False
 
 
 def _pruned(said: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
@@ -231,17 +290,18 @@ def erasures(connection: Session) -> int:
     return 0 if found is None else int(found[0])
 
 
-def _owe(connection: Session) -> None:
+def owe(connection: Session, parts: Iterable[str]) -> None:
+    """Count an erasure, and note what is left to do."""
     number = erasures(connection) + 1
-    for name in ("erasures", *(f"erasing {part}" for part in PARTS)):
+    for name in ("erasures", *(f"erasing {part}" for part in parts)):
         connection.execute(f"INSERT INTO meta VALUES (?, ?) {_NOTED}", (name, number))
 
 
 def owed(connection: Session) -> dict[str, int]:
-    """Return what the files are still owed: parts to the number of the last erasure."""
+    """Return what is still to be done: parts to the number of the last erasure."""
     rows = connection.execute("SELECT name, value FROM meta WHERE name LIKE 'erasing %'").fetchall()
     found = {name.removeprefix("erasing "): number for name, number in rows}
-    return {part: found[part] for part in PARTS if part in found}
+    return {part: found[part] for part in (ROWS, *PARTS) if part in found}
 
 
 def settle(connection: Session, part: str, number: int) -> None:

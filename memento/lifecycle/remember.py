@@ -14,7 +14,7 @@ from typing import Any
 from memento.admit.entry import Entry
 from memento.admit.novelty import Novelty
 from memento.errors import IdConflict, UntrustedSource
-from memento.ledger import descent, links, memories
+from memento.ledger import descent, erase_many, links, memories
 from memento.ledger.contract import Work
 from memento.ledger.merge import MAX_STATES, may_add, merged
 from memento.ledger.rows import NAMES, Row, columns_of, is_sound, sound
@@ -63,6 +63,8 @@ def remember(
         UntrustedSource: If one would be a rule, be pinned, or replace an active memory, and comes
             from a source that is not trusted.
     """
+    if chosen := [entry.row.id for entry in entries if entry.chosen_id]:
+        erase_many.make_way(work.session, work.ns, chosen)
     trust.judge(work, entries)  # first: the words of a quarantined memory stay new
     novelty.weigh(work, entries)
     rows = _replace(work, entries) if replace else _insert(work, entries)

@@ -1,11 +1,12 @@
 """Erase: remove memories for good, from every file of the store.
 
 ``forget`` hides and can be undone; this cannot. One transaction deletes the rows from the ledger
-and records the steps still to do on the files. Then the unused parts of the ledger are removed or
-overwritten, the snapshot is written again without the deleted rows, copies that were set aside are
-removed, the Chroma folder is removed (the long tier rebuilds it), and the write-ahead log is
-emptied. Each step can be repeated. If a process dies, the next one that opens the store does the
-rest; a file that another process has open is left to that process.
+and records the steps still to do on the files. If they are very many, it only marks them, so that
+no read shows them from then on, and the rows are deleted a few at a time. Then the unused parts of
+the ledger are removed or overwritten, the snapshot is written again without the deleted rows,
+copies that were set aside are removed, the Chroma folder is removed (the long tier rebuilds it),
+and the write-ahead log is emptied. Each step can be repeated. If a process dies, the next one that
+opens the store does the rest; a file that another process has open is left to that process.
 
 It reaches only the files in the store's folder; ``NOT_REACHED`` lists what remains elsewhere.
 """
@@ -16,10 +17,12 @@ import logging
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from memento import layout
 from memento.admit.redact import redact
@@ -34,7 +37,7 @@ from memento.errors import (
     StoreError,
 )
 from memento.ledger import erase as sql
-from memento.ledger import vectors
+from memento.ledger import erase_many, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.erase import Chosen
 from memento.ledger.files import explain_os, remove_litter, sync_folder, unfinished, written
@@ -55,6 +58,9 @@ NOT_REACHED = (
 )
 """Copies that erasing cannot reach."""
 
+A = TypeVar("A")
+B = TypeVar("B")
+
 log = logging.getLogger("memento.upkeep.erase")
 
 
@@ -67,7 +73,8 @@ class Erasure:
         derived: Ids of the memories derived from those; also erased, unless ``derived=False``.
         at: Time of the erasure, UTC.
         dry_run: Whether nothing was changed.
-        rows: Table of the ledger to the number of deleted rows.
+        rows: Table of the ledger to the number of deleted rows. Of an erasure of very many
+            memories, those that other processes deleted meanwhile are not among them.
         removed: Files and folders of the store that were removed.
         rewritten: Files of the store that were written again.
         pending: Each step that is not done yet to the reason. The process that has the store open,
@@ -144,6 +151,7 @@ class Eraser:
         self._short = short
         self._let_go = let_go
         self._folder = ledger.root / layout.CHROMA
+        self._rows: Counter[str] = Counter()
         self._removed: list[str] = []
         self._rewritten: list[str] = []
         self.pending: dict[str, str] = {}
@@ -167,7 +175,10 @@ class Eraser:
         )
 
     def erase(self, ns: int, what: Chosen, *, derived: bool, now: int) -> Erasure:
-        """Remove memories from the ledger in one transaction, then from the files.
+        """Remove memories from the ledger, then from the files.
+
+        Up to ``erase_many.FEW`` memories are deleted in one transaction; more are marked in one
+        and deleted in others.
 
         Raises:
             NotFound: If the namespace lacks one of the ids.
@@ -176,26 +187,32 @@ class Eraser:
         if self._ledger.read_only:
             raise ReadOnlyStore(self._ledger.root, "the store is read-only; nothing was erased")
 
-        def job(
-            connection: Session,
-        ) -> tuple[dict[int, str], dict[int, str], dict[str, int]]:
+        def choose(connection: Session) -> tuple[dict[int, str], dict[int, str]]:
             roots = sql.chosen(connection, ns, what)
-            also = sql.derived(connection, ns, roots)
-            doomed = roots | also if derived else roots
-            rows = sql.erase(connection, ns, doomed, now) if doomed else {}
-            return roots, also, rows
+            return roots, sql.derived(connection, ns, roots)
 
-        self._removed, self._rewritten = [], []
+        def job(connection: Session) -> tuple[dict[int, str], dict[int, str]]:
+            roots, also = choose(connection)
+            if doomed := roots | also if derived else roots:
+                self._rows = Counter(sql.erase(connection, ns, doomed, now))
+            return roots, also
+
+        self._rows, self._removed, self._rewritten = Counter(), [], []
         strangers = self._strangers()  # before anything is erased: it may fail
-        roots, also, rows = self._ledger.write(job, frees_room=True)
-        if rows:
+        roots, also = self._ledger.read(choose)
+        doomed = [*roots, *also] if derived else [*roots]
+        if len(doomed) > erase_many.FEW:  # no other writer waits while they are looked for
+            self._ledger.write(lambda c: erase_many.mark(c, ns, doomed, now), frees_room=True)
+        else:
+            roots, also = self._ledger.write(job, frees_room=True)
+        if doomed:
             self._begin()
         return Erasure(
             ids=tuple(roots.values()),
             derived=tuple(also.values()),
             at=from_micros(now),
             dry_run=False,
-            rows=rows,
+            rows=dict(self._rows),
             removed=tuple(self._removed),
             rewritten=tuple(self._rewritten),
             pending=dict(self.pending),
@@ -227,7 +244,12 @@ class Eraser:
             "log": lambda: self._fold_log(patience),
         }
         left: dict[str, str] = {}
-        for part, number in self._ledger.read(sql.owed).items():
+        if (why := self._try(self._delete_rows)) is not None:
+            left[sql.ROWS] = why
+        owed = self._ledger.read(sql.owed)
+        for part, number in owed.items():
+            if part == sql.ROWS:
+                continue
             why = self._try(steps[part])
             if why is None:
                 self._settle(part, number)
@@ -236,6 +258,8 @@ class Eraser:
         if left != self.pending and left:
             log.warning("an erasure is not finished: %s", "; ".join(left.values()))
         self.pending = left
+        if owed and not left:
+            self._ledger.keep_reserve()  # which it may have taken, and now has made room for
 
     def _settle(self, part: str, number: int) -> None:
         self._ledger.write(lambda c: sql.settle(c, part, number), frees_room=True)
@@ -256,6 +280,53 @@ class Eraser:
             return str(error)
         except OSError as error:
             return str(explain_os(self._ledger.root, error))
+
+    def _delete_rows(self) -> None:
+        """Delete the rows of what was marked, and take its ids out of all that names them."""
+        for which in self._ledger.read(erase_many.marked):
+            delete = partial(erase_many.delete_some, which=which)
+            while (counts := self._write(delete)) is not None:
+                self._rows.update(counts)
+                self._write(lambda c: c.words.merge())  # each transaction left a segment
+            self._take_out_ids(which)
+            self._write(partial(erase_many.unmark, which=which))
+
+    def _take_out_ids(self, which: erase_many.Marked) -> None:
+        """Look for ids as a reader, and take them out a few at a time, rows first.
+
+        An earlier state can name an id only if the row did.
+        """
+        ids = self._ledger.read(lambda c: erase_many.ids_of(c, which))
+        self._in_bites(
+            lambda c: sql.rows_naming(c, which.ns, ids), lambda c, row: sql.clean_row(c, row, ids)
+        )
+        self._in_bites(
+            lambda c: sql.states_naming(c, which.ns, ids),
+            lambda c, state: sql.clean_state(c, *state, ids),
+        )
+        gone = self._in_bites(
+            lambda c: sql.events_naming(c, which.ns, ids),
+            lambda c, event: sql.clean_event(c, event, ids),
+        )
+        self._rows["events"] += sum(map(bool, gone))
+        while self._write(lambda c: erase_many.drop_ids(c, which)):
+            pass
+
+    def _in_bites(
+        self, find: Callable[[Session], Sequence[A]], job: Callable[[Session, A], B]
+    ) -> list[B]:
+        things = self._ledger.read(find)
+
+        def bite(connection: Session, part: Sequence[A]) -> list[B]:
+            return [job(connection, thing) for thing in part]
+
+        done: list[B] = []
+        for at in range(0, len(things), erase_many.AT_ONCE):
+            done += self._write(partial(bite, part=things[at : at + erase_many.AT_ONCE]))
+        return done
+
+    def _write(self, job: Callable[[Session], A]) -> A:
+        return self._ledger.write(job, frees_room=True)
 
     def _compact(self) -> None:
         try:

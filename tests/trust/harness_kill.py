@@ -124,9 +124,9 @@ def judge(folder: Path, name: str, thing: Thing, before: list[Any], after: list[
         wrong.append("doing it again does not lead where it should")
     wrong += unwell(store_of(folder), thing.dim)
     wrong += [f"left behind: {path.name}" for path in litter(folder)]
-    if name == "erase":
+    if gone := GONE.get(name):
         files = {path.name: path.read_bytes() for path in store_of(folder).iterdir()}
-        wrong += [f"still in {p}" for p in files if any(text in files[p] for text in GONE)]
+        wrong += [f"still in {p}" for p in files if any(text in files[p] for text in gone)]
     return wrong
 
 

@@ -21,6 +21,7 @@ from harness_iofault import QUIET
 from memento import MemoryManager, Source, Status, engine
 from memento.errors import NotFound, TargetExists
 from memento.layout import LEDGER
+from memento.ledger import erase_many
 from memento.testing import HashEmbedder
 from memento.upkeep import import_lines as lines
 from memento.upkeep.backup import restore
@@ -32,15 +33,18 @@ if TYPE_CHECKING:
 STEPS = 30
 OLD_STORES = Path(__file__).parents[1] / "ledger" / "stores"
 DOOMED = ("m0", "m1", "m3")
-GONE = [
-    step.arguments[1].encode()
-    for step in script.steps(STEPS, 1)
-    if step.verb in {"add", "update"} and step.arguments[0] in DOOMED
-]
-"""Texts that an erasure leaves nowhere; whole ones, as the reserve is noise and holds any word."""
 BITE = 4
 """Memories changed in a transaction by verbs that work in bites, so that few make several."""
 MANY = 3 * BITE + 2
+GONE = {
+    "erase": [
+        step.arguments[1].encode()
+        for step in script.steps(STEPS, 1)
+        if step.verb in {"add", "update"} and step.arguments[0] in DOOMED
+    ],
+    "erase of many": [f"said {n} in the session".encode() for n in range(MANY)],
+}
+"""Texts that an erasure leaves nowhere; whole ones, as the reserve is noise and holds any word."""
 URI = "https://example.org/page"
 THREAD = "thread-7"
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -176,6 +180,17 @@ def from_the_web(folder: Path) -> None:
         memory.add("the harbour opens at nine", id="k2", key="harbour", source=Source("web", URI))
 
 
+def long_session(folder: Path) -> None:
+    """Make a store with a long session, and with memories that name some of it."""
+    filled(folder)
+    with opened(store_of(folder), now=START) as memory:
+        memory.add("a value that one of the session takes the place of", id="old", key="slot 2")
+        for n in range(MANY):
+            memory.add(f"said {n} in the session", id=f"s{n}", session=THREAD, key=f"slot {n}")
+        memory.add("another value", id="kept", key="slot 1")
+        memory.update("kept", text="another value, changed")
+
+
 def backed_up(folder: Path) -> None:
     """Make a store that went on after its backup, and take the backup of it."""
     filled(folder)
@@ -253,6 +268,13 @@ def erase(memory: MemoryManager) -> None:
         memory.store.erase(list(DOOMED))
     except NotFound:
         memory.flush(wait=True, timeout=10)  # gone before; the files may still be owed something
+
+
+def erase_session(memory: MemoryManager) -> None:
+    """Take more memories out than are deleted in one transaction."""
+    erase_many.FEW = erase_many.AT_ONCE = BITE
+    memory.flush(wait=True, timeout=10)  # what an earlier one left was deleted by the opening
+    memory.store.erase(session=THREAD)
 
 
 def forget_source(memory: MemoryManager) -> None:
@@ -362,6 +384,7 @@ THINGS = {
     "forget_source": Thing(from_the_web, verb(forget_source), between=is_cut),
     "approve": Thing(from_the_web, verb(approve)),
     "erase": Thing(filled, verb(erase)),
+    "erase of many": Thing(long_session, verb(erase_session)),
     "import": Thing(exported, import_from, between=is_cut),
     "backup": Thing(saved_before, back_up, restored_backup),
     "export": Thing(saved_before, export, imported_export),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 READ = """
+import time
 from collections import Counter
 from datetime import date
 
@@ -35,12 +36,40 @@ READERS = (
 )
 for unit in UNITS:
     text = (unit * 65_536)[:65_536]
-    for read in READERS:
+    for at, read in enumerate(READERS):
+        began = time.process_time()
         read(text)
+        took = time.process_time() - began
+        assert took < 10, f"reader {at} takes {took:.1f} s for {unit!r}"
+"""
+DATES = """
+import time
+from datetime import date
+
+from memento.language import when
+
+DAY, YEARS = date(2024, 5, 5), range(1990, 2025)
+for unit in ("last friday ", "5 May 2024 ", "12 days ago ", "a couple of weeks ago "):
+    text = (unit * 262_144)[:262_144]
+    began = time.process_time()
+    when.said(text, DAY)
+    when.times_of(text, DAY, YEARS)
+    took = time.process_time() - began
+    assert took < 15, f"the dates of {unit!r} take {took:.1f} s"
 """
 
 
-def test_no_text_is_slow_to_read():
-    """All readers of text, 850 times the longest text: 8 s on an idle core; here are minutes."""
+def run(program):
+    """Run it in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "-c", READ], env=environment, timeout=300, check=True)
+    subprocess.run([sys.executable, "-c", program], env=environment, timeout=600, check=True)
+
+
+def test_no_text_is_slow_to_read():
+    """All readers of text, 850 times the longest text: each takes 0.5 s at most on an idle core."""
+    run(READ)
+
+
+def test_very_many_dates_are_not_slow_to_read():
+    """Four times the longest text, of dates alone: 8 s on an idle core; here were minutes."""
+    run(DATES)

@@ -19,8 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import Config, MemoryManager
-from memento.errors import InvalidInput, NotFound, ReadOnlyStore
-from memento.ledger import checks, erase
+from memento.config import IndexConfig
+from memento.errors import InvalidInput, NotFound, ReadOnlyStore, StorageFull
+from memento.ledger import checks, erase, erase_many
 from memento.ledger.lite import sqlite, tend
 from memento.testing import HashEmbedder
 from memento.tiers.ours import mark
@@ -121,11 +122,19 @@ def plant_aside(root, folder, file):
     (root / folder / file).write_text(CANARY)
 
 
-@pytest.fixture(params=["rewritten", "scrubbed"])
+@pytest.fixture(params=["rewritten", "scrubbed", "as of many"])
 def way(request, monkeypatch):
-    """How the ledger loses what was deleted: as a small file, and as a large one."""
+    """How the ledger loses what is erased: as a small file, as a large one, and in many bites."""
     if request.param == "scrubbed":
         monkeypatch.setattr(tend, "WHOLE_PAGES", -1)
+    if request.param == "as of many":
+        in_bites(monkeypatch)
+
+
+def in_bites(monkeypatch):
+    """Erase as if there were very many: marked first, and deleted two at a time."""
+    monkeypatch.setattr(erase_many, "FEW", 0)
+    monkeypatch.setattr(erase_many, "AT_ONCE", 2)
 
 
 @pytest.mark.usefixtures("way")
@@ -197,6 +206,7 @@ def test_what_is_not_erased_stays_as_it_was(open_memory):
     assert sound(memory)
 
 
+@pytest.mark.usefixtures("way")
 def test_erased_ids_are_unknown_and_their_places_are_never_given_again(memory):
     """NotFound for good; the next memory takes a later place; the id itself may be used anew."""
     memory.add("one", id="a")
@@ -210,6 +220,7 @@ def test_erased_ids_are_unknown_and_their_places_are_never_given_again(memory):
     assert [found.text for found in memory.list()] == ["one", "three"]
 
 
+@pytest.mark.usefixtures("way")
 def test_what_named_it_does_not_name_it_any_more(memory):
     """Superseded by it, derived from it, logged with it: the others stay, the id is gone."""
     memory.add("old", id="old")
@@ -252,6 +263,7 @@ def test_what_was_derived_goes_too(memory):
     ],
     ids=str,
 )
+@pytest.mark.usefixtures("way")
 def test_what_is_meant(memory, wanted, left):
     """By source, by session, by ids, or all; whatever the status; in this namespace only."""
     x = Source(uri="file:///x")
@@ -582,6 +594,112 @@ def test_killed_while_it_scrubs_it_is_done_again(open_memory, tmp_path, number):
     root = prepared(open_memory, tmp_path / "store")
     assert die(root, 0, scrubbed=number) == -signal.SIGKILL
     assert finished(open_memory, root) is True
+
+
+def test_an_erasure_takes_room_aside_again(open_memory):
+    """A full disk took what was kept aside; once an erasure is done it is kept again."""
+    memory = open_memory(config=Config(index=IndexConfig(start_seconds=86_400.0)))  # no tidying
+    memory.add("one", id="a")
+    os.truncate(memory.root / "reserve", 0)
+    assert "reserve" in {one.check for one in memory.store.doctor() if not one.ok}
+    assert memory.store.erase("a").complete
+    assert sound(memory)
+
+
+# Very many at once
+
+
+@pytest.fixture
+def half_erased(memory, monkeypatch):
+    """A store with an erased session, of which only the first two rows could be deleted yet."""
+    in_bites(monkeypatch)
+    memory.add("before it", id="before", key="slot 3")
+    for n in range(7):
+        memory.add(f"{CANARY} {n}", id=f"m{n}", session="s", key=f"slot {n}")
+    memory.add("derived from it", id="after", source=Source(parents=("m5",)))
+    memory.flush(wait=True)
+    real, left = erase_many.delete_some, [None]
+
+    def refused(connection, which):
+        if not left:
+            raise StorageFull(memory.root, "the disk is full")
+        left.pop()
+        return real(connection, which)
+
+    monkeypatch.setattr(memory._engine.background, "finish_erasing", lambda: None)
+    with mock.patch.object(erase_many, "delete_some", refused):
+        receipt = memory.store.erase(session="s", derived=False, timeout=0)
+    assert (receipt.ids, list(receipt.pending)) == (tuple(f"m{n}" for n in range(7)), ["rows"])
+    query = "SELECT count(*) FROM memories WHERE session = 's'"
+    assert memory._engine.ledger.write(lambda c: c.execute(query).fetchone()) == (5,)
+    return memory
+
+
+def test_very_many_are_out_of_sight_at_once(half_erased):
+    """No verb shows one or finds one by its id, though most of the rows are still there."""
+    memory = half_erased
+    assert {found.id for found in memory.list(status=EVERY)} == {"before", "after"}
+    assert not [hit for hit in memory.retrieve(f"{CANARY} 4") if CANARY in hit.text]
+    assert CANARY not in memory.prompt(f"what is {CANARY} 4?")
+    assert memory.recent(session="s") == []
+    assert memory.counts("session") == {}
+    export = memory.root.with_name("export.jsonl")
+    memory.store.export(export)
+    assert CANARY not in export.read_text()
+    for verb in (memory.get, memory.history, memory.forget, memory.store.erase):
+        with pytest.raises(NotFound):
+            verb("m6")
+
+
+def test_what_is_added_before_very_many_are_deleted_stays(half_erased, open_memory):
+    """Not even the same text, id or key makes it one of the erased, whoever finishes that."""
+    memory = half_erased
+    again = memory.add(f"{CANARY} 4", id="new")
+    assert memory.add("another text", id="m5", key="slot 5").text == "another text"
+    assert memory.add("of the same slot", id="slot", key="slot 6", related="m5").id == "slot"
+    assert again.id == "new"
+    memory.update("new", text="a harmless text")
+    other = open_memory(memory.root)
+    left = {"before", "after", "new", "m5", "slot"}
+    for view in (memory, other):
+        assert {found.id for found in view.list(status=EVERY)} == left
+        assert view.get("after").source.parents == ()
+        assert view.get("before").superseded_by is None
+    assert memory.store.erase("new").complete
+    assert found_in(memory.root, CANARY) == []
+    assert sound(memory)
+
+
+def test_a_backup_of_a_half_erased_store_is_whole_and_shows_none(half_erased, open_memory):
+    """Whoever opens what it is restored to finishes the erasure there."""
+    memory = half_erased
+    backup = memory.root.with_name("backup.db")
+    memory.store.backup(backup)
+    restore(backup, memory.root.with_name("restored"))
+    restored = open_memory(memory.root.with_name("restored"))
+    assert {found.id for found in restored.list(status=EVERY)} == {"before", "after"}
+    assert found_in(restored.root, CANARY) == []
+
+
+def test_doctor_names_a_half_erased_store(half_erased):
+    """The erasure is all that is wrong with it."""
+    found = half_erased.store.doctor()
+    assert [one.check for one in found if not one.ok] == ["erasure"]
+
+
+def test_no_transaction_deletes_more_than_a_few_of_very_many(memory, monkeypatch):
+    """After the one that marks them, each deletes a bite."""
+    memory.add_many([{"text": f"note {n}"} for n in range(500)])
+    monkeypatch.setattr(erase_many, "AT_ONCE", 50)
+    sizes, real = [], erase.delete
+
+    def noted(connection, docids):
+        sizes.append(len(docids))
+        return real(connection, docids)
+
+    monkeypatch.setattr(erase, "delete", noted)
+    assert memory.store.erase(everything=True).rows["memories"] == 500
+    assert sizes == [50] * 10
 
 
 # Any history

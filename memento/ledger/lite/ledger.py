@@ -26,6 +26,7 @@ from memento.ledger.files import explain_os, sync_name
 from memento.ledger.lite import fulltext, migrations, scrub, tend
 from memento.ledger.lite.fulltext import LiteTail
 from memento.ledger.lite.gate import Gate
+from memento.ledger.lite.hiding import hide_erased
 from memento.ledger.lite.library import SAFE_VERSION, Error, library_version
 from memento.ledger.lite.mounts import refuse_network
 from memento.ledger.lite.presence import LOG, Presence
@@ -73,6 +74,7 @@ class LiteLedger:
         self._retired: list[_Reader] = []
         self.immutable = False  # whether not even a log can be beside the file
         self._closed = False
+        self._is_ours = False  # whether the tables are known to be there
         self._lock = threading.Lock()
         self._reopening = threading.Lock()
         self._rescuing = threading.Lock()
@@ -82,6 +84,7 @@ class LiteLedger:
         self._local = threading.local()
         try:
             self._open()
+            self._is_ours = True
         except BaseException:  # also an interruption: nobody else can close it
             self.close()
             raise
@@ -149,7 +152,7 @@ class LiteLedger:
         return self._writer().alone(job)
 
     def read(self, job: Callable[[Connection], T]) -> T:
-        """Run a job on this thread's reading connection, in one snapshot.
+        """Run a job on this thread's reading connection, in one snapshot; see ``contract``.
 
         A job that reads within a read, as a signal handler may, is in the snapshot of the outer.
 
@@ -169,6 +172,8 @@ class LiteLedger:
                     if connection.in_transaction:  # its end was interrupted
                         connection.execute("COMMIT")
                     connection.execute("BEGIN")
+                    if self._is_ours:
+                        reader.hides_erased = hide_erased(connection, hidden=reader.hides_erased)
                     return job(connection)
                 finally:
                     reader.reading = False
@@ -560,6 +565,7 @@ class _Reader:
     thread: threading.Thread
     turn: threading.RLock = field(default_factory=threading.RLock)
     reading: bool = False
+    hides_erased: bool = False
 
 
 def _absolute(root: Path) -> Path:
