@@ -28,6 +28,7 @@ background   the chores of the background thread in quiet moments
 engine       one open store: its parts; open, close, fork
 views        verbs that are not for every day: ``memory.quarantine``, ``memory.store``
 documents    a long text in parts: a document that may change, a turn that is too long
+slots        what a slot holds and held, and the value before again
 manager      the object people use: each verb calls the rooms below
 aio          the same verbs, awaited
 cli          the command ``memento``
@@ -46,6 +47,7 @@ from memento.types import (
     Memory,
     Related,
     Retrieval,
+    SlotValue,
     Source,
     Status,
     Tier,
@@ -70,6 +72,7 @@ __all__ = [
     "MemoryManager",
     "Related",
     "Retrieval",
+    "SlotValue",
     "Source",
     "Status",
     "Tier",

@@ -20,13 +20,24 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, Never, ParamSpec, Self, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    Never,
+    ParamSpec,
+    Self,
+    TypeVar,
+    overload,
+)
 
 from memento.check import check_seconds
 from memento.documents import Texts
 from memento.filters import filters_of
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
+from memento.slots import Slots, SlotValues, Versions
 from memento.tiers.indexer import POLL_SECONDS
 from memento.views import QuarantineView, StoreView, View
 
@@ -45,6 +56,10 @@ GLANCE = 1e-6
 """Wait of a call after `settle`, in seconds: so short that it only reports what is missing."""
 FIRST_LOOK = 0.005
 """Seconds to the first look whether a flush is done; doubles from look to look."""
+
+
+_PARTS = frozenset(part.__name__ for part in (Texts, Slots))
+"""Classes from which the manager inherits some of its methods."""
 
 
 class AsyncView(Generic[V]):
@@ -198,8 +213,10 @@ def _waiting(
 
 def _named(run: C, method: Callable[..., Any]) -> C:
     """Give a coroutine method the name and the documentation of its namesake."""
-    # The manager inherits some of its methods from Texts.
-    name = method.__qualname__.replace(f"{Texts.__name__}.", f"{MemoryManager.__name__}.")
+    base, _, name = method.__qualname__.partition(".")
+    if base in _PARTS:
+        base = MemoryManager.__name__
+    name = f"{base}.{name}"
     run.__qualname__ = f"Async{name}"
     run.__module__ = __name__
     run.__doc__ = f"Like ``{name}``, as a coroutine."
@@ -310,9 +327,29 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     list = _threaded(MemoryManager.list)
     counts = _threaded(MemoryManager.counts)
     recent = _threaded(MemoryManager.recent)
-    history = _threaded(MemoryManager.history)
+    value = _threaded(MemoryManager.value)
+    revert = _threaded(MemoryManager.revert)
+    full_id = _threaded(MemoryManager.full_id)
     related = _threaded(MemoryManager.related)
     close = _threaded(MemoryManager.close)
+
+    @overload
+    async def history(self, id: str) -> Versions: ...
+
+    @overload
+    async def history(self, *, key: str, scope: str = "") -> SlotValues: ...
+
+    async def history(
+        self,
+        id: str | None = None,  # noqa: A002 - the field's own name
+        *,
+        key: str | None = None,
+        scope: str = "",
+    ) -> Versions | SlotValues:
+        """Like ``MemoryManager.history``, as a coroutine."""
+        history: Any = self._sync.history  # the checks of the overloads are the namesake's
+        found: Versions | SlotValues = await asyncio.to_thread(history, id, key=key, scope=scope)
+        return found
 
     async def flush(
         self,

@@ -32,6 +32,7 @@ from memento.ledger import memories
 from memento.lifecycle import change
 from memento.policy import prompt
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
+from memento.slots import Slots
 from memento.types import (
     Draft,
     Kind,
@@ -42,7 +43,6 @@ from memento.types import (
     Status,
     Tier,
     Trust,
-    Version,
 )
 from memento.upkeep import lineage
 from memento.views import Ids, Memories, QuarantineView, StoreView
@@ -55,12 +55,11 @@ if TYPE_CHECKING:
 
 KEEP = change.KEEP
 
-Versions = list[Version]
 Relations = list[Related]
 """Named here, because inside the class ``list`` is a method."""
 
 
-class MemoryManager(Texts):
+class MemoryManager(Texts, Slots):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called
@@ -632,8 +631,8 @@ class MemoryManager(Texts):
 
         Raises:
             NotFound: If this namespace has no such id.
-            InvalidInput: If it is superseded and was not forgotten. To make it valid again, add its
-                text again.
+            InvalidInput: If it is superseded and was not forgotten. ``revert`` makes the value
+                before in a slot hold again; for another one, add its text again.
         """
         now = self._engine.now()
         return self._change(id, now, lambda work: change.restore(work, id))
@@ -723,15 +722,6 @@ class MemoryManager(Texts):
         if ns is None:
             return []
         return self._read(self._engine.short.recent(ns, name, n, self._engine.now()))
-
-    def history(self, id: str) -> Versions:  # noqa: A002 - the field's own name
-        """Return every state of a memory, oldest first; the last is the present one.
-
-        Raises:
-            NotFound: If this namespace has no such id.
-        """
-        memory_id = check_id(id)
-        return lineage.history(self._engine.ledger, self._known_namespace(memory_id), memory_id)
 
     def related(
         self,

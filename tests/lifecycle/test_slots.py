@@ -100,5 +100,5 @@ def test_the_holder_is_looked_up_where_it_is_settled():
     """Only ``contend``, and giving a place back where none may hold it, look up the holder."""
     assert callers("sql.holder", "slots.holder") == {"contend", "give_back"}
     assert callers("contend", "slots.contend") == {
-        "take_place", "settle", "update", "approve", "restore",
+        "take_place", "settle", "update", "approve", "restore", "revert",
     }  # fmt: skip
