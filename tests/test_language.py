@@ -98,6 +98,7 @@ ROOMS_DONE = [
     "memento/retrieve/tally.py",
     "memento/retrieve/visible.py",
     "memento/scopes.py",
+    "memento/slots.py",
     "memento/testing.py",
     "memento/tiers",
     "memento/types.py",

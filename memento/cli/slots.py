@@ -36,7 +36,7 @@ def value(
     scope: Scope = "",
     as_of: Annotated[
         datetime | None,
-        option("--as-of", parser=moment_of, metavar="MOMENT", help="What it held at this moment."),
+        option("--as-of", parser=moment_of, metavar="MOMENT", help="Its value at this moment."),
     ] = None,
     as_json: AsJson = False,
     root: Root = HERE,

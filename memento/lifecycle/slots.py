@@ -260,11 +260,17 @@ def is_planned(holder: Row, now: int) -> bool:
 
 
 def _end_holder(work: Work, holder: Row, row: Row) -> None:
-    """Replace the holder; if it was only planned, the value before it ends where the new starts."""
+    """Replace the holder; if it was only planned, so are the values planned for after the new one.
+
+    The value before it then ends where the new one starts.
+    """
     planned = is_planned(holder, work.now)
     supersede(work, holder, row)
-    if planned:
-        _end_before(work, row, _following(work, row, holder))
+    if not planned:
+        return
+    _end_before(work, row, _following(work, row, holder))
+    while (later := sql.value_after(work.session, row)) and later.created_at < later.valid_from:
+        _give_way(work, later, row, later.valid_from)
 
 
 def _become_history(work: Work, row: Row, holder: Row) -> None:
@@ -285,8 +291,17 @@ def _end_before(work: Work, row: Row, after: Row) -> None:
     if before is None or before.superseded_by != after.id:
         return
     ends = row.valid_from if before.valid_until is None else min(row.valid_from, before.valid_until)
+    _give_way(work, before, row, ends)
+
+
+def _give_way(work: Work, old: Row, row: Row, ends: int) -> None:
+    """Let a superseded value be superseded by another one than before, and end at a moment."""
+    after = old.superseded_by
     changes = {"superseded_by": row.id, "valid_until": ends, "updated_at": work.now}
-    memories.revise(work.session, before, changes, Reason.SUPERSEDED)
-    links.unlink(work.session, after.docid, before.docid, "supersedes")
-    links.link(work.session, row.docid, before.docid, "supersedes")
-    log_event(work, before, Event.SUPERSEDED, {"by": row.id})
+    memories.revise(work.session, old, changes, Reason.SUPERSEDED)
+    if after is not None:
+        unlinked = memories.by_ids(work.session, work.ns, [after])
+        for other in unlinked.values():
+            links.unlink(work.session, other.docid, old.docid, "supersedes")
+    links.link(work.session, row.docid, old.docid, "supersedes")
+    log_event(work, old, Event.SUPERSEDED, {"by": row.id})
