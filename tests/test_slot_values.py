@@ -325,13 +325,13 @@ class TestRevert:
     def test_restoring_what_was_superseded_says_what_to_do(self, memory, clock):
         """A typed error that names ``revert``, and the scope of the slot."""
         first, second = tell(memory, clock, "Utrecht", "Delft", scope="a")
-        with pytest.raises(InvalidInput, match=r"use revert\('home', scope='a'\)") as raised:
+        with pytest.raises(InvalidInput, match="revert with key 'home' in scope 'a'") as raised:
             memory.restore(first.id)
         assert raised.value.field == "id"
         assert second.id in str(raised.value)
         old = memory.add("no slot")
         memory.add("newer", supersedes=old.id)
-        with pytest.raises(InvalidInput, match="use add its text again"):
+        with pytest.raises(InvalidInput, match="not forgotten: add its text again"):
             memory.restore(old.id)
 
     def test_a_damaged_value_is_not_passed_over(self, memory, clock):

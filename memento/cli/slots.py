@@ -19,7 +19,6 @@ from memento.cli.options import (
 )
 from memento.cli.output import print_json, print_memories
 from memento.cli.store import open_store
-from memento.errors import InvalidInput
 
 app = typer.Typer()
 
@@ -59,6 +58,7 @@ def value(
     )
 )
 def history(
+    context: typer.Context,
     id: Annotated[  # noqa: A002 - the field's own name
         str | None, typer.Argument(help="Id of the memory, or a part of it.")
     ] = None,
@@ -74,7 +74,7 @@ def history(
     from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     if (id is None) == (key is None) or (key is None and scope):
-        raise InvalidInput("ID", "give either an id, or --key and perhaps --scope")
+        raise typer.BadParameter("give either an id, or --key and perhaps --scope", ctx=context)
     with open_store(root, namespace, embedder) as memory:
         values = [] if key is None else memory.history(key=key, scope=scope)
         states = [] if id is None else memory.history(memory.full_id(id))

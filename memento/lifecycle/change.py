@@ -274,9 +274,9 @@ def _how_it_holds_again(row: Row) -> str:
     """Say what to do instead of restoring a superseded memory."""
     again = "add its text again"
     if row.key is not None:
-        scope = f", scope={row.scope!r}" if row.scope else ""
-        again = f"revert({row.key!r}{scope}) for the value before in its slot, or {again}"
-    return f"{row.id!r} is superseded by {row.superseded_by!r}, not forgotten; use {again}"
+        slot = f"{row.key!r} in scope {row.scope!r}" if row.scope else repr(row.key)
+        again = f"revert with key {slot} for the value before in its slot, or {again}"
+    return f"{row.id!r} is superseded by {row.superseded_by!r}, not forgotten: {again}"
 
 
 def move(work: Work, memory_id: str, tier: object) -> Row:
