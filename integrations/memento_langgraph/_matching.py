@@ -95,6 +95,9 @@ def spelt(conditions: Mapping[str, Any] | None) -> dict[str, str | None]:
 
     All others are decided by ``passes``, since ``where`` has other rules: there a number equals no
     bool and a string is no number, a list is a choice, and a dot separates names.
+
+    >>> spelt({"a": "x", "b": None, "n": 1, "a.b": "x", "$x": None})
+    {'a': 'x', 'b': None}
     """
     return {
         key: wanted
