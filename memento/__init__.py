@@ -30,6 +30,7 @@ engine       one open store: its parts; open, close, fork
 views        verbs that are not for every day: ``memory.quarantine``, ``memory.store``
 browse       lists, counts, history and links: all that is read without a query
 documents    a long text in parts: a document that may change, a turn that is too long
+slots        what a slot holds and held, and the value before again
 manager      the object people use: each verb calls the rooms below
 aio          the same verbs, awaited
 cli          the command ``memento``
@@ -48,6 +49,7 @@ from memento.types import (
     Memory,
     Related,
     Retrieval,
+    SlotValue,
     Source,
     Status,
     Tier,
@@ -72,6 +74,7 @@ __all__ = [
     "MemoryManager",
     "Related",
     "Retrieval",
+    "SlotValue",
     "Source",
     "Status",
     "Tier",

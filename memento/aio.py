@@ -20,7 +20,17 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, Never, ParamSpec, Self, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    Never,
+    ParamSpec,
+    Self,
+    TypeVar,
+    overload,
+)
 
 from memento.browse import Browse
 from memento.check import check_seconds
@@ -28,6 +38,7 @@ from memento.documents import Texts
 from memento.filters import filters_of
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
+from memento.slots import Slots, SlotValues, Versions
 from memento.tiers.indexer import POLL_SECONDS
 from memento.views import QuarantineView, StoreView, View
 
@@ -42,7 +53,7 @@ R = TypeVar("R")
 V = TypeVar("V", bound=View)
 C = TypeVar("C", bound=Callable[..., Any])
 
-_INHERITED = frozenset(mixin.__name__ for mixin in (Browse, Texts))
+_INHERITED = frozenset(mixin.__name__ for mixin in (Browse, Slots, Texts))
 """Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
 """Wait of a call after `settle`, in seconds: so short that it only reports what is missing."""
@@ -324,9 +335,29 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     list = _threaded(MemoryManager.list)
     counts = _threaded(MemoryManager.counts)
     recent = _threaded(MemoryManager.recent)
-    history = _threaded(MemoryManager.history)
+    value = _threaded(MemoryManager.value)
+    revert = _threaded(MemoryManager.revert)
+    full_id = _threaded(MemoryManager.full_id)
     related = _threaded(MemoryManager.related)
     close = _threaded(MemoryManager.close)
+
+    @overload
+    async def history(self, id: str) -> Versions: ...
+
+    @overload
+    async def history(self, *, key: str, scope: str = "") -> SlotValues: ...
+
+    async def history(
+        self,
+        id: str | None = None,  # noqa: A002 - the field's own name
+        *,
+        key: str | None = None,
+        scope: str = "",
+    ) -> Versions | SlotValues:
+        """Like ``MemoryManager.history``, as a coroutine."""
+        history: Any = self._sync.history  # the checks of the overloads are the namesake's
+        found: Versions | SlotValues = await asyncio.to_thread(history, id, key=key, scope=scope)
+        return found
 
     async def flush(
         self,

@@ -100,15 +100,6 @@ class Browse(View):
             return []
         return self._read(self._engine.short.recent(ns, name, n, self._engine.now()))
 
-    def history(self, id: str) -> Versions:  # noqa: A002 - the field's own name
-        """Return every state of a memory, oldest first; the last is the present one.
-
-        Raises:
-            NotFound: If this namespace has no such id.
-        """
-        memory_id = check_id(id)
-        return lineage.history(self._engine.ledger, self._known_namespace(memory_id), memory_id)
-
     def related(
         self,
         id: str,  # noqa: A002 - the field's own name

@@ -2,6 +2,7 @@
 
     MementoError
     ├── InvalidInput            a value that cannot be accepted (also a ValueError)
+    │   ├── AmbiguousId         a short id that fits several memories
     │   ├── InvalidScope        a scope path or namespace label that is not well formed
     │   ├── SecretFound         it holds a secret, and is a key or the settings refuse secrets
     │   └── UntrustedSource     its source may not make rules, pin memories or replace active ones
@@ -29,7 +30,7 @@
 Each error carries its facts as attributes, and its message says what to do next.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -64,6 +65,32 @@ class InvalidInput(MementoError, ValueError):
     def within(self, place: str) -> Self:
         """Return the same error for one item of several, such as ``items[3].text``."""
         return type(self)(f"{place}.{self.field}", self.problem)
+
+
+_MOST_IDS = 3
+
+
+class AmbiguousId(InvalidInput):
+    """A short id that fits several memories of this namespace.
+
+    Attributes:
+        ids: The first of the ids that it fits, at most 10.
+    """
+
+    def __init__(self, short: str, ids: Sequence[str] | str) -> None:
+        if isinstance(ids, str):  # the problem as it was said before, see ``within``
+            super().__init__(short, ids)
+        else:
+            listed = ", ".join(ids[:_MOST_IDS]) + (" ..." if len(ids) > _MOST_IDS else "")
+            problem = f"{short!r} fits several memories: {listed}; give more characters of one,"
+            super().__init__("id", f"{problem} or its last ones")
+        self.ids: tuple[str, ...] = () if isinstance(ids, str) else tuple(ids)
+
+    def within(self, place: str) -> Self:
+        """Return the same error for one item of several."""
+        moved = super().within(place)
+        moved.ids = self.ids
+        return moved
 
 
 class InvalidScope(InvalidInput):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from inspect import signature
@@ -12,6 +14,7 @@ from memento.check import (
     MAX_IDS,
     MAX_INTEGER,
     MAX_ITEMS,
+    MAX_URI,
     check_flag,
     check_id,
     check_moment,
@@ -21,7 +24,8 @@ from memento.check import (
     storable,
 )
 from memento.errors import InvalidInput
-from memento.ledger.predicate import Filters, Scalar
+from memento.ledger.conditions import COMPARED, EXISTS, NONE_OF, ONE_OF, Condition, Scalar
+from memento.ledger.predicate import Filters
 from memento.scopes import parse_scope
 from memento.status import having
 from memento.types import Kind, KindName, Match, Status, StatusName, Tier, TierName
@@ -30,6 +34,15 @@ E = TypeVar("E", bound=StrEnum)
 
 MAX_CHOICES = 400
 """Most alternative values in one condition; SQLite takes 1,000 terms in all."""
+MAX_PATH = 8
+"""Most names on the path to a metadata field; each is a table for SQLite to join."""
+
+EQUAL, DIFFERENT = "$eq", "$ne"
+OPERATORS = (EQUAL, DIFFERENT, ONE_OF, NONE_OF, *COMPARED, EXISTS)
+"""The operators of ``where``."""
+_NO_KEYS = frozenset((*OPERATORS, "$and", "$or", "$nor", "$not"))
+"""Names that other query languages have for a whole condition; here they would find nothing."""
+_OPERATOR = re.compile(r"\$\w*")
 
 
 class Filtering(TypedDict, total=False):
@@ -43,8 +56,18 @@ class Filtering(TypedDict, total=False):
         session: One session or several.
         tags: Memories that have all of these tags.
         any_tags: Memories that have at least one of these tags.
-        where: Metadata keys with the value each must have, or a list of accepted values; None
-            matches null or a missing key.
+        where: Conditions on the metadata, all of which must hold. A key with a value must have that
+            value, with a list one of its values; None matches null or a missing key. A nested field
+            is ``{"a": {"b": 1}}`` or ``{"a.b": 1}``: if no field is called ``a.b``, the dots
+            separate names. Operators: ``{"price": {"$gt": 3, "$lte": 9}}``, with ``$gt``, ``$gte``,
+            ``$lt``, ``$lte``, ``$eq``, ``$ne``, ``$in``, ``$nin`` and ``$exists`` (True or False).
+            ``$ne`` and ``$nin`` also match a missing key. Numbers compare with numbers, strings
+            with strings by code point; a field of another type fits no range.
+        key: Memories that fill this slot, or one of several.
+        actor: Said by this actor, or one of several.
+        role: Said in this chat role, or one of several.
+        source: From this source, or one of several: a trust class such as ``web``, or an address
+            exactly as in ``Source.uri``.
         ids: Only these memories, at most 100,000.
         pinned: Only pinned ones (True), or only others (False).
         since: Earliest ``occurred_at``, inclusive.
@@ -59,6 +82,10 @@ class Filtering(TypedDict, total=False):
     tags: str | Sequence[str] | None
     any_tags: str | Sequence[str] | None
     where: Mapping[str, Any] | None
+    key: str | Sequence[str] | None
+    actor: str | Sequence[str] | None
+    role: str | Sequence[str] | None
+    source: str | Sequence[str] | None
     ids: str | Sequence[str] | None
     pinned: bool | None
     since: datetime | None
@@ -150,6 +177,10 @@ def filters_of(
     tags: str | Sequence[str] | None = None,
     any_tags: str | Sequence[str] | None = None,
     where: Mapping[str, Any] | None = None,
+    key: str | Sequence[str] | None = None,
+    actor: str | Sequence[str] | None = None,
+    role: str | Sequence[str] | None = None,
+    source: str | Sequence[str] | None = None,
     ids: str | Sequence[str] | None = None,
     pinned: bool | None = None,
     since: datetime | None = None,
@@ -170,7 +201,11 @@ def filters_of(
         session: One session or several.
         tags: One tag or several; the memory must have all of them.
         any_tags: One tag or several; the memory must have at least one of them.
-        where: Metadata key to the scalar it must equal, or a list of accepted scalars.
+        where: Conditions on the metadata, see ``Filtering``.
+        key: One slot or several.
+        actor: One actor or several.
+        role: One chat role or several.
+        source: One trust class or address, or several.
         ids: One id or several.
         pinned: Only pinned ones (True) or only others (False).
         since: Earliest time of occurrence, inclusive.
@@ -198,6 +233,10 @@ def filters_of(
         tags=_names("tags", tags, most=MAX_ITEMS),
         any_tags=_names("any_tags", any_tags),
         where=_conditions(where),
+        keys=_names("key", key),
+        actors=_names("actor", actor),
+        roles=_names("role", role),
+        sources=tuple(short_name("source", one, most=MAX_URI) for one in several("source", source)),
         ids=tuple(check_id(one, "ids") for one in several("ids", ids, most=MAX_IDS)),
         pinned=None if pinned is None else check_flag("pinned", pinned),
         since=None if since is None else check_moment("since", since),
@@ -253,20 +292,72 @@ def _names(
     return tuple(short_name(field, value) for value in several(field, values, most=most))
 
 
-def _conditions(where: Mapping[str, Any] | None) -> dict[str, Any]:
+def _conditions(where: Mapping[str, Any] | None) -> tuple[Condition, ...]:
     if where is None:
-        return {}
+        return ()
     if not isinstance(where, Mapping):
         raise InvalidInput("where", f"must map metadata keys to values, not {shown(where)}")
-    if len(where) > MAX_ITEMS:
-        raise InvalidInput("where", f"has more than {MAX_ITEMS} keys")
-    return {_key(key): _options(key, value) for key, value in where.items()}
+    found = tuple(_below_key(where, ()))
+    if len(found) > MAX_ITEMS:
+        raise InvalidInput("where", f"has more than {MAX_ITEMS} conditions")
+    return found
+
+
+def _below_key(where: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[Condition]:
+    """Yield the conditions on the fields of one object of the metadata.
+
+    Args:
+        where: Names of fields to what each must be.
+        above: Path to the object.
+    """
+    for key, wanted in where.items():
+        names = (*above, _key(key))
+        if sum(name.count(".") + 1 for name in names) > MAX_PATH:
+            raise InvalidInput("where", f"{shown(key)} is nested deeper than {MAX_PATH} names")
+        if not isinstance(wanted, Mapping):
+            yield Condition(names, ONE_OF, _options(key, wanted))
+        elif any(map(_is_operator, wanted)):
+            yield from (_operation(names, word, value) for word, value in wanted.items())
+        elif wanted:
+            yield from _below_key(wanted, names)
+        else:
+            raise InvalidInput("where", f"{shown(key)} has no condition; see {EXISTS!r}")
+
+
+def _is_operator(key: object) -> bool:
+    return isinstance(key, str) and _OPERATOR.fullmatch(key) is not None
 
 
 def _key(key: object) -> str:
     if not isinstance(key, str):
         raise InvalidInput("where", f"keys must be strings, not {shown(key)}")
-    return storable("where", key)
+    name = storable("where", key)
+    if name in _NO_KEYS:
+        problem = f"{shown(name)} is not a metadata key; use {{'price': {{'$gt': 3}}}}"
+        raise InvalidInput("where", problem)
+    return name
+
+
+def _operation(names: tuple[str, ...], word: object, value: Any) -> Condition:
+    """Read an operator and what it compares with."""
+    key = names[-1]
+    word = storable("where", word) if isinstance(word, str) else word
+    if not isinstance(word, str) or word not in OPERATORS:
+        known = ", ".join(OPERATORS)
+        raise InvalidInput("where", f"{shown(key)}: {shown(word)} is not one of: {known}")
+    if word in (EQUAL, DIFFERENT):
+        return Condition(names, ONE_OF if word == EQUAL else NONE_OF, (_scalar(key, value),))
+    if word in (ONE_OF, NONE_OF):
+        if not isinstance(value, list | tuple | set | frozenset):
+            raise InvalidInput("where", f"{shown(key)}: {word} needs a list, not {shown(value)}")
+        return Condition(names, word, _options(key, value))
+    if word == EXISTS:
+        return Condition(names, word, (check_flag(f"where.{EXISTS}", value),))
+    bound = _scalar(key, value)
+    if bound is None or isinstance(bound, bool):
+        problem = f"{shown(key)}: {word} needs a number or a string, not {shown(value)}"
+        raise InvalidInput("where", problem)
+    return Condition(names, word, (bound,))
 
 
 def _options(key: object, value: object) -> tuple[Scalar, ...]:
@@ -281,6 +372,8 @@ def _scalar(key: object, value: object) -> Scalar:
         return storable("where", value)
     if isinstance(value, int) and abs(value) > MAX_INTEGER:
         raise InvalidInput("where", f"{shown(key)}: the integer is too large to compare with")
+    if isinstance(value, float) and math.isnan(value):
+        raise InvalidInput("where", f"{shown(key)}: nan equals nothing")
     if value is None or isinstance(value, int | float):
         return value
     raise InvalidInput("where", f"{shown(key)} must be compared with scalars, not {shown(value)}")

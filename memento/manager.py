@@ -32,6 +32,7 @@ from memento.ledger import memories
 from memento.lifecycle import change
 from memento.policy import prompt
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
+from memento.slots import Slots
 from memento.types import (
     Draft,
     Kind,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 KEEP = change.KEEP
 
 
-class MemoryManager(Browse, Texts):
+class MemoryManager(Browse, Slots, Texts):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called
@@ -628,8 +629,8 @@ class MemoryManager(Browse, Texts):
 
         Raises:
             NotFound: If this namespace has no such id.
-            InvalidInput: If it is superseded and was not forgotten. To make it valid again, add its
-                text again.
+            InvalidInput: If it is superseded and was not forgotten. ``revert`` makes the value
+                before in a slot hold again; for another one, add its text again.
         """
         now = self._engine.now()
         return self._change(id, now, lambda work: change.restore(work, id))

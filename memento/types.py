@@ -299,6 +299,25 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
+class SlotValue:
+    """One value of a slot, and the time in which it held.
+
+    Attributes:
+        memory: The memory; active, or superseded.
+        since: From when it held, UTC.
+        until: Until when (exclusive), UTC; None for open.
+        reason: Why it ended: ``superseded`` by another memory, or ``ended`` because it was valid
+            only until then. ``present`` if it holds now; ``planned`` if it is to hold from a later
+            moment on; ``withdrawn`` if it was planned and superseded before it held.
+    """
+
+    memory: Memory
+    since: datetime
+    until: datetime | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Related:
     """A memory that is linked to another one.
 

@@ -27,6 +27,7 @@ from memento.config import retrieve as retrieve_config
 from memento.config import tiers as tiers_config
 from memento.documents import Texts
 from memento.manager import KEEP, MemoryManager
+from memento.slots import Slots
 from memento.upkeep import backup, erase, export, import_, lineage
 from memento.views import QuarantineView, StoreView, View
 
@@ -65,6 +66,7 @@ VALUES = (
     types.Hit,
     types.Retrieval,
     types.Version,
+    types.SlotValue,
     types.Related,
     types.Finding,
     lineage.Stats,
@@ -157,6 +159,7 @@ def api() -> str:
     parts += _public("", MemoryManager)
     parts += _public("", Browse)
     parts += _public("", Texts)
+    parts += _public("", Slots)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):
         parts += [f"## memory.{name}\n", docstring(view.__doc__) + "\n", *_public(f"{name}.", view)]
     parts.append("## Without a manager\n")

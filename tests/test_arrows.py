@@ -25,7 +25,7 @@ ROOMS = [
     {"background"},
     {"engine"},
     {"views"},
-    {"browse", "documents"},
+    {"browse", "documents", "slots"},
     {"manager"},
     {"aio"},
     {""},  # memento itself: the public names

@@ -91,11 +91,19 @@ def passes(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bo
 
 
 def spelt(conditions: Mapping[str, Any] | None) -> dict[str, str | None]:
-    """Pick the conditions that the ledger can decide: fields equal to a plain text, or absent."""
+    """Pick the conditions that the ledger can decide: fields equal to a plain text, or absent.
+
+    All others are decided by ``passes``, since ``where`` has other rules: there a number equals no
+    bool and a string is no number, a list is a choice, and a dot separates names.
+
+    >>> spelt({"a": "x", "b": None, "n": 1, "a.b": "x", "$x": None})
+    {'a': 'x', 'b': None}
+    """
     return {
         key: wanted
         for key, wanted in (conditions or {}).items()
         if (wanted is None or type(wanted) is str) and f"{key}{wanted}".isprintable()
+        if not key.startswith("$") and "." not in key
     }
 
 

@@ -27,6 +27,7 @@ from memento.cli import (
     quarantine,
     remember,
     rescue,
+    slots,
     tour,
     upkeep,
 )
@@ -50,7 +51,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for family in (remember, find, overview, change, quarantine, erase, keep, upkeep, rescue, tour):
+for family in (
+    remember,
+    find,
+    slots,
+    overview,
+    change,
+    quarantine,
+    erase,
+    keep,
+    upkeep,
+    rescue,
+    tour,
+):
     app.add_typer(family.app)
 
 

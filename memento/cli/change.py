@@ -38,7 +38,7 @@ FromSource = Annotated[
 )
 def forget(
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID...", help="Ids of memories.")
+        list[str] | None, typer.Argument(metavar="ID...", help="Ids, or parts of them.")
     ] = None,
     *,
     source: FromSource = None,
@@ -57,7 +57,7 @@ def forget(
         raise InvalidInput("ID", "give either ids or --source; only --source takes --dry-run")
     with open_store(root, namespace, embedder) as memory:
         for memory_id in ids or ():
-            typer.echo(f"{memory.forget(memory_id).id}  forgotten")
+            typer.echo(f"{memory.forget(memory.full_id(memory_id)).id}  forgotten")
         if source is not None:
             found = memory.quarantine.forget_source(source, dry_run=dry_run)
             for one in found:
@@ -76,7 +76,7 @@ def forget(
 def restore(
     what: Annotated[
         list[str] | None,
-        typer.Argument(help="A backup file, or ids of memories.", metavar="FILE|ID..."),
+        typer.Argument(help="A backup file, or ids, or parts of them.", metavar="FILE|ID..."),
     ] = None,
     *,
     source: FromSource = None,
@@ -107,7 +107,7 @@ def restore(
         return
     with open_store(root, namespace, embedder) as memory:
         back = [] if source is None else memory.quarantine.restore_source(source)
-        for found in (*back, *(memory.restore(memory_id) for memory_id in what)):
+        for found in (*back, *(memory.restore(memory.full_id(one)) for one in what)):
             if as_json:
                 print_json(found)
             else:

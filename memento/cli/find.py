@@ -1,4 +1,4 @@
-"""Commands that read memories: retrieve, prompt, get, recent, list and history."""
+"""Commands that read memories: retrieve, prompt, get, show, recent and list."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from memento.cli.options import (
     examples,
     moment_of,
     option,
+    where_of,
 )
 from memento.cli.output import print_json, print_memories, warn
 from memento.cli.store import open_store
@@ -183,7 +184,7 @@ def prompt(
 
 @app.command(epilog=examples("memento get 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10 --json"))
 def get(
-    id: Annotated[str, typer.Argument(help="Id of the memory.")],  # noqa: A002 - the field's own name
+    id: Annotated[str, typer.Argument(help="Id of the memory, or a part of it.")],  # noqa: A002 - the field's own name
     *,
     as_json: AsJson = False,
     root: Root = HERE,
@@ -194,7 +195,7 @@ def get(
     from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     with open_store(root, namespace, embedder) as memory:
-        found = memory.get(id)
+        found = memory.get(memory.full_id(id))
     if as_json:
         print_json(found)
     else:
@@ -208,7 +209,7 @@ def get(
     )
 )
 def show(
-    id: Annotated[str, typer.Argument(help="Id of the memory.")],  # noqa: A002 - the field's own name
+    id: Annotated[str, typer.Argument(help="Id of the memory, or a part of it.")],  # noqa: A002 - the field's own name
     *,
     everything: Annotated[
         bool, option("--all", help="Also related memories that are forgotten or quarantined.")
@@ -222,8 +223,9 @@ def show(
     from memento.cli import show as screen  # noqa: PLC0415 - rich is slow to load
 
     with open_store(root, namespace, embedder) as memory:
-        found, past = memory.get(id), memory.history(id)
-        linked = memory.related(id, status=list(Status) if everything else None)
+        found = memory.get(memory.full_id(id))
+        past = memory.history(found.id)
+        linked = memory.related(found.id, status=list(Status) if everything else None)
     if as_json:
         print_json({"memory": found, "history": past, "related": linked})
     else:
@@ -252,6 +254,8 @@ def recent(
         "memento list --tier long",
         "memento list --status forgotten",
         "memento list --since 7d --oneline | grep deploy",
+        "memento list --key user/editor --status superseded",
+        'memento list --where city=Utrecht --where \'{"price": {"$lt": 9}}\'',
         "memento list --limit 1000 --json",
     ),
 )
@@ -264,6 +268,17 @@ def list_(
     tag: Tags = None,
     status: Annotated[
         list[Status] | None, option("--status", help="With this status; repeatable.")
+    ] = None,
+    key: Annotated[list[str] | None, option("--key", help="In this slot; repeatable.")] = None,
+    actor: Annotated[list[str] | None, option("--actor", help="Said by; repeatable.")] = None,
+    role: Annotated[list[str] | None, option("--role", help="In this role; repeatable.")] = None,
+    source: Annotated[
+        list[str] | None,
+        option("--source", help="From this trust class or address; repeatable."),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        option("--where", metavar="KEY=VALUE|JSON", help="With this metadata; repeatable."),
     ] = None,
     since: Since = None,
     until: Until = None,
@@ -285,6 +300,11 @@ def list_(
             session=session or None,
             tags=tag or None,
             status=status or None,
+            key=key or None,
+            actor=actor or None,
+            role=role or None,
+            source=source or None,
+            where=where_of(where or ()),
             since=since,
             until=until,
             newest_first=newest_first,
@@ -292,23 +312,3 @@ def list_(
             offset=offset,
         )
     print_memories(found, as_json=as_json, oneline=oneline)
-
-
-@app.command(epilog=examples("memento history 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"))
-def history(
-    id: Annotated[str, typer.Argument(help="Id of the memory.")],  # noqa: A002 - the field's own name
-    *,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
-    """Show every state a memory had, oldest first."""
-    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
-
-    with open_store(root, namespace, embedder) as memory:
-        found = memory.history(id)
-    if as_json:
-        print_json(found)
-    else:
-        show.console().print(show.versions(found))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -95,6 +97,47 @@ def count_of(text: str) -> int | None:
         raise InvalidInput("k", f"{text!r:.60} is neither a whole number nor auto") from None
 
 
+def where_of(given: Sequence[str]) -> dict[str, Any]:
+    """Read conditions on metadata: each ``KEY=VALUE``, or a JSON object as ``where`` takes it.
+
+    A value that is JSON, such as a number, ``true`` or a list, is read; any other is text.
+
+    Raises:
+        InvalidInput: If one is neither, or a key is named twice.
+
+    >>> where_of(["city=Utrecht", "n=3", '{"price": {"$gt": 3}}'])
+    {'city': 'Utrecht', 'n': 3, 'price': {'$gt': 3}}
+    """
+    where: dict[str, Any] = {}
+    for text in given:
+        for key, value in _condition(text).items():
+            if key in where:
+                raise InvalidInput("--where", f"{key!r:.60} is named twice; use one JSON object")
+            where[key] = value
+    return where
+
+
+def _condition(text: str) -> dict[str, Any]:
+    if text.lstrip().startswith("{"):
+        try:
+            found: dict[str, Any] = json.loads(text)
+        except ValueError as error:
+            raise InvalidInput("--where", f"{text!r:.60} is not a JSON object: {error}") from None
+        return found
+    key, sign, value = text.partition("=")
+    if not sign:
+        raise InvalidInput("--where", f"{text!r:.60} is neither KEY=VALUE nor a JSON object")
+    try:
+        return {key: json.loads(value, parse_constant=_no_constant)}
+    except ValueError:
+        return {key: value}
+
+
+def _no_constant(name: str) -> None:
+    """Refuse NaN and Infinity, which Python reads and JSON does not have."""
+    raise ValueError(name)
+
+
 def option(*names: str, help: str, **more: Any) -> Any:  # noqa: A002 - typer's own word
     """Declare an option by its names and its help."""
     return typer.Option(*names, help=help, **more)
@@ -142,7 +185,9 @@ Until = Annotated[
     datetime | None,
     option("--until", parser=moment_of, metavar="MOMENT", help="Said before; as for --since."),
 ]
-Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of memories.")]
+Ids = Annotated[
+    list[str], typer.Argument(metavar="ID...", help="Ids of memories, or parts of them.")
+]
 HERE = Path("agent_memory")
 """Default folder of the store."""
 

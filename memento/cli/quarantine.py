@@ -48,7 +48,7 @@ def approve(
 ) -> None:
     """Make quarantined memories active. They still cannot become rules or be pinned."""
     with open_store(root, namespace, embedder) as memory:
-        for memory_id in ids:
+        for memory_id in map(memory.full_id, ids):
             typer.echo(f"{memory_id}  {memory.quarantine.approve(memory_id).status}")
 
 
@@ -64,5 +64,5 @@ def reject(
 ) -> None:
     """Forget quarantined memories; `memento restore` puts them back into quarantine."""
     with open_store(root, namespace, embedder) as memory:
-        for memory_id in ids:
+        for memory_id in map(memory.full_id, ids):
             typer.echo(f"{memory_id}  {memory.quarantine.reject(memory_id).status}")

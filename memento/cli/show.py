@@ -21,7 +21,7 @@ from rich.text import Text
 from memento.display import data, one_line, plain, spelt
 
 if TYPE_CHECKING:
-    from memento.types import Finding, Hit, Memory, Related, Retrieval, Version
+    from memento.types import Finding, Hit, Memory, Related, Retrieval, SlotValue, Version
     from memento.upkeep.lineage import Stats
 
 PIPE_WIDTH = 100
@@ -242,6 +242,20 @@ def versions(found: Iterable[Version]) -> Table:
             moment(version.until),
             version.reason,
             Text(plain(version.text)),
+        )
+    return table
+
+
+def slot_values(found: Iterable[SlotValue]) -> Table:
+    """Lay out the values of a slot."""
+    table = _table("since (UTC)", "until (UTC)", "", "id", "text")
+    for one in found:
+        table.add_row(
+            moment(one.since),
+            moment(one.until),
+            one.reason,
+            Text(one_line(one.memory.id), "dim"),
+            Text(plain(one.memory.text)),
         )
     return table
 

@@ -171,7 +171,7 @@ def _apart(found: Iterable[Mention]) -> list[Mention]:
     kept: list[Mention] = []
     for one in sorted(found, key=lambda one: (one.start - one.end, one.start, one.loose)):
         at = bisect_left(kept, one.end, key=lambda other: other.start)
-        if at == 0 or kept[at - 1].end <= one.start:  # those before it end before it, too
+        if at == 0 or kept[at - 1].end <= one.start:  # so do all before it
             kept.insert(at, one)
     return kept
 

@@ -38,6 +38,15 @@ def each_of(json: str) -> str:
     return f"json_each({json})"
 
 
+def each_below(item: str) -> str:
+    """Return the table of what an item of `each_of` holds: nothing if it is no object.
+
+    >>> each_below("outer")
+    "json_each(CASE WHEN outer.type = 'object' THEN outer.value ELSE '{}' END)"
+    """
+    return each_of(f"CASE WHEN {item}.type = 'object' THEN {item}.value ELSE '{{}}' END")
+
+
 def is_json(text: str) -> str:
     """Return the condition that a text is JSON. PostgreSQL 16: ``IS JSON``; before, a function."""
     return f"json_valid({text})"

@@ -38,7 +38,7 @@ from memento.ledger.schema import SEQ_BITS
 from memento.types import Event
 
 ROWS = "rows"
-"""What is done before ``PARTS`` if very many rows are erased, see ``erase_many``."""
+"""The part before ``PARTS`` if very many rows are erased, see ``erase_many``."""
 PARTS = ("ledger", "files", "chroma", "log")
 """Parts of the store to be cleaned after rows were erased, in this order."""
 

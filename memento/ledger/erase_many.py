@@ -2,8 +2,8 @@
 
 The first transaction writes the row ids to ``erased``, and nothing else. From then on no read shows
 these memories: what is retrieved leaves out all that is in ``erased``, and reading connections hide
-it (``Ledger.read``). Then a few rows are deleted in each transaction. What is left to do is known
-from ``meta`` if this process dies: ``doomed:NS:REV`` holds the row id up to which rows are deleted,
+it (``Ledger.read``). Then a few rows are deleted in each transaction. The work left to do is noted
+in ``meta``, in case this process dies: ``doomed:NS:REV`` holds the row id up to which rows are deleted,
 ``doomed ids:...`` the ids of these, which are taken out of the rows that name them at the end.
 Each step can be repeated, and several processes may do it at once.
 """
@@ -45,12 +45,12 @@ class Marked(NamedTuple):
 
     @property
     def ids(self) -> str:
-        """What the names in ``meta`` of their ids begin with."""
+        """The beginning of the names in ``meta`` of their ids."""
         return f"{_IDS}{self.ns}:{self.rev}:"
 
 
 def mark(connection: Session, ns: int, docids: Collection[int], now: int) -> None:
-    """Erase memories for whoever reads, and note that their rows are to be deleted.
+    """Erase memories for every reader, and note that their rows are to be deleted.
 
     Args:
         connection: Inside a transaction.
@@ -120,7 +120,7 @@ def drop_ids(connection: Session, which: Marked) -> int:
 
 
 def unmark(connection: Session, which: Marked) -> None:
-    """Note that all rows are deleted; after the last ones, what the files are owed."""
+    """Note that all rows are deleted; after the last ones, that the files are next."""
     mine = connection.execute("DELETE FROM meta WHERE name = ?", (which.name,)).rowcount
     if mine and not marked(connection):
         connection.execute("DELETE FROM meta WHERE name = ?", (f"erasing {erase.ROWS}",))

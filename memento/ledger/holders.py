@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from memento.ledger import memories
 from memento.ledger.contract import Session
 from memento.ledger.dialect import field_of, without_index
@@ -12,6 +14,8 @@ _ENDED, _HOLDS_SLOT, _OF_SLOT = sql("ended"), sql("holds_slot"), sql("holds_slot
 _SELECT = f"SELECT {COLUMNS} FROM memories"
 _HELD = "(valid_until IS NULL OR valid_until > valid_from)"
 """Of a value that held, or is to hold; a plan that was given up ends where it begins."""
+_IN_SLOT = f"ns = ? AND key = ? AND scope = ? AND {_OF_SLOT}"
+_UNEXPIRED = "(expires_at IS NULL OR expires_at > ?)"
 
 
 def holder(connection: Session, row: Row) -> Row | None:
@@ -22,6 +26,61 @@ def holder(connection: Session, row: Row) -> Row | None:
         (row.ns, row.key, row.scope, row.docid),
     ).fetchone()
     return None if found is None else Row(*found)
+
+
+def holder_of(connection: Session, ns: int, slot: tuple[str, str]) -> Row | None:
+    """Return the active memory that fills a slot, given as key and scope, whether it holds now."""
+    found = connection.execute(
+        f"{_SELECT} WHERE ns = ? AND key = ? AND scope = ? AND {_HOLDS_SLOT}"
+        " ORDER BY docid DESC LIMIT 1",
+        (ns, *slot),
+    ).fetchone()
+    return None if found is None else Row(*found)
+
+
+def value_at(
+    connection: Session, ns: int, slot: tuple[str, str], moment: int, *, now: int, present: bool
+) -> Row | None:
+    """Return the value of a slot at a moment; it may be damaged.
+
+    Args:
+        connection: To the ledger.
+        ns: Namespace number.
+        slot: Key and scope.
+        moment: When it must hold, microseconds.
+        now: The present moment; what expired by then is not returned.
+        present: Whether a value may begin later than ``moment``, if it was to hold at once when it
+            was told: then the clock was set back since.
+    """
+    told = " OR valid_from <= created_at OR valid_from <= updated_at" if present else ""
+    found = connection.execute(
+        f"{_SELECT} WHERE {_IN_SLOT} AND {_UNEXPIRED} AND (valid_from <= ?{told})"
+        " AND (valid_until IS NULL OR valid_until > ?)"
+        " ORDER BY valid_from DESC, docid DESC LIMIT 1",
+        (ns, *slot, now, moment, moment),
+    ).fetchone()
+    return None if found is None else Row(*found)
+
+
+def values(connection: Session, ns: int, slot: tuple[str, str], now: int) -> list[Row]:
+    """Return the values of a slot, present, past and planned, in the order in which they begin.
+
+    Those that expired are left out; a damaged one is not.
+    """
+    found = connection.execute(
+        f"{_SELECT} WHERE {_IN_SLOT} AND {_UNEXPIRED} ORDER BY valid_from, docid", (ns, *slot, now)
+    )
+    return [Row(*value) for value in found]
+
+
+def held_before(connection: Session, ns: int, slot: tuple[str, str], now: int) -> Iterator[Row]:
+    """Yield the past values of a slot that have held, the newest first; some may be damaged."""
+    found = connection.execute(
+        f"{_SELECT} WHERE {_IN_SLOT} AND {_ENDED} AND {_UNEXPIRED} AND valid_from <= ?"
+        " ORDER BY valid_from DESC, docid DESC",
+        (ns, *slot, now, now),
+    )
+    yield from (Row(*value) for value in found)
 
 
 def value_before(connection: Session, row: Row) -> Row | None:

@@ -190,6 +190,28 @@ def docids_of(connection: Session, ns: int, ids: Sequence[str]) -> dict[str, int
     return found
 
 
+def ids_like(connection: Session, ns: int, part: str, *, least: int) -> list[str]:
+    """Return the id that a text is, or else up to 10 of those that begin or end with it.
+
+    Args:
+        connection: To the ledger.
+        ns: Namespace number.
+        part: The text.
+        least: Characters below which a text stands only for itself.
+    """
+    found = connection.execute("SELECT id FROM memories WHERE ns = ? AND id = ?", (ns, part))
+    if (exact := found.fetchone()) is not None:
+        return [exact[0]]
+    if len(part) < least:
+        return []
+    alike = connection.execute(
+        "SELECT id FROM memories WHERE ns = ?1 AND (substr(id, 1, ?2) = ?3 OR substr(id, -?2) = ?3)"
+        " ORDER BY id LIMIT 10",
+        (ns, len(part), part),
+    )
+    return [memory_id for (memory_id,) in alike]
+
+
 def docids_in_place(connection: Session, ns: int, ids: Sequence[str]) -> tuple[str, str]:
     """Translate hundreds of ids of one namespace to row ids, in half the time of `docids_of`.
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from memento.ledger import dialect
+from memento.ledger import conditions, dialect
+from memento.ledger.conditions import Clause, Condition
 from memento.ledger.dialect import each_of, without_index
 from memento.ledger.rows import docid_range
 from memento.scopes import ancestors
 from memento.status import having, sql_lacking
 
-Scalar = str | int | float | bool | None
-Clause = tuple[str, list[Any]]
-
 _NS, _LISTED = without_index("ns"), dialect.one_of()
-_TAGS, _METADATA = each_of("tags"), each_of("metadata")
+_TAGS = each_of("tags")
 _PAST = f"({sql_lacking('current')} OR superseded_by IS NOT NULL)"
 """Superseded or forgotten, or superseded and then quarantined: listed on request, whether or not
 its validity has ended."""
@@ -38,8 +36,11 @@ class Filters:
         sessions: Sessions to return.
         tags: Every one of these must be on the memory.
         any_tags: One of these at least must be on the memory.
-        where: Metadata keys with the value each must have, or several to choose from; None is
-            a null or no such key.
+        where: Conditions on the metadata, all of which must hold.
+        keys: Keys of slots.
+        actors: Who said it.
+        roles: Chat roles of who said it.
+        sources: Trust classes and addresses; one of these at least must be that of its source.
         ids: Only these memories.
         pinned: Only pinned ones, or only others.
         since: Earliest ``occurred_at``, microseconds.
@@ -57,7 +58,11 @@ class Filters:
     sessions: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     any_tags: tuple[str, ...] = ()
-    where: Mapping[str, Scalar | tuple[Scalar, ...]] = field(default_factory=dict)
+    where: tuple[Condition, ...] = ()
+    keys: tuple[str, ...] = ()
+    actors: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
     pinned: bool | None = None
     since: int | None = None
@@ -95,7 +100,7 @@ def _inside(ns: int, filters: Filters) -> Clause:
     Left to itself SQLite takes any index that begins with ``ns``, visits the rows in its order and
     sorts them; ``+`` forbids that. Rows stand in the order of their ids.
     """
-    if filters.sessions or filters.ids:
+    if filters.sessions or filters.ids or filters.keys:
         return "ns = ?", [ns]
     return f"{_NS} = ? AND docid BETWEEN ? AND ?", [ns, *docid_range(ns)]
 
@@ -107,9 +112,15 @@ def _what(filters: Filters) -> Iterator[Clause]:
         ("kind", filters.kinds),
         ("status", filters.statuses),
         ("session", filters.sessions),
+        ("key", filters.keys),
+        ("actor", filters.actors),
+        ("role", filters.roles),
     ):
         if wanted:
             yield f"{column} IN ({_holes(wanted)})", [*wanted]
+    if named := filters.sources:
+        either = f"(trust IN ({_holes(named)}) OR source_uri IN ({_holes(named)}))"
+        yield either, [*named, *named]
     if filters.ids:
         yield f"id {_LISTED}", [json.dumps(filters.ids)]
     if filters.pinned is not None:
@@ -126,8 +137,7 @@ def _where(filters: Filters) -> Iterator[Clause]:
         if one_of:
             found = f"SELECT 1 FROM {_TAGS} WHERE value IN ({_holes(one_of)})"
             yield f"EXISTS ({found})", [*one_of]
-    for key, value in filters.where.items():
-        yield _metadata(key, value)
+    yield from map(conditions.clause, filters.where)
 
 
 def _when(filters: Filters) -> Iterator[Clause]:
@@ -162,28 +172,3 @@ def _within(scopes: tuple[str, ...]) -> Clause:
         parts.append("scope >= ? AND scope < ?")
         values += [f"{scope}/", f"{scope}0"]  # "0" is the character after "/"
     return f"({' OR '.join(parts)})", values
-
-
-def _metadata(key: str, value: Scalar | tuple[Scalar, ...]) -> Clause:
-    """Match one metadata key. The key is bound, never written into the SQL."""
-    options = value if isinstance(value, tuple) else (value,)
-    tests: list[str] = []
-    values: list[Any] = [key]
-    for option in options:
-        if option is None:
-            continue
-        if isinstance(option, bool):
-            tests.append("type = ?")
-            values.append("true" if option else "false")
-        elif isinstance(option, int | float):
-            tests.append("(type IN ('integer', 'real') AND atom = ?)")
-            values.append(option)
-        else:
-            tests.append("(type = 'text' AND atom = ?)")
-            values.append(option)
-    matches = " OR ".join(tests) or "0"
-    clause = f"EXISTS (SELECT 1 FROM {_METADATA} WHERE key = ? AND ({matches}))"
-    if None not in options:
-        return clause, values
-    absent = f"NOT EXISTS (SELECT 1 FROM {_METADATA} WHERE key = ? AND type <> 'null')"
-    return f"({clause} OR {absent})", [*values, key]

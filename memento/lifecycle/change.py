@@ -253,11 +253,7 @@ def restore(work: Work, memory_id: str) -> Row:
     session = work.session
     row = memories.by_id(session, work.ns, memory_id)
     if row.status == Status.SUPERSEDED:
-        raise InvalidInput(
-            "id",
-            f"{memory_id!r} is superseded by {row.superseded_by!r}, not forgotten; to let it hold"
-            " again add what it says",
-        )
+        raise InvalidInput("id", _how_it_holds_again(row))
     if row.status != Status.FORGOTTEN:
         return row
     status = trust.status_before(session, row)
@@ -277,6 +273,15 @@ def restore(work: Work, memory_id: str) -> Row:
         memories.overflow(work, [row.session])
         row = memories.by_id(session, work.ns, memory_id)
     return row
+
+
+def _how_it_holds_again(row: Row) -> str:
+    """Say what to do instead of restoring a superseded memory."""
+    again = "add its text again"
+    if row.key is not None:
+        slot = f"{row.key!r} in scope {row.scope!r}" if row.scope else repr(row.key)
+        again = f"revert with key {slot} for the value before in its slot, or {again}"
+    return f"{row.id!r} is superseded by {row.superseded_by!r}, not forgotten: {again}"
 
 
 def move(work: Work, memory_id: str, tier: object) -> Row:

@@ -11,6 +11,7 @@ change              who holds the slot afterwards
 ``update``          the memory whose scope was changed
 ``approve``         the approved memory
 ``restore``         the present holder, unless its time is over
+``revert``          a copy of the value before, which begins now
 import              the value that holds from later on
 ==================  ================================================================================
 
@@ -21,16 +22,20 @@ begins, and a plan that was given up where it would have begun.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
+import uuid_utils
+
+from memento.admit.draft import to_json
 from memento.admit.entry import Entry
 from memento.errors import InvalidInput
 from memento.ledger import holders, links, memories
 from memento.ledger.contract import Work
-from memento.ledger.rows import Row, is_whole
+from memento.ledger.rows import Row, columns_of, content_hash, is_whole, sound
 from memento.lifecycle.steps import ENDED, SLOT_HOLDING, log_event
-from memento.types import Event, Reason, Status
+from memento.types import Event, Reason, Status, Tier
 
 Wins: TypeAlias = Callable[[Row | None], bool]
 """Tells whether a memory takes its slot from the holder it is given, or if there is none."""
@@ -189,6 +194,66 @@ def settle(work: Work, ids: Iterable[str]) -> None:
         fit(work, row)
 
 
+def revert(work: Work, key: str, scope: str) -> Row:
+    """Let the value that a slot had before hold again from now on, as a memory of its own.
+
+    The past stays as it was: the value before keeps its dates, and the present one ends now. The
+    new memory is derived from the value before, so that it is taken back and erased with it; as
+    that one was accepted, it is not judged again.
+
+    Raises:
+        InvalidInput: If there is no such value, or its own time is over.
+        StoreUnusable: If it was damaged.
+    """
+    session, now = work.session, work.now
+    present = holders.value_at(session, work.ns, (key, scope), now, now=now, present=True)
+    holder = holders.holder_of(session, work.ns, (key, scope))
+    said = {row.text for row in (present if holder is None else holder,) if row is not None}
+    past = holders.held_before(session, work.ns, (key, scope), now)
+    before = next((sound(row) for row in past if row.text not in said), None)
+    if before is None:
+        raise nothing_before(key, scope)
+    ends = holders.held_until(session, before)
+    if ends is not None and ends <= now:
+        problem = f"the value of {key!r} before, {before.id!r}, was valid only until a past moment"
+        raise InvalidInput("key", f"{problem}; add its text again if it is true now")
+    row = _from_now_on(before, now, ends)
+    memories.insert(session, work.ns, [(row, columns_of(row))])
+    contend(work, row)
+    if row.tier != Tier.SHORT:
+        return row
+    memories.overflow(work, [row.session])
+    return memories.by_id(session, work.ns, row.id)
+
+
+def nothing_before(key: str, scope: str) -> InvalidInput:
+    """Make the error for a slot that has no earlier value."""
+    where = f" in scope {scope!r}" if scope else ""
+    return InvalidInput("key", f"{key!r} has no earlier value{where} that could hold again")
+
+
+def _from_now_on(before: Row, now: int, ends: int | None) -> Row:
+    """Make a memory that says what another one said, from now on, and names it as its parent."""
+    said_by = (before.key, before.session, before.actor, before.role)
+    row = replace(
+        before,
+        id=str(uuid_utils.uuid7()),
+        status=Status.ACTIVE.value,
+        source_parents=to_json([before.id]),
+        occurred_at=now,
+        created_at=now,
+        updated_at=now,
+        valid_from=now,
+        valid_until=ends,
+        superseded_by=None,
+        reinforced=0,
+        version=1,
+        content_hash=content_hash(before.text, before.scope, *said_by, None),
+    )
+    row.seal()
+    return row
+
+
 def fit(work: Work, row: Row) -> None:
     """Let a former value that came back into its slot hold only when no other value does.
 
@@ -255,7 +320,7 @@ def _is_present(work: Work, row: Row, holder: Row | None) -> bool:
 
     A planned holder is not the present value: it makes history of nothing that holds now.
     """
-    if holder is None or _is_planned(work, holder):
+    if holder is None or is_planned(holder, work.now):
         return holders.value_after(work.session, row, until=work.now) is None
     starts = holder.valid_from
     if not isinstance(starts, int) or row.valid_from >= starts or not is_whole(holder):
@@ -263,7 +328,7 @@ def _is_present(work: Work, row: Row, holder: Row | None) -> bool:
     return holder.expires_at is not None and holder.expires_at <= work.now
 
 
-def _is_planned(work: Work, holder: Row) -> bool:
+def is_planned(holder: Row, now: int) -> bool:
     """Tell whether the holder of a slot was said to hold only from a later moment on.
 
     One that began when it was told was not, even if the clock was set back since.
@@ -271,7 +336,7 @@ def _is_planned(work: Work, holder: Row) -> bool:
     moments = holder.valid_from, holder.created_at, holder.updated_at
     if not all(isinstance(moment, int) for moment in moments):
         return False
-    told = max(work.now, holder.created_at, holder.updated_at)
+    told = max(now, holder.created_at, holder.updated_at)
     return holder.valid_from > told and is_whole(holder)
 
 

@@ -21,6 +21,10 @@ def needs_ledger(filters: Filters) -> bool:
         filters.tags
         or filters.any_tags
         or filters.where
+        or filters.keys
+        or filters.actors
+        or filters.roles
+        or filters.sources
         or filters.ids
         or filters.pinned is not None
     )

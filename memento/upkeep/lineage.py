@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memento import layout
@@ -13,6 +13,8 @@ from memento.ledger import memories, namespaces, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_changed_state
+from memento.lifecycle.slots import is_planned
+from memento.lifecycle.steps import ENDED
 from memento.status import lacking
 from memento.types import Reason, Status, Tier, Version
 
@@ -96,6 +98,30 @@ def history(ledger: Ledger, ns: int, memory_id: str) -> list[Version]:
         return [*earlier, _version(memory_id, *present)]
 
     return ledger.read(job)
+
+
+def endings(rows: Sequence[Row], now: int) -> list[str]:
+    """Say why each value of a slot ended, or that it holds or is planned; see ``SlotValue``.
+
+    Args:
+        rows: The values of the slot, not damaged.
+        now: The present moment, microseconds.
+    """
+    starts = {row.id: row.valid_from for row in rows}
+    return [_ending(row, starts.get(row.superseded_by or ""), now) for row in rows]
+
+
+def _ending(row: Row, next_starts: int | None, now: int) -> str:
+    """Say why one value ended; ``next_starts`` is when the one that superseded it began."""
+    ends = row.valid_until
+    if ends is not None and ends <= row.valid_from and row.created_at < row.valid_from:
+        return "withdrawn"
+    if is_planned(row, now):
+        return "planned"
+    if ends is None or ends > now:
+        return Reason.PRESENT.value
+    replaced = row.status in ENDED and (next_starts is None or next_starts <= ends)
+    return Reason.SUPERSEDED.value if replaced else "ended"
 
 
 def related(

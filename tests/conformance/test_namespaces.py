@@ -12,7 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
 from memento import MemoryManager
 from memento.display import data
-from memento.errors import NotFound
+from memento.errors import InvalidInput, NotFound
 from memento.testing import HashEmbedder
 from memento.views import QuarantineView, StoreView
 
@@ -21,6 +21,14 @@ def exported(memory):
     """Export a namespace; all lines but the first and the last."""
     memory.store.export(stream := io.StringIO())
     return stream.getvalue().splitlines()[1:-1]
+
+
+def reverted(memory, key, scope):
+    """Revert a slot; None if the namespace has no such slot."""
+    try:
+        return memory.revert(key, scope=scope)
+    except InvalidInput:
+        return None
 
 
 WITH_ID = {
@@ -32,6 +40,7 @@ WITH_ID = {
     "approve": lambda m, i: m.quarantine.approve(i),
     "reject": lambda m, i: m.quarantine.reject(i),
     "history": lambda m, i: m.history(i),
+    "full_id": lambda m, i: m.full_id(i),
     "related": lambda m, i: m.related(i),
     "erase": lambda m, i: m.store.erase(i),
     "touch": lambda m, i: m.touch(i, 60),
@@ -42,6 +51,8 @@ WITH_ID = {
 WITHOUT_ID = {
     "list": lambda m: m.list(status=["active", "superseded", "forgotten"]),
     "retrieve": lambda m: list(m.retrieve("secret plan", k=100, include_superseded=True)),
+    "value": lambda m: m.value("plan", scope="a"),
+    "revert": lambda m: reverted(m, "plan", "a"),
     "recent": lambda m: m.recent(session="s"),
     "quarantine": lambda m: m.quarantine.list(),
     "forget_source": lambda m: m.quarantine.forget_source("https://a.example", dry_run=True),

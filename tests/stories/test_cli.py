@@ -16,6 +16,7 @@ from memento.cli import main, moment_of, remember, seconds_of, show
 COMMANDS = [
     "add", "retrieve", "prompt", "get", "ingest", "recent", "list", "forget", "restore",
     "history", "show", "stats", "doctor", "reindex", "demo", "backup", "erase", "export", "import",
+    "value", "revert",
 ]  # fmt: skip
 
 

@@ -8,8 +8,8 @@ import harness_isolation
 import pytest
 
 from memento import MemoryManager
+from memento.filters import filters_of
 from memento.ledger import memories, predicate
-from memento.ledger.predicate import Filters
 from memento.testing import HashEmbedder
 
 
@@ -41,7 +41,8 @@ def test_the_machine_notices_a_leak_on_one_surface(tmp_path, monkeypatch, leak):
 
 def test_one_predicate_decides_who_sees_what():
     """Every condition of a listing begins with the namespace, whatever else was asked."""
-    for filters in (Filters(now=0), Filters(now=0, tags=("x",), where={"a": 1}, ids=("i",))):
+    narrow = filters_of(0, tags="x", where={"a": 1}, ids="i", key="k", source="web")
+    for filters in (filters_of(0), narrow):
         sql, values = predicate.predicate(7, filters)
         assert sql.lstrip("+").startswith("ns = ? AND ")
         assert values[0] == 7

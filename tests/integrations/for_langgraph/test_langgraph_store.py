@@ -86,6 +86,18 @@ class TestSearch:
         store.put(("a",), "2", {"text": "pizza", "kind": "task"})
         assert keys(store.search(("a",), query="pizza", filter={"kind": "task"})) == ["2"]
 
+    @pytest.mark.parametrize("query", ["pizza", None])
+    def test_a_name_in_a_filter_is_no_path_and_no_operator(self, store, query):
+        """Here a dot is a character; memento's own ``where`` would look into the object."""
+        store.put(("a",), "nested", {"text": "pizza", "at": {"city": "Ur"}})
+        store.put(("a",), "spelt", {"text": "pizza", "at.city": "Ur", "$gt": "x"})
+        found = lambda **filters: keys(  # noqa: E731 - said three times
+            store.search(("a",), query=query, filter=filters)
+        )
+        assert found(**{"at.city": "Ur"}) == ["spelt"]
+        assert found(**{"at.city": None}) == ["nested"]
+        assert found(**{"$gt": "x"}) == ["spelt"]
+
     def test_index_fields_choose_what_is_searched(self, manager):
         """Only the fields of the configuration, or of the put, are looked into."""
         store = MementoStore(manager, index={"fields": ["text", "notes[*].body"]})

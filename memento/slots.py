@@ -1,0 +1,195 @@
+"""Read and revert slots: what a slot holds, what it held before, and the value before again.
+
+A slot is a key in a scope. Its values are the memories that hold it or held it: active and
+superseded ones. Forgotten, quarantined and expired memories are no values.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import overload
+
+from memento import layout
+from memento.check import check_id, check_moment, short_name
+from memento.errors import AmbiguousId, InvalidInput, NotFound, StoreUnusable
+from memento.ledger import holders, memories
+from memento.ledger.contract import Session, Work
+from memento.ledger.rows import Row, damaged, sound
+from memento.lifecycle import slots
+from memento.scopes import parse_scope
+from memento.types import Memory, SlotValue, Version
+from memento.upkeep import lineage
+from memento.views import View
+
+Versions = list[Version]
+SlotValues = list[SlotValue]
+"""Named here, because inside some classes ``list`` is a method."""
+
+SHORTEST_ID = 6
+"""Least number of characters of an id that stand for the whole id."""
+
+
+class Slots(View):
+    """Verbs of the manager that read slots and the history of memories."""
+
+    def value(self, key: str, *, scope: str = "", as_of: datetime | None = None) -> Memory | None:
+        """Return the memory that holds a slot.
+
+        A value that was told for a later moment (``occurred_at``) holds the slot only from then on;
+        until then it is the value before, although that is already superseded.
+
+        Args:
+            key: The slot, such as ``user/editor``.
+            scope: Scope of the slot, exactly; outer scopes are not looked at.
+            as_of: The moment at which it must hold, with a time zone; None for now. For another
+                moment, the memory has the text that it had then.
+
+        Returns:
+            The memory; None if nothing holds the slot. A forgotten, quarantined or expired memory
+            does not hold a slot, at any moment.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            StoreUnusable: If the memory is damaged.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     vim = memory.add("Rami uses Vim", key="rami/editor")
+        ...     helix = memory.add("Rami uses Helix", key="rami/editor")
+        ...     memory.value("rami/editor").text, memory.value("rami/shell")
+        ('Rami uses Helix', None)
+        """
+        slot = _slot(key, scope)
+        now = self._engine.now()
+        moment = now if as_of is None else check_moment("as_of", as_of)
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return None
+
+        def job(connection: Session) -> Row | None:
+            row = holders.value_at(connection, ns, slot, moment, now=now, present=as_of is None)
+            if row is None:
+                return None
+            sound(row)
+            if as_of is not None and memories.reword_as_of(connection, [row], moment):
+                raise StoreUnusable(layout.LEDGER, f"an earlier state of {damaged([row.id])}")
+            return row
+
+        found = self._engine.ledger.read(job)
+        return None if found is None else self._memory(found)
+
+    @overload
+    def history(self, id: str) -> Versions: ...
+
+    @overload
+    def history(self, *, key: str, scope: str = "") -> SlotValues: ...
+
+    def history(
+        self,
+        id: str | None = None,  # noqa: A002 - the field's own name
+        *,
+        key: str | None = None,
+        scope: str = "",
+    ) -> Versions | SlotValues:
+        """Return every state of a memory, or every value of a slot.
+
+        Args:
+            id: Id of a memory, whatever its status.
+            key: A slot, instead of an id.
+            scope: Scope of the slot, exactly.
+
+        Returns:
+            For an id, the states of that memory, oldest first; the last is the present one. For a
+            key, the values of the slot in the order in which they began to be valid, each with the
+            time in which it held and why it ended; see ``SlotValue``. Forgotten, quarantined and
+            expired memories are left out.
+
+        Raises:
+            NotFound: If this namespace has no such id. A slot without values has an empty history.
+            InvalidInput: If not exactly one of ``id`` and ``key`` is given, or ``scope`` without
+                ``key``.
+            StoreUnusable: If a state or a value is damaged.
+        """
+        if (id is None) == (key is None):
+            raise InvalidInput("id", "give either the id of a memory or key= of a slot")
+        if key is not None:
+            return self._values(_slot(key, scope))
+        if scope != "":
+            raise InvalidInput("scope", "is for a key; an id needs none")
+        memory_id = check_id(id)
+        return lineage.history(self._engine.ledger, self._known_namespace(memory_id), memory_id)
+
+    def _values(self, slot: tuple[str, str]) -> SlotValues:
+        ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
+        if ns is None:
+            return []
+        rows = self._engine.ledger.read(lambda c: holders.values(c, ns, slot, now))
+        found = self._read(rows)
+        reasons = lineage.endings(rows, now)
+        return [
+            SlotValue(memory, memory.valid_from, memory.valid_until, reason)
+            for memory, reason in zip(found, reasons, strict=True)
+        ]
+
+    def revert(self, key: str, *, scope: str = "") -> Memory:
+        """Let the value that a slot had before hold again, from now on.
+
+        It is added as a new memory with the fields of that value, and ``source.parents`` names it.
+        The present value, or a planned one, is superseded and stays in the history. So the history
+        keeps what held when, and reverting again brings the other value back.
+
+        The value before is the newest one that held and says something else than the present one.
+        If the present value was forgotten or has expired, it is the newest one that held.
+
+        Args:
+            key: The slot, such as ``user/editor``.
+            scope: Scope of the slot, exactly.
+
+        Returns:
+            The memory that holds the slot now.
+
+        Raises:
+            InvalidInput: If no earlier value is left, or it was valid only until a past moment.
+            StoreUnusable: If the value before is damaged.
+            StoreError: If it could not be written.
+        """
+        slot = _slot(key, scope)
+        engine, now = self._engine, self._engine.now()
+        ns = engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            raise slots.nothing_before(*slot)
+        row = engine.ledger.write(lambda c: slots.revert(Work(c, ns, now, engine.rules), *slot))
+        engine.background.fresh.add(ns)
+        engine.changed(ns, [row])
+        return self._memory(row)
+
+    def full_id(self, short: str) -> str:
+        """Return the whole id for the first or the last characters of one.
+
+        The ids that memento makes begin with the time, so that memories of one day begin alike; the
+        last characters tell them apart sooner.
+
+        Args:
+            short: An id, or at least 6 characters from its start or its end.
+
+        Raises:
+            NotFound: If no id of this namespace is, begins or ends like this.
+            AmbiguousId: If several do.
+            InvalidInput: If it is not an id.
+        """
+        part = check_id(short)
+        ns = self._known_namespace(part)
+        found = self._engine.ledger.read(
+            lambda c: memories.ids_like(c, ns, part, least=SHORTEST_ID)
+        )
+        if not found:
+            raise NotFound(part)
+        if len(found) > 1:
+            raise AmbiguousId(part, found)
+        return found[0]
+
+
+def _slot(key: str, scope: str) -> tuple[str, str]:
+    """Accept the key and the scope of a slot."""
+    return short_name("key", key), parse_scope(scope)
