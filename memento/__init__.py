@@ -28,6 +28,7 @@ background   the chores of the background thread in quiet moments
 engine       one open store: its parts; open, close, fork
 views        verbs that are not for every day: ``memory.quarantine``, ``memory.store``
 documents    a long text in parts: a document that may change, a turn that is too long
+conversation  the turns of a conversation: keep each once, recall for the next
 manager      the object people use: each verb calls the rooms below
 aio          the same verbs, awaited
 cli          the command ``memento``
@@ -44,12 +45,14 @@ from memento.types import (
     Hit,
     Kind,
     Memory,
+    Recalled,
     Related,
     Retrieval,
     Source,
     Status,
     Tier,
     Trust,
+    Turn,
     Version,
 )
 
@@ -68,12 +71,14 @@ __all__ = [
     "Kind",
     "Memory",
     "MemoryManager",
+    "Recalled",
     "Related",
     "Retrieval",
     "Source",
     "Status",
     "Tier",
     "Trust",
+    "Turn",
     "Version",
     "check_filters",
 ]

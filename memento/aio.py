@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Never, ParamSpec, Self, TypeVar
 
 from memento.check import check_seconds
+from memento.conversation import Conversations
 from memento.documents import Texts
 from memento.filters import filters_of
 from memento.manager import MemoryManager
@@ -196,10 +197,27 @@ def _waiting(
     return _named(run, method)
 
 
+def _recalling(
+    method: Callable[Concatenate[MemoryManager, P], R],
+) -> Callable[Concatenate[AsyncView[MemoryManager], P], Coroutine[Any, Any, R]]:
+    """Like `_waiting`, for a method whose ``session`` does not narrow what it waits for."""
+
+    @functools.wraps(method)
+    async def run(self: AsyncView[MemoryManager], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        given: dict[str, Any] = dict(kwargs)
+        if wait := given.get("wait"):
+            given["wait"] = await settle(self._sync, wait)
+        return await asyncio.to_thread(method, self._sync, *args, **given)
+
+    return _named(run, method)
+
+
 def _named(run: C, method: Callable[..., Any]) -> C:
     """Give a coroutine method the name and the documentation of its namesake."""
-    # The manager inherits some of its methods from Texts.
-    name = method.__qualname__.replace(f"{Texts.__name__}.", f"{MemoryManager.__name__}.")
+    owner, _, name = method.__qualname__.rpartition(".")
+    if owner in (Texts.__name__, Conversations.__name__):  # the manager inherits these
+        owner = MemoryManager.__name__
+    name = f"{owner}.{name}"
     run.__qualname__ = f"Async{name}"
     run.__module__ = __name__
     run.__doc__ = f"Like ``{name}``, as a coroutine."
@@ -299,6 +317,8 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     nearest = _waiting(MemoryManager.nearest)
     embed = _threaded(MemoryManager.embed)
     prompt = _waiting(MemoryManager.prompt)
+    keep = _threaded(MemoryManager.keep)
+    recall = _recalling(MemoryManager.recall)
     get = _threaded(MemoryManager.get)
     update = _threaded(MemoryManager.update)
     forget = _threaded(MemoryManager.forget)

@@ -46,6 +46,7 @@ class Filtering(TypedDict, total=False):
         where: Metadata keys with the value each must have, or a list of accepted values; None
             matches null or a missing key.
         ids: Only these memories, at most 100,000.
+        without: All memories but these, at most 100,000 ids.
         pinned: Only pinned ones (True), or only others (False).
         since: Earliest ``occurred_at``, inclusive.
         until: Latest ``occurred_at``, exclusive.
@@ -60,6 +61,7 @@ class Filtering(TypedDict, total=False):
     any_tags: str | Sequence[str] | None
     where: Mapping[str, Any] | None
     ids: str | Sequence[str] | None
+    without: str | Sequence[str] | None
     pinned: bool | None
     since: datetime | None
     until: datetime | None
@@ -151,6 +153,7 @@ def filters_of(
     any_tags: str | Sequence[str] | None = None,
     where: Mapping[str, Any] | None = None,
     ids: str | Sequence[str] | None = None,
+    without: str | Sequence[str] | None = None,
     pinned: bool | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
@@ -172,6 +175,7 @@ def filters_of(
         any_tags: One tag or several; the memory must have at least one of them.
         where: Metadata key to the scalar it must equal, or a list of accepted scalars.
         ids: One id or several.
+        without: One id or several that are left out.
         pinned: Only pinned ones (True) or only others (False).
         since: Earliest time of occurrence, inclusive.
         until: Latest time of occurrence, exclusive.
@@ -198,7 +202,8 @@ def filters_of(
         tags=_names("tags", tags, most=MAX_ITEMS),
         any_tags=_names("any_tags", any_tags),
         where=_conditions(where),
-        ids=tuple(check_id(one, "ids") for one in several("ids", ids, most=MAX_IDS)),
+        ids=_ids("ids", ids),
+        without=_ids("without", None if without in ([], ()) else without),
         pinned=None if pinned is None else check_flag("pinned", pinned),
         since=None if since is None else check_moment("since", since),
         until=None if until is None else check_moment("until", until),
@@ -240,6 +245,10 @@ def several(
     if not chosen:
         raise InvalidInput(field, "is an empty list, which matches nothing; use None for all")
     return chosen
+
+
+def _ids(field: str, values: str | Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(check_id(one, field) for one in several(field, values, most=MAX_IDS))
 
 
 def _below(paths: str | Sequence[str] | None) -> tuple[str, ...]:

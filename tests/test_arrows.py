@@ -26,6 +26,7 @@ ROOMS = [
     {"engine"},
     {"views"},
     {"documents"},
+    {"conversation"},
     {"manager"},
     {"aio"},
     {""},  # memento itself: the public names

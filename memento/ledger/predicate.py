@@ -41,6 +41,7 @@ class Filters:
         where: Metadata keys with the value each must have, or several to choose from; None is
             a null or no such key.
         ids: Only these memories.
+        without: All memories but these.
         pinned: Only pinned ones, or only others.
         since: Earliest ``occurred_at``, microseconds.
         until: First ``occurred_at`` no longer wanted, microseconds.
@@ -59,6 +60,7 @@ class Filters:
     any_tags: tuple[str, ...] = ()
     where: Mapping[str, Scalar | tuple[Scalar, ...]] = field(default_factory=dict)
     ids: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     pinned: bool | None = None
     since: int | None = None
     until: int | None = None
@@ -112,6 +114,8 @@ def _what(filters: Filters) -> Iterator[Clause]:
             yield f"{column} IN ({_holes(wanted)})", [*wanted]
     if filters.ids:
         yield f"id {_LISTED}", [json.dumps(filters.ids)]
+    if filters.without:
+        yield f"NOT id {_LISTED}", [json.dumps(filters.without)]
     if filters.pinned is not None:
         yield "pinned = ?", [int(filters.pinned)]
 
