@@ -50,6 +50,12 @@ class TestKeep:
         memory.keep(["Hello Ada.", "My cat is Tom."], session="one")
         assert texts(memory) == ["My bike is red.", "My cat is Tom.", "Hello Ada."]
 
+    def test_an_id_alone_names_a_turn(self, memory):
+        """Without a session, too: equal turns with ids of their own stay two."""
+        for name in ("1", "2", "2"):
+            memory.keep([Turn("Go on.", id=name)])
+        assert texts(memory) == ["Go on.", "Go on."]
+
     def test_two_sessions_are_two_conversations(self, memory):
         """The same id in another session is another turn; without a session the text decides."""
         for session in ("one", "two", None, None):
@@ -232,6 +238,14 @@ class TestRecall:
         assert "meaning" in found.hits[0].ranks
         assert found.missing == {}
 
+    def test_what_is_shown_elsewhere_is_left_out_as_well(self, told):
+        """``without`` adds to what the conversation shows."""
+        talk = ["Who is Bob's sister?"]
+        first = told.recall(talk).hits[0]
+        assert first.id not in {
+            hit.id for hit in told.recall(talk, filters={"without": first.id}).hits
+        }
+
     @pytest.mark.parametrize(
         ("options", "field"),
         [
@@ -242,7 +256,7 @@ class TestRecall:
             ({"wait": -1}, "wait"),
             ({"record": "yes"}, "record"),
             ({"session": 7}, "session"),
-            ({"filters": {"without": ["x"]}}, "without"),
+            ({"filters": {"without": 7}}, "without"),
             ({"filters": {"kinds": "fib"}}, "kinds"),
         ],
     )

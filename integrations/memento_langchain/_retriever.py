@@ -110,7 +110,7 @@ class MementoRetriever(BaseRetriever):
 
     def _found(self, query: str, k: int | None, asked: Mapping[str, Any]) -> list[Document]:
         found = self.manager.retrieve(query, self.k if k is None else k, **asked)
-        warn(found)
+        warn(found.missing)
         return [document(hit) for hit in found]
 
 

@@ -7,7 +7,17 @@ from typing import Any, cast
 
 from memento.check import MAX_TOKENS, check_count, check_flag, check_seconds, check_share, member
 from memento.conversation import keeping, recalling
-from memento.conversation.turns import placed, turns_of
+from memento.conversation.keeping import Keeper
+from memento.conversation.turns import (
+    kept_here,
+    kind_of,
+    mended,
+    pieces,
+    placed,
+    trust_of,
+    turns_of,
+    words_of,
+)
 from memento.conversation.verbs import Verbs
 from memento.documents import Texts
 from memento.errors import InvalidInput
@@ -15,6 +25,19 @@ from memento.filters import Filtering, check_names, members
 from memento.policy.prompt import TOKENS
 from memento.types import Kind, Recalled, Trust, Turn
 from memento.views import Memories
+
+__all__ = [
+    "MOST",
+    "Conversations",
+    "Keeper",
+    "Messages",
+    "kept_here",
+    "kind_of",
+    "mended",
+    "pieces",
+    "trust_of",
+    "words_of",
+]
 
 MOST = 1_000
 """Most memories that one block may show."""
@@ -35,8 +58,8 @@ class Conversations(Texts):
         """Keep the turns of a conversation, each exactly once, however often it is given.
 
         A turn is known by its session and its ``id``. Without an id it is known by its text and by
-        how often that was said before, so give the conversation from its beginning. Without a
-        session, equal texts of one role are stored once.
+        how often that was said before, so give the conversation from its beginning. With neither a
+        session nor an id, equal texts of one role are stored once.
 
         A turn that is edited, that is, has other words under its id, corrects its memory; the
         earlier words stay in the history. The edit of an untrusted source is quarantined beside a
@@ -108,7 +131,8 @@ class Conversations(Texts):
                 ``prompt_confidence``.
             wait: As for ``retrieve``.
             record: Record in the event log which memories the block shows.
-            filters: Only memories that match; see ``Filtering``.
+            filters: Only memories that match; see ``Filtering``. ``without`` names memories that
+                are shown already, beside those of the conversation.
 
         Returns:
             The block, and what was found.
@@ -128,12 +152,7 @@ class Conversations(Texts):
         """
         given: dict[str, Any] = dict(filters or {})
         check_names(given, Filtering, self.recall)
-        without, kinds = (
-            given.pop("without", None),
-            members(Kind, "kinds", given.pop("kinds", None)),
-        )
-        if without is not None:
-            raise InvalidInput("without", "is what the conversation shows")
+        kinds = members(Kind, "kinds", given.pop("kinds", None))
         view = cast("Verbs", self)
         wanted = recalling.Wanted(
             k=check_count("k", k, most=MOST),

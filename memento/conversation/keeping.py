@@ -6,21 +6,66 @@ approved memory: it is quarantined beside it, and replaces it once it is approve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import cast
 
 from memento.check import check_source
-from memento.conversation.turns import SAID, Said, kept_here, turn_id
+from memento.conversation.turns import SAID, Said, kept_here, placed, turn_id
 from memento.conversation.verbs import Verbs
 from memento.errors import IdConflict
 from memento.status import having
-from memento.types import Draft, Memory, Status
+from memento.types import Draft, Memory, Status, Trust, Turn
+from memento.views import View
 
+REMEMBERED = 10_000
+"""Turns that a keeper remembers."""
 MOST_PIECES = 1_000
 """Pieces looked for that an edited message no longer has."""
 EDIT = "edit"
 """Ending of the id of an edit of an approved memory."""
 SHOWN_OR_WAITING = having("current")
+
+
+class Keeper:
+    """Keeps the turns of conversations that are given again and again, such as whole threads.
+
+    It remembers in RAM what it kept, so that a long thread is not compared with the store at each
+    call. One keeper serves any threads and namespaces; it may be called from several threads.
+
+    Args:
+        most: Most turns that it remembers, >= 1.
+    """
+
+    def __init__(self, most: int = REMEMBERED) -> None:
+        self._most = most
+        self._kept: OrderedDict[tuple[tuple[str, ...], str], str] = OrderedDict()
+
+    def keep(
+        self,
+        view: View,
+        turns: Iterable[Turn],
+        *,
+        session: str | None,
+        speaker: Trust = Trust.USER,
+    ) -> None:
+        """Keep the turns that are new or were edited; see ``MemoryManager.keep``.
+
+        Args:
+            view: The manager, and the namespace.
+            turns: The turns from the beginning of the conversation, in order.
+            session: Name of the conversation, or None.
+            speaker: Who writes what has the role ``user``.
+        """
+        said = {(view.namespace, one.key): one for one in placed(turns, session, speaker)}
+        fresh = {key: one for key, one in said.items() if self._kept.get(key) != one.digest}
+        if not fresh:
+            return
+        keep(cast("Verbs", view), list(fresh.values()))
+        self._kept.update((key, one.digest) for key, one in fresh.items())
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
 
 
 def keep(view: Verbs, said: Sequence[Said]) -> list[Memory]:

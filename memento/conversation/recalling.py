@@ -17,6 +17,7 @@ from typing import Any
 
 from memento.conversation.turns import Said, pieces
 from memento.conversation.verbs import Verbs
+from memento.filters import several
 from memento.language.chatter import is_chatter
 from memento.language.gist import gist
 from memento.language.questions import beyond
@@ -79,7 +80,8 @@ def recall(view: Verbs, said: Sequence[Said], wanted: Wanted) -> tuple[Recalled,
     if not asked:
         return Recalled(), []
     shown = {text for one in said for text in pieces(one.turn.text, view.config)}
-    filters = dict(wanted.filters, without=_ids_of(said, view))
+    hidden = several("without", wanted.filters.get("without") or None)
+    filters = dict(wanted.filters, without=[*hidden, *_ids_of(said, view)])
     found = _found(view, asked, wanted, filters)
     before = _asked_before(view, asked[0], wanted, filters)
     groups = _told_once(hit for hit in found if hit.text not in shown)

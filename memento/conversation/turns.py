@@ -59,7 +59,7 @@ def _turn_of(message: object, where: str) -> Turn:
     elif isinstance(message, Mapping):
         text = message.get("text", message.get("content"))
         turn = Turn(
-            _words_of(text, where),
+            words_of(text, where),
             message.get("role", "user"),
             message.get("id"),
             message.get("actor", message.get("name")),
@@ -75,7 +75,7 @@ def _turn_of(message: object, where: str) -> Turn:
     return turn
 
 
-def _words_of(content: object, where: str) -> str:
+def words_of(content: object, where: str) -> str:
     """Return the text of a message: of several blocks, those of text, each on lines of its own."""
     if content is None:
         return ""
@@ -111,10 +111,15 @@ class Said:
 
     @property
     def key(self) -> str:
-        """Its identity: its place; without a session, its text."""
-        if self.session is None:
+        """Its identity: its place; without a session and an id, its text."""
+        if self.nameless:
             return turn_id(self.turn.role, self.turn.text)
         return turn_id(self.session, self.name)
+
+    @property
+    def nameless(self) -> bool:
+        """Whether it has neither a session nor an id."""
+        return self.session is None and self.turn.id is None
 
     @property
     def digest(self) -> str:
@@ -136,15 +141,15 @@ class Said:
                 actor=self.turn.actor,
                 source=self.source,
                 session=session,
-                metadata={SAID: digest_of(piece)} if self.session is not None else {},
+                metadata={} if self.nameless else {SAID: digest_of(piece)},
                 id=self.piece_id(at),
             )
             for at, piece in enumerate(pieces(self.turn.text, config))
         ]
 
     def piece_id(self, at: int) -> str | None:
-        """Return the id of a piece; an edited piece keeps it. None without a session."""
-        return None if self.session is None else turn_id(self.session, self.name, str(at))
+        """Return the id of a piece; an edited piece keeps it. None if the turn is nameless."""
+        return None if self.nameless else turn_id(self.session, self.name, str(at))
 
 
 def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[Said]:
@@ -161,11 +166,11 @@ def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[S
         said = (turn.role, turn.text)
         name = turn.id if turn.id is not None else turn_id(*said, str(before[said]))
         before[said] += 1
-        found.append(Said(turn, session, name, source_of(turn, speaker)))
+        found.append(Said(turn, session, name, trust_of(turn, speaker)))
     return found
 
 
-def source_of(turn: Turn, speaker: Trust = Trust.USER) -> Source:
+def trust_of(turn: Turn, speaker: Trust = Trust.USER) -> Source:
     """Return how far a turn is trusted: as far as who wrote it, and no further than it says."""
     by_role = {"user": speaker, "tool": Trust.TOOL}.get(turn.role, Trust.AGENT)
     if turn.trust is None:
@@ -193,7 +198,7 @@ def kept_here(memory: Memory) -> bool:
     return memory.source.uri is None and _MADE.fullmatch(memory.id) is not None
 
 
-def turn_id(*parts: str) -> str:
+def turn_id(*parts: str | None) -> str:
     """Make the id of a turn from what it is called; equal parts give an equal id."""
     return f"{ID}{blake2b(repr(parts).encode(errors='surrogatepass'), digest_size=16).hexdigest()}"
 

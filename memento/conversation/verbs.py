@@ -23,6 +23,11 @@ class Verbs(Protocol):
         """The settings."""
         ...
 
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """The labels of the namespace."""
+        ...
+
     def add_many(self, items: Sequence[Draft], *, replace: bool = False) -> Memories:
         """Remember several texts."""
         ...
