@@ -187,6 +187,8 @@ class TestRecall:
             "The client pays in euros.",
         ]
         assert found.hits[0].memory.source.kind == "user"
+        each = memory.recall(["What is the client called?"], fold=False)
+        assert [hit.text for hit in each.hits].count("The client is called Acme.") == 3
 
     def test_near_repetitions_come_last_and_the_newest_of_them_first(self, memory, clock):
         """Twenty reports of the same do not take every place."""
@@ -238,6 +240,12 @@ class TestRecall:
         assert "meaning" in found.hits[0].ranks
         assert found.missing == {}
 
+    def test_one_text_is_a_query(self, told):
+        """It is no part of a conversation, so a memory that says the same is found."""
+        said = "Bob Kaminski repairs harps"
+        assert told.recall(said).hits[0].text == said
+        assert said not in {hit.text for hit in told.recall([said]).hits}
+
     def test_what_is_shown_elsewhere_is_left_out_as_well(self, told):
         """``without`` adds to what the conversation shows."""
         talk = ["Who is Bob's sister?"]
@@ -250,7 +258,7 @@ class TestRecall:
         ("options", "field"),
         [
             ({"k": 0}, "k"),
-            ({"k": 1001}, "k"),
+            ({"k": 10_001}, "k"),
             ({"tokens": 0}, "tokens"),
             ({"min_confidence": 2}, "min_confidence"),
             ({"wait": -1}, "wait"),

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 MOST = 1_000
-"""Most memories that one block may show."""
+"""Most memories that an adapter should put into one prompt."""
 
 Messages = str | Iterable[str | Mapping[str, Any] | Turn]
 
@@ -107,6 +107,7 @@ class Conversations(Texts):
         k: int = 8,
         tokens: int | None = TOKENS,
         min_confidence: float | None = None,
+        fold: bool = True,
         wait: float = 0.0,
         record: bool = True,
         filters: Filtering | None = None,
@@ -124,11 +125,14 @@ class Conversations(Texts):
 
         Args:
             messages: The conversation so far, as for ``keep``; it ends with what is to be answered.
+                One text is a question outside any conversation: it shows nothing that could be left
+                out.
             session: Name of the conversation; memories of every session are found.
-            k: Most memories, 1 to 1,000.
+            k: Most memories, 1 to 10,000.
             tokens: Most tokens of the block, as for ``prompt``; None for no limit.
             min_confidence: Least chance that an answer is among them, [0, 1]; None for
                 ``prompt_confidence``.
+            fold: Show equal texts once, and near repetitions last; False shows each by itself.
             wait: As for ``retrieve``.
             record: Record in the event log which memories the block shows.
             filters: Only memories that match; see ``Filtering``. ``without`` names memories that
@@ -155,11 +159,13 @@ class Conversations(Texts):
         kinds = members(Kind, "kinds", given.pop("kinds", None))
         view = cast("Verbs", self)
         wanted = recalling.Wanted(
-            k=check_count("k", k, most=MOST),
+            k=check_count("k", k),
             tokens=None if tokens is None else check_count("tokens", tokens, most=MAX_TOKENS),
             sure=self.prompt_confidence
             if min_confidence is None
             else check_share("min_confidence", min_confidence),
+            shown=not isinstance(messages, str),
+            fold=check_flag("fold", fold),
             wait=check_seconds("wait", wait),
             filters=given,
             kinds=kinds or tuple(kind.value for kind in Kind),

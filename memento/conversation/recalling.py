@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
+from memento.check import MAX_K
 from memento.conversation.turns import Said, pieces
 from memento.conversation.verbs import Verbs
 from memento.filters import several
@@ -57,6 +58,8 @@ class Wanted:
         k: Most memories, >= 1.
         tokens: Most tokens of the block, or None.
         sure: Least confidence, [0, 1].
+        shown: Whether the turns are shown to the model and so left out.
+        fold: Whether equal texts are one memory.
         wait: Seconds to wait for the newest memories.
         filters: Filters of ``retrieve``, without ``kinds``.
         kinds: The kinds of memories to show.
@@ -65,6 +68,8 @@ class Wanted:
     k: int
     tokens: int | None
     sure: float
+    shown: bool
+    fold: bool
     wait: float
     filters: Mapping[str, Any]
     kinds: tuple[str, ...]
@@ -79,12 +84,14 @@ def recall(view: Verbs, said: Sequence[Said], wanted: Wanted) -> tuple[Recalled,
     asked = queries(said)
     if not asked:
         return Recalled(), []
-    shown = {text for one in said for text in pieces(one.turn.text, view.config)}
+    talk = said if wanted.shown else ()
+    shown = {text for one in talk for text in pieces(one.turn.text, view.config)}
     hidden = several("without", wanted.filters.get("without") or None)
-    filters = dict(wanted.filters, without=[*hidden, *_ids_of(said, view)])
+    filters = dict(wanted.filters, without=[*hidden, *_ids_of(talk, view)], fold=wanted.fold)
     found = _found(view, asked, wanted, filters)
     before = _asked_before(view, asked[0], wanted, filters)
-    groups = _told_once(hit for hit in found if hit.text not in shown)
+    new = [hit for hit in found if hit.text not in shown]
+    groups = _told_once(new) if wanted.fold else [[hit] for hit in new]
     told = [group[0] for group in groups][: wanted.k]
     asking = [hit for hit in before if hit.text not in shown]
     told = told[: wanted.k - min(wanted.k // ASKED, len(asking))]
@@ -119,7 +126,7 @@ def _found(
     kinds = [kind for kind in wanted.kinds if kind != Kind.QUESTION]
     if not kinds:
         return Retrieval(asked[-1])
-    room = wanted.k + SPARE
+    room = min(wanted.k + SPARE, MAX_K)
     alone, *rest = (
         view.retrieve(
             query, room, kinds=kinds, wait=wanted.wait if not at else 0.0, record=False, **filters
@@ -158,7 +165,7 @@ def _asked_before(view: Verbs, query: str, wanted: Wanted, filters: Mapping[str,
         return []
     before = view.retrieve(
         query,
-        wanted.k + LOOK,
+        min(wanted.k + LOOK, MAX_K),
         min_confidence=wanted.sure,
         kinds=Kind.QUESTION,
         record=False,
