@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from itertools import takewhile
 from typing import Annotated, Any, Literal, NotRequired, Self, TypeVar, cast, get_args
 
@@ -26,7 +26,6 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
-from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import Runtime
 
 from memento import MemoryManager, Trust, Turn
@@ -35,7 +34,7 @@ from memento.check import MAX_INTEGER, check_count, check_flag, check_seconds, c
 from memento.conversation import MOST, Keeper
 from memento.errors import InvalidInput
 from memento.policy import TOKENS
-from memento.scopes import parse_namespace
+from memento_langchain._namespaces import Namespace, Views, settings_of_run
 from memento_langchain._turns import WAIT, check_manager, text_of, turn_of, warn
 
 Place = Literal["user", "system"]
@@ -87,8 +86,10 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         tokens: Most tokens of the block, >= 1; None for no limit. Of a long text it shows the
             passage that is relevant to the message.
         namespace: Makes the labels of the namespace from ``runtime.context``, such as
-            ``lambda context: ("acme", context.user_id)``; None for the manager's own. If it gives
-            what is no label, the run ends with ``InvalidScope``.
+            ``lambda context: ("acme", context.user_id)``, or from the context and the settings of
+            the run, such as ``lambda _, settings: settings["user_id"]``; None for the manager's
+            own. A label may be an integer. If it gives what is no label, the run ends with
+            ``InvalidScope``.
         save: Whether to keep the turns; with False it only recalls.
         min_confidence: Least chance that an answer is among the memories, [0, 1]; None for the
             manager's ``prompt_confidence``.
@@ -113,7 +114,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         k: int = 8,
         *,
         tokens: int | None = TOKENS,
-        namespace: Callable[[Any], str | Sequence[str]] | None = None,
+        namespace: Namespace | None = None,
         save: bool = True,
         min_confidence: float | None = None,
         place: Place = "user",
@@ -121,12 +122,9 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         wait: float = WAIT,
     ) -> None:
         super().__init__()
-        if namespace is not None and not callable(namespace):
-            raise InvalidInput("namespace", "must be a function of the context that gives labels")
-        self._manager = check_manager(manager)
+        self._views = Views(check_manager(manager), namespace)
         self._k = check_count("k", k, most=MOST)
         self._tokens = None if tokens is None else check_count("tokens", tokens, most=MAX_INTEGER)
-        self._namespace = namespace
         self._save = check_flag("save", save)
         self._sure = (
             None if min_confidence is None else check_share("min_confidence", min_confidence)
@@ -255,14 +253,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         self._keeper.keep(self._view(runtime), _turns(messages), session=_thread(), speaker=speaker)
 
     def _view(self, runtime: Runtime[Any]) -> MemoryManager:
-        if self._namespace is None:
-            return self._manager
-        if runtime.context is None:
-            raise InvalidInput(
-                "context", "is missing, and the namespace is made from it: invoke(..., context=...)"
-            )
-        labels = self._namespace(runtime.context)
-        return self._manager.of(*parse_namespace(labels))
+        return self._views.of_run(runtime.context)
 
 
 def _turns(messages: Iterable[AnyMessage], *, tools: bool = False) -> list[Turn]:
@@ -271,25 +262,20 @@ def _turns(messages: Iterable[AnyMessage], *, tools: bool = False) -> list[Turn]
     Only a checkpointer makes ids last. Without one the application sends the talk again, and a turn
     is known by what it says and how often that was said before.
     """
-    lasting = _settings().get(CHECKPOINTER) is not None
+    lasting = settings_of_run().get(CHECKPOINTER) is not None
     kinds = (AIMessage, ToolMessage) if tools else (AIMessage,)
     said = (one for one in messages if _is_users(one) or isinstance(one, kinds))
     return [turn_of(one, lasting=lasting) for one in said]
 
 
-def _settings() -> dict[str, Any]:
-    """Return the settings of the run, such as its thread; empty outside of a run."""
-    return ensure_config().get("configurable", {})
-
-
 def _thread() -> str | None:
-    thread = _settings().get("thread_id")
+    thread = settings_of_run().get("thread_id")
     return None if thread is None else str(thread)
 
 
 def _is_inside_another() -> bool:
     """Tell whether this agent runs inside a node of another graph, such as a tool of an agent."""
-    place = _settings().get("checkpoint_ns", "")
+    place = settings_of_run().get("checkpoint_ns", "")
     return NESTED in str(place)
 
 

@@ -332,7 +332,10 @@ class TestFilters:
         record = whole.remember("tea", source="bo", private=True, metadata={"page": 1})
         assert record.metadata == {"page": 1}
         (match,) = whole.recall("tea", source="bo")
-        assert match.format() == f'- (score={match.score:.2f}, 2025-01-01) "tea"\n  metadata: {{"page": 1}}'
+        assert (
+            match.format()
+            == f'- (score={match.score:.2f}, 2025-01-01) "tea"\n  metadata: {{"page": 1}}'
+        )
         assert len(manager.get(record.id).metadata) == 2
 
 

@@ -30,7 +30,7 @@ from memento.errors import InvalidInput, InvalidScope, ReadOnlyStore, StoreClose
 from memento.language.tokens import estimate
 from memento.policy import TOKENS
 from memento.testing import HashEmbedder
-from memento_langchain import MementoMiddleware
+from memento_langchain import MementoMiddleware, memory_tools
 
 
 @pytest.fixture
@@ -434,7 +434,9 @@ def test_the_namespace_is_needed_and_must_be_well_formed(manager, fake_model):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("wrong", [None, 7, "", (), [None], ["acme", 7], {"user": "ada"}, b"ada"])
+@pytest.mark.parametrize(
+    "wrong", [None, True, "", (), [None], ["acme", 7.5], {"user": "ada"}, b"ada"]
+)
 def test_what_is_no_label_is_named(manager, fake_model, mode, wrong):
     """A context without the user, say, is told by the name of the argument, and keeps nothing."""
     ours = MementoMiddleware(manager, namespace=lambda context: context["user"])
@@ -442,6 +444,44 @@ def test_what_is_no_label_is_named(manager, fake_model, mode, wrong):
     with pytest.raises(InvalidScope, match=r"^namespace: "):
         run(agent, mode, "hi", None, context={"user": wrong})
     assert kept(manager) == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_namespace_from_the_settings_of_the_run(manager, fake_model, mode):
+    """Applications that have no context pass the user in the settings; an integer is a label."""
+    model = fake_model("Noted.")
+    ours = MementoMiddleware(manager, namespace=lambda _, settings: ("acme", settings["user"]))
+    agent = create_agent(model, middleware=[ours])
+    for user in (7, "bob"):
+        run(agent, mode, f"My name is {user}.", {"configurable": {"user": user}})
+    assert kept(manager.of("acme", "7")) == ["My name is 7.", "Noted."]
+    assert kept(manager.of("acme", "bob")) == ["My name is bob.", "Noted."]
+
+
+@pytest.mark.parametrize("mode", ["invoke", "ainvoke"])
+def test_the_tools_of_one_agent_serve_each_user(manager, fake_model, mode):
+    """From the context of the run or from its settings; nothing is kept for nobody."""
+    for at, function in enumerate((lambda user: user.name, lambda _, settings: settings["user"])):
+        call = {"name": "remember", "args": {"text": f"Fact {at}."}, "id": "1", "type": "tool_call"}
+        model = fake_model(AIMessage("", tool_calls=[call]), "Done.")
+        tools = memory_tools(manager, namespace=function)
+        agent = create_agent(model, tools, context_schema=User)
+        for name in ("ada", "bob"):
+            config = {"configurable": {"user": name}}
+            run(agent, mode, "Note it.", config, context=User(name))
+    assert kept(manager.of("ada")) == kept(manager.of("bob")) == ["Fact 0.", "Fact 1."]
+    assert kept(manager) == []
+    remember = memory_tools(manager, namespace=lambda user: user.name)[0]
+    with pytest.raises(InvalidInput, match="context"):
+        remember.invoke({"text": "x"})
+
+
+@pytest.mark.parametrize("wrong", ["ada", 7, lambda: "ada", lambda a, b, c: (a, b, c)])
+def test_what_is_no_function_of_the_run_is_refused(manager, wrong):
+    """When it is given, not at the first run."""
+    for make in (MementoMiddleware, memory_tools):
+        with pytest.raises(InvalidInput, match="namespace"):
+            make(manager, namespace=wrong)
 
 
 def test_without_a_thread_equal_turns_are_kept_once(manager, fake_model):
