@@ -30,7 +30,7 @@ from langgraph.runtime import Runtime
 
 from memento import MemoryManager, Trust, Turn
 from memento.aio import settle
-from memento.check import MAX_INTEGER, check_count, check_flag, check_seconds, check_share, member
+from memento.check import MAX_TOKENS, check_count, check_flag, check_seconds, check_share, member
 from memento.conversation import MOST, Keeper
 from memento.errors import InvalidInput
 from memento.policy import TOKENS
@@ -91,6 +91,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             own. A label may be an integer. If it gives what is no label, the run ends with
             ``InvalidScope``.
         save: Whether to keep the turns; with False it only recalls.
+        keep: Tells of a message of the user's or the model's whether it is kept, such as
+            ``lambda message: message.type == "human"``; None for all of them.
         min_confidence: Least chance that an answer is among the memories, [0, 1]; None for the
             manager's ``prompt_confidence``.
         place: Where the block stands: ``user``, after the text of the user's last message, so that
@@ -116,6 +118,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         tokens: int | None = TOKENS,
         namespace: Namespace | None = None,
         save: bool = True,
+        keep: Callable[[AnyMessage], bool] | None = None,
         min_confidence: float | None = None,
         place: Place = "user",
         speaker: Trust | str | None = None,
@@ -124,8 +127,11 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         super().__init__()
         self._views = Views(check_manager(manager), namespace)
         self._k = check_count("k", k, most=MOST)
-        self._tokens = None if tokens is None else check_count("tokens", tokens, most=MAX_INTEGER)
+        self._tokens = None if tokens is None else check_count("tokens", tokens, most=MAX_TOKENS)
         self._save = check_flag("save", save)
+        if keep is not None and not callable(keep):
+            raise InvalidInput("keep", "must be a function of a message")
+        self._wanted = keep
         self._sure = (
             None if min_confidence is None else check_share("min_confidence", min_confidence)
         )
@@ -250,7 +256,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
 
     def _keep(self, messages: Iterable[AnyMessage], runtime: Runtime[Any]) -> None:
         speaker = self._speaker or (Trust.AGENT if _is_inside_another() else Trust.USER)
-        self._keeper.keep(self._view(runtime), _turns(messages), session=_thread(), speaker=speaker)
+        chosen = (one for one in messages if self._wanted is None or self._wanted(one))
+        self._keeper.keep(self._view(runtime), _turns(chosen), session=_thread(), speaker=speaker)
 
     def _view(self, runtime: Runtime[Any]) -> MemoryManager:
         return self._views.of_run(runtime.context)

@@ -973,3 +973,16 @@ def test_the_least_confidence_is_the_callers(manager, fake_model):
     ours = MementoMiddleware(manager, min_confidence=1)
     create_agent(model, middleware=[ours]).invoke(said("What does Ada ride?"))
     assert block_of(model.shown[-1]) == ""
+
+
+@pytest.mark.parametrize("mode", ["invoke", "ainvoke"])
+def test_what_is_kept_can_be_chosen(manager, fake_model, mode):
+    """By a function of the message; what is not kept is still part of the thread."""
+    ours = MementoMiddleware(manager, keep=lambda message: message.type == "human")
+    agent = create_agent(fake_model("Noted."), middleware=[ours], checkpointer=InMemorySaver())
+    for text in ("My bike is red.", "My cat is Tom."):
+        run(agent, mode, text, thread("one"))
+    assert kept(manager) == ["My bike is red.", "My cat is Tom."]
+    assert len(agent.get_state(thread("one")).values["messages"]) == 4
+    with pytest.raises(InvalidInput, match="keep"):
+        MementoMiddleware(manager, keep=("user",))
