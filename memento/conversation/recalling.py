@@ -84,10 +84,9 @@ def recall(view: Verbs, said: Sequence[Said], wanted: Wanted) -> tuple[Recalled,
     asked = queries(said)
     if not asked:
         return Recalled(), []
-    talk = said if wanted.shown else ()
-    shown = {text for one in talk for text in pieces(one.turn.text, view.config)}
+    shown, ids = _shown(said if wanted.shown else (), view)
     hidden = several("without", wanted.filters.get("without") or None)
-    filters = dict(wanted.filters, without=[*hidden, *_ids_of(talk, view)], fold=wanted.fold)
+    filters = dict(wanted.filters, without=[*hidden, *ids], fold=wanted.fold)
     found = _found(view, asked, wanted, filters)
     before = _asked_before(view, asked[0], wanted, filters)
     new = [hit for hit in found if hit.text not in shown]
@@ -114,9 +113,16 @@ def queries(said: Sequence[Said]) -> list[str]:
     return [last, "\n".join([*earlier, last])] if earlier else [last]
 
 
-def _ids_of(said: Sequence[Said], view: Verbs) -> list[str]:
-    """Return the ids of the memories that the conversation shows."""
-    return [draft.id for one in said for draft in one.drafts(view.config) if draft.id is not None]
+def _shown(said: Iterable[Said], view: Verbs) -> tuple[set[str], list[str]]:
+    """Return the texts that a conversation shows, and the ids of their memories."""
+    texts: set[str] = set()
+    ids: list[str] = []
+    for one in said:
+        for at, text in enumerate(pieces(one.turn.text, view.config)):
+            texts.add(text)
+            if (name := one.piece_id(at)) is not None:
+                ids.append(name)
+    return texts, ids
 
 
 def _found(
