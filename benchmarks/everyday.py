@@ -9,7 +9,8 @@ clock at the moment each was told; a question is put to what was told until its 
 put to ``retrieve`` (ten hits) and to ``prompt``, both with their default settings, and in the same
 run to two plain indexes of all the texts, see bare.py: vectors alone (the same embedder's cosine)
 and words alone (BM25). A question with previous turns is put to all three as one text, these turns
-and then the question; ``--alone`` leaves them out.
+and then the question; ``--alone`` leaves them out. Such a question is also put to ``recall``, which
+knows who said which turn (the user first, then by turns).
 
     rank 1, top 3, top 10   one of the right memories is first, among the first three, the ten
     off-topic               questions that nothing answers: how many put anything into the prompt
@@ -40,7 +41,7 @@ from lives import Asked, Life, Told, read
 from metrics import wilson
 from reliability import bins, calibration_error
 
-from memento import MemoryManager
+from memento import MemoryManager, Turn
 from memento.errors import MementoError
 from memento.protocols import Embedder
 from memento.testing import ManualClock
@@ -63,6 +64,7 @@ class Answered:
         found: Arm to what it found, best first; each a set of names, as equal texts are one memory.
         confidence: Confidence of the first hit, 0 without hits.
         prompt: Names of the memories in the prompt.
+        recalled: For a question with previous turns, what ``recall`` found, best first.
     """
 
     life: str
@@ -70,6 +72,7 @@ class Answered:
     found: dict[str, list[frozenset[str]]]
     confidence: float
     prompt: list[frozenset[str]]
+    recalled: list[frozenset[str]] = field(default_factory=list)
 
     def rank(self, arm: str) -> int | None:
         """Return the rank of the first right memory, from 1; None if it is not among the ten."""
@@ -79,6 +82,10 @@ class Answered:
     def right(self, arm: str, depth: int) -> bool:
         """Tell whether a right memory is among the first ``depth``."""
         return (self.rank(arm) or DEPTH + 1) <= depth
+
+    def recalled_right(self, depth: int) -> bool:
+        """Tell whether a right memory is among the first ``depth`` that ``recall`` found."""
+        return any(names & self.question.answers for names in self.recalled[:depth])
 
     @property
     def shown(self) -> bool:
@@ -162,6 +169,15 @@ class Telling:
         records = [json.loads(line) for line in block.splitlines() if line.startswith("{")]
         return [frozenset(self.names[record["id"]]) for record in records]
 
+    def recall(self, question: Asked) -> list[frozenset[str]]:
+        """Return the names of what ``recall`` finds for a question with previous turns."""
+        if not question.previous:
+            return []
+        texts = (*question.previous, question.text)
+        turns = [Turn(text, ("user", "assistant")[at % 2]) for at, text in enumerate(texts)]
+        found = self.memory.recall(turns, k=DEPTH, record=False)
+        return [frozenset(self.names[hit.id]) for hit in found.hits]
+
 
 def query_of(question: Asked, *, alone: bool) -> str:
     """Return the text that is asked: the question after what was said just before."""
@@ -200,7 +216,10 @@ def ask_all(life: Life, embedder: Embedder | None, *, alone: bool = False) -> li
             found, hits = store.ask(question, alone=alone)
             confidence = hits[0].confidence if hits else 0.0
             shown = store.prompt(question, alone=alone)
-            answered[question.id] = Answered(life.name, question, found, confidence, shown)
+            recalled = store.recall(question)
+            answered[question.id] = Answered(
+                life.name, question, found, confidence, shown, recalled
+            )
     return [answered[question.id] for question in life.questions]
 
 
@@ -250,6 +269,10 @@ def report(answered: Sequence[Answered]) -> dict[str, Any]:
         "against": {arm: against(cases, arm) for arm in arms if arm != OURS},
         "known wrong first": {arm: share(c.known_wrong(arm) for c in cases if c.question.wrong)
                               for arm in arms},
+        "recall": {
+            name: share(case.recalled_right(depth) for case in cases if case.question.previous)
+            for name, depth in DEPTHS.items()
+        },
         "off-topic in prompt": share(bool(case.prompt) for case in off_topic),
         "shown": share(case.shown for case in cases if case.rank(OURS)),
         "sure and wrong": share(case.sure_and_wrong for case in cases),
@@ -302,6 +325,8 @@ def show(result: dict[str, Any]) -> None:
         print(f"rank 1 against {arm}: {pairs['won']} won, {pairs['lost']} lost")
     for arm, wrong in result["known wrong first"].items():
         print(f"a known wrong one is first, {arm}: {counted(wrong)}")
+    for depth, right in result["recall"].items():
+        print(f"with previous turns, through recall, {depth}: {counted(right)}")
     print(f"\noff-topic: something in the prompt: {counted(result['off-topic in prompt'])}")
     print(f"found among ten, and shown in the prompt: {counted(result['shown'])}")
     print(f"first wrong, confidence >= {SURE}: {counted(result['sure and wrong'])}")

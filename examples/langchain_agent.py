@@ -30,7 +30,7 @@ class Table(GenericFakeChatModel):
     """Use a real one instead, such as ``init_chat_model("openai:...")``."""
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> Any:
-        block = "\n".join(str(m.text) for m in messages if m.type == "system")
+        block = str(messages[-1].text)  # it stands after the user's own text
         for line in block.splitlines():
             if line.startswith("{"):
                 print("recalled:", json.loads(line)["text"])

@@ -31,6 +31,7 @@ views        verbs that are not for every day: ``memory.quarantine``, ``memory.s
 browse       lists, counts, history and links: all that is read without a query
 documents    a long text in parts: a document that may change, a turn that is too long
 slots        what a slot holds and held, and the value before again
+conversation  the turns of a conversation: keep each once, recall for the next
 manager      the object people use: each verb calls the rooms below
 aio          the same verbs, awaited
 cli          the command ``memento``
@@ -47,6 +48,7 @@ from memento.types import (
     Hit,
     Kind,
     Memory,
+    Recalled,
     Related,
     Retrieval,
     SlotValue,
@@ -54,6 +56,7 @@ from memento.types import (
     Status,
     Tier,
     Trust,
+    Turn,
     Version,
 )
 
@@ -72,6 +75,7 @@ __all__ = [
     "Kind",
     "Memory",
     "MemoryManager",
+    "Recalled",
     "Related",
     "Retrieval",
     "SlotValue",
@@ -79,6 +83,7 @@ __all__ = [
     "Status",
     "Tier",
     "Trust",
+    "Turn",
     "Version",
     "check_filters",
 ]

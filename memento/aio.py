@@ -34,6 +34,7 @@ from typing import (
 
 from memento.browse import Browse
 from memento.check import check_seconds
+from memento.conversation import Conversations
 from memento.documents import Texts
 from memento.filters import filters_of
 from memento.manager import MemoryManager
@@ -53,7 +54,7 @@ R = TypeVar("R")
 V = TypeVar("V", bound=View)
 C = TypeVar("C", bound=Callable[..., Any])
 
-_INHERITED = frozenset(mixin.__name__ for mixin in (Browse, Slots, Texts))
+_INHERITED = frozenset(mixin.__name__ for mixin in (Browse, Slots, Texts, Conversations))
 """Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
 """Wait of a call after `settle`, in seconds: so short that it only reports what is missing."""
@@ -217,6 +218,21 @@ def _waiting(
     return _named(run, method)
 
 
+def _recalling(
+    method: Callable[Concatenate[MemoryManager, P], R],
+) -> Callable[Concatenate[AsyncView[MemoryManager], P], Coroutine[Any, Any, R]]:
+    """Like `_waiting`, for a method whose ``session`` does not narrow what it waits for."""
+
+    @functools.wraps(method)
+    async def run(self: AsyncView[MemoryManager], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        given: dict[str, Any] = dict(kwargs)
+        if wait := given.get("wait"):
+            given["wait"] = await settle(self._sync, wait)
+        return await asyncio.to_thread(method, self._sync, *args, **given)
+
+    return _named(run, method)
+
+
 def _named(run: C, method: Callable[..., Any]) -> C:
     """Give a coroutine method the name and the documentation of its namesake."""
     kind, _, verb = method.__qualname__.partition(".")
@@ -324,6 +340,8 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     nearest = _waiting(MemoryManager.nearest)
     embed = _threaded(MemoryManager.embed)
     prompt = _waiting(MemoryManager.prompt)
+    keep = _threaded(MemoryManager.keep)
+    recall = _recalling(MemoryManager.recall)
     get = _threaded(MemoryManager.get)
     update = _threaded(MemoryManager.update)
     forget = _threaded(MemoryManager.forget)

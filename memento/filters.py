@@ -69,6 +69,7 @@ class Filtering(TypedDict, total=False):
         source: From this source, or one of several: a trust class such as ``web``, or an address
             exactly as in ``Source.uri``.
         ids: Only these memories, at most 100,000.
+        without: All memories but these, at most 100,000 ids.
         pinned: Only pinned ones (True), or only others (False).
         since: Earliest ``occurred_at``, inclusive.
         until: Latest ``occurred_at``, exclusive.
@@ -87,6 +88,7 @@ class Filtering(TypedDict, total=False):
     role: str | Sequence[str] | None
     source: str | Sequence[str] | None
     ids: str | Sequence[str] | None
+    without: str | Sequence[str] | None
     pinned: bool | None
     since: datetime | None
     until: datetime | None
@@ -182,6 +184,7 @@ def filters_of(
     role: str | Sequence[str] | None = None,
     source: str | Sequence[str] | None = None,
     ids: str | Sequence[str] | None = None,
+    without: str | Sequence[str] | None = None,
     pinned: bool | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
@@ -207,6 +210,7 @@ def filters_of(
         role: One chat role or several.
         source: One trust class or address, or several.
         ids: One id or several.
+        without: One id or several that are left out.
         pinned: Only pinned ones (True) or only others (False).
         since: Earliest time of occurrence, inclusive.
         until: Latest time of occurrence, exclusive.
@@ -237,7 +241,8 @@ def filters_of(
         actors=_names("actor", actor),
         roles=_names("role", role),
         sources=tuple(short_name("source", one, most=MAX_URI) for one in several("source", source)),
-        ids=tuple(check_id(one, "ids") for one in several("ids", ids, most=MAX_IDS)),
+        ids=_ids("ids", ids),
+        without=_ids("without", None if without in ([], ()) else without),
         pinned=None if pinned is None else check_flag("pinned", pinned),
         since=None if since is None else check_moment("since", since),
         until=None if until is None else check_moment("until", until),
@@ -279,6 +284,10 @@ def several(
     if not chosen:
         raise InvalidInput(field, "is an empty list, which matches nothing; use None for all")
     return chosen
+
+
+def _ids(field: str, values: str | Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(check_id(one, field) for one in several(field, values, most=MAX_IDS))
 
 
 def _below(paths: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from memento.check import (
 )
 from memento.clock import system_clock
 from memento.config import Config
-from memento.documents import Texts
+from memento.conversation import Conversations
 from memento.engine import Engine
 from memento.errors import InvalidInput, NotFound
 from memento.filters import Filtering, Retrieving, check_names, filtering, several
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 KEEP = change.KEEP
 
 
-class MemoryManager(Browse, Slots, Texts):
+class MemoryManager(Browse, Slots, Conversations):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called

@@ -26,6 +26,7 @@ ROOMS = [
     {"engine"},
     {"views"},
     {"browse", "documents", "slots"},
+    {"conversation"},
     {"manager"},
     {"aio"},
     {""},  # memento itself: the public names

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memento import Kind
+from memento.language.questions import merely_asks
 from memento.language.statements import PIECE, QUESTION_MARKS, cut, statements
 
 TERSE = 5
@@ -42,6 +44,16 @@ def extract(content: str) -> list[str]:
         answer = _answer("" if statements(asked) else asked, said)
         return _once([*statements(asked, questions=True), *answer])
     return _once(statements(content))
+
+
+def kind_of(text: str) -> Kind:
+    """Tell a mere question from what says something, if only in one word after it.
+
+    >>> kind_of("Who is the client?").value, kind_of("What is the budget? 42").value
+    ('question', 'fact')
+    """
+    asks = text.rstrip().endswith(QUESTION_MARKS) and merely_asks(text)
+    return Kind.QUESTION if asks else Kind.FACT
 
 
 def parts(text: str, heads: Sequence[str]) -> tuple[str, str] | None:

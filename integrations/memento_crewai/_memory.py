@@ -27,14 +27,13 @@ from crewai.memory.utils import join_scope_paths
 from pydantic import Field
 
 from memento import MemoryManager
-from memento.check import MAX_K, check_seconds
+from memento.check import check_seconds
 from memento.errors import MementoError, NotFound, ReadOnlyStore
-from memento.types import Draft, Kind, Trust
+from memento.types import Draft, Trust
 from memento.types import Memory as Stored
-from memento_crewai._asked import LOOK, TELLING, best, kind_of
 from memento_crewai._calls import TROUBLE, settled
 from memento_crewai._copies import Token, reviving
-from memento_crewai._extract import extract
+from memento_crewai._extract import extract, kind_of
 from memento_crewai._records import (
     PRIVATE,
     Wanted,
@@ -187,8 +186,8 @@ class MementoCrewMemory(Memory):
     ) -> list[MemoryMatch]:
         """Find what bears on a query, best first.
 
-        A mere question comes last, and only if it says more than the query: questions get one
-        place in four, and the places left over.
+        See ``MemoryManager.recall``: of what several agents say in the same words each text comes
+        once, near repetitions come last, the newest of them first, and so do mere questions.
 
         Args:
             query: Any text.
@@ -228,17 +227,18 @@ class MementoCrewMemory(Memory):
             wanted = Wanted(
                 self._place(scope), categories or (), source=source, everyones=everyones
             )
-            filters = wanted.arguments()
-            find = partial(
-                self.manager.retrieve,
+            found = self.manager.recall(
                 query,
+                k=limit,
+                tokens=None,
+                min_confidence=0.0,
                 fold=not everyones,  # the same words of two sources are two memories
-                **filters,
+                wait=wait,
+                record=not self.read_only,
+                filters=wanted.arguments(),
             )
-            found = find(limit, kinds=TELLING, wait=wait, record=not self.read_only)
             warn(found.missing)
-            before = find(min(limit + LOOK, MAX_K), kinds=Kind.QUESTION, record=False)
-            matches = [to_match(hit) for hit in best(found.hits, before.hits, query, limit)]
+            matches = [to_match(hit) for hit in found.hits]
         self._emit(MemoryQueryCompletedEvent(**facts, results=matches, query_time_ms=_since(began)))
         return matches
 

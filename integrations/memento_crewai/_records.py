@@ -11,7 +11,6 @@ last_accessed          updated_at
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,13 +19,12 @@ from typing import Any
 from crewai.memory.types import MemoryMatch, MemoryRecord
 from crewai.memory.utils import normalize_scope_path
 
-from memento import Filtering
+from memento import Filtering, conversation
 from memento.errors import InvalidInput
 from memento.policy import escape
 from memento.scopes import parse_scope
 from memento.types import Draft, Hit, Memory, Trust
 
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 PRIVATE = "crewai_private"
 """Metadata key of a private memory; never shown."""
 
@@ -86,7 +84,8 @@ class EscapedMatch(MemoryMatch):
 
     def format(self) -> str:
         """Render for a prompt; each value is written as JSON on one line."""
-        lines = [f"- (score={self.score:.2f}) {escape(self.record.content)}"]
+        said = f"score={self.score:.2f}, {self.record.created_at:%Y-%m-%d}"
+        lines = [f"- ({said}) {escape(self.record.content)}"]
         if self.record.categories:
             lines.append(f"  categories: {escape(self.record.categories)}")
         kept = {key: value for key, value in self.record.metadata.items() if value is not None}
@@ -178,7 +177,7 @@ def mended(value: Any) -> Any:
     {'page': ['nul \ufffd'], 'number': 1}
     """
     if isinstance(value, str):
-        return _UNSTORABLE.sub("\ufffd", value)
+        return conversation.mended(value)
     if isinstance(value, Mapping):
         return {mended(key): mended(one) for key, one in value.items()}
     return [mended(one) for one in value] if isinstance(value, list | tuple) else value

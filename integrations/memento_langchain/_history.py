@@ -12,20 +12,22 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import dropwhile
 from typing import Any, Self
 from uuid import uuid4
 
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 
 from memento import Config, Draft, Kind, Memory, MemoryManager, Source, Tier
 from memento.admit import Redaction
 from memento.check import check_count, check_metadata, check_text, short_name
+from memento.conversation import kind_of, pieces
 from memento.errors import InvalidInput, MementoError, ReadOnlyStore, StoreClosed
 from memento.status import having
 from memento_langchain._parts import pack, spell
 from memento_langchain._replay import LeftOut, ids_of_parts, part_id, replay, stands
-from memento_langchain._turns import ID, check_manager, kind_of, pieces, role_of, source_of
+from memento_langchain._turns import ID, check_manager, role_of, source_of, text_of
 
 FORMAT = "langchain-message"
 PART = "langchain-message-part"
@@ -50,7 +52,8 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
         session_id: Name of the conversation, 1 to 256 characters.
         manager: Where to keep it.
         window: Return only this many newest messages, >= 1; None for all. Older ones stay
-            on the disk and are found by ``retrieve``.
+            on the disk and are found by ``retrieve``. Results of tools whose call is older
+            are left out: no provider accepts them.
 
     Raises:
         InvalidInput: If an argument is not as described.
@@ -90,7 +93,8 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
             if len(newest) >= self._window:
                 break
         self._tell(left_out)
-        return newest[: self._window][::-1]
+        shown = newest[: self._window][::-1]
+        return _from_a_call(shown) if len(newest) >= self._window else shown
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages, all or none; they are on the disk when this returns.
@@ -179,7 +183,7 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
                 self.session_id,
                 ", ".join(lost),
             )
-        text = str(message.text)
+        text = text_of(message)
         said = text if text.strip() else _summary(spelt["data"])
         limits, metadata = self._manager.config.limits, {"format": FORMAT, "message": spelt}
         if isinstance(message.content, str) and text.strip():  # the text of the memory says it
@@ -235,6 +239,11 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
             metadata=metadata,
             id=memory_id,  # equal messages stay two
         )
+
+
+def _from_a_call(messages: list[BaseMessage]) -> list[BaseMessage]:
+    """Leave out the results of tools at the beginning, whose calls are older."""
+    return list(dropwhile(lambda one: isinstance(one, ToolMessage), messages))
 
 
 def _without_secrets(spelt: dict[str, Any], config: Config) -> dict[str, Any]:

@@ -17,12 +17,13 @@ from langchain_core.messages import (
 )
 from pydantic import ConfigDict, Field, field_validator
 
-from memento import Memory, MemoryManager
+from memento import Memory, MemoryManager, Turn
 from memento.check import MAX_IDS, MAX_NAME, check_seconds
+from memento.conversation import MOST
 from memento.errors import InvalidInput
-from memento.policy import TOKENS, Relevant, new_nonce, render
+from memento.policy import TOKENS
 from memento.status import having
-from memento_langchain._turns import ID, MOST, WAIT, made_here, pieces, recall, source_of, turn
+from memento_langchain._turns import WAIT, made_here, source_of, warn
 
 NOT_INPUT = "stop"
 """An input of every chain that no prompt shows."""
@@ -110,11 +111,8 @@ class MementoMemory(BaseMemory):
             "user": self._spoken("input_key", self.input_key, inputs),
             "assistant": self._spoken("output_key", self.output_key, outputs),
         }
-        self.manager.add_many(
-            turn(piece, role, session=self.session, memory_id=f"{ID}{uuid4().hex}")
-            for role, text in spoken.items()
-            for piece in pieces(text, self.manager.config)
-        )
+        said = [Turn(text, role, id=uuid4().hex) for role, text in spoken.items()]
+        self.manager.keep(said, session=self.session)
 
     def clear(self) -> None:
         """Forget the turns of this session that LangChain kept.
@@ -138,9 +136,17 @@ class MementoMemory(BaseMemory):
         return [one for one in held if made_here(one) and _speaks_for_itself(one)][-self.recent :]
 
     def _recalled(self, query: str, turns: Sequence[Memory]) -> str:
-        hits = recall(self.manager, query, {memory.text for memory in turns}, self.k, self.wait)
-        cut = Relevant(query, self.manager.config.retrieve.long)
-        return render(hits, nonce=new_nonce(), tokens=self.tokens, cut=cut)
+        said = [Turn(one.text, one.role or "user", id=one.id) for one in turns]
+        found = self.manager.recall(
+            [*said, Turn(query)],
+            session=self.session,
+            k=self.k,
+            tokens=self.tokens,
+            wait=self.wait,
+            filters={"without": [one.id for one in turns]},
+        )
+        warn(found.missing)
+        return found.block
 
     def _spoken(self, field: str, key: str | None, values: Mapping[str, Any]) -> str:
         if key is not None:

@@ -11,39 +11,42 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import secrets
-from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from hashlib import blake2b
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable
 from itertools import takewhile
-from typing import Annotated, Any, NotRequired, Self, cast
+from typing import Annotated, Any, Literal, NotRequired, Self, TypeVar, cast, get_args
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ModelRequest, ModelResponse, PrivateStateAttr
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
-from langgraph.config import get_config
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langgraph.runtime import Runtime
 
-from memento import MemoryManager
+from memento import MemoryManager, Trust, Turn
 from memento.aio import settle
-from memento.check import MAX_INTEGER, check_count, check_flag, check_seconds
+from memento.check import MAX_TOKENS, check_count, check_flag, check_seconds, check_share, member
+from memento.conversation import MOST, Keeper
 from memento.errors import InvalidInput
-from memento.policy import TOKENS, Relevant, render
-from memento.scopes import parse_namespace
-from memento_langchain._keeping import Turn, forget_leftover, keep_drafts
-from memento_langchain._turns import (
-    MOST,
-    WAIT,
-    check_manager,
-    memory_id,
-    pieces,
-    recall,
-)
+from memento.policy import TOKENS
+from memento_langchain._namespaces import Namespace, Views, settings_of_run
+from memento_langchain._turns import WAIT, check_manager, text_of, turn_of, warn
 
-REMEMBERED = 10_000
-"""Messages held in RAM as kept, so that a long thread is not offered to the ledger each time."""
+Place = Literal["user", "system"]
+BLOCKS = 1_000
+"""Blocks held in RAM, one for each question that is being answered."""
 CHECKPOINTER = "__pregel_checkpointer"
 """Where LangGraph tells what it runs of its checkpointer."""
+
+
+NESTED = "|"
+"""Where LangGraph's name of a place in a run goes down into another graph."""
+M = TypeVar("M", bound=BaseMessage)
 
 
 class MementoState(AgentState[Any]):
@@ -61,15 +64,18 @@ class MementoState(AgentState[Any]):
 class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     """Lets an agent remember across threads and restarts.
 
-    Before each model call, what is remembered about the user's last message is put at the end of
-    the system message, as a block of data (see ``memento.policy``). Memories that
-    the conversation shows anyway are left out, and former questions get the last places. Each turn
+    Before each model call, the memories that bear on the user's last message, see
+    ``MemoryManager.recall``, are put behind it as a block of data (see ``memento.policy``). The
+    block is part of that request only, never of the thread; while the model calls tools to answer
+    one message, it stays the same, byte for byte. Each turn
     of the user and of the model is kept once, by the id of its message, in the session named like
     the thread; a thread whose id can be no session's name has one made from it, ``thread-`` and 32
     hexadecimal digits.
 
     Without a checkpointer messages get new ids at each call: then turns are told apart by their
     text, and in a thread also by how often it was said there.
+
+    Inside another agent, an LLM writes the human messages; see ``speaker``.
 
     With a checkpointer, what a run that ended in an error left in the thread is kept as far as the
     model was called with it; the rest may be what other middleware refused, and is not.
@@ -80,9 +86,21 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         tokens: Most tokens of the block, >= 1; None for no limit. Of a long text it shows the
             passage that is relevant to the message.
         namespace: Makes the labels of the namespace from ``runtime.context``, such as
-            ``lambda context: ("acme", context.user_id)``; None for the manager's own. If it gives
-            what is no label, the run ends with ``InvalidScope``.
+            ``lambda context: ("acme", context.user_id)``, or from the context and the settings of
+            the run, such as ``lambda _, settings: settings["user_id"]``; None for the manager's
+            own. A label may be an integer. If it gives what is no label, the run ends with
+            ``InvalidScope``.
         save: Whether to keep the turns; with False it only recalls.
+        keep: Tells of a message of the user's or the model's whether it is kept, such as
+            ``lambda message: message.type == "human"``; None for all of them.
+        min_confidence: Least chance that an answer is among the memories, [0, 1]; None for the
+            manager's ``prompt_confidence``.
+        place: Where the block stands: ``user``, after the text of the user's last message, so that
+            all before it is the same as in the request before and providers can cache it; or
+            ``system``, at the end of the system message.
+        speaker: Who writes the human messages: ``user`` or ``agent``. None for the user, but for
+            an agent where this agent runs inside another one, such as a subagent in a tool: an LLM
+            wrote these messages, and they are not kept as the user's.
         wait: Seconds that a recall waits at most until the newest turns can be found by their
             meaning, up to a day; 0 to search at once. An async agent holds no thread meanwhile.
 
@@ -98,21 +116,32 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         k: int = 8,
         *,
         tokens: int | None = TOKENS,
-        namespace: Callable[[Any], str | Sequence[str]] | None = None,
+        namespace: Namespace | None = None,
         save: bool = True,
+        keep: Callable[[AnyMessage], bool] | None = None,
+        min_confidence: float | None = None,
+        place: Place = "user",
+        speaker: Trust | str | None = None,
         wait: float = WAIT,
     ) -> None:
         super().__init__()
-        if namespace is not None and not callable(namespace):
-            raise InvalidInput("namespace", "must be a function of the context that gives labels")
-        self._manager = check_manager(manager)
+        self._views = Views(check_manager(manager), namespace)
         self._k = check_count("k", k, most=MOST)
-        self._tokens = None if tokens is None else check_count("tokens", tokens, most=MAX_INTEGER)
-        self._namespace = namespace
+        self._tokens = None if tokens is None else check_count("tokens", tokens, most=MAX_TOKENS)
         self._save = check_flag("save", save)
+        if keep is not None and not callable(keep):
+            raise InvalidInput("keep", "must be a function of a message")
+        self._wanted = keep
+        self._sure = (
+            None if min_confidence is None else check_share("min_confidence", min_confidence)
+        )
+        if place not in get_args(Place):
+            raise InvalidInput("place", f"must be 'user' or 'system', not {place!r}")
+        self._place: Place = place
+        self._speaker = None if speaker is None else member(Trust, "speaker", speaker)
         self._wait = check_seconds("wait", wait)
-        self._secret = secrets.token_bytes(16)
-        self._kept: OrderedDict[tuple[tuple[str, ...], str], str] = OrderedDict()
+        self._keeper = Keeper()
+        self._blocks: OrderedDict[tuple[Any, ...], str] = OrderedDict()
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Copy the settings; the copy remembers in the same place."""
@@ -120,10 +149,12 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
 
     def before_agent(self, state: MementoState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Keep what was said before the user's last message, and note that a run begins."""
-        if not self._save:
-            return None
         messages = state["messages"]
         last = next((one for one in reversed(messages) if _is_users(one)), None)
+        if last is not None:
+            self._blocks.pop(self._name(last, runtime), None)  # a run looks for itself
+        if not self._save:
+            return None
         refused = _refused(state, last)
         self._keep([one for one in messages if one is not last and one.id not in refused], runtime)
         return {
@@ -155,24 +186,28 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
-        """Keep what was said, and put what is remembered into the system message of this call."""
+        """Keep what was said, and put what is remembered into the request."""
         self._keep_of(request)
-        return handler(self._recall(request, self._wait))
+        return handler(self._with_block(request, self._wait))
 
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """Keep what was said, and put what is remembered into the system message of this call."""
+        """Keep what was said, and put what is remembered into the request."""
         await asyncio.to_thread(self._keep_of, request)
         wait = await self._settled(request)
-        return await handler(await asyncio.to_thread(self._recall, request, wait))
+        return await handler(await asyncio.to_thread(self._with_block, request, wait))
 
     async def _settled(self, request: ModelRequest[Any]) -> float:
         """Wait for the newest turns without a thread; return how long the recall waits after it."""
         asked = _asked(request)
-        if asked is None or not str(asked.text).strip():
+        if (
+            asked is None
+            or not text_of(asked).strip()
+            or self._name(asked, request.runtime) in self._blocks
+        ):
             return 0.0
         return await settle(self._view(request.runtime), self._wait)
 
@@ -184,72 +219,71 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         refused = set(state.get("memento_refused", ()))
         self._keep([one for one in state["messages"] if one.id not in refused], runtime)
 
-    def _recall(self, request: ModelRequest[Any], wait: float) -> ModelRequest[Any]:
+    def _with_block(self, request: ModelRequest[Any], wait: float) -> ModelRequest[Any]:
+        """Return the request with the block of memories that its last human message calls for."""
         asked = _asked(request)
-        if asked is None:
+        block = "" if asked is None else self._block(asked, request, wait)
+        if asked is None or not block:
             return request
-        view = self._view(request.runtime)
-        shown = {
-            piece
-            for message in request.messages
-            for piece in pieces(str(message.text), view.config)
-        }
-        hits = recall(view, str(asked.text), shown, self._k, wait)
-        cut = Relevant(str(asked.text), view.config.retrieve.long)
-        block = render(hits, nonce=self._nonce(asked), tokens=self._tokens, cut=cut)
-        if not block:
-            return request
-        return request.override(system_message=_with(request.system_message, block))
+        if self._place == "system":
+            system = request.system_message or SystemMessage(content="")
+            return request.override(system_message=_with(system, block))
+        shown = [_with(one, block) if one is asked else one for one in request.messages]
+        return request.override(messages=shown)
 
-    def _nonce(self, asked: BaseMessage) -> str:
-        """Name the block: the same through one turn, so that providers can cache the prompt."""
-        name = f"{asked.id}\0{asked.text}".encode(errors="surrogatepass")
-        return blake2b(name, key=self._secret, digest_size=8).hexdigest()
+    def _block(self, asked: BaseMessage, request: ModelRequest[Any], wait: float) -> str:
+        """Return the block for a message, which stays the same until it is answered."""
+        name = self._name(asked, request.runtime)
+        if (known := self._blocks.get(name)) is not None:
+            return known
+        found = self._view(request.runtime).recall(
+            _turns(request.messages, tools=True),
+            session=_thread(),
+            k=self._k,
+            tokens=self._tokens,
+            min_confidence=self._sure,
+            wait=wait,
+        )
+        warn(found.missing)
+        if asked.id is not None and not found.missing:
+            self._blocks[name] = found.block
+            while len(self._blocks) > BLOCKS:
+                self._blocks.popitem(last=False)
+        return found.block
+
+    def _name(self, asked: BaseMessage, runtime: Runtime[Any]) -> tuple[Any, ...]:
+        return (self._view(runtime).namespace, _thread(), asked.id, text_of(asked))
 
     def _keep(self, messages: Iterable[AnyMessage], runtime: Runtime[Any]) -> None:
-        view = self._view(runtime)
-        said = {(view.namespace, one.key): one for one in _turns(messages)}
-        fresh = {
-            key: (one, one.drafts(view.config))
-            for key, one in said.items()
-            if self._kept.get(key) != one.digest
-        }
-        keep_drafts(view, [draft for _, drafts in fresh.values() for draft in drafts])
-        forget_leftover(view, [(one, len(drafts)) for one, drafts in fresh.values()])
-        self._kept.update((key, one.digest) for key, (one, _) in fresh.items())
-        while len(self._kept) > REMEMBERED:
-            self._kept.popitem(last=False)
+        speaker = self._speaker or (Trust.AGENT if _is_inside_another() else Trust.USER)
+        chosen = (one for one in messages if self._wanted is None or self._wanted(one))
+        self._keeper.keep(self._view(runtime), _turns(chosen), session=_thread(), speaker=speaker)
 
     def _view(self, runtime: Runtime[Any]) -> MemoryManager:
-        if self._namespace is None:
-            return self._manager
-        if runtime.context is None:
-            raise InvalidInput(
-                "context", "is missing, and the namespace is made from it: invoke(..., context=...)"
-            )
-        labels = self._namespace(runtime.context)
-        return self._manager.of(*parse_namespace(labels))
+        return self._views.of_run(runtime.context)
 
 
-def _turns(messages: Iterable[AnyMessage]) -> list[Turn]:
-    """Name what the user and the model said.
+def _turns(messages: Iterable[AnyMessage], *, tools: bool = False) -> list[Turn]:
+    """Read what the user and the model said, and if wanted what tools said.
 
     Only a checkpointer makes ids last. Without one the application sends the talk again, and a turn
-    is called by what it says and how often that was said before.
+    is known by what it says and how often that was said before.
     """
-    settings = get_config().get("configurable", {})
-    thread, lasting = settings.get("thread_id"), settings.get(CHECKPOINTER) is not None
-    before: Counter[tuple[str, str]] = Counter()
-    found = []
-    for message in messages:
-        if not (_is_users(message) or isinstance(message, AIMessage)):
-            continue
-        text = str(message.text)
-        said = (message.type, text)
-        name = message.id if lasting else memory_id(*said, str(before[said]))
-        before[said] += 1
-        found.append(Turn(message, None if thread is None else str(thread), name, text))
-    return found
+    lasting = settings_of_run().get(CHECKPOINTER) is not None
+    kinds = (AIMessage, ToolMessage) if tools else (AIMessage,)
+    said = (one for one in messages if _is_users(one) or isinstance(one, kinds))
+    return [turn_of(one, lasting=lasting) for one in said]
+
+
+def _thread() -> str | None:
+    thread = settings_of_run().get("thread_id")
+    return None if thread is None else str(thread)
+
+
+def _is_inside_another() -> bool:
+    """Tell whether this agent runs inside a node of another graph, such as a tool of an agent."""
+    place = settings_of_run().get("checkpoint_ns", "")
+    return NESTED in str(place)
 
 
 def _refused(state: MementoState, last: AnyMessage | None) -> set[str | None]:
@@ -279,10 +313,10 @@ def _is_users(message: BaseMessage) -> bool:
     return isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs
 
 
-def _with(system: SystemMessage | None, block: str) -> SystemMessage:
-    if system is None:
-        return SystemMessage(content=block)
-    if isinstance(system.content, str):
-        return system.model_copy(update={"content": f"{system.content}\n\n{block}"})
-    part = {"type": "text", "text": block}
-    return system.model_copy(update={"content": [*system.content, part]})
+def _with(message: M, block: str) -> M:
+    """Return a copy of a message with the block after its text."""
+    if not isinstance(message.content, str):
+        part = {"type": "text", "text": block}
+        return message.model_copy(update={"content": [*message.content, part]})
+    content = f"{message.content}\n\n{block}" if message.content else block
+    return message.model_copy(update={"content": content})

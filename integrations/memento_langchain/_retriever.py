@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from inspect import Parameter, signature
 from typing import Any, Self
 
@@ -13,12 +14,14 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables.config import RunnableConfig, ensure_config, set_config_context
 from pydantic import ConfigDict, Field, field_validator
 
 from memento import Filtering, Hit, MemoryManager, check_filters
 from memento.aio import settle
 from memento.check import MAX_K, check_flag, check_seconds, check_share
 from memento.errors import InvalidInput
+from memento_langchain._namespaces import Views, check_namespace
 from memento_langchain._turns import WAIT, warn
 
 ARGUMENTS = [
@@ -49,6 +52,8 @@ class MementoRetriever(BaseRetriever):
         k: Most documents to return, 1 to 10,000.
         wait: Seconds to wait at most until the newest memories can be found by their meaning, up to
             a day; 0 to search at once. ``ainvoke`` holds no thread meanwhile.
+        namespace: Makes the labels of the namespace for each call, as for ``MementoMiddleware``;
+            None for the manager's own.
         filters: Any other arguments of ``MemoryManager.retrieve``, such as ``scope``.
 
     Raises:
@@ -61,7 +66,35 @@ class MementoRetriever(BaseRetriever):
     manager: MemoryManager = Field(exclude=True, repr=False)
     k: int = Field(default=5, ge=1, le=MAX_K)
     wait: float = WAIT
+    namespace: Any = Field(default=None, exclude=True, repr=False)
     filters: Mapping[str, Any] = Field(default_factory=dict)
+
+    @field_validator("namespace")
+    @classmethod
+    def _check_namespace(cls, namespace: Any) -> Any:
+        check_namespace(namespace)
+        return namespace
+
+    def invoke(
+        self,
+        input: str,  # noqa: A002 - the framework names it
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Retrieve; the namespace is made from the settings of this call."""
+        with set_config_context(ensure_config(config)) as context:
+            return context.run(partial(super().invoke, input, config, **kwargs))
+
+    async def ainvoke(
+        self,
+        input: str,  # noqa: A002 - the framework names it
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Retrieve; the namespace is made from the settings of this call."""
+        with set_config_context(ensure_config(config)) as context:
+            asked = super().ainvoke(input, config, **kwargs)
+            return await asyncio.create_task(asked, context=context)
 
     @field_validator("wait", mode="before")
     @classmethod
@@ -101,16 +134,19 @@ class MementoRetriever(BaseRetriever):
         **filters: Any,
     ) -> list[Document]:
         asked = self._asked(filters)
-        wait = await settle(self.manager, asked["wait"], session=asked.get("session"))
+        wait = await settle(self._view(), asked["wait"], session=asked.get("session"))
         return await asyncio.to_thread(self._found, query, k, {**asked, "wait": wait})
+
+    def _view(self) -> MemoryManager:
+        return Views(self.manager, self.namespace).of_run()
 
     def _asked(self, filters: Mapping[str, Any]) -> dict[str, Any]:
         _check_names(filters)
         return {"wait": self.wait, **self.filters, **filters}
 
     def _found(self, query: str, k: int | None, asked: Mapping[str, Any]) -> list[Document]:
-        found = self.manager.retrieve(query, self.k if k is None else k, **asked)
-        warn(found)
+        found = self._view().retrieve(query, self.k if k is None else k, **asked)
+        warn(found.missing)
         return [document(hit) for hit in found]
 
 

@@ -20,6 +20,7 @@ from memento.aio import GLANCE, settle
 from memento.check import check_seconds
 from memento.errors import InvalidInput, NotFound
 from memento.policy import TOKENS, Relevant, new_nonce, render
+from memento_langchain._namespaces import Namespace, Views
 from memento_langchain._turns import WAIT, check_manager
 
 KindName = Literal[
@@ -33,14 +34,18 @@ Day = Annotated[str | None, "A day or time in ISO 8601, such as 2025-03-04; UTC 
 Few = Annotated[int, "Most memories to return, 1 to 50."]
 
 
-def memory_tools(manager: MemoryManager, *, wait: float = WAIT) -> list[BaseTool]:
+def memory_tools(
+    manager: MemoryManager, *, wait: float = WAIT, namespace: Namespace | None = None
+) -> list[BaseTool]:
     """Make the tools ``remember``, ``recall``, ``search``, ``forget`` and ``correct``.
 
     Args:
-        manager: Where to keep and look; give ``manager.of(user)`` for a user's own memories.
+        manager: Where to keep and look; give ``manager.of(user)`` for the memories of one user.
         wait: Seconds that ``recall`` and ``search`` wait at most until the newest memories can be
             found by their meaning, up to a day; 0 to search at once. An async agent holds no thread
             meanwhile.
+        namespace: Makes the labels of the namespace for each run, as for ``MementoMiddleware``, so
+            that one agent serves many users; None for the manager's own.
 
     Returns:
         The tools, to be given to an agent or bound to a model; each is sync and async.
@@ -48,15 +53,16 @@ def memory_tools(manager: MemoryManager, *, wait: float = WAIT) -> list[BaseTool
     Raises:
         InvalidInput: If it is no MemoryManager, or the wait is no number of seconds.
     """
-    verbs = _Verbs(check_manager(manager), check_seconds("wait", wait))
-    waited = _Verbs(manager, min(wait, GLANCE))
+    views = Views(check_manager(manager), namespace)
+    verbs = _Verbs(views, check_seconds("wait", wait))
+    waited = _Verbs(views, min(wait, GLANCE))
 
     async def settled(query: object) -> None:
         if str(query or "").strip():
-            await settle(manager, wait)
+            await settle(views.of_run(), wait)
 
     return [
-        _tool(getattr(verbs, name), getattr(waited, name), settled)
+        _tool(getattr(verbs, name), getattr(waited, name), settled, views)
         for name in ("remember", "recall", "search", "forget", "correct")
     ]
 
@@ -64,9 +70,14 @@ def memory_tools(manager: MemoryManager, *, wait: float = WAIT) -> list[BaseTool
 class _Verbs:
     """The verbs of the tools; the model reads their docstrings."""
 
-    def __init__(self, manager: MemoryManager, wait: float) -> None:
-        self._manager = manager
+    def __init__(self, views: Views, wait: float) -> None:
+        self._views = views
         self._wait = wait
+
+    @property
+    def _manager(self) -> MemoryManager:
+        """The view for the run that calls a tool."""
+        return self._views.of_run()
 
     def remember(
         self,
@@ -126,6 +137,7 @@ def _tool(
     verb: Callable[..., str],
     waited: Callable[..., str],
     settled: Callable[[object], Awaitable[None]],
+    views: Views,
 ) -> BaseTool:
     """Make the tool of a verb.
 
@@ -133,23 +145,25 @@ def _tool(
         verb: The verb.
         waited: The same, for a thread, without a further wait.
         settled: Waits without a thread if there is a query.
+        views: Chooses the namespace.
     """
 
     @functools.wraps(verb)
     async def arun(*args: Any, **kwargs: Any) -> str:
         await settled(kwargs.get("query"))
-        return await asyncio.to_thread(_mendable(waited), *args, **kwargs)
+        return await asyncio.to_thread(_mendable(waited, views), *args, **kwargs)
 
     return StructuredTool.from_function(
-        func=_mendable(verb), coroutine=arun, handle_tool_error=True
+        func=_mendable(verb, views), coroutine=arun, handle_tool_error=True
     )
 
 
-def _mendable(verb: Callable[..., str]) -> Callable[..., str]:
+def _mendable(verb: Callable[..., str], views: Views) -> Callable[..., str]:
     """Let a verb tell the model its mistakes, which it can mend."""
 
     @functools.wraps(verb)
     def run(*args: Any, **kwargs: Any) -> str:
+        views.of_run()  # an error here is the application's, which no model can mend
         try:
             return verb(*args, **kwargs)
         except (InvalidInput, NotFound) as error:

@@ -158,7 +158,7 @@ class MementoVectorStore(VectorStore):
         found = self._manager.retrieve(
             query, k, where=filter, within=self._scope, fold=False, wait=self._wait
         )
-        warn(found)
+        warn(found.missing)
         hits = list(found)
         if len(hits) < k:
             hits += self._nearest(self._embeddings.embed_query(query), k, filter, but=hits)

@@ -48,6 +48,7 @@ from memento.admit import Secrets
 from memento.aio import settle
 from memento.check import check_seconds
 from memento.errors import InvalidInput, NotFound, ReadOnlyStore
+from memento_langchain._namespaces import Namespace, Views
 from memento_langgraph._addresses import addressed
 from memento_langgraph._matching import (
     matches,
@@ -102,13 +103,16 @@ class MementoStore(BaseStore):
             returned, and ``sweep_ttl`` tidies them away.
         wait: Seconds that a search waits at most until the newest items can be found by their
             meaning, up to a day; 0 to search at once. ``abatch`` holds no thread meanwhile.
+        namespace: Makes the labels of the manager's namespace for each run, from its context, or
+            from its context and its settings (``config["configurable"]``); None for the manager's
+            own. The namespaces of LangGraph's items are inside it.
 
     Raises:
         InvalidInput: If ``index`` or ``ttl`` asks for an option that does not exist here,
             ``manager`` is not a ``MemoryManager``, or the wait is no number of seconds.
     """
 
-    __slots__ = ("_fields", "_memory", "_wait", "ttl_config")
+    __slots__ = ("_fields", "_views", "_wait", "ttl_config")
 
     supports_ttl = True
 
@@ -119,15 +123,22 @@ class MementoStore(BaseStore):
         index: IndexFields | None = None,
         ttl: TTLConfig | None = None,
         wait: float = SETTLE,
+        namespace: Namespace | None = None,
     ) -> None:
         _check("index", index, {"fields"})
         _check("ttl", ttl, {"default_ttl", "refresh_on_read"})
         if not isinstance(manager, MemoryManager):
             raise InvalidInput("manager", f"must be a MemoryManager, not {type(manager).__name__}")
-        self._memory = manager.of(*manager.namespace, SUBSPACE)
+        self._views = Views(manager, namespace)
         self._fields = _paths((index or {}).get("fields") or [WHOLE])
         self._wait = check_seconds("wait", wait)
         self.ttl_config = ttl
+
+    @property
+    def _memory(self) -> MemoryManager:
+        """Where the items of the run that calls are."""
+        view = self._views.of_run()
+        return view.of(*view.namespace, SUBSPACE)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MementoStore:
         """Return itself: a store is shared, not copied."""

@@ -3,8 +3,9 @@
 The first transaction writes the row ids to ``erased``, and nothing else. From then on no read shows
 these memories: what is retrieved leaves out all that is in ``erased``, and reading connections hide
 it (``Ledger.read``). Then a few rows are deleted in each transaction. The work left to do is noted
-in ``meta``, in case this process dies: ``doomed:NS:REV`` holds the row id up to which rows are deleted,
-``doomed ids:...`` the ids of these, which are taken out of the rows that name them at the end.
+in ``meta``, in case this process dies: ``doomed:NS:REV`` holds the row id up to which rows are
+deleted, ``doomed ids:...`` the ids of these, which are taken out of the rows that name them at the
+end.
 Each step can be repeated, and several processes may do it at once.
 """
 

@@ -42,6 +42,7 @@ class Filters:
         roles: Chat roles of who said it.
         sources: Trust classes and addresses; one of these at least must be that of its source.
         ids: Only these memories.
+        without: All memories but these.
         pinned: Only pinned ones, or only others.
         since: Earliest ``occurred_at``, microseconds.
         until: First ``occurred_at`` no longer wanted, microseconds.
@@ -64,6 +65,7 @@ class Filters:
     roles: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     pinned: bool | None = None
     since: int | None = None
     until: int | None = None
@@ -123,6 +125,8 @@ def _what(filters: Filters) -> Iterator[Clause]:
         yield either, [*named, *named]
     if filters.ids:
         yield f"id {_LISTED}", [json.dumps(filters.ids)]
+    if filters.without:
+        yield f"NOT id {_LISTED}", [json.dumps(filters.without)]
     if filters.pinned is not None:
         yield "pinned = ?", [int(filters.pinned)]
 

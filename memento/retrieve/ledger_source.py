@@ -134,6 +134,13 @@ class LedgerSource:
         found = self._ledger.read(lambda c: memories.matching(c, self.ns, filters))
         return np.array(found, np.int64)
 
+    def hidden(self, filters: Filters) -> Docids | None:
+        """Return the docids of the memories that are to be left out; None if there are none."""
+        if not filters.without:
+            return None
+        found = self._ledger.read(lambda c: memories.docids_of(c, self.ns, filters.without))
+        return np.array(sorted(found.values()), np.int64)
+
 
 def _follow_words(connection: Session, ns: int, known: Vocabulary, first: int) -> None:
     """Bring a vocabulary up to date."""

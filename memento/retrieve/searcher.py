@@ -398,6 +398,7 @@ class Searcher:
             filters; the index, or None.
         """
         docids = source.matching(filters) if needs_ledger(filters) else None
+        hidden = source.hidden(filters)
         held = self._kept.hold(source.ns)
         source.known = held.words
         nearest: LongSearch | None = None
@@ -406,7 +407,7 @@ class Searcher:
             source.state = held.rev, edition
             snap = held.roster.snapshot()
             narrow = filters.narrow
-            allowed = allow(snap, filters, docids) if narrow else held.open_at(filters)
+            allowed = allow(snap, filters, docids, hidden) if narrow else held.open_at(filters)
             if model is not None:
                 wanted = int(np.count_nonzero(allowed)) if narrow else None
                 seen = None if snap.live == snap.n else snap.docid[snap.heard | allowed]
@@ -533,7 +534,8 @@ class Searcher:
 
 def _allowed(source: LedgerSource, snap: Snapshot, filters: Filters) -> Mask:
     """Mark the rows that pass filters."""
-    return allow(snap, filters, source.matching(filters) if needs_ledger(filters) else None)
+    docids = source.matching(filters) if needs_ledger(filters) else None
+    return allow(snap, filters, docids, source.hidden(filters))
 
 
 def _standing(found: Sequence[Found], shown: Mapping[int, Row]) -> Iterator[Found]:

@@ -30,13 +30,19 @@ def needs_ledger(filters: Filters) -> bool:
     )
 
 
-def allow(snap: Snapshot, filters: Filters, docids: NDArray[np.int64] | None = None) -> Mask:
+def allow(
+    snap: Snapshot,
+    filters: Filters,
+    docids: NDArray[np.int64] | None = None,
+    hidden: NDArray[np.int64] | None = None,
+) -> Mask:
     """Mark the rows that pass the filters; agrees with `ledger.predicate.predicate`.
 
     Args:
         snap: The namespace.
         filters: The caller's filters.
         docids: Rows that passed in the ledger, if `needs_ledger`; None for all.
+        hidden: The rows of ``filters.without``; None for none.
 
     Returns:
         (snap.n,) mask.
@@ -63,6 +69,8 @@ def allow(snap: Snapshot, filters: Filters, docids: NDArray[np.int64] | None = N
         chosen = np.zeros(snap.n, np.bool_)
         chosen[snap.rows_of(docids)] = True
         mask &= chosen
+    if hidden is not None:
+        mask[snap.rows_of(hidden)] = False
     return mask
 
 

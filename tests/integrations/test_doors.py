@@ -23,6 +23,7 @@ PUBLIC = {
     "memento.scopes",  # paths and namespaces
     "memento.embed",  # an embedder by name, held to its contract
     "memento.admit",  # Secrets and Redaction
+    "memento.conversation",  # turns as memories: what keep does, for adapters
     "memento.policy",  # memories as text for a prompt
     "memento.language.questions",  # pure rules about text
     "memento.language.statements",

@@ -56,7 +56,7 @@ def look(text):
 
 
 def test_the_middleware_shows_the_same_block(memory):
-    """What is put into the system message of an agent is such a block, too."""
+    """What is put behind the last message of the user is such a block, too."""
     pytest.importorskip("langchain", reason="pip install 'agent-memento[langchain]'")
     from langchain.agents.middleware.types import ModelRequest  # noqa: PLC0415 - needs an extra
     from langchain_core.messages import HumanMessage  # noqa: PLC0415 - needs an extra
@@ -68,9 +68,11 @@ def test_the_middleware_shows_the_same_block(memory):
     request = ModelRequest(model=None, messages=asked, state={"messages": asked}, runtime=Runtime())
     seen = []
     middleware = MementoMiddleware(memory, save=False)
-    middleware.wrap_model_call(request, lambda one: seen.append(one.system_message.text))
-    assert NOTICE in seen[0]
-    look(seen[0])
+    middleware.wrap_model_call(request, lambda one: seen.append(one.messages[-1].text))
+    text, block = seen[0].split("\n\n", 1)
+    assert text == "which tea?"
+    assert NOTICE in block
+    look(block)
 
 
 def test_no_joiner_carries_a_message():

@@ -113,6 +113,14 @@ def test_by_ids(shelf):
     assert found(shelf, ids=(ids["5"], ids["2"], theirs, "nobody")) == "25"
 
 
+def test_without_ids(shelf):
+    """All but these; ids of another namespace change nothing."""
+    ids = {row.text: row.id for row in shelf.read(memories.select, Filters(shelf.now))}
+    theirs = shelf.of("other").read(memories.select, Filters(shelf.now))[3].id
+    assert found(shelf, without=(ids["5"], ids["2"], theirs, "nobody")) == "013467"
+    assert found(shelf, ids=(ids["5"], ids["2"]), without=(ids["5"],)) == "2"
+
+
 def test_what_expired_is_not_seen(shelf):
     """From the moment on at which it expires."""
     shelf.now = START + HOUR - 1

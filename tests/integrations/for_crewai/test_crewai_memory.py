@@ -332,7 +332,10 @@ class TestFilters:
         record = whole.remember("tea", source="bo", private=True, metadata={"page": 1})
         assert record.metadata == {"page": 1}
         (match,) = whole.recall("tea", source="bo")
-        assert match.format() == f'- (score={match.score:.2f}) "tea"\n  metadata: {{"page": 1}}'
+        assert (
+            match.format()
+            == f'- (score={match.score:.2f}, 2025-01-01) "tea"\n  metadata: {{"page": 1}}'
+        )
         assert len(manager.get(record.id).metadata) == 2
 
 
@@ -542,3 +545,23 @@ def test_closing_the_memory_leaves_the_store_open(memory, manager):
     memory.close()
     assert not manager.closed
     assert texts(memory.recall("tea")) == ["tea"]
+
+
+def test_what_three_agents_say_takes_one_place(memory):
+    """Word for word the same, by whoever: one match, and its day is in the prompt."""
+    for role in ("Researcher", "Writer", "Editor"):
+        memory.remember("The client is called Acme.", agent_role=role)
+    memory.remember("The client pays in euros.")
+    found = memory.recall("What is the client called?", limit=2)
+    assert texts(found) == ["The client is called Acme.", "The client pays in euros."]
+    assert "2025-01-01" in found[0].format()
+
+
+def test_what_every_kickoff_finds_again_takes_one_place_before_the_rest(memory, clock):
+    """Reports that differ only in their day: the newest stands for them, something else follows."""
+    for day in range(1, 8):
+        memory.remember(f"The client is Acme, the budget is EUR 40,000, contacted on day {day}")
+        clock.advance(timedelta(days=1))
+    memory.remember("The client of this budget is allergic to walnuts")
+    found = memory.recall("What do we know about the client and the budget?", limit=2)
+    assert {text[-5:] for text in texts(found)} == {"day 7", "lnuts"}

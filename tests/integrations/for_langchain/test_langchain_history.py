@@ -438,3 +438,32 @@ def test_a_read_only_store_is_told_through_the_chain(open_memory, fake_model, fr
         chain.invoke("hi", config)
     with pytest.raises(ReadOnlyStore):
         asyncio.run(chain.ainvoke("hi", config))
+
+
+@pytest.mark.parametrize(
+    ("window", "shown"),
+    [
+        (1, ["human"]),
+        (2, ["ai", "human"]),
+        (3, ["ai", "human"]),
+        (4, ["ai", "human"]),
+        (5, ["ai", "tool", "tool", "ai", "human"]),
+        (6, ["human", "ai", "tool", "tool", "ai", "human"]),
+    ],
+)
+def test_a_window_never_begins_with_the_results_of_tools(open_memory, window, shown):
+    """No provider accepts a result whose call is not shown."""
+    memory = open_memory()
+    calls = [{"name": "x", "args": {}, "id": name} for name in ("1", "2")]
+    MementoChatMessageHistory("s", memory).add_messages(
+        [
+            HumanMessage("q"),
+            AIMessage("", tool_calls=calls),
+            ToolMessage("r", tool_call_id="1"),
+            ToolMessage("s", tool_call_id="2"),
+            AIMessage("a"),
+            HumanMessage("q2"),
+        ]
+    )
+    history = MementoChatMessageHistory("s", memory, window=window)
+    assert [message.type for message in history.messages] == shown

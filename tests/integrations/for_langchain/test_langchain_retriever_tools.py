@@ -267,3 +267,20 @@ def test_missing_framework(name, absent, extra):
     ran = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     assert ran.stdout.startswith("MissingExtra")
     assert f"pip install 'agent-memento[{extra}]'" in ran.stdout
+
+
+def test_a_retriever_looks_where_the_settings_of_the_call_say(open_memory):
+    """One retriever serves many users; sync, async and batch."""
+    memory = open_memory()
+    for user in ("ada", "bob"):
+        memory.of(user).add(f"the kettle of {user}")
+    made = MementoRetriever(manager=memory, namespace=lambda _, settings: settings["user"])
+    for user in ("ada", "bob"):
+        config = {"configurable": {"user": user}}
+        found = [made.invoke("kettle", config), asyncio.run(made.ainvoke("kettle", config))]
+        found += made.batch(["kettle"], config)
+        assert [[one.page_content for one in few] for few in found] == [
+            [f"the kettle of {user}"]
+        ] * 3
+    with pytest.raises(ValidationError):
+        MementoRetriever(manager=memory, namespace="ada")

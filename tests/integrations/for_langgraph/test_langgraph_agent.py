@@ -15,7 +15,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
 from memento import MemoryManager
-from memento.errors import StoreClosed
+from memento.errors import InvalidInput, StoreClosed
 from memento_langgraph import MementoStore
 
 
@@ -90,3 +90,27 @@ def test_the_default_model_finds_by_meaning(tmp_path):
         store.put(("u",), "2", {"text": "The printer on floor three is broken"})
         manager.flush(wait=True)
         assert store.search(("u",), query="favourite Italian food")[0].key == "1"
+
+
+def test_one_store_serves_each_user_of_the_run(open_memory):
+    """The user is in the settings of the run; sync or async, nobody sees another's items."""
+    manager = open_memory()
+    store = MementoStore(manager, namespace=lambda _, settings: ("acme", settings["user"]))
+
+    async def wait_for(agent, settings):
+        return await agent.ainvoke({"messages": [("user", "go")]}, settings)
+
+    for user in (7, "bob"):
+        settings = {"configurable": {"user": user}}
+        agent = create_agent(calls("keep", fact=f"the bike of {user}"), [keep], store=store)
+        agent.invoke({"messages": [("user", "go")]}, settings)
+        for name, used in (("look", look), ("alook", alook)):
+            agent = create_agent(calls(name, query="bike"), [used], store=store)
+            answer = asyncio.run(wait_for(agent, settings))
+            assert answer["messages"][-2].content == f"the bike of {user}"
+    assert len(manager.of("acme", "7", "langgraph").list()) == 1
+    assert manager.of(*manager.namespace, "langgraph").list() == []
+    with pytest.raises(KeyError):  # outside of a run nobody is named
+        store.get(("users", "ada"), "x")
+    with pytest.raises(InvalidInput, match="namespace"):
+        MementoStore(manager, namespace="acme")

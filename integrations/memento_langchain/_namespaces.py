@@ -1,0 +1,108 @@
+"""The namespace of a run, made from its context and its settings by a function of the caller's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, signature
+from typing import Any
+
+from langchain_core.runnables.config import ensure_config
+
+from memento import MemoryManager
+from memento.errors import InvalidInput
+from memento.scopes import parse_namespace
+
+Labels = str | int | Sequence[str | int]
+Namespace = Callable[[Any], Labels] | Callable[[Any, Mapping[str, Any]], Labels]
+"""Makes labels from the context of the run, or from the context and the settings of the run."""
+RUNTIME = "__pregel_runtime"
+"""Where LangGraph keeps the runtime of a run."""
+_PLACES = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_BOTH = 2  # parameters of a function of context and settings
+_PROBLEM = "must be a function of the context, or of the context and the settings, giving labels"
+
+
+class Views:
+    """Chooses the view of a manager for a run.
+
+    Args:
+        manager: The manager.
+        namespace: A function of the run's context that gives labels, such as
+            ``lambda context: ("acme", context.user_id)``, or of the context and the settings
+            (``config["configurable"]``), such as ``lambda _, settings: settings["user_id"]``; None
+            for the manager's own namespace. A label may be an integer.
+
+    Raises:
+        InvalidInput: If it is no such function.
+    """
+
+    def __init__(self, manager: MemoryManager, namespace: Namespace | None) -> None:
+        self._manager = manager
+        self._namespace: Callable[..., Labels] | None = namespace
+        self._both = namespace is not None and _takes_both(namespace)
+
+    def of_run(self, context: Any = None) -> MemoryManager:
+        """Return the view for the run that this code is part of.
+
+        Args:
+            context: Its context, if the caller has it; None to look for it.
+
+        Raises:
+            InvalidInput: If the function is one of the context alone, and the run has none.
+            InvalidScope: If the labels are not well formed.
+        """
+        if self._namespace is None:
+            return self._manager
+        settings = settings_of_run()
+        if context is None:
+            context = getattr(settings.get(RUNTIME), "context", None)
+        if self._both:
+            return self._manager.of(*_labels(self._namespace(context, settings)))
+        if context is None:
+            raise InvalidInput(
+                "context", "is missing, and the namespace is made from it: invoke(..., context=...)"
+            )
+        return self._manager.of(*_labels(self._namespace(context)))
+
+
+def check_namespace(namespace: object) -> None:
+    """Refuse what makes no labels.
+
+    Raises:
+        InvalidInput: If it is no function of the context, or of the context and the settings.
+    """
+    if namespace is not None:
+        _takes_both(namespace)
+
+
+def settings_of_run() -> Mapping[str, Any]:
+    """Return the settings of the run, such as its thread; empty outside of a run."""
+    return ensure_config().get("configurable", {})
+
+
+def _labels(given: Any) -> tuple[str, ...]:
+    """Accept labels; an integer is written as text."""
+    if isinstance(given, list | tuple):
+        return parse_namespace([str(one) if type(one) is int else one for one in given])
+    return parse_namespace(str(given) if type(given) is int else given)
+
+
+def _takes_both(namespace: object) -> bool:
+    """Tell whether a function takes the context and the settings, or the context alone."""
+    if not callable(namespace):
+        raise InvalidInput("namespace", _PROBLEM)
+    try:
+        known = signature(namespace)
+    except ValueError:  # some functions written in C do not tell
+        return False
+    needed = [
+        one
+        for one in known.parameters.values()
+        if one.kind in _PLACES and one.default is Parameter.empty
+    ]
+    both = len(needed) == _BOTH
+    try:
+        known.bind(*[None] * (_BOTH if both else 1))
+    except TypeError as error:
+        raise InvalidInput("namespace", _PROBLEM) from error
+    return both

@@ -1,0 +1,248 @@
+"""Find what bears on the next answer in a conversation.
+
+A follow-up such as "And his sister?" says little by itself, and what was said before says too much:
+the fact that answered the last question fits it best. So two queries are put: the last message
+alone, and the last three messages of the user together. A memory's score is the sum of both, so
+earlier messages weigh less than the last one, which is in both queries. The assistant's words are
+in neither: they are mostly answers given already.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+from memento.check import MAX_K
+from memento.conversation.turns import Said, pieces
+from memento.conversation.verbs import Verbs
+from memento.filters import several
+from memento.language.chatter import is_chatter
+from memento.language.gist import gist
+from memento.language.questions import beyond
+from memento.language.words import content, terms
+from memento.policy import prompt
+from memento.types import Hit, Kind, Recalled, Retrieval, Status, Trust
+
+TURNS = 3
+"""Messages of the user that the query is made of, the last one included."""
+TOGETHER = 0.7
+"""Weight of the query of all these messages beside the last message alone; from 0.6 to 1 the
+benchmark of follow-ups finds the same."""
+LEANS = 4.0
+"""How much surer than the last message alone the messages together may be. Without a bound, a new
+subject ("what is 2 + 2?") would be taken for a follow-up of the last one."""
+SPARE = 32
+"""Memories looked through beyond those asked for: the two queries rank them differently, and some
+say the same."""
+ASKED = 4
+"""One place in so many is for what the user asked before."""
+LOOK = 50
+"""Former questions looked through for one that tells something; the nearest merely ask again."""
+QUERY_CHARS = 2_000
+"""Most characters of a message that are looked up; the question is rarely longer."""
+ALIKE = 0.75
+"""Share of their words, of all that both have, from which two memories say nearly the same."""
+
+_SECRET = secrets.token_bytes(16)
+_RANKS = {Trust.USER: 0, Trust.AGENT: 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a caller of ``recall`` asked for.
+
+    Attributes:
+        k: Most memories, >= 1.
+        tokens: Most tokens of the block, or None.
+        sure: Least confidence, [0, 1].
+        shown: Whether the turns are shown to the model and so left out.
+        fold: Whether equal texts are one memory.
+        wait: Seconds to wait for the newest memories.
+        filters: Filters of ``retrieve``, without ``kinds``.
+        kinds: The kinds of memories to show.
+    """
+
+    k: int
+    tokens: int | None
+    sure: float
+    shown: bool
+    fold: bool
+    wait: float
+    filters: Mapping[str, Any]
+    kinds: tuple[str, ...]
+
+
+def recall(view: Verbs, said: Sequence[Said], wanted: Wanted) -> tuple[Recalled, list[str]]:
+    """Find what bears on the last message of the user; see ``MemoryManager.recall``.
+
+    Returns:
+        The answer, and the ids of the memories that its block shows.
+    """
+    asked = queries(said)
+    if not asked:
+        return Recalled(), []
+    shown, ids = _shown(said if wanted.shown else (), view)
+    hidden = several("without", wanted.filters.get("without") or None)
+    filters = dict(wanted.filters, without=[*hidden, *ids], fold=wanted.fold)
+    found = _found(view, asked, wanted, filters)
+    before = _asked_before(view, asked[0], wanted, filters)
+    new = [hit for hit in found if hit.text not in shown]
+    groups = _told_once(new) if wanted.fold else [[hit] for hit in new]
+    told = [group[0] for group in groups][: wanted.k]
+    asking = [hit for hit in before if hit.text not in shown]
+    told = told[: wanted.k - min(wanted.k // ASKED, len(asking))]
+    hits = (*told, *asking[: wanted.k - len(told)])
+    block = _block(view, replace(found, hits=hits), groups, wanted.tokens)
+    sure = found.confidence if hits else 0.0
+    return Recalled(block.text, hits, found.missing, sure), list(block.shown)
+
+
+def queries(said: Sequence[Said]) -> list[str]:
+    """Return the last message of the user, and the last ones together if there are several.
+
+    Thanks and greetings between them are skipped. If the last message is one, nothing is asked.
+    """
+    texts = [one.turn.text.strip()[:QUERY_CHARS] for one in said if one.turn.role == "user"]
+    if not texts or not texts[-1] or is_chatter(texts[-1]):
+        return []
+    earlier = [text for text in texts[:-1] if text and not is_chatter(text)][1 - TURNS :]
+    last = texts[-1]
+    return [last, "\n".join([*earlier, last])] if earlier else [last]
+
+
+def _shown(said: Iterable[Said], view: Verbs) -> tuple[set[str], list[str]]:
+    """Return the texts that a conversation shows, and the ids of their memories."""
+    texts: set[str] = set()
+    ids: list[str] = []
+    for one in said:
+        for at, text in enumerate(pieces(one.turn.text, view.config)):
+            texts.add(text)
+            if (name := one.piece_id(at)) is not None:
+                ids.append(name)
+    return texts, ids
+
+
+def _found(
+    view: Verbs, asked: Sequence[str], wanted: Wanted, filters: Mapping[str, Any]
+) -> Retrieval:
+    """Put the queries and join their answers; without hits if none is likely to be an answer."""
+    kinds = [kind for kind in wanted.kinds if kind != Kind.QUESTION]
+    if not kinds:
+        return Retrieval(asked[-1])
+    room = min(wanted.k + SPARE, MAX_K)
+    alone, *rest = (
+        view.retrieve(
+            query, room, kinds=kinds, wait=wanted.wait if not at else 0.0, record=False, **filters
+        )
+        for at, query in enumerate(asked)
+    )
+    if not rest:
+        enough = alone.confidence >= wanted.sure
+        return alone if enough else replace(alone, hits=(), confidence=0.0)
+    (together,) = rest
+    silent = not content(terms(asked[0]))  # "and why?": only the messages together say something
+    bound = 1.0 if silent else LEANS * alone.confidence
+    chance = max(alone.confidence, min(together.confidence, bound))
+    hits = fused(alone, together) if chance >= wanted.sure else ()
+    return replace(together, hits=hits, confidence=chance if hits else 0.0, missing=alone.missing)
+
+
+def fused(alone: Iterable[Hit], together: Iterable[Hit]) -> tuple[Hit, ...]:
+    """Join two answers: best first, the scores weighted and summed, again in [0, 1]."""
+    sums: dict[str, float] = {}
+    best: dict[str, Hit] = {}
+    for hits, weight in ((alone, 1.0), (together, TOGETHER)):
+        for hit in hits:
+            sums[hit.id] = sums.get(hit.id, 0.0) + weight * hit.score / (1 + TOGETHER)
+            best.setdefault(hit.id, hit)
+    ranked = sorted(best, key=lambda name: (-sums[name], -best[name].memory.seq))
+    return tuple(replace(best[name], score=sums[name]) for name in ranked)
+
+
+def _asked_before(view: Verbs, query: str, wanted: Wanted, filters: Mapping[str, Any]) -> list[Hit]:
+    """Find former questions that say more than the query: those that say most come first.
+
+    Those that only ask again differ from it in little, but score highest; hence the square.
+    """
+    if Kind.QUESTION not in wanted.kinds:
+        return []
+    before = view.retrieve(
+        query,
+        min(wanted.k + LOOK, MAX_K),
+        min_confidence=wanted.sure,
+        kinds=Kind.QUESTION,
+        record=False,
+        **filters,
+    )
+    news = {hit.id: hit.score * beyond(hit.text, query) ** 2 for hit in before}
+    return sorted(
+        (hit for hit in before if news[hit.id] > 0), key=lambda hit: news[hit.id], reverse=True
+    )
+
+
+def _told_once(hits: Iterable[Hit]) -> list[list[Hit]]:
+    """Group hits that say the same, whoever said it, and put near repetitions last.
+
+    Of equal texts the most trusted stands first. Of texts that say nearly the same, the newest has
+    the place of the best one, and the others come after everything else.
+    """
+    groups: dict[str, list[Hit]] = {}
+    for hit in hits:
+        groups.setdefault(gist(hit.text), []).append(hit)
+    once = [sorted(group, key=lambda hit: _RANKS.get(hit.memory.source.kind, 2))
+            for group in groups.values()]  # fmt: skip
+    families: list[list[list[Hit]]] = []
+    for group in once:
+        family = next((one for one in families if _alike(one[0][0], group[0])), None)
+        if family is None:
+            families.append([group])
+        else:
+            family.append(group)
+    for family in families:
+        family.sort(key=lambda group: group[0].memory.occurred_at, reverse=True)
+    return [family[0] for family in families] + [
+        group for family in families for group in family[1:]
+    ]
+
+
+def _alike(one: Hit, other: Hit) -> bool:
+    """Tell whether two memories say nearly the same and may stand for each other."""
+    if {one.memory.status, other.memory.status} != {Status.ACTIVE}:
+        return False  # a former value is no repetition of the present one
+    words, others = ({*content(terms(hit.text))} for hit in (one, other))
+    return len(words & others) >= ALIKE * max(1, len(words | others))
+
+
+def _block(
+    view: Verbs, found: Retrieval, groups: Sequence[Sequence[Hit]], tokens: int | None
+) -> prompt.Block:
+    """Render the hits, each with those who said the same and are trusted alike."""
+    by_first = {group[0].id: group for group in groups}
+    shown = [
+        same
+        for hit in found
+        for same in by_first.get(hit.id, (hit,))
+        if same.memory.source.kind is hit.memory.source.kind
+    ]
+    return prompt.compose(
+        shown,
+        nonce=_nonce(shown),
+        tokens=tokens,
+        count_tokens=view._engine.count_tokens,  # noqa: SLF001 - a part of the manager
+        cut=view._engine.cut_for(found, budget=tokens is not None),  # noqa: SLF001 - as above
+    )
+
+
+def _nonce(hits: Iterable[Hit]) -> str:
+    """Make the nonce from what the block may show, so that equal memories give an equal block.
+
+    No stored text can know it: the key is drawn when the process starts, and a text that repeats
+    the nonce of a former block changes the nonce of every block that shows it.
+    """
+    digest = blake2b(key=_SECRET, digest_size=8)
+    for hit in hits:
+        digest.update(repr((hit.id, hit.memory.version, hit.text)).encode(errors="surrogatepass"))
+    return digest.hexdigest()

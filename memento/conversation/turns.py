@@ -1,0 +1,252 @@
+"""Messages of a conversation as turns, and turns as drafts of memories. Pure.
+
+A turn is kept in the short tier of its session; the ring buffer moves it on. A message that only
+asks is kept as a question, because a question is more similar to the next question than the fact
+that answers it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from memento.admit import Redaction
+from memento.check import member, optional_name, short_name, type_name
+from memento.config import Config
+from memento.errors import InvalidInput
+from memento.language.questions import merely_asks
+from memento.types import Draft, Kind, Memory, Source, Tier, Trust, Turn
+
+PIECE_CHARS = 16_000
+"""Most characters of a turn in one memory; a longer turn is kept in pieces."""
+ID = "turn-"
+"""First characters of the ids of kept turns."""
+SAID = "said"
+"""Metadata: digest of what the message said when it was kept, whatever the memory says by now."""
+FIELDS = frozenset({"content", "text", "role", "id", "name", "actor", "trust"})
+"""Keys of a message that is given as a mapping and that are read."""
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_MADE = re.compile(rf"{ID}[0-9a-f]{{32}}")
+
+
+def turns_of(messages: str | Iterable[str | Mapping[str, Any] | Turn]) -> list[Turn]:
+    """Read the messages of a conversation.
+
+    Args:
+        messages: Turns, mappings with ``role`` and ``content`` as chat APIs have them, or texts of
+            the user; or one text.
+
+    Raises:
+        InvalidInput: If one is none of these; names its position.
+    """
+    if isinstance(messages, str):
+        return [Turn(messages)]
+    if isinstance(messages, bytes | Mapping) or not isinstance(messages, Iterable):
+        raise InvalidInput("messages", f"must be a list of messages, not {type_name(messages)}")
+    return [_turn_of(one, f"messages[{at}]") for at, one in enumerate(messages)]
+
+
+def _turn_of(message: object, where: str) -> Turn:
+    if isinstance(message, Turn):
+        turn = message
+    elif isinstance(message, str):
+        turn = Turn(message)
+    elif isinstance(message, Mapping):
+        text = message.get("text", message.get("content"))
+        turn = Turn(
+            words_of(text, where),
+            message.get("role", "user"),
+            message.get("id"),
+            message.get("actor", message.get("name")),
+            message.get("trust"),
+        )
+    else:
+        raise InvalidInput(where, f"must be a Turn, a mapping or a text, not {type_name(message)}")
+    if not isinstance(turn.text, str):
+        raise InvalidInput(where, f"text must be a string, not {type_name(turn.text)}")
+    if not isinstance(turn.id, str | None):
+        raise InvalidInput(where, f"id must be a string, not {type_name(turn.id)}")
+    short_name(f"{where} role", turn.role)
+    return turn
+
+
+def words_of(content: object, where: str) -> str:
+    """Return the text of a message: of several blocks, those of text, each on lines of its own."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, Sequence):
+        raise InvalidInput(where, f"content must be a text or blocks, not {type_name(content)}")
+    texts = [one if isinstance(one, str) else _text_in(one) for one in content]
+    return "\n".join(text for text in texts if text)
+
+
+def _text_in(block: object) -> str:
+    text = block.get("text") if isinstance(block, Mapping) else None
+    return text if isinstance(text, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A turn with its place in a conversation.
+
+    Attributes:
+        turn: The turn.
+        session: The conversation, or None.
+        name: What the turn is called there; without an id of its own, its text and how often that
+            was said before.
+        source: How far it is trusted.
+    """
+
+    turn: Turn
+    session: str | None
+    name: str
+    source: Source
+
+    @property
+    def key(self) -> str:
+        """Its identity: its place; without a session and an id, its text."""
+        if self.nameless:
+            return turn_id(self.turn.role, self.turn.text)
+        return turn_id(self.session, self.name)
+
+    @property
+    def nameless(self) -> bool:
+        """Whether it has neither a session nor an id."""
+        return self.session is None and self.turn.id is None
+
+    @property
+    def digest(self) -> str:
+        """Digest of its words, to tell whether it was edited."""
+        return turn_id(self.turn.text)
+
+    def drafts(self, config: Config) -> list[Draft]:
+        """Make its memories, one per piece."""
+        session = None if self.session is None else session_of(self.session)
+        role = self.turn.role
+        if role == "user" and self.source.kind is not Trust.USER:
+            role = self.source.kind.value  # a prompt must not show it as said by the user
+        return [
+            Draft(
+                piece,
+                Tier.SHORT,
+                kind=kind_of(piece),
+                role=role,
+                actor=self.turn.actor,
+                source=self.source,
+                session=session,
+                metadata={} if self.nameless else {SAID: digest_of(piece)},
+                id=self.piece_id(at),
+            )
+            for at, piece in enumerate(pieces(self.turn.text, config))
+        ]
+
+    def piece_id(self, at: int) -> str | None:
+        """Return the id of a piece; an edited piece keeps it. None if the turn is nameless."""
+        return None if self.nameless else turn_id(self.session, self.name, str(at))
+
+
+def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[Said]:
+    """Give each turn its place in a conversation.
+
+    Args:
+        turns: The turns from the beginning, in order.
+        session: Name of the conversation, or None.
+        speaker: Who writes what has the role ``user``.
+    """
+    before: Counter[tuple[str, str]] = Counter()
+    found = []
+    for turn in turns:
+        said = (turn.role, turn.text)
+        name = turn.id if turn.id is not None else turn_id(*said, str(before[said]))
+        before[said] += 1
+        found.append(Said(turn, session, name, trust_of(turn, speaker)))
+    return found
+
+
+def trust_of(turn: Turn, speaker: Trust = Trust.USER) -> Source:
+    """Return how far a turn is trusted: as far as who wrote it, and no further than it says."""
+    by_role = {"user": speaker, "tool": Trust.TOOL}.get(turn.role, Trust.AGENT)
+    if turn.trust is None:
+        return Source(by_role)
+    return Source(Trust.least([by_role, member(Trust, "trust", turn.trust)]))
+
+
+def kind_of(text: str) -> Kind:
+    """Tell a mere question from a turn that says something.
+
+    >>> kind_of("Hi! What is my dog called?").value
+    'question'
+    >>> kind_of("My dog is called Rex, did you know?").value
+    'episode'
+    """
+    return Kind.QUESTION if merely_asks(text) else Kind.EPISODE
+
+
+def kept_here(memory: Memory) -> bool:
+    """Tell whether ``keep`` wrote a memory.
+
+    Its id alone does not tell, since a file chooses the ids of what it brings; but whatever comes
+    from a file names a source, and what is written here names none.
+    """
+    return memory.source.uri is None and _MADE.fullmatch(memory.id) is not None
+
+
+def turn_id(*parts: str | None) -> str:
+    """Make the id of a turn from what it is called; equal parts give an equal id."""
+    return f"{ID}{blake2b(repr(parts).encode(errors='surrogatepass'), digest_size=16).hexdigest()}"
+
+
+def digest_of(text: str) -> str:
+    """Return a short digest of a text."""
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()
+
+
+def session_of(name: str) -> str:
+    """Return the session of a conversation: its name, or a digest if no session can have that name.
+
+    >>> session_of("monday"), session_of("")
+    ('monday', 'thread-cae66941d9efbd404e4d88758ea67670')
+    """
+    try:
+        return optional_name("session", name) or ""
+    except InvalidInput:
+        digest = blake2b(name.encode(errors="surrogatepass"), digest_size=16)
+        return f"thread-{digest.hexdigest()}"
+
+
+def mended(text: str) -> str:
+    r"""Replace what no database can hold: a NUL or half of a surrogate pair.
+
+    >>> mended("nul \0")
+    'nul \ufffd'
+    """
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def pieces(text: str, config: Config) -> list[str]:
+    """Cut a text into what fits a memory, and mend what no database can hold.
+
+    Cuts are between lines or words where there are any, and never inside a secret: those are taken
+    out before. A blank text gives nothing.
+
+    >>> pieces("  ", Config()), pieces("tea", Config())
+    ([], ['tea'])
+    """
+    clean = mended(text)
+    most = min(PIECE_CHARS, config.limits.text_chars)
+    if len(clean) > most:
+        clean = Redaction(config.secrets).text("text", clean)
+    found: list[str] = []
+    while len(clean) > most:
+        gaps = (clean.rfind(gap, most // 2, most) for gap in ("\n", " "))
+        cut = next((gap + 1 for gap in gaps if gap >= 0), most)
+        found.append(clean[:cut])
+        clean = clean[cut:]
+    return [piece for piece in (*found, clean) if piece.strip()]
