@@ -46,7 +46,7 @@ Messages = str | Iterable[str | Mapping[str, Any] | Turn]
 
 
 class Conversations(Texts):
-    """How a manager keeps and serves conversations."""
+    """Verbs of the manager that keep and serve conversations."""
 
     def keep(
         self,
@@ -115,13 +115,13 @@ class Conversations(Texts):
         """Find what bears on the last message of the user, as a block for the prompt.
 
         The query is the last message, and beside it the last three messages of the user, which
-        weigh less: so "And his sister?" is understood, and a new subject is, too. After thanks or a
+        weigh less: so "And the sister?" is understood, and so is a new subject. After thanks or a
         greeting, and if nothing is likely to be an answer, the block is empty.
 
         Turns that the conversation shows are left out; give the same ``session`` and messages as to
-        ``keep``. Equal texts are shown once, whoever said them; of texts that say nearly the same
-        the newest comes first and the others last. What the user only asked before comes after what
-        was told, in at most a quarter of the places, and more only if they are free.
+        ``keep``. Equal texts are shown once, even if several people said them; of texts that say
+        nearly the same the newest comes first and the others last. Earlier questions of the user
+        come after statements, in at most a quarter of the places, and more only if they are free.
 
         Args:
             messages: The conversation so far, as for ``keep``; it ends with what is to be answered.

@@ -1,6 +1,6 @@
 """Find what bears on the next answer in a conversation.
 
-A follow-up such as "And his sister?" says little by itself, and what was said before says too much:
+A follow-up such as "And the sister?" says little by itself, and what was said before says too much:
 the fact that answered the last question fits it best. So two queries are put: the last message
 alone, and the last three messages of the user together. A memory's score is the sum of both, so
 earlier messages weigh less than the last one, which is in both queries. The assistant's words are
@@ -52,7 +52,7 @@ _RANKS = {Trust.USER: 0, Trust.AGENT: 1}
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a caller of ``recall`` asked for.
+    """The request of a caller of ``recall``.
 
     Attributes:
         k: Most memories, >= 1.
@@ -184,7 +184,7 @@ def _asked_before(view: Verbs, query: str, wanted: Wanted, filters: Mapping[str,
 
 
 def _told_once(hits: Iterable[Hit]) -> list[list[Hit]]:
-    """Group hits that say the same, whoever said it, and put near repetitions last.
+    """Group hits that say the same, by any speaker, and put near repetitions last.
 
     Of equal texts the most trusted stands first. Of texts that say nearly the same, the newest has
     the place of the best one, and the others come after everything else.

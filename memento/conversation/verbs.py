@@ -14,7 +14,7 @@ Memories = list[Memory]
 
 
 class Verbs(Protocol):
-    """What ``keep`` and ``recall`` need of ``MemoryManager``; see there."""
+    """The methods of ``MemoryManager`` that ``keep`` and ``recall`` use; see there."""
 
     _engine: Engine
 

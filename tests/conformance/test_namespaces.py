@@ -58,6 +58,7 @@ WITHOUT_ID = {
     "forget_source": lambda m: m.quarantine.forget_source("https://a.example", dry_run=True),
     "restore_source": lambda m: m.quarantine.restore_source("https://a.example"),
     "prompt": lambda m: m.prompt("secret plan"),
+    "recall": lambda m: m.recall("secret plan").block,
     "stats": lambda m: m.store.stats().memories,
     "counts": lambda m: m.counts("kind", within="a"),
     "sweep": lambda m: m.sweep(),
@@ -66,7 +67,7 @@ WITHOUT_ID = {
 }
 STORE_WIDE = {
     "add", "add_document", "backup", "clock", "close", "closed", "config", "doctor",
-    "embed", "flush", "import_from", "namespace", "namespaces", "of", "prompt_confidence",
+    "embed", "flush", "import_from", "keep", "namespace", "namespaces", "of", "prompt_confidence",
     "read_only", "reindex", "root", "store",
 }  # fmt: skip
 WITH_VECTORS = {"nearest"}
