@@ -23,6 +23,7 @@ from memento.retrieve.by_time import Then
 from memento.retrieve.confidence import Signs
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.former import Heirs, MeaningOfHeirs
+from memento.retrieve.newer import Newer
 from memento.retrieve.passage import excerpt, passage
 from memento.retrieve.question import Query, parse
 from memento.retrieve.rank import Candidate, Said
@@ -56,6 +57,7 @@ class Found:
         folded: Row ids of near-identical memories that it stands for.
         passage: The relevant part of a long text, if only this part was counted, or None.
         signs: Numbers that give the confidence; see `confidence.Signs`.
+        newer: Row id of a newer statement about the same thing, or None.
     """
 
     docid: int
@@ -66,6 +68,7 @@ class Found:
     folded: tuple[int, ...]
     passage: str | None = None
     signs: Mapping[str, float] = field(default_factory=dict)
+    newer: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -474,7 +477,7 @@ def _collect(
         look.query.words,
         look.config.echo,
         fold=fold,
-        as_scored=look.query.only_time or look.query.former is not None,
+        orders=_orders(look),
     )
     ranks: dict[str, Mapping[int, int]] = {}
     known, least = np.zeros(0, np.intp), 1.0
@@ -498,6 +501,15 @@ def _collect(
         arm = look.config.arm * WIDER
         wider = replace(look.config, arm=arm, cap=max(look.config.cap, arm))
         look = replace(look, config=wider)
+
+
+def _orders(look: _Look) -> list[rank.Order]:
+    """Return what changes the order of the scores; nothing for a question about a time or the past."""
+    if look.query.only_time or look.query.former is not None:
+        return []
+    if look.meaning is None:
+        return [rank.newest_first]
+    return [rank.newest_first, Newer(look.snap, look.meaning, look.texts.read).first]
 
 
 def _judge(look: _Look, gathered: _Gathered, known: Rows, most: float) -> _Judged:
@@ -595,4 +607,5 @@ def _found(
         folded=tuple(int(snap.docid[row]) for row in one.folded),
         passage=shown,
         signs=one.signs,
+        newer=int(snap.docid[one.newer]) if one.newer >= 0 else None,
     )

@@ -1,0 +1,138 @@
+"""Of two statements about the same thing, place the one first that tells of the change. Pure.
+
+People rarely say that a new fact replaces an old one: "Ada plays the violin", and half a year later
+"no more violin for Ada, she drums now". Both answer "what does Ada play?", and the older one often
+fits the question better. The newer statement is placed first if it says that something changed and
+the two are alike: in meaning, in a word of content, and in how well they fit the question.
+
+Only memories outside of conversations are compared: in a conversation people speak about the same
+thing again and again, and "now" rarely takes anything back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from memento.language.change import tells_change
+from memento.language.words import Cue, content, words
+from memento.retrieve.by_meaning import Meaning, dots
+from memento.retrieve.rank import Candidate, Said
+from memento.retrieve.roster import Snapshot
+
+_ALIKE = 0.35
+"""Least cosine of two statements about the same thing that share a common word."""
+_ALIKE_BY_NAME = 0.55
+"""The same if they share nothing but names: people say many things about one person."""
+_NEAR = 0.8
+"""Least share of the older statement's score that the newer one has."""
+_DEPTH = 8
+"""So many of the best candidates are compared with each other."""
+_LOOKED_FOR = ("exact", "calendar", "said_date", "speaker")
+"""Evidence that favours one of two statements by what the query asks for."""
+Pairs = dict[int, list[int]]
+"""Row of a statement to the rows of newer statements about the same thing."""
+
+
+class Newer:
+    """Compares the best candidates of one query.
+
+    Args:
+        snap: The namespace.
+        meaning: Gives the vectors of its memories.
+        read: Returns the texts of rows.
+    """
+
+    def __init__(
+        self,
+        snap: Snapshot,
+        meaning: Meaning,
+        read: Callable[[Sequence[int]], Mapping[int, str]],
+    ) -> None:
+        self._snap, self._meaning, self._read = snap, meaning, read
+
+    def first(self, ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
+        """Place the newer of two statements first, and note in the older one that there is one.
+
+        Args:
+            ranked: Candidates, best first.
+            said: Row to its content, for each of the best.
+
+        Returns:
+            The candidates; the scores stay with the places.
+        """
+        best = list(ranked[:_DEPTH])
+        pairs = self._about_the_same(best, said)
+        if not pairs:
+            return list(ranked)
+        noted = [
+            replace(one, newer=max(pairs[one.row])) if one.row in pairs else one for one in best
+        ]
+        order = _moved(noted, pairs)
+        scores = [one.score for one in best]
+        placed = [replace(one, score=score) for one, score in zip(order, scores, strict=True)]
+        return placed + list(ranked[_DEPTH:])
+
+    def _about_the_same(self, best: Sequence[Candidate], said: Mapping[int, Said]) -> Pairs:
+        possible = list(self._possible(best, said))
+        if not possible:
+            return {}
+        rows = sorted({row for older, newer, _ in possible for row in (older, newer)})
+        vectors = dict(zip(rows, self._meaning.vectors(np.array(rows, np.intp)), strict=True))
+        pairs: Pairs = {}
+        for older, newer, least in possible:
+            if float(dots(vectors[older][None, :], vectors[newer])[0]) >= least:
+                pairs.setdefault(older, []).append(newer)
+        return pairs
+
+    def _possible(
+        self, best: Sequence[Candidate], said: Mapping[int, Said]
+    ) -> Iterator[tuple[int, int, float]]:
+        """Yield pairs of older and newer row that share a word, each with its least cosine."""
+        told = [one for one in best if not one.question and said[one.row].words]
+        texts = self._read([one.row for one in told])
+        subjects = {one.row: set(content(said[one.row].words)) for one in told}
+        for newer in told:
+            if not tells_change(texts[newer.row], said[newer.row].words):
+                continue
+            for older in told:
+                shared = subjects[newer.row] & subjects[older.row]
+                if shared and self._follows(newer, older):
+                    spoken = {*texts[newer.row].split(), *texts[older.row].split()}
+                    named = not _has_common(shared, spoken)
+                    yield older.row, newer.row, _ALIKE_BY_NAME if named else _ALIKE
+
+    def _follows(self, newer: Candidate, older: Candidate) -> bool:
+        """Tell whether one speaker said both, one after the other, and the query favours none."""
+        snap, rows = self._snap, [older.row, newer.row]
+        if newer.row <= older.row or newer.actor != older.actor:
+            return False
+        if not snap.heard[rows].all() or snap.occurred_at[newer.row] < snap.occurred_at[older.row]:
+            return False
+        if (snap.session[rows] >= 0).any() or (snap.cues[rows] & np.uint32(Cue.ASSISTANT)).any():
+            return False
+        return all(newer.terms.get(name, 0) >= older.terms.get(name, 0) for name in _LOOKED_FOR)
+
+
+def _moved(best: Sequence[Candidate], pairs: Pairs) -> list[Candidate]:
+    """Move newer statements that fit the query nearly as well to the places of older ones."""
+    order = list(best)
+    for at in range(len(order)):
+        older = order[at]
+        newer, bar = pairs.get(older.row, ()), _NEAR * older.score
+        rivals = [
+            place
+            for place in range(at + 1, len(order))
+            if order[place].row in newer and order[place].score >= bar
+        ]
+        if rivals:
+            order.insert(at, order.pop(max(rivals, key=lambda place: order[place].row)))
+    return order
+
+
+def _has_common(shared: set[str], spoken: set[str]) -> bool:
+    """Tell whether one of the shared words is written in small letters: it is no name."""
+    small = {part for token in spoken if token.islower() for part in words(token)}
+    return not shared.isdisjoint(small)
