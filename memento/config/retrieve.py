@@ -34,6 +34,8 @@ class Weights:
         user: It is not from an assistant or tool, and the query does not ask for a summary.
         opens: It is the user's first turn of the session.
         standing: It is a standing instruction.
+        form: It holds the kind of answer that the query wants: a name, a time, a number, a place, a
+            negation, or it is a decision or a rule.
         answers: The turn before it is a question like this one, by cosine or shared words.
         importance: Its importance, centred; a bounded prior, not fitted.
         reranked: The reranker's score, min-max over the memories it scored; only with a reranker.
@@ -54,13 +56,14 @@ class Weights:
     user: float = 2.3
     opens: float = 1.0
     standing: float = 2.2
+    form: float = 0.5
     answers: float = 1.4
     importance: float = 0.3
     reranked: float = 1.0
 
 
 def _alone() -> Weights:
-    return Weights(window=1.8, cover=1.5, meaning=4.1, own_meaning=1.2, user=3.3)
+    return Weights(window=1.8, cover=1.5, meaning=4.1, own_meaning=1.2, user=3.3, form=0.9)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ _CHANGE = re.compile(
     r"""
     \b(?: now | moved? | moving | switch(?:ed|ing)? | swapped | chang(?:e[sd]?|ing) | instead
         | no\ (?:longer|more) | any\ ?more | from\ now\ on | these\ days | new | replac(?:e[sd]?|ing)
-        | (?:has|have|['’]s|['’]ve)\ (?:left|quit|gone|retired|stopped|become) | took\ over | taken\ over
+        | (?:has|have|['’]s|['’]ve)\ (?:left|quit|gone|retired|stopped|become|lost|shut|closed) | took\ over | taken\ over
         | takes\ over | takes\ the\ place | gave\ up | given\ up | back\ to | renamed | upgraded
-        | (?:stopped|quit|started)\ \w+ing | put\ (?:off|back|forward) | postponed | brought\ forward
+        | (?:stopped|quit|started)\ \w+ing | put\ (?:\w+\ )?(?:off|back|forward) | postponed | brought\ forward
         | rescheduled | cancell?ed | broke\ up | split\ up | update[ds]? | correction | actually
         | (?:as\ of|from|since|starting)\ (?:today|tomorrow|next|this|monday|tuesday|wednesday
             |thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august

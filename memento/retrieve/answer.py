@@ -37,6 +37,7 @@ Rerank = Callable[[str, Sequence[str]], Floats]
 _MAX_EXACT = 200  # rows whose text is read for one identifier or quoted phrase
 _TYPO, _TERSE = 0.2, 0.2  # how much a typing error, and a short name, lower the value of a name
 _SURE = 10  # hits that give the confidence of the whole answer
+_READ = 16  # candidates whose texts are read for the kind of answer that the query wants
 _STAGE, _MOST_IN_STAGE = 16, 64  # candidates whose texts are read together
 _MARKS = 8  # characters of English that cost as much as the two marks around a passage
 _MAX_SPAN = 30  # years before and after now; a date without a year may be in any of them
@@ -544,6 +545,18 @@ def _judge(look: _Look, gathered: _Gathered, known: Rows, most: float) -> _Judge
 
 
 def _weigh(look: _Look, gathered: _Gathered) -> Evidence:
+    """Collect the evidence; read the most promising texts for what the query asks for."""
+    query = look.query
+    weighed = _dated(look, gathered)
+    if query.form is None or query.only_time or query.former is not None:
+        return weighed
+    sums, _ = rank.total(weighed, look.config.weights, look.config.alone)
+    best = weighed.rows[np.argsort(-sums, kind="stable")[:_READ]].tolist()
+    known = look.texts.read(best)
+    return evidence.with_form(query.form, look.snap, weighed, {row: known[row] for row in best})
+
+
+def _dated(look: _Look, gathered: _Gathered) -> Evidence:
     """Collect the evidence; read the most promising texts if the query asks about dates."""
     query, snap, rows, words = look.query, look.snap, gathered.rows, gathered.words
     weighed = evidence.weigh(query, snap, rows, words, look.meaning)

@@ -43,6 +43,8 @@ class Posting:
         df: Number of heard rows of the namespace that have it; estimated for a frequent word.
         alike: How well the word that the rows have is the word of the query, (0, 1].
         weight: How much the word says about the subject of the query, (0, 1].
+        like: Rows that do not have the word, but another word for the same.
+        like_df: Number of heard rows that have the word or another one for the same.
     """
 
     own: Rows
@@ -50,6 +52,8 @@ class Posting:
     df: float
     alike: float = 1.0
     weight: float = 1.0
+    like: Rows | None = None
+    like_df: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +96,28 @@ def look_up(
     alike = [one.alike for one in found]
     present = dict(zip(query.terms, (bool(len(rows)) for rows in own), strict=True))
     weights = spellings.weights(query.terms, present).values()
-    return [Posting(*fields) for fields in zip(own, head, df, alike, weights, strict=True)]
+    like = _like(query, found, reader)
+    return [
+        Posting(*fields, *meant)
+        for fields, meant in zip(zip(own, head, df, alike, weights, strict=True), like, strict=True)
+    ]
+
+
+def _like(
+    query: Query, found: Sequence[_Find], reader: Reader
+) -> list[tuple[Rows | None, float]]:
+    """Find for each word the rows that have another word for the same, and how many have either."""
+    matches = [spellings.synonyms(term) for term in query.terms]
+    places = iter(reader.read([match for match in matches if match is not None]))
+    like: list[tuple[Rows | None, float]] = []
+    for match, one in zip(matches, found, strict=True):
+        if match is None:
+            like.append((None, 0.0))
+            continue
+        place = next(places)
+        rows = np.setdiff1d(place.rows, one.place.rows, assume_unique=True)
+        like.append((rows, _df(one.place, reader.snap, whole=one.place.whole) + _df(place, reader.snap, whole=place.whole)))
+    return like
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -331,6 +356,12 @@ def bm25(
         mass[rows] = mass[rows] + np.float32(weight)
         matched[posting.own] |= np.uint32(1 << bit)
         tf[rows] = 0
+        if posting.like is not None and len(posting.like):
+            like = posting.like
+            meant = spellings.MEANT * posting.weight * idf(posting.like_df, snap.live)
+            length = snap.window_words[like] / np.float32(snap.mean_window)
+            score[like] += np.float32(meant) * _saturated(np.ones(len(like), np.float32), length, config)
+            mass[like] += np.float32(meant)
         if len(sessions) and term in query.topic:
             _add_sessions(sessions, posting, weight, snap, config)
     return Lexical(score, mass / np.float32(total or 1.0), matched, sessions)

@@ -26,14 +26,17 @@ _ALIKE = 0.35
 """Least cosine of two statements about the same thing that share a common word."""
 _ALIKE_BY_NAME = 0.55
 """The same if they share nothing but names: people say many things about one person."""
-_NEAR = 0.8
-"""Least share of the older statement's score that the newer one has."""
+_VERY_ALIKE = 0.55
+"""Cosine from which two statements with a common word are nearly the same up to what changed."""
+_NEAR, _FAR = 0.8, 0.6
+"""Least share of the older statement's score that the newer one has; less if they are very alike."""
 _DEPTH = 8
 """So many of the best candidates are compared with each other."""
 _LOOKED_FOR = ("exact", "calendar", "said_date", "speaker")
 """Evidence that favours one of two statements by what the query asks for."""
-Pairs = dict[int, list[int]]
-"""Row of a statement to the rows of newer statements about the same thing."""
+Pairs = dict[int, dict[int, float]]
+"""Row of a statement to the rows of newer ones about the same thing, each with the least share of
+the older one's score that it must have."""
 
 
 class Newer:
@@ -82,15 +85,17 @@ class Newer:
         rows = sorted({row for older, newer, _ in possible for row in (older, newer)})
         vectors = dict(zip(rows, self._meaning.vectors(np.array(rows, np.intp)), strict=True))
         pairs: Pairs = {}
-        for older, newer, least in possible:
-            if float(dots(vectors[older][None, :], vectors[newer])[0]) >= least:
-                pairs.setdefault(older, []).append(newer)
+        for older, newer, named in possible:
+            cosine = float(dots(vectors[older][None, :], vectors[newer])[0])
+            if cosine >= (_ALIKE_BY_NAME if named else _ALIKE):
+                share = _FAR if cosine >= _VERY_ALIKE and not named else _NEAR
+                pairs.setdefault(older, {})[newer] = share
         return pairs
 
     def _possible(
         self, best: Sequence[Candidate], said: Mapping[int, Said]
-    ) -> Iterator[tuple[int, int, float]]:
-        """Yield pairs of older and newer row that share a word, each with its least cosine."""
+    ) -> Iterator[tuple[int, int, bool]]:
+        """Yield older and newer row of pairs that share a word, and whether they share only names."""
         told = [one for one in best if not one.question and said[one.row].words]
         texts = self._read([one.row for one in told])
         subjects = {one.row: set(content(said[one.row].words)) for one in told}
@@ -101,8 +106,7 @@ class Newer:
                 shared = subjects[newer.row] & subjects[older.row]
                 if shared and self._follows(newer, older):
                     spoken = {*texts[newer.row].split(), *texts[older.row].split()}
-                    named = not _has_common(shared, spoken)
-                    yield older.row, newer.row, _ALIKE_BY_NAME if named else _ALIKE
+                    yield older.row, newer.row, not _has_common(shared, spoken)
 
     def _follows(self, newer: Candidate, older: Candidate) -> bool:
         """Tell whether one speaker said both, one after the other, and the query favours none."""
@@ -121,11 +125,11 @@ def _moved(best: Sequence[Candidate], pairs: Pairs) -> list[Candidate]:
     order = list(best)
     for at in range(len(order)):
         older = order[at]
-        newer, bar = pairs.get(older.row, ()), _NEAR * older.score
+        newer = pairs.get(older.row, {})
         rivals = [
             place
             for place in range(at + 1, len(order))
-            if order[place].row in newer and order[place].score >= bar
+            if order[place].score >= newer.get(order[place].row, 2.0) * older.score
         ]
         if rivals:
             order.insert(at, order.pop(max(rivals, key=lambda place: order[place].row)))

@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from memento.language import former
+from memento.language import form, former
 from memento.language import words as spelling
 from memento.language.codes import codes
+from memento.language.form import Form
 from memento.language.former import Former
 from memento.language.when import Period, times_of
 from memento.ledger.match import Match, Start, Word
@@ -72,6 +73,7 @@ class Query:
         only_time: Whether it asks for a time and nothing else; then it has no ``terms``.
         last_talk: Whether it asks for the last conversation.
         former: Which former value it asks for; None if it asks for what holds now.
+        form: Which kind of answer it wants; None if that is open.
         speaker: Code of the one participant it names, or None.
         wants_time: Whether it asks when.
         wants_number: Whether it asks how many.
@@ -93,6 +95,7 @@ class Query:
     only_time: bool
     last_talk: bool
     former: Former | None
+    form: Form | None
     speaker: int | None
     wants_time: bool
     wants_number: bool
@@ -143,6 +146,7 @@ def parse(
         only_time=times.only and not bare,
         last_talk=times.last_talk,
         former=None if times.only else former.asked(seen),
+        form=form.wanted(seen),
         speaker=next(iter(named)) if len(named) == 1 else None,
         wants_time=bool(_WHEN.match(seen)),
         wants_number=bool(_COUNT.match(seen)),
