@@ -63,7 +63,16 @@ class Weights:
 
 
 def _alone() -> Weights:
-    return Weights(window=1.8, cover=1.5, meaning=4.1, own_meaning=1.2, user=3.3, form=0.9)
+    return Weights(
+        window=2.0,
+        cover=2.2,
+        meaning=3.5,
+        own_meaning=0.9,
+        user=3.9,
+        form=2.0,
+        first_person=0.3,
+        standing=1.8,
+    )
 
 
 @dataclass(frozen=True, slots=True)
