@@ -12,7 +12,8 @@ MOST_WORDS = 8
 
 _WORD = re.compile(r"\w+")
 _PHATIC_WORDS = """
-ok okay okey k kk righto rightio ta tata cheerio howdy yo aye nah morning mornin evenin thanks thank thx ty cheers please great good nice cool perfect fine awesome wonderful
+righto rightio ta tata cheerio howdy yo aye morning mornin evenin okey
+ok okay k kk thanks thank thx ty cheers please great good nice cool perfect fine awesome wonderful
 lovely excellent brilliant amazing yes yeah yep yup no nope nah sure wait stop gotcha haha hahaha
 hehe lol hm hmm mhm hello hi hey bye goodbye never nevermind sounds really funny right alright
 exactly agreed continue wow oh ah aha indeed absolutely definitely true np bless cu go got that

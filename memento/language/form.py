@@ -8,7 +8,7 @@ likelier one. English, with the commonest question words of German, Spanish and 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from memento.language.words import words
@@ -23,12 +23,14 @@ def _any_word(*alternatives: str) -> re.Pattern[str]:
 
 _ASKS_WHO = _any_word(
     rf"who|who{_QUOTE}s|whose|whom|name of",
-    r"(?:which|what)\s+(?:person|people|teacher|doctor|friend|man|woman|guy|colleague|company|name)",
+    r"(?:which|what)\s+(?:person|people|teacher|doctor|friend|man|woman|guy|colleague|company)",
+    r"(?:which|what)\s+name",
     "wer|wen|wem|wessen|qui|quién|quien",
 )
 _ASKS_NOT = _any_word(
     rf"not|cannot|(?:ca|is|are|do|does|did|wo|must|should|would|could|was|were|has|have)n{_QUOTE}t",
-    "never|nobody|no one|none|without|avoid|forbidden|allergic|dislikes?|hates?|off[- ]limits|banned",
+    "never|nobody|no one|none|without|avoid|forbidden|allergic|dislikes?|hates?|off[- ]limits",
+    "banned",
     "nicht|kein(?:e[nmrs]?)?|nie|no puede|ne pas",
 )
 _ASKS_WHEN = _any_word(
@@ -48,8 +50,23 @@ _ASKS_WHERE = _any_word(
 )
 _ASKS_DECISION = _any_word(r"decid\w+|decisions?|agreed?|settled?|chose|chosen|choose|picked")
 _ASKS_RULE = _any_word(
-    rf"may|can|can{_QUOTE}t|allowed|should|shouldn{_QUOTE}t|must|mustn{_QUOTE}t|rules?|avoid|forbidden|ok|okay"
+    rf"may|can|can{_QUOTE}t|allowed|should|shouldn{_QUOTE}t|must|mustn{_QUOTE}t|rules?|avoid",
+    "forbidden|ok|okay",
 )
+_ASKS_HOW = re.compile(
+    r"^\W*how\s+(?:do|can|should|to|did)\b(?!.*\b(?:like|feel|know|want)\b)"
+    r"|\b(?:steps?|instructions?|recipe)\b",
+    re.IGNORECASE,
+)
+_ASKS_TASTE = _any_word("prefer\\w*", "favou?rite", "like", "fan of", "taste in")
+
+_OPENS_QUESTION = re.compile(
+    r"\W*(?:how (?:many|much|do|does|did|can|should|long|often|old|far|is|are)"
+    r"|(?:what|which|who|whose|why)\b|whats|whos|(?:can|could|should|shall|do|does|did|is|are|am|was|were|will|would)"
+    r" (?:i|we|you|he|she|it|they|the|there|that|this|my|our)\b)",
+    re.IGNORECASE,
+)
+_ENDS_QUESTION = re.compile(r"[?\uff1f\u061f]\W*$")
 
 _NEGATION = re.compile(
     r"\b(?:no|not|never|none|nobody|nothing|neither|nor|cannot|without|avoid\w*|forbidden|refus\w+"
@@ -58,8 +75,8 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _NUMBER_WORDS = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-    " twenty thirty forty fifty sixty hundred thousand half third once twice couple dozen"
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen twenty thirty forty fifty sixty hundred thousand half third once twice couple dozen"
 )
 _NUMBER = re.compile(rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())})\b", re.IGNORECASE)
 _TIME = re.compile(
@@ -71,30 +88,31 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 _PLACE = _any_word(
-    "in|at|on|under|behind|next to|near|from|above|below|inside|beside|between|opposite|by|road|street",
-    "floor|room|drawer|shelf|cupboard|upstairs|downstairs|left|right|im|am|auf|unter|en|dans",
+    "in|at|on|under|behind|next to|near|from|above|below|inside|beside|between|opposite|by|road",
+    "street|floor|room|drawer|shelf|cupboard|upstairs|downstairs|left|right|im|am|auf|unter|en|dans",
 )
 _NAME = re.compile(
     r"(?<![.!?:\n\"“(] )(?<!^)(?<!\n)\b[A-ZÀ-Þ][a-zà-ÿ]+\b|\b[A-ZÀ-Þ][a-zà-ÿ]+ [A-ZÀ-Þ][a-zà-ÿ]+\b"
 )
 _NO_NAMES = frozenset(
-    """monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays
-    fridays saturdays sundays january february march april may june july august september october
+    """monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays
+    thursdays fridays saturdays sundays
+    january february march april may june july august september october
     november december english german french spanish christmas easter the and but""".split()  # noqa: SIM905 - words read better as one text
 )
 
-_Holds = Callable[[str], bool]
-_HOLDING: tuple[tuple[str, re.Pattern[str], float], ...] = (
-    ("not", _ASKS_NOT, 0.7),
-    ("when", _ASKS_WHEN, 0.7),
-    ("number", _ASKS_HOW_MANY, 0.3),
-    ("where", _ASKS_WHERE, 0.3),
+_HELD = (
+    (_ASKS_NOT, _NEGATION, 0.7),
+    (_ASKS_WHEN, _TIME, 0.7),
+    (_ASKS_HOW_MANY, _NUMBER, 0.3),
+    (_ASKS_WHERE, _PLACE, 0.3),
 )
-_HOLDS: dict[str, re.Pattern[str]] = {
-    "not": _NEGATION,
-    "when": _TIME,
-    "number": _NUMBER,
-    "where": _PLACE,
+"""What a question asks for, what its answer holds, and how much that says."""
+_ASKS_KIND = {
+    "decision": _ASKS_DECISION,
+    "rule": _ASKS_RULE,
+    "procedure": _ASKS_HOW,
+    "preference": _ASKS_TASTE,
 }
 _KIND = 0.6
 
@@ -123,6 +141,8 @@ class Form:
             kind: The kind of the memory.
         """
         read = text[:_READ]
+        if _OPENS_QUESTION.match(read) or _ENDS_QUESTION.search(read):
+            return 0.0
         value = sum(worth for pattern, worth in self.held if pattern.search(read))
         value += sum(worth for wanted, worth in self.kinds if wanted == kind)
         if self.who and self._names_another(read):
@@ -146,15 +166,12 @@ def wanted(text: str) -> Form | None:
     """
     lines = text.strip().splitlines()
     question = lines[-1] if lines else ""
-    held = tuple(
-        (_HOLDS[name], worth) for name, asks, worth in _HOLDING if asks.search(question)
-    )
-    kinds = [("decision", _KIND)] if _ASKS_DECISION.search(question) else []
-    kinds += [("rule", _KIND)] if _ASKS_RULE.search(question) else []
+    held = tuple((holds, worth) for asks, holds, worth in _HELD if asks.search(question))
+    kinds = tuple((kind, _KIND) for kind, asks in _ASKS_KIND.items() if asks.search(question))
     who = _ASKS_WHO.search(question) is not None
     if not (who or held or kinds):
         return None
-    return Form(who, held, tuple(kinds), frozenset(_without_possessives(words(question))))
+    return Form(who, held, kinds, frozenset(_without_possessives(words(question))))
 
 
 def _without_possessives(spoken: Collection[str]) -> set[str]:

@@ -1,24 +1,27 @@
 """Other words for everyday things: a question about the "boss" means the "manager". Pure.
 
 A small vector model places such words near each other only in some sentences, and a short note
-offers it little else. The table holds words of daily life that are exchanged freely; it is not a
-thesaurus. A word in it that has several meanings is left out of the groups of the rarer ones.
-English only.
+offers it little else. The table holds words of daily life that people exchange; it is not a
+thesaurus. A match by another word counts half. English only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import permutations
 
+# Words of a line are exchanged freely. The word before a colon stands for any of those after it,
+# and each of those for it: a "pet" is a dog or a cat, but a dog is no cat.
 _GROUPS = """
 boss, manager, supervisor, team lead, head of
 colleague, coworker, workmate, teammate
 job, position, role, employer, occupation, profession
-pay, salary, wage, earn, income, paycheck, compensation
+salary, wage, income, paycheck, pay, compensation
+earn: salary, wage, income, paycheck, pay
 raise, pay rise, promotion
 company, firm, employer, business, startup
 office, workplace
-meeting, appointment, call, standup, sync, catch up
+meeting: appointment, call, standup, sync, catch up
 shift, rota, roster, on call, on duty, standby
 holiday, vacation, leave, time off, day off, trip
 resign, quit, gave notice, hand in
@@ -26,49 +29,55 @@ hire, recruit, employ, take on
 fire, dismiss, let go, lay off, redundant
 retire, pension
 deadline, due date, due
-kid, child, son, daughter, baby, toddler
-parent, mother, father, mum, dad, mom
+kid, child
+kid: son, daughter, baby, toddler
+child: son, daughter, baby, toddler
+parent: mother, father, mum, dad, mom
 mother, mum, mom, mummy
 father, dad, daddy
 grandmother, grandma, granny, nan, gran
 grandfather, grandpa, grandad, granddad
-sibling, brother, sister
-husband, spouse, partner
-wife, spouse, partner
-partner, boyfriend, girlfriend, fiance, fiancee, spouse
-relative, aunt, uncle, cousin, niece, nephew
+sibling: brother, sister
+husband: spouse, partner
+wife: spouse, partner
+partner: boyfriend, girlfriend, fiance, fiancee, spouse
+relative: aunt, uncle, cousin, niece, nephew
 friend, mate, buddy, pal
 married, wedding, marry, engaged
 split, divorce, separated, broke up
 funeral, burial, died, passed away
 born, birthday, birth
 neighbour, neighbor, next door
-pet, dog, cat, hamster, rabbit, puppy, kitten
+pet: dog, cat, hamster, rabbit, puppy, kitten
 puppy, dog
 kitten, cat
 vet, veterinarian, animal clinic
 doctor, gp, physician, surgery, practice
-dentist, dental, hygienist, orthodontist
-hospital, clinic, emergency, ward
-medicine, medication, pill, tablet, drug, prescription, antibiotic
-ill, sick, unwell, flu, cold, fever
+dentist: dental, hygienist, orthodontist
+hospital: clinic, emergency, ward
+medicine, medication
+medicine: pill, tablet, drug, prescription, antibiotic
+medication: pill, tablet, drug, prescription, antibiotic
+ill, sick, unwell
+ill: flu, cold, fever
 pain, ache, hurt, sore
 broken, break, broke, fracture, crack
-injury, injure, hurt, wound, sprain, fracture
+injury: injure, hurt, wound, sprain, fracture
 surgery, operation, op, procedure
 vaccine, vaccination, jab, shot, injection
-allergy, allergic, intolerant, reaction
+allergy, allergic, intolerant
 glasses, spectacles, lens, optician, eyesight
 sight, eyesight, vision, eyes
 therapist, counsellor, counselor, psychologist
 therapy, physio, physiotherapy
 pregnant, expecting, baby
-sleep, bed, bedtime, nap
+sleep: bed, bedtime, nap
 tired, exhausted, worn out
-exercise, workout, gym, training
+exercise, workout
+exercise: gym, training
 run, jog, marathon
-weight, weigh, kilo
-house, home, flat, apartment, place
+weight: weigh, kilo
+home: house, flat, apartment, place
 flat, apartment, condo
 landlord, owner, landlady, letting agent
 tenant, renter, lodger
@@ -76,25 +85,26 @@ rent, lease, tenancy
 mortgage, home loan
 move, relocate
 address, street, live
-room, bedroom, living room, lounge
+living room, lounge
 sofa, couch, settee
 tv, telly, television
 fridge, refrigerator, freezer
 cooker, oven, stove, hob
 tap, faucet
 toilet, bathroom, loo, restroom, wc
-boiler, heating, heater, radiator, thermostat
-plumber, leak, pipe
+heating: boiler, heater, radiator, thermostat
+plumber: leak, pipe
 electricity, power, energy, electric
 wifi, internet, broadband, router
-bin, rubbish, trash, garbage, waste, recycling
+bin, rubbish, trash, garbage, waste
+rubbish: recycling
 cleaner, cleaning lady, clean, housekeeper, maid
 babysitter, nanny, childminder, sitter, au pair
 babysit, look after, mind
 carer, caregiver, nurse, care worker
-gardener, garden, lawn, mow
+gardener: garden, lawn, mow
 repair, fix, mend
-builder, contractor, handyman, roofer, joiner, carpenter
+builder: contractor, handyman, roofer, joiner, carpenter
 broke down, failed, faulty
 key, spare key, fob
 lock, padlock
@@ -102,14 +112,14 @@ alarm, siren
 code, pin, password, passcode
 password, passphrase, login, credential, passcode
 username, login, account
-car, vehicle, van, drive
-vehicle, car, van, truck, lorry
+car: vehicle, drive
+vehicle: car, van, truck, lorry
 lorry, truck
 bike, bicycle, cycle
 motorbike, motorcycle, scooter
 garage, mechanic, workshop
 mot, inspection, service
-petrol, gas, fuel, diesel
+fuel: petrol, gas, diesel
 licence, license
 parking, car park, park
 train, railway, rail
@@ -122,8 +132,8 @@ book, reserve
 passport, visa
 abroad, overseas
 phone, mobile, cell, smartphone, handset
-laptop, notebook, computer, pc, macbook
-computer, laptop, pc, desktop
+laptop: notebook, computer, pc, macbook
+computer: laptop, pc, desktop
 screen, monitor, display
 photo, picture, pic, snapshot
 film, movie
@@ -131,27 +141,27 @@ series, show, programme
 song, track, tune
 band, group
 concert, gig, show
-instrument, piano, guitar, violin, drum, flute, cello, trumpet
-book, novel, read
+instrument: piano, guitar, violin, drum, flute, cello, trumpet
+book: novel, read
 author, writer, wrote
 game, match
 football, soccer
-swim, swimming, pool
+swim: pool
 hobby, pastime, spare time
-school, primary, kindergarten, nursery, college
+school: primary, kindergarten, nursery, college
 headteacher, head, principal, headmaster
 teacher, tutor, instructor
-lesson, class, course
+lesson: class, course
 student, pupil
 university, uni, college
 degree, diploma
 exam, test, assessment
 grade, mark, score
-lecturer, professor, tutor
+lecturer: professor, tutor
 thesis, dissertation
 homework, assignment, coursework
 library, librarian
-eat, food, meal, dish, diet
+eat: food, meal, dish, diet
 drink, beverage
 breakfast, morning meal
 lunch, midday
@@ -160,10 +170,9 @@ restaurant, cafe, diner, bistro
 recipe, cook, bake
 vegetarian, veggie, meat
 vegan, plant based
-wine, red, white
 beer, lager, ale
-alcohol, drink, sober
-sweet, candy, chocolate, dessert
+alcohol: drink, sober, wine, beer
+sweet: candy, chocolate, dessert
 biscuit, cookie
 chips, fries
 aubergine, eggplant
@@ -173,14 +182,14 @@ shop, store
 price, cost, charge, fee
 expensive, pricey
 cheap, inexpensive, bargain
-buy, bought, purchase, order, get
+buy: bought, purchase, order
 sell, sold
-pay, paid, spend, spent
+pay: paid, spend, spent
 bill, invoice
 refund, money back, reimburse
-owe, debt, loan, lend, borrow
-bank, account, iban
-card, credit card, debit card
+owe: debt, loan, lend, borrow
+bank: account, iban
+card: credit card, debit card
 insurance, policy, insurer, cover
 tax, revenue, hmrc
 savings, save
@@ -220,19 +229,19 @@ remind, reminder, remember
 phone, ring, telephone
 contact, reach, ring, get hold of
 email, mail
-letter, post, mail
+letter: post, mail
 parcel, package, delivery
 deliver, delivery, courier
 lost, missing, mislaid
 stolen, theft, steal, nick
-police, crime
+police: crime
 lawyer, solicitor, attorney
 contract, agreement
 document, paper, form
 volunteer, charity, donate
-church, mass, parish
+church: mass, parish
 vote, election
-weather, forecast, rain
+weather: forecast, rain
 town, city
 village, hamlet
 country, nation
@@ -250,23 +259,32 @@ supplier, vendor, provider
 staff, employee, team
 responsible, in charge, owner, looks after
 chief, ceo, director, head
-quarter, q1
 money, cash, fund
 kilometre, km, mile
-temperature, degree
+temperature: degree
 """
 
 
 def _forms() -> dict[str, tuple[tuple[str, ...], ...]]:
-    """Return each word of one token with the other ways of its groups, as tuples of words."""
+    """Return each word with what else may be said instead of it, as tuples of words."""
     found: dict[str, dict[tuple[str, ...], None]] = {}
     for line in _GROUPS.strip().splitlines():
-        ways = [tuple(way.split()) for way in line.replace("'", " ").split(",")]
+        for one, other in _pairs(line.replace("'", " ")):
+            if len(one) == 1:
+                found.setdefault(one[0], {})[other] = None
+    return {word: tuple(ways) for word, ways in found.items()}
+
+
+def _pairs(line: str) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Yield a way to say something and another way, both as tuples of words."""
+    head, _, rest = line.rpartition(":")
+    ways = [tuple(way.split()) for way in rest.split(",")]
+    if head:
         for way in ways:
-            if len(way) == 1:
-                others = found.setdefault(way[0], {})
-                others.update((other, None) for other in ways if other != way)
-    return {word: tuple(others) for word, others in found.items()}
+            yield (head,), way
+            yield way, (head,)
+    else:
+        yield from permutations(ways, 2)
 
 
 _OTHERS = _forms()

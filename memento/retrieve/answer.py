@@ -505,7 +505,7 @@ def _collect(
 
 
 def _orders(look: _Look) -> list[rank.Order]:
-    """Return what changes the order of the scores; nothing for a question about a time or the past."""
+    """Return what changes the order of scores; nothing if a time or the past is asked for."""
     if look.query.only_time or look.query.former is not None:
         return []
     if look.meaning is None:
@@ -518,16 +518,19 @@ def _judge(look: _Look, gathered: _Gathered, known: Rows, most: float) -> _Judge
     weighed = _weigh(look, gathered)
     weights, alone = look.config.weights, look.config.alone
     sums, parts = rank.total(weighed, weights, alone)
-    seen = confidence.signs(weighed, sums, weights, alone)
+    seen = confidence.signs(weighed, sums, weights, alone, hollow=look.query.hollow)
     if look.rerank is not None and not len(known) and not look.query.only_time:
         parts["reranked"] = _reranked(look, weighed.rows, sums, look.rerank)
         sums = sums + parts["reranked"]
     scores = rank.scale(sums, rank.strength(weighed.cosine, weighed.cover))
     named = np.zeros(len(weighed.rows), np.float32)
     sure = confidence.of_hits(seen, look.config.sure)
+    if look.query.continues:
+        sure *= np.float32(confidence.CONTINUES)
     if look.then is not None and look.query.only_time:
         scores = by_time.scores(look.then, look.snap, weighed.rows)
-        sure = np.where(scores > 0, np.float32(by_time.SURE), sure)
+        held = np.float32(by_time.SURE if look.query.form is None else by_time.ASKS_MORE)
+        sure = np.where(scores > 0, held, sure)
     if gathered.named:
         named[:] = [gathered.named.get(row, 0) for row in weighed.rows.tolist()]
         scores = rank.lift(scores, named)

@@ -29,7 +29,7 @@ _ALIKE_BY_NAME = 0.55
 _VERY_ALIKE = 0.55
 """Cosine from which two statements with a common word are nearly the same up to what changed."""
 _NEAR, _FAR = 0.8, 0.6
-"""Least share of the older statement's score that the newer one has; less if they are very alike."""
+"""Least share of the older one's score that the newer one has; less if they are very alike."""
 _DEPTH = 8
 """So many of the best candidates are compared with each other."""
 _LOOKED_FOR = ("exact", "calendar", "said_date", "speaker")
@@ -95,7 +95,7 @@ class Newer:
     def _possible(
         self, best: Sequence[Candidate], said: Mapping[int, Said]
     ) -> Iterator[tuple[int, int, bool]]:
-        """Yield older and newer row of pairs that share a word, and whether they share only names."""
+        """Yield older and newer row of pairs with a common word, and whether it is only a name."""
         told = [one for one in best if not one.question and said[one.row].words]
         texts = self._read([one.row for one in told])
         subjects = {one.row: set(content(said[one.row].words)) for one in told}

@@ -580,5 +580,5 @@ def _hit(labels: tuple[str, ...], rows: Mapping[int, Row], one: Found) -> Hit:
         folded=tuple(rows[docid].id for docid in one.folded if docid in rows),
         passage=one.passage,
         signs=one.signs,
-        newer=rows[one.newer].id if one.newer in rows else None,
+        newer=rows[one.newer].id if one.newer is not None and one.newer in rows else None,
     )

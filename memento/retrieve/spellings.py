@@ -22,7 +22,7 @@ CORRECTED = 0.7
 """Share of its idf that a word counts in a memory that has it with a typing error."""
 WEAK = 0.5
 """Share of its idf that a weak word counts beside a stronger one."""
-MEANT = 0.7
+MEANT = 0.5
 """Share of its idf that a word counts in a memory that has another word for the same."""
 _MOST = 3
 """Most words of the vocabulary that may be meant by one mistyped word."""
@@ -134,7 +134,7 @@ def weights(terms: Collection[str], present: Mapping[str, bool]) -> dict[str, fl
 
 
 def synonyms(term: str) -> Match | None:
-    """Return what finds other words for the same as a word of a question; None if none are known."""
+    """Return what finds other words for the same as a word; None if none are known."""
     ways = others(term)
     return _any_of(ways) if ways else None
 
