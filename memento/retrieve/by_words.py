@@ -116,8 +116,14 @@ def look_up(
 
 
 def _like(query: Query, found: Sequence[_Find], reader: Reader) -> list[Like]:
-    """Find for each word the rows that have another word for the same."""
-    matches = [spellings.synonyms(term) for term in query.terms]
+    """Find for each word that no memory has the rows that have another word for the same.
+
+    Where the word itself is used, people rarely mean another one, and each costs a look-up.
+    """
+    matches = [
+        None if len(one.place.rows) else spellings.synonyms(term)
+        for term, one in zip(query.terms, found, strict=True)
+    ]
     places = iter(reader.read([match for match in matches if match is not None]))
     like: list[Like] = []
     for match, one in zip(matches, found, strict=True):

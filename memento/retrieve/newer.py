@@ -96,28 +96,34 @@ class Newer:
         self, best: Sequence[Candidate], said: Mapping[int, Said]
     ) -> Iterator[tuple[int, int, bool]]:
         """Yield older and newer row of pairs with a common word, and whether it is only a name."""
-        told = [one for one in best if not one.question and said[one.row].words]
-        texts = self._read([one.row for one in told])
-        subjects = {one.row: set(content(said[one.row].words)) for one in told}
-        for newer in told:
-            if not tells_change(texts[newer.row], said[newer.row].words):
-                continue
-            for older in told:
-                shared = subjects[newer.row] & subjects[older.row]
-                if shared and self._follows(newer, older):
-                    spoken = {*texts[newer.row].split(), *texts[older.row].split()}
-                    yield older.row, newer.row, not _has_common(shared, spoken)
+        notes = self._notes(best, said)
+        texts = self._read([one.row for one in notes])
+        changes = [one for one in notes if tells_change(texts[one.row], said[one.row].words)]
+        for newer in changes:
+            subject = set(content(said[newer.row].words))
+            for older in notes:
+                if older.row < newer.row and self._follows(newer, older):
+                    shared = subject.intersection(content(said[older.row].words))
+                    if shared:
+                        spoken = {*texts[newer.row].split(), *texts[older.row].split()}
+                        yield older.row, newer.row, not _has_common(shared, spoken)
+
+    def _notes(self, best: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
+        """Keep heard statements of people outside of conversations."""
+        snap, rows = self._snap, [one.row for one in best]
+        assistant = (snap.cues[rows] & np.uint32(Cue.ASSISTANT)) != 0
+        plain = snap.heard[rows] & (snap.session[rows] < 0) & ~assistant
+        pairs = zip(best, plain.tolist(), strict=True)
+        return [one for one, note in pairs if note and not one.question and said[one.row].words]
 
     def _follows(self, newer: Candidate, older: Candidate) -> bool:
-        """Tell whether one speaker said both, one after the other, and the query favours none."""
-        snap, rows = self._snap, [older.row, newer.row]
-        if newer.row <= older.row or newer.actor != older.actor:
-            return False
-        if not snap.heard[rows].all() or snap.occurred_at[newer.row] < snap.occurred_at[older.row]:
-            return False
-        if (snap.session[rows] >= 0).any() or (snap.cues[rows] & np.uint32(Cue.ASSISTANT)).any():
-            return False
-        return all(newer.terms.get(name, 0) >= older.terms.get(name, 0) for name in _LOOKED_FOR)
+        """Tell whether one speaker said one after the other, and the query favours neither."""
+        happened = self._snap.occurred_at
+        return (
+            newer.actor == older.actor
+            and bool(happened[newer.row] >= happened[older.row])
+            and all(newer.terms.get(name, 0) >= older.terms.get(name, 0) for name in _LOOKED_FOR)
+        )
 
 
 def _moved(best: Sequence[Candidate], pairs: Pairs) -> list[Candidate]:
