@@ -16,7 +16,7 @@ class Weights:
     benchmarks, LoCoMo and BEAM, each with half of the mass, by ``benchmarks/fit_weights.py``;
     then rounded. Unit: nats of that softmax. All >= 0. Only ``calendar`` was raised afterwards,
     from 3.3 to 4.0: the words of a date are no longer looked up, so the other words of a question
-    with a date earn more than they did in the fit.
+    with a date earn more than they did in the fit. ``form`` was fitted with the others held fixed.
 
     Attributes:
         window: BM25 of the memory and its neighbours' heads, relative to the best candidate.
@@ -108,8 +108,8 @@ class RetrieveConfig:
     Attributes:
         weights: Weight of each piece of evidence for a turn of a session.
         alone: The same for a memory outside any session, whose neighbours lend it nothing: its
-            meaning counts more and a single shared word less. Fitted to a development life of short
-            notes and chats, with ``weights`` held fixed; L2 0.01 on the differences to them.
+            meaning counts more and a single shared word less. Fitted to two development lives of
+            short notes and chats, with ``weights`` held fixed; L2 0.01 on the differences.
         arm: Candidates that each search proposes, >= 1. 30 loses 3 points of any@10 on BEAM
             500K, 400 gains none.
         terms: Most words of a query that are looked up, >= 1; the first ones are taken.

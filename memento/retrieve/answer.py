@@ -518,6 +518,7 @@ def _judge(look: _Look, gathered: _Gathered, known: Rows, most: float) -> _Judge
     weighed = _weigh(look, gathered)
     weights, alone = look.config.weights, look.config.alone
     sums, parts = rank.total(weighed, weights, alone)
+    weighed, sums = _formed(look, weighed, sums, parts)
     seen = confidence.signs(weighed, sums, weights, alone, hollow=look.query.hollow)
     if look.rerank is not None and not len(known) and not look.query.only_time:
         parts["reranked"] = _reranked(look, weighed.rows, sums, look.rerank)
@@ -547,19 +548,23 @@ def _judge(look: _Look, gathered: _Gathered, known: Rows, most: float) -> _Judge
     return _Judged(order, weighed.rows, scores, sure, parts, seen)
 
 
-def _weigh(look: _Look, gathered: _Gathered) -> Evidence:
-    """Collect the evidence; read the most promising texts for what the query asks for."""
+def _formed(
+    look: _Look, weighed: Evidence, sums: Floats, parts: dict[str, Floats]
+) -> tuple[Evidence, Floats]:
+    """Add to evidence, sums and parts whether the most promising texts hold what is asked for."""
     query = look.query
-    weighed = _dated(look, gathered)
     if query.form is None or query.only_time or query.former is not None:
-        return weighed
-    sums, _ = rank.total(weighed, look.config.weights, look.config.alone)
+        return weighed, sums
     best = weighed.rows[np.argsort(-sums, kind="stable")[:_READ]].tolist()
     known = look.texts.read(best)
-    return evidence.with_form(query.form, look.snap, weighed, {row: known[row] for row in best})
+    texts = {row: known[row] for row in best}
+    weighed = evidence.with_form(query.form, look.snap, weighed, texts)
+    weight = rank.weight_of("form", weighed, look.config.weights, look.config.alone)
+    parts["form"] = weighed.signals["form"] * weight
+    return weighed, sums + parts["form"]
 
 
-def _dated(look: _Look, gathered: _Gathered) -> Evidence:
+def _weigh(look: _Look, gathered: _Gathered) -> Evidence:
     """Collect the evidence; read the most promising texts if the query asks about dates."""
     query, snap, rows, words = look.query, look.snap, gathered.rows, gathered.words
     weighed = evidence.weigh(query, snap, rows, words, look.meaning)

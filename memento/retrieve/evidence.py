@@ -209,11 +209,10 @@ def with_form(form: Form, snap: Snapshot, found: Evidence, texts: Mapping[int, s
         found: The evidence so far.
         texts: Row to text, for the most promising candidates; the others get nothing.
     """
-    rows = found.rows.tolist()
-    values = np.zeros(len(rows), np.float32)
-    for at, row in enumerate(rows):
-        if row in texts:
-            values[at] = form.fit(texts[row], _KIND_NAMES[int(snap.kind[row])])
+    values = np.zeros(len(found.rows), np.float32)
+    for row, text in texts.items():
+        at = np.searchsorted(found.rows, row)
+        values[at] = form.fit(text, _KIND_NAMES[int(snap.kind[row])])
     return replace(found, signals={**found.signals, "form": values})
 
 
