@@ -55,7 +55,7 @@ class Question:
 
 def questions(conversation: Conversation, *, embed: bool, keep: Path | None) -> Iterator[Question]:
     """Put the questions of a conversation to its store."""
-    unit = np.array([getattr(Weights(), name) for name in NAMES])
+    unit = np.array([getattr(Weights(), name) or 1.0 for name in NAMES])  # 0 / 1 is no evidence
     with opened(conversation, embed=embed, keep=keep) as memory:
         for query in conversation.queries:
             if query.category != ADVERSARIAL:

@@ -352,6 +352,7 @@ class Hit:
         signs: Numbers that give the confidence: ``cosine`` to the query; ``cover``, the share of
             the query's words in the memory, weighted by rarity; ``share`` of the evidence of all
             candidates; ``fit``, the share of the greatest evidence possible.
+        newer: Id of a newer memory about the same thing that says that something changed, or None.
     """
 
     memory: Memory
@@ -362,6 +363,7 @@ class Hit:
     folded: tuple[str, ...] = ()
     passage: str | None = None
     signs: Mapping[str, float] = field(default_factory=dict)
+    newer: str | None = None
 
     @property
     def id(self) -> str:
@@ -410,6 +412,8 @@ class Hit:
         lines += [f"  {value:+.2f}  {name}" for name, value in strongest if value]
         if self.folded:
             lines.append(f"stands for {len(self.folded)} near-identical more")
+        if self.newer:
+            lines.append(f"a newer one exists: {self.newer}")
         return "\n".join(lines)
 
 

@@ -49,6 +49,7 @@ BECAUSE = {
     "user": "not said by an assistant or a tool",
     "opens": "opens its conversation",
     "standing": "a standing instruction",
+    "form": "has the kind of answer that is asked for",
     "answers": "follows a question like this one",
     "importance": "important",
     "reranked": "reads like the answer to the reranker",
@@ -155,6 +156,7 @@ def _certainty(hit: Hit) -> Text:
     ]
     ranks = ", ".join(f"{name} #{rank}" for name, rank in sorted(hit.ranks.items()))
     folded = f"; stands for {len(hit.folded)} more that say the same" if hit.folded else ""
+    folded += f"; a newer one exists: {hit.newer}" if hit.newer else ""
     read = ", ".join(filter(None, told))
     return Text(f"{line}: {read}; found by {ranks}{folded}" if ranks else f"{line}: {read}", "dim")
 

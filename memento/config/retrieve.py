@@ -16,7 +16,7 @@ class Weights:
     benchmarks, LoCoMo and BEAM, each with half of the mass, by ``benchmarks/fit_weights.py``;
     then rounded. Unit: nats of that softmax. All >= 0. Only ``calendar`` was raised afterwards,
     from 3.3 to 4.0: the words of a date are no longer looked up, so the other words of a question
-    with a date earn more than they did in the fit.
+    with a date earn more than they did in the fit. ``form`` was fitted with the others held fixed.
 
     Attributes:
         window: BM25 of the memory and its neighbours' heads, relative to the best candidate.
@@ -34,6 +34,8 @@ class Weights:
         user: It is not from an assistant or tool, and the query does not ask for a summary.
         opens: It is the user's first turn of the session.
         standing: It is a standing instruction.
+        form: It holds the kind of answer that the query wants: a name, a time, a number, a place, a
+            negation, or it is a decision or a rule.
         answers: The turn before it is a question like this one, by cosine or shared words.
         importance: Its importance, centred; a bounded prior, not fitted.
         reranked: The reranker's score, min-max over the memories it scored; only with a reranker.
@@ -54,13 +56,23 @@ class Weights:
     user: float = 2.3
     opens: float = 1.0
     standing: float = 2.2
+    form: float = 0.5
     answers: float = 1.4
     importance: float = 0.3
     reranked: float = 1.0
 
 
 def _alone() -> Weights:
-    return Weights(window=1.8, cover=1.5, meaning=4.1, own_meaning=1.2, user=3.3)
+    return Weights(
+        window=2.0,
+        cover=2.2,
+        meaning=3.5,
+        own_meaning=0.9,
+        user=3.9,
+        form=2.0,
+        first_person=0.3,
+        standing=1.8,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +108,8 @@ class RetrieveConfig:
     Attributes:
         weights: Weight of each piece of evidence for a turn of a session.
         alone: The same for a memory outside any session, whose neighbours lend it nothing: its
-            meaning counts more and a single shared word less. Fitted to a development life of short
-            notes and chats, with ``weights`` held fixed; L2 0.01 on the differences to them.
+            meaning counts more and a single shared word less. Fitted to two development lives of
+            short notes and chats, with ``weights`` held fixed; L2 0.01 on the differences.
         arm: Candidates that each search proposes, >= 1. 30 loses 3 points of any@10 on BEAM
             500K, 400 gains none.
         terms: Most words of a query that are looked up, >= 1; the first ones are taken.

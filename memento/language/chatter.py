@@ -12,6 +12,7 @@ MOST_WORDS = 8
 
 _WORD = re.compile(r"\w+")
 _PHATIC_WORDS = """
+righto rightio ta tata cheerio howdy yo aye morning mornin evenin okey
 ok okay k kk thanks thank thx ty cheers please great good nice cool perfect fine awesome wonderful
 lovely excellent brilliant amazing yes yeah yep yup no nope nah sure wait stop gotcha haha hahaha
 hehe lol hm hmm mhm hello hi hey bye goodbye never nevermind sounds really funny right alright

@@ -17,7 +17,8 @@ _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")  # noqa: RUF001 
 _QUESTION = re.compile(r"[?？]\W*$")  # noqa: RUF001 - a real question mark
 _FORMER = re.compile(
     r"""
-    \b(?: previous(?:ly)? | former(?:ly)? | originally | at\ first | back\ then | in\ the\ past
+    \b(?: previous(?:ly)? | former(?:ly)? | originally | at\ first | to\ (?:begin|start)\ with
+        | (?:at|in)\ the\ (?:start|beginning)(?!\ of) | back\ then | in\ the\ past
         | until\ recently | last\ year | (?:months?|years?)\ ago
         | earlier(?!\s+(?:than|today|this)\b)
         | (?:the|my|our|his|her|its|their|your|\w+['’]s)\s+old(?!\s+(?:man|woman|people|lady)\b)
@@ -34,7 +35,7 @@ _FORMER = re.compile(
         | auparavant | précédent\w* | ancien(?:ne)?s? | autrefois | jadis | à\ l['’]origine
         | avant\s+(?:cela|ça|celui|celle) | l['’]an(?:née)?\s+(?:dernière?|passée?)
     )\b
-    | \b(?:before|avant)\W*$
+    | \b(?:before|avant)\W*$ | ^\W*old\s+(?!(?:man|woman|people|lady)\b)
     # Japanese and Chinese
     | 以前 | (?<![一-鿿])前[のは] | 昔 | かつて | もともと | 元の | 去年
     | 之前 | 原来 | 原來 | 从前 | 從前 | 曾经 | 曾經 | 前任
@@ -53,7 +54,8 @@ _PRESENT = re.compile(
     re.IGNORECASE,
 )
 _FIRST = re.compile(
-    r"\b(?:originally|at first|ursprünglich|originalmente)\b|\bà l['’]origine\b|もともと",  # noqa: RUF001
+    r"\b(?:originally|at first|to (?:begin|start) with|(?:at|in) the (?:start|beginning)(?! of)"
+    r"|ursprünglich|originalmente)\b|\bà l['’]origine\b|もともと",  # noqa: RUF001
     re.IGNORECASE,
 )
 _BEFORE = re.compile(

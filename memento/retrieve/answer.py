@@ -22,6 +22,7 @@ from memento.retrieve.by_time import Then
 from memento.retrieve.confidence import Signs
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.former import Heirs, MeaningOfHeirs
+from memento.retrieve.newer import Newer
 from memento.retrieve.passage import excerpt, passage
 from memento.retrieve.question import Query, parse
 from memento.retrieve.rank import Candidate, Said
@@ -35,6 +36,7 @@ Rerank = Callable[[str, Sequence[str]], Floats]
 _MAX_EXACT = 200  # rows whose text is read for one identifier or quoted phrase
 _TYPO, _TERSE = 0.2, 0.2  # how much a typing error, and a short name, lower the value of a name
 _SURE = 10  # hits that give the confidence of the whole answer
+_READ = 16  # candidates whose texts are read for the kind of answer that the query wants
 _STAGE, _MOST_IN_STAGE = 16, 64  # candidates whose texts are read together
 _MARKS = 8  # characters of English that cost as much as the two marks around a passage
 _MAX_SPAN = 30  # years before and after now; a date without a year may be in any of them
@@ -55,6 +57,7 @@ class Found:
         folded: Row ids of near-identical memories that it stands for.
         passage: The relevant part of a long text, if only this part was counted, or None.
         signs: Numbers that give the confidence; see `confidence.Signs`.
+        newer: Row id of a newer statement about the same thing, or None.
     """
 
     docid: int
@@ -65,6 +68,7 @@ class Found:
     folded: tuple[int, ...]
     passage: str | None = None
     signs: Mapping[str, float] = field(default_factory=dict)
+    newer: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,7 +477,7 @@ def _collect(
         look.query.words,
         look.config.echo,
         fold=fold,
-        as_scored=look.query.only_time or look.query.former is not None,
+        orders=_orders(look),
     )
     ranks: dict[str, Mapping[int, int]] = {}
     known, least = np.zeros(0, np.intp), 1.0
@@ -499,21 +503,34 @@ def _collect(
         look = replace(look, config=wider)
 
 
+def _orders(look: _Look) -> list[rank.Order]:
+    """Return what changes the order of scores; nothing if a time or the past is asked for."""
+    if look.query.only_time or look.query.former is not None:
+        return []
+    if look.meaning is None:
+        return [rank.newest_first]
+    return [rank.newest_first, Newer(look.snap, look.meaning, look.texts.read).first]
+
+
 def _judge(look: _Look, gathered: _Gathered, known: Rows, most: float) -> _Judged:
     """Order the candidates that are not known yet; no score is above ``most``."""
     weighed = _weigh(look, gathered)
     weights, alone = look.config.weights, look.config.alone
     sums, parts = rank.total(weighed, weights, alone)
-    seen = confidence.signs(weighed, sums, weights, alone)
+    weighed, sums = _formed(look, weighed, sums, parts)
+    seen = confidence.signs(weighed, sums, weights, alone, hollow=look.query.hollow)
     if look.rerank is not None and not len(known) and not look.query.only_time:
         parts["reranked"] = _reranked(look, weighed.rows, sums, look.rerank)
         sums = sums + parts["reranked"]
     scores = rank.scale(sums, rank.strength(weighed.cosine, weighed.cover))
     named = np.zeros(len(weighed.rows), np.float32)
     sure = confidence.of_hits(seen, look.config.sure)
+    if look.query.continues:
+        sure *= np.float32(confidence.CONTINUES)
     if look.then is not None and look.query.only_time:
         scores = by_time.scores(look.then, look.snap, weighed.rows)
-        sure = np.where(scores > 0, np.float32(by_time.SURE), sure)
+        held = np.float32(by_time.SURE if look.query.form is None else by_time.ASKS_MORE)
+        sure = np.where(scores > 0, held, sure)
     if gathered.named:
         named[:] = [gathered.named.get(row, 0) for row in weighed.rows.tolist()]
         scores = rank.lift(scores, named)
@@ -528,6 +545,22 @@ def _judge(look: _Look, gathered: _Gathered, known: Rows, most: float) -> _Judge
         order = order[~np.isin(weighed.rows[order], known)]
         scores = np.minimum(scores, np.float32(most))
     return _Judged(order, weighed.rows, scores, sure, parts, seen)
+
+
+def _formed(
+    look: _Look, weighed: Evidence, sums: Floats, parts: dict[str, Floats]
+) -> tuple[Evidence, Floats]:
+    """Add to evidence, sums and parts whether the most promising texts hold what is asked for."""
+    query = look.query
+    if query.form is None or query.only_time or query.former is not None:
+        return weighed, sums
+    best = weighed.rows[np.argsort(-sums, kind="stable")[:_READ]].tolist()
+    known = look.texts.read(best)
+    texts = {row: known[row] for row in best}
+    weighed = evidence.with_form(query.form, look.snap, weighed, texts)
+    weight = rank.weight_of("form", weighed, look.config.weights, look.config.alone)
+    parts["form"] = weighed.signals["form"] * weight
+    return weighed, sums + parts["form"]
 
 
 def _weigh(look: _Look, gathered: _Gathered) -> Evidence:
@@ -594,4 +627,5 @@ def _found(
         folded=tuple(int(snap.docid[row]) for row in one.folded),
         passage=shown,
         signs=one.signs,
+        newer=int(snap.docid[one.newer]) if one.newer >= 0 else None,
     )

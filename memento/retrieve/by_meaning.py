@@ -57,12 +57,16 @@ class Meaning(Protocol):
         """Return the cosines of rows."""
         ...
 
+    def vectors(self, rows: Rows) -> Floats:
+        """Return the rows' own vectors, (len(rows), dim); zeros for a row without one."""
+        ...
+
 
 class Exact:
     """Search over all vectors of the namespace, which the roster holds."""
 
     def __init__(self, snap: Snapshot, vectors: Floats, query: Floats, share: float) -> None:
-        self._snap = snap
+        self._snap, self._vectors = snap, vectors
         self._own = _even(dots(vectors, query))
         self._smooth = self._own  # if no row has neighbours
         if snap.talks:
@@ -86,6 +90,10 @@ class Exact:
     def of(self, rows: Rows) -> Cosines:
         """Return the cosines of rows."""
         return Cosines(self._own[rows], self._smooth[rows], self._snap.has_vector[rows])
+
+    def vectors(self, rows: Rows) -> Floats:
+        """Return the rows' own vectors."""
+        return self._vectors[rows]
 
 
 class Approximate:
@@ -135,6 +143,10 @@ class Approximate:
         at, _ = _places(rows, self._rows)
         known = self._cosines
         return Cosines(known.own[at], known.smooth[at], known.known[at])
+
+    def vectors(self, rows: Rows) -> Floats:
+        """Return the rows' own vectors."""
+        return self._index.vectors_of(self._snap.docid[rows])
 
     def _learn(self, unread: Rows) -> Rows:
         """Add rows to those whose cosines are known; return the order that sorts them."""

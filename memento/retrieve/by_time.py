@@ -43,6 +43,9 @@ _CURRENT = 3_600_000_000  # microseconds since its last turn; such a conversatio
 _FIRST, _LAST = 0.9, 0.8  # scores of memories that were asked for by time alone
 SURE = 0.8
 """Confidence of a memory of the time asked for, when nothing else was asked."""
+ASKS_MORE = 0.4
+"""The same for a question that has no other subject, but asks where or who: some memory of that
+time may tell."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

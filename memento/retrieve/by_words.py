@@ -34,6 +34,22 @@ _FARTHER = 8  # so many times more rows are read when too few of them are wanted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Like:
+    """The rows that have another word for the same as a word.
+
+    Attributes:
+        rows: Ascending.
+        df: Number of heard rows that have the word or another one for the same, at most.
+    """
+
+    rows: Rows
+    df: float
+
+
+_NOTHING_LIKE = Like(np.zeros(0, np.intp), 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Posting:
     """The rows in which one word occurs.
 
@@ -43,6 +59,7 @@ class Posting:
         df: Number of heard rows of the namespace that have it; estimated for a frequent word.
         alike: How well the word that the rows have is the word of the query, (0, 1].
         weight: How much the word says about the subject of the query, (0, 1].
+        like: Rows that have another word for the same.
     """
 
     own: Rows
@@ -50,6 +67,7 @@ class Posting:
     df: float
     alike: float = 1.0
     weight: float = 1.0
+    like: Like = _NOTHING_LIKE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +110,30 @@ def look_up(
     alike = [one.alike for one in found]
     present = dict(zip(query.terms, (bool(len(rows)) for rows in own), strict=True))
     weights = spellings.weights(query.terms, present).values()
-    return [Posting(*fields) for fields in zip(own, head, df, alike, weights, strict=True)]
+    like = _like(query, found, reader)
+    columns = (own, head, df, alike, weights, like)
+    return [Posting(*fields) for fields in zip(*columns, strict=True)]
+
+
+def _like(query: Query, found: Sequence[_Find], reader: Reader) -> list[Like]:
+    """Find for each word that no memory has the rows that have another word for the same.
+
+    Where the word itself is used, people rarely mean another one, and each costs a look-up.
+    """
+    matches = [
+        None if len(one.place.rows) else spellings.synonyms(term)
+        for term, one in zip(query.terms, found, strict=True)
+    ]
+    places = iter(reader.read([match for match in matches if match is not None]))
+    like: list[Like] = []
+    for match, one in zip(matches, found, strict=True):
+        if match is None:
+            like.append(_NOTHING_LIKE)
+            continue
+        other = next(places)
+        df = sum(_df(place, reader.snap, whole=place.whole) for place in (one.place, other))
+        like.append(Like(other.rows, df))
+    return like
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -331,6 +372,8 @@ def bm25(
         mass[rows] = mass[rows] + np.float32(weight)
         matched[posting.own] |= np.uint32(1 << bit)
         tf[rows] = 0
+        if len(posting.like.rows):
+            _add_like(score, mass, posting, rows, snap, config)
         if len(sessions) and term in query.topic:
             _add_sessions(sessions, posting, weight, snap, config)
     return Lexical(score, mass / np.float32(total or 1.0), matched, sessions)
@@ -372,6 +415,31 @@ def _windows(head: Rows, snap: Snapshot, config: RetrieveConfig) -> Iterator[tup
         second = snap.neighbours(first, step)
         yield first[first >= 0], config.near
         yield second[second >= 0], config.far
+
+
+def _add_like(
+    score: Floats,
+    mass: Floats,
+    posting: Posting,
+    counted: Rows,
+    snap: Snapshot,
+    config: RetrieveConfig,
+) -> None:
+    """Add a share of what a word counts to rows that have only another word for the same.
+
+    Args:
+        score: Scores of every row so far.
+        mass: Weights of the words of every row so far.
+        posting: The word.
+        counted: Rows in which the word itself was counted.
+        snap: The namespace.
+        config: Settings of BM25.
+    """
+    rows = posting.like.rows[~np.isin(posting.like.rows, counted)]
+    weight = np.float32(spellings.MEANT * posting.weight * idf(posting.like.df, snap.live))
+    length = snap.window_words[rows] / np.float32(snap.mean_window)
+    score[rows] += weight * _saturated(np.ones(len(rows), np.float32), length, config)
+    mass[rows] += weight
 
 
 def _add_sessions(

@@ -13,13 +13,14 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
+from memento.language.form import Form
 from memento.language.when import Period, said
 from memento.language.words import Cue
 from memento.retrieve import by_time
 from memento.retrieve.by_meaning import Cosines, Meaning
 from memento.retrieve.by_words import Lexical
 from memento.retrieve.question import Query
-from memento.retrieve.roster import Floats, Mask, Rows, Snapshot
+from memento.retrieve.roster import KINDS, Floats, Mask, Rows, Snapshot
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = _EPOCH.toordinal()
@@ -28,6 +29,7 @@ _SOON = 2  # days before the day asked about in which people make plans for it
 _SHORT_PERIOD = 3  # days; a period of at most so many is "a day"
 _LINGER = {True: 10.0, False: 20.0}  # days in which people still talk about a day, about a month
 _MONTH = 31
+_KIND_NAMES = {code: name for name, code in KINDS.items()}
 _READ = 100  # candidates whose texts are read for dates
 
 
@@ -196,6 +198,22 @@ def with_said_dates(
 def with_calendar(found: Evidence, values: Floats) -> Evidence:
     """Add the evidence that candidates are of the time asked about."""
     return replace(found, signals={**found.signals, "calendar": values})
+
+
+def with_form(form: Form, snap: Snapshot, found: Evidence, texts: Mapping[int, str]) -> Evidence:
+    """Add the evidence that candidates hold the kind of answer that the query wants.
+
+    Args:
+        form: The kind.
+        snap: The namespace.
+        found: The evidence so far.
+        texts: Row to text, for the most promising candidates; the others get nothing.
+    """
+    values = np.zeros(len(found.rows), np.float32)
+    for row, text in texts.items():
+        at = np.searchsorted(found.rows, row)
+        values[at] = form.fit(text, _KIND_NAMES[int(snap.kind[row])])
+    return replace(found, signals={**found.signals, "form": values})
 
 
 def _by_session(cosines: Cosines, session: NDArray[np.int32]) -> Floats:

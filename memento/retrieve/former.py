@@ -110,6 +110,10 @@ class MeaningOfHeirs:
         smooth = np.where(has, np.maximum(found.smooth, lent), found.smooth)
         return Cosines(own, smooth, found.known | has)
 
+    def vectors(self, rows: Rows) -> Floats:
+        """Return the rows' own vectors, without any share of those of former values."""
+        return self._meaning.vectors(rows)
+
 
 def first(
     query: Query,

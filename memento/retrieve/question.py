@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from memento.language import former
+from memento.language import form, former
 from memento.language import words as spelling
 from memento.language.codes import codes
+from memento.language.form import Form
 from memento.language.former import Former
 from memento.language.when import Period, times_of
 from memento.ledger.match import Match, Start, Word
@@ -49,6 +50,7 @@ _SEVERAL = re.compile(
     |\bhistory\s+of\b|\bthroughout\b|\bacross\s+(?:all|my|our)\b|\bsteps\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_SHORT_QUESTION = 8  # words of a last line that leans on the lines before it
 _KEYWORDS = 1  # words of a query that is only a date, up to which its words are looked up too
 MAX_TEXT = 4000
 """Characters of a query that are parsed; only the embedder sees the rest."""
@@ -69,9 +71,12 @@ class Query:
         codes: The words of its identifiers, in which no typing error is looked for.
         periods: Times it asks about: all that its dates may mean.
         times: One tuple per date that it names: what it may mean, the likeliest first.
+        hollow: Whether all its words are stop words: "what do you think".
+        continues: Whether it is a short question after other lines, see `continues`.
         only_time: Whether it asks for a time and nothing else; then it has no ``terms``.
         last_talk: Whether it asks for the last conversation.
         former: Which former value it asks for; None if it asks for what holds now.
+        form: Which kind of answer it wants; None if that is open.
         speaker: Code of the one participant it names, or None.
         wants_time: Whether it asks when.
         wants_number: Whether it asks how many.
@@ -90,9 +95,12 @@ class Query:
     codes: frozenset[str]
     periods: tuple[Period, ...]
     times: tuple[tuple[Period, ...], ...]
+    hollow: bool
+    continues: bool
     only_time: bool
     last_talk: bool
     former: Former | None
+    form: Form | None
     speaker: int | None
     wants_time: bool
     wants_number: bool
@@ -140,9 +148,12 @@ def parse(
         codes=frozenset(word for code in coded for word in code.words),
         periods=tuple(times.periods),
         times=times.named,
+        hollow=all(word in spelling.STOP_WORDS or word in spelling.META_WORDS for word in terms),
+        continues=continues(seen),
         only_time=times.only and not bare,
         last_talk=times.last_talk,
         former=None if times.only else former.asked(seen),
+        form=form.wanted(seen),
         speaker=next(iter(named)) if len(named) == 1 else None,
         wants_time=bool(_WHEN.match(seen)),
         wants_number=bool(_COUNT.match(seen)),
@@ -158,6 +169,16 @@ def wants_several(text: str) -> bool:
     (True, False)
     """
     return any(shape.search(text) for shape in (_LIST, _SEVERAL, _SUMMARY))
+
+
+def continues(text: str) -> bool:
+    r"""Tell whether the last line of a text is short and stands after other lines.
+
+    >>> continues("When is Ada's birthday?\nand Bob's?"), continues("When is Bob's birthday?")
+    (True, False)
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    return len(lines) > 1 and len(lines[-1].split()) <= _SHORT_QUESTION
 
 
 def match_term(term: str) -> Word | Start:

@@ -9,7 +9,7 @@ valid. Memories that say the same become one hit.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -47,6 +47,7 @@ class Candidate:
         question: Whether it is a question.
         signs: Numbers that give the confidence; see `confidence.Signs`.
         folded: Rows of near-identical memories that it stands for.
+        newer: Row of a newer statement about the same thing, or -1.
     """
 
     row: int
@@ -58,6 +59,7 @@ class Candidate:
     question: bool
     signs: Mapping[str, float] = field(default_factory=dict)
     folded: tuple[int, ...] = ()
+    newer: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,10 @@ class Said:
         return cls(tuple(words(text)), gist(text))
 
 
+Order = Callable[[Sequence[Candidate], Mapping[int, Said]], list[Candidate]]
+"""Changes the order of candidates by what they say."""
+
+
 class Answer:
     """The candidates in the answer, best first. It only grows; candidates in it keep their places.
 
@@ -87,14 +93,15 @@ class Answer:
         query: Words of the query.
         echo: Share of its score that a candidate keeps if it only repeats the query, [0, 1].
         fold: Let one candidate stand for all that say the same.
-        as_scored: Keep the order of the scores, as for a question about a time or the past.
+        orders: What changes the order of the scores, one after the other; none for a question
+            about a time or the past.
     """
 
     def __init__(
-        self, query: Sequence[str], echo: float, *, fold: bool, as_scored: bool = False
+        self, query: Sequence[str], echo: float, *, fold: bool, orders: Sequence[Order] = ()
     ) -> None:
         self.hits: list[Candidate] = []
-        self._query, self._echo, self._fold, self._as_scored = query, echo, fold, as_scored
+        self._query, self._echo, self._fold, self._orders = query, echo, fold, orders
         self._waiting: list[Candidate] = []
         self._said: dict[int, Said] = {}
 
@@ -110,7 +117,9 @@ class Answer:
         pool = by_score([*self._waiting, *demote_echoes(best, said, self._query, self._echo)])
         ready = [one for one in pool if one.score >= bar]
         self._waiting = pool[len(ready) :]
-        self.hits += ready if self._as_scored else newest_first(ready, self._said)
+        for order in self._orders:
+            ready = order(ready, self._said)
+        self.hits += ready
         if self._fold:
             self.hits = fold(self.hits, self._said)
 
@@ -231,7 +240,8 @@ def newest_first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[
             if order[place].row >= older.row and _replaces(order[place], older, said)
         ]
         if rivals:
-            order.insert(at, order.pop(max(rivals, key=lambda place: order[place].row)))
+            newest = order.pop(max(rivals, key=lambda place: order[place].row))
+            order[at : at + 1] = [newest, replace(older, newer=newest.row)]
     return [
         one if one.score == place.score else replace(one, score=place.score)
         for one, place in zip(order, ranked, strict=True)

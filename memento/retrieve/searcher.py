@@ -508,11 +508,11 @@ class Searcher:
         A damaged row is left out and reported in ``missing``; a row that was folded into it takes
         its place.
         """
-        folded = [docid for one in ranking.found for docid in one.folded]
+        beside = [docid for one in ranking.found for docid in (*one.folded, one.newer) if docid]
 
         def job(connection: Session) -> tuple[dict[int, Row], set[int]]:
             rows = memories.by_docids(
-                connection, ns, [*(one.docid for one in ranking.found), *folded]
+                connection, ns, [*(one.docid for one in ranking.found), *beside]
             )
             garbled = {docid for docid, row in rows.items() if not is_sound(row)}
             if filters.as_of is not None:
@@ -586,4 +586,5 @@ def _hit(labels: tuple[str, ...], rows: Mapping[int, Row], one: Found) -> Hit:
         folded=tuple(rows[docid].id for docid in one.folded if docid in rows),
         passage=one.passage,
         signs=one.signs,
+        newer=rows[one.newer].id if one.newer is not None and one.newer in rows else None,
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from memento.embed.english import is_common
 from memento.language import codes, words
 from memento.language.codes import Code
+from memento.language.synonyms import others
 from memento.language.weak import WEAK_WORDS
 from memento.ledger.match import Any, In, Match, Phrase, Start, Word
 from memento.retrieve.vocabulary import LEAST, Vocabulary
@@ -21,6 +22,8 @@ CORRECTED = 0.7
 """Share of its idf that a word counts in a memory that has it with a typing error."""
 WEAK = 0.5
 """Share of its idf that a weak word counts beside a stronger one."""
+MEANT = 0.5
+"""Share of its idf that a word counts in a memory that has another word for the same."""
 _MOST = 3
 """Most words of the vocabulary that may be meant by one mistyped word."""
 _POSSESSIVE = 4
@@ -128,6 +131,12 @@ def weights(terms: Collection[str], present: Mapping[str, bool]) -> dict[str, fl
     """
     strong = any(present[term] for term in terms if term not in WEAK_WORDS)
     return {term: WEAK if strong and term in WEAK_WORDS else 1.0 for term in terms}
+
+
+def synonyms(term: str) -> Match | None:
+    """Return what finds other words for the same as a word; None if none are known."""
+    ways = others(term)
+    return _any_of(ways) if ways else None
 
 
 def without_possessive(word: str) -> str:

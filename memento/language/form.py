@@ -1,0 +1,178 @@
+"""Tell which kind of answer a question wants, and whether a text holds that kind. Pure.
+
+"Who helps Dad?" wants a person, "what can't Otis eat?" something that is not so. A text with a name
+or with a "no" is not an answer yet, but of two texts that fit the question equally well it is the
+likelier one. English, with the commonest question words of German, Spanish and French.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from memento.language.words import words
+
+_READ = 400  # characters of a text
+_QUOTE = "['’]?"  # noqa: RUF001 - a real apostrophe
+
+
+def _any_word(*alternatives: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(alternatives)})\b", re.IGNORECASE)
+
+
+_ASKS_WHO = _any_word(
+    rf"who|who{_QUOTE}s|whose|whom|name of",
+    r"(?:which|what)\s+(?:person|people|teacher|doctor|friend|man|woman|guy|colleague|company)",
+    r"(?:which|what)\s+name",
+    "wer|wen|wem|wessen|qui|quién|quien",
+)
+_ASKS_NOT = _any_word(
+    rf"not|cannot|(?:ca|is|are|do|does|did|wo|must|should|would|could|was|were|has|have)n{_QUOTE}t",
+    "never|nobody|no one|none|without|avoid|forbidden|allergic|dislikes?|hates?|off[- ]limits",
+    "banned",
+    "nicht|kein(?:e[nmrs]?)?|nie|no puede|ne pas",
+)
+_ASKS_WHEN = _any_word(
+    rf"when|when{_QUOTE}s|how long|what time|due|deadline|birthday",
+    r"(?:which|what)\s+(?:date|day|year|month|night|evening|week|weekday|hour)",
+    "wann|cuándo|cuando|quand",
+)
+_ASKS_HOW_MANY = _any_word(
+    r"how\s+(?:many|much|old|long|often|far|tall|big|high|heavy|wide)",
+    "number|amount|price|costs?|balance|total|pin|code|quote|size|salary|rent|fee|percentage",
+    "distance|temperature|weight|height|rates?|pay|earn|charged?",
+    r"wie\s*viele?|cuánt[oa]s?|combien",
+)
+_ASKS_WHERE = _any_word(
+    rf"where|where{_QUOTE}s|wo|wohin|dónde|donde|où",
+    r"(?:which|what)\s+(?:room|place|city|town|street|floor|shop|station)",
+)
+_ASKS_DECISION = _any_word(r"decid\w+|decisions?|agreed?|settled?|chose|chosen|choose|picked")
+_ASKS_RULE = _any_word(
+    rf"may|can|can{_QUOTE}t|allowed|should|shouldn{_QUOTE}t|must|mustn{_QUOTE}t|rules?|avoid",
+    "forbidden|ok|okay",
+)
+_ASKS_HOW = re.compile(
+    r"^\W*how\s+(?:do|can|should|to|did)\b(?!.*\b(?:like|feel|know|want)\b)"
+    r"|\b(?:steps?|instructions?|recipe)\b",
+    re.IGNORECASE,
+)
+_ASKS_TASTE = _any_word("prefer\\w*", "favou?rite", "like", "fan of", "taste in")
+
+_OPENS_QUESTION = re.compile(
+    r"\W*(?:how (?:many|much|do|does|did|can|should|long|often|old|far|is|are)"
+    r"|(?:what|which|who|whose|why)\b|whats|whos|(?:can|could|should|shall|do|does|did|is|are|am|was|were|will|would)"
+    r" (?:i|we|you|he|she|it|they|the|there|that|this|my|our)\b)",
+    re.IGNORECASE,
+)
+_ENDS_QUESTION = re.compile(r"[?\uff1f\u061f]\W*$")
+
+_NEGATION = re.compile(
+    r"\b(?:no|not|never|none|nobody|nothing|neither|nor|cannot|without|avoid\w*|forbidden|refus\w+"
+    r"|allergic|hates?|dislikes?|banned|instead|only|stop(?:ped)?|nicht|kein\w*|nie|ohne|sin|jamais)\b"
+    r"|n['’]t\b",  # noqa: RUF001 - a real apostrophe
+    re.IGNORECASE,
+)
+_NUMBER_WORDS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen twenty thirty forty fifty sixty hundred thousand half third once twice couple dozen"
+)
+_NUMBER = re.compile(rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())})\b", re.IGNORECASE)
+_TIME = re.compile(
+    r"\b\d{1,2}(?:st|nd|rd|th|am|pm|[:.]\d{2})\b|\b(?:19|20)\d\d\b|\d[月日]"
+    r"|\b(?:noon|midnight|half|quarter|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february"
+    r"|march|april|may|june|july|august|september|october|november|december|tomorrow|tonight"
+    r"|yesterday|weeks?|months?|days?|years?|daily|every|mornings?|evenings?|afternoons?|nights?"
+    r"|lunch\w*)\b|\bo['’]clock\b",  # noqa: RUF001 - a real apostrophe
+    re.IGNORECASE,
+)
+_PLACE = _any_word(
+    "in|at|on|under|behind|next to|near|from|above|below|inside|beside|between|opposite|by|road",
+    "street|floor|room|drawer|shelf|cupboard|upstairs|downstairs|left|right|im|am|auf|unter|en|dans",
+)
+_NAME = re.compile(
+    r"(?<![.!?:\n\"“(] )(?<!^)(?<!\n)\b[A-ZÀ-Þ][a-zà-ÿ]+\b|\b[A-ZÀ-Þ][a-zà-ÿ]+ [A-ZÀ-Þ][a-zà-ÿ]+\b"
+)
+_NO_NAMES = frozenset(
+    """monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays
+    thursdays fridays saturdays sundays
+    january february march april may june july august september october
+    november december english german french spanish christmas easter the and but""".split()  # noqa: SIM905 - words read better as one text
+)
+
+_HELD = (
+    (_ASKS_NOT, _NEGATION, 0.7),
+    (_ASKS_WHEN, _TIME, 0.7),
+    (_ASKS_HOW_MANY, _NUMBER, 0.3),
+    (_ASKS_WHERE, _PLACE, 0.3),
+)
+"""What a question asks for, what its answer holds, and how much that says."""
+_ASKS_KIND = {
+    "decision": _ASKS_DECISION,
+    "rule": _ASKS_RULE,
+    "procedure": _ASKS_HOW,
+    "preference": _ASKS_TASTE,
+}
+_KIND = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The kind of answer that a question wants.
+
+    Attributes:
+        who: Whether it wants a person.
+        held: Patterns that an answer holds, each with its value.
+        kinds: Kinds of memory that an answer is likely to have, to their value.
+        spoken: Words of the question, which are no answer to it.
+    """
+
+    who: bool
+    held: tuple[tuple[re.Pattern[str], float], ...]
+    kinds: tuple[tuple[str, float], ...]
+    spoken: frozenset[str]
+
+    def fit(self, text: str, kind: str) -> float:
+        """Rate how much of what the question wants a text holds, [0, 1].
+
+        Args:
+            text: The text.
+            kind: The kind of the memory.
+        """
+        read = text[:_READ]
+        if _OPENS_QUESTION.match(read) or _ENDS_QUESTION.search(read):
+            return 0.0
+        value = sum(worth for pattern, worth in self.held if pattern.search(read))
+        value += sum(worth for wanted, worth in self.kinds if wanted == kind)
+        if self.who and self._names_another(read):
+            value += 1.0
+        return min(1.0, value)
+
+    def _names_another(self, text: str) -> bool:
+        """Tell whether a text has a name that the question does not have."""
+        found = (part.lower() for name in _NAME.findall(text) for part in name.split())
+        return any(part not in self.spoken and part not in _NO_NAMES for part in found)
+
+
+def wanted(text: str) -> Form | None:
+    """Read from the last line of a question which kind of answer it wants; None if it is open.
+
+    >>> form = wanted("who helps Ada in the morning")
+    >>> form is not None and form.fit("From now on Joyce helps Ada", "fact")
+    1.0
+    >>> wanted("the boiler") is None
+    True
+    """
+    lines = text.strip().splitlines()
+    question = lines[-1] if lines else ""
+    held = tuple((holds, worth) for asks, holds, worth in _HELD if asks.search(question))
+    kinds = tuple((kind, _KIND) for kind, asks in _ASKS_KIND.items() if asks.search(question))
+    who = _ASKS_WHO.search(question) is not None
+    if not (who or held or kinds):
+        return None
+    return Form(who, held, kinds, frozenset(_without_possessives(words(question))))
+
+
+def _without_possessives(spoken: Collection[str]) -> set[str]:
+    return {*spoken, *(word[:-1] for word in spoken if word.endswith("s"))}

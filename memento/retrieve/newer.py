@@ -1,0 +1,148 @@
+"""Of two statements about the same thing, place the one first that tells of the change. Pure.
+
+People rarely say that a new fact replaces an old one: "Ada plays the violin", and half a year later
+"no more violin for Ada, she drums now". Both answer "what does Ada play?", and the older one often
+fits the question better. The newer statement is placed first if it says that something changed and
+the two are alike: in meaning, in a word of content, and in how well they fit the question.
+
+Only memories outside of conversations are compared: in a conversation people speak about the same
+thing again and again, and "now" rarely takes anything back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from memento.language.change import tells_change
+from memento.language.words import Cue, content, words
+from memento.retrieve.by_meaning import Meaning, dots
+from memento.retrieve.rank import Candidate, Said
+from memento.retrieve.roster import Snapshot
+
+_ALIKE = 0.35
+"""Least cosine of two statements about the same thing that share a common word."""
+_ALIKE_BY_NAME = 0.55
+"""The same if they share nothing but names: people say many things about one person."""
+_VERY_ALIKE = 0.55
+"""Cosine from which two statements with a common word are nearly the same up to what changed."""
+_NEAR, _FAR = 0.8, 0.6
+"""Least share of the older one's score that the newer one has; less if they are very alike."""
+_DEPTH = 8
+"""So many of the best candidates are compared with each other."""
+_LOOKED_FOR = ("exact", "calendar", "said_date", "speaker")
+"""Evidence that favours one of two statements by what the query asks for."""
+Pairs = dict[int, dict[int, float]]
+"""Row of a statement to the rows of newer ones about the same thing, each with the least share of
+the older one's score that it must have."""
+
+
+class Newer:
+    """Compares the best candidates of one query.
+
+    Args:
+        snap: The namespace.
+        meaning: Gives the vectors of its memories.
+        read: Returns the texts of rows.
+    """
+
+    def __init__(
+        self,
+        snap: Snapshot,
+        meaning: Meaning,
+        read: Callable[[Sequence[int]], Mapping[int, str]],
+    ) -> None:
+        self._snap, self._meaning, self._read = snap, meaning, read
+
+    def first(self, ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
+        """Place the newer of two statements first, and note in the older one that there is one.
+
+        Args:
+            ranked: Candidates, best first.
+            said: Row to its content, for each of the best.
+
+        Returns:
+            The candidates; the scores stay with the places.
+        """
+        best = list(ranked[:_DEPTH])
+        pairs = self._about_the_same(best, said)
+        if not pairs:
+            return list(ranked)
+        noted = [
+            replace(one, newer=max(pairs[one.row])) if one.row in pairs else one for one in best
+        ]
+        order = _moved(noted, pairs)
+        scores = [one.score for one in best]
+        placed = [replace(one, score=score) for one, score in zip(order, scores, strict=True)]
+        return placed + list(ranked[_DEPTH:])
+
+    def _about_the_same(self, best: Sequence[Candidate], said: Mapping[int, Said]) -> Pairs:
+        possible = list(self._possible(best, said))
+        if not possible:
+            return {}
+        rows = sorted({row for older, newer, _ in possible for row in (older, newer)})
+        vectors = dict(zip(rows, self._meaning.vectors(np.array(rows, np.intp)), strict=True))
+        pairs: Pairs = {}
+        for older, newer, named in possible:
+            cosine = float(dots(vectors[older][None, :], vectors[newer])[0])
+            if cosine >= (_ALIKE_BY_NAME if named else _ALIKE):
+                share = _FAR if cosine >= _VERY_ALIKE and not named else _NEAR
+                pairs.setdefault(older, {})[newer] = share
+        return pairs
+
+    def _possible(
+        self, best: Sequence[Candidate], said: Mapping[int, Said]
+    ) -> Iterator[tuple[int, int, bool]]:
+        """Yield older and newer row of pairs with a common word, and whether it is only a name."""
+        notes = self._notes(best, said)
+        texts = self._read([one.row for one in notes])
+        changes = [one for one in notes if tells_change(texts[one.row], said[one.row].words)]
+        for newer in changes:
+            subject = set(content(said[newer.row].words))
+            for older in notes:
+                if older.row < newer.row and self._follows(newer, older):
+                    shared = subject.intersection(content(said[older.row].words))
+                    if shared:
+                        spoken = {*texts[newer.row].split(), *texts[older.row].split()}
+                        yield older.row, newer.row, not _has_common(shared, spoken)
+
+    def _notes(self, best: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
+        """Keep heard statements of people outside of conversations."""
+        snap, rows = self._snap, [one.row for one in best]
+        assistant = (snap.cues[rows] & np.uint32(Cue.ASSISTANT)) != 0
+        plain = snap.heard[rows] & (snap.session[rows] < 0) & ~assistant
+        pairs = zip(best, plain.tolist(), strict=True)
+        return [one for one, note in pairs if note and not one.question and said[one.row].words]
+
+    def _follows(self, newer: Candidate, older: Candidate) -> bool:
+        """Tell whether one speaker said one after the other, and the query favours neither."""
+        happened = self._snap.occurred_at
+        return (
+            newer.actor == older.actor
+            and bool(happened[newer.row] >= happened[older.row])
+            and all(newer.terms.get(name, 0) >= older.terms.get(name, 0) for name in _LOOKED_FOR)
+        )
+
+
+def _moved(best: Sequence[Candidate], pairs: Pairs) -> list[Candidate]:
+    """Move newer statements that fit the query nearly as well to the places of older ones."""
+    order = list(best)
+    for at in range(len(order)):
+        older = order[at]
+        newer = pairs.get(older.row, {})
+        rivals = [
+            place
+            for place in range(at + 1, len(order))
+            if order[place].score >= newer.get(order[place].row, 2.0) * older.score
+        ]
+        if rivals:
+            order.insert(at, order.pop(max(rivals, key=lambda place: order[place].row)))
+    return order
+
+
+def _has_common(shared: set[str], spoken: set[str]) -> bool:
+    """Tell whether one of the shared words is written in small letters: it is no name."""
+    small = {part for token in spoken if token.islower() for part in words(token)}
+    return not shared.isdisjoint(small)

@@ -1,0 +1,123 @@
+"""What a question asks for, and other words for the same, count as evidence."""
+
+from datetime import date
+
+import pytest
+
+from memento.language.change import tells_change
+from memento.language.form import wanted
+from memento.language.synonyms import others
+from memento.language.words import words
+from memento.retrieve.question import continues, parse
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        ("who helps Ada in the morning", "From now on it is Joyce", "She gets help at eight"),
+        ("what can't Omar eat", "Omar: no nuts, no sesame", "Omar eats a lot of fruit"),
+        ("when is the school fair", "School fair on 3 March", "The school fair was dull"),
+        ("how many chairs do we have", "We have twelve chairs", "We have chairs"),
+    ],
+)
+def test_a_text_that_holds_what_is_asked_for_fits_better(question, answer, other):
+    """A text that holds what is asked for fits better."""
+    form = wanted(question)
+    assert form is not None
+    assert form.fit(answer, "fact") > form.fit(other, "fact")
+
+
+def test_a_name_of_the_question_is_no_answer_to_who():
+    """A name of the question is no answer to who."""
+    form = wanted("who helps Ada")
+    assert form is not None
+    assert form.fit("Every morning Ada needs help", "fact") == 0
+
+
+def test_a_decision_answers_what_was_decided():
+    """A decision answers what was decided."""
+    form = wanted("what did we decide about the sofa")
+    assert form is not None
+    assert form.fit("We keep the sofa", "decision") > form.fit("We keep the sofa", "fact")
+
+
+def test_a_question_holds_no_answer():
+    """A question holds no answer."""
+    form = wanted("how many nails for the planks")
+    assert form is not None
+    assert form.fit("how many nails do I need for 2 planks", "episode") == 0
+    assert form.fit("Are 176 nails enough?", "episode") == 0
+    assert form.fit("176 nails for both planks", "episode") > 0
+
+
+def test_the_memory_with_the_name_comes_first(shelf):
+    """The memory with the name comes first."""
+    shelf.add("The handhelds are looked after well in the depot by a colleague")
+    named = shelf.add("The handhelds in the depot are looked after by Aisha Bello")
+    shelf.add("The handhelds are looked after well in the depot by a colleague of hers")
+    assert shelf.find("who looks after the handhelds in the depot").found[0].docid == named
+
+
+def test_another_word_finds_a_memory_and_counts_less_than_the_word_itself(shelf):
+    """Another word finds a memory and counts less than the word itself."""
+    manager = shelf.add("Mr Hale is my manager")
+    assert [one.docid for one in shelf.find("boss").found] == [manager]
+    before = shelf.find("boss").found[0].signs["cover"]
+    boss = shelf.add("My boss is away")
+    found = {one.docid: one.signs["cover"] for one in shelf.find("boss").found}
+    assert before < found[boss] == 1
+    assert manager not in found  # the word itself is used here
+
+
+def test_a_kind_of_thing_finds_its_members_and_not_one_member_another():
+    """A kind of thing finds its members and not one member another."""
+    assert ("dog",) in others("pet")
+    assert ("pet",) in others("dogs")
+    assert ("cat",) not in others("dog")
+
+
+@pytest.mark.parametrize("text", ["We moved to Leith", "Jetzt mit Hut", "今は東京", "put her off"])
+def test_words_of_change_are_read(text):
+    """Words of change are read."""
+    assert tells_change(text, words(text))
+
+
+@pytest.mark.parametrize("text", ["Ada plays the violin", "She moved " + "a" * 400])
+def test_a_text_without_them_or_a_long_one_tells_of_no_change(text):
+    """A text without them or a long one tells of no change."""
+    assert not tells_change(text, words(text))
+
+
+def test_a_question_of_stop_words_has_no_cover(shelf):
+    """A question of stop words has no cover."""
+    shelf.add("So who are you, then?")
+    assert shelf.find("who are you").found[0].signs["cover"] == 0
+
+
+def test_a_hit_for_a_short_question_after_other_lines_is_less_sure(shelf):
+    """A hit for a short question after other lines is less sure."""
+    shelf.add("The boiler was serviced in March by Mr Hale")
+    alone = shelf.find("when was the boiler serviced").found[0]
+    after = shelf.find("the boiler?\nwhen was the boiler serviced").found[0]
+    assert after.confidence == pytest.approx(alone.confidence / 2, rel=0.1)
+
+
+def test_a_long_last_line_stands_for_itself():
+    """A long last line stands for itself."""
+    assert not continues("Dear all,\nwhen did we say that the boiler will be serviced this year?")
+
+
+@pytest.fixture
+def parsed():
+    """Parse a question put to an empty namespace."""
+
+    def read(text):
+        return parse(text, now=date(2026, 3, 1), years=[2026], people={}, max_terms=32)
+
+    return read
+
+
+@pytest.mark.parametrize("text", ["old padlock number", "what was my dose to begin with"])
+def test_more_ways_to_ask_for_a_former_value(parsed, text):
+    """More ways to ask for a former value."""
+    assert parsed(text).former is not None

@@ -1,0 +1,113 @@
+"""Of two notes about the same thing, the one that tells of the change comes first."""
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from shelves import NOW, Shelf
+
+from memento import MemoryManager
+from memento.retrieve import newer as module
+from memento.testing import ManualClock
+
+VIOLIN = "Ada plays the violin, lessons on Mondays"
+DRUMS = "No more violin for Ada, she drums now"
+ASKED = np.array([1, 0, 0], np.float32)
+
+
+def unit(*numbers):
+    """Make a vector of length 1."""
+    vector = np.array(numbers, np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+def shelf_of(older, newer, *, cosine=0.6, was=None, now=None):
+    """Make a namespace of two memories of which the older one fits the query better."""
+    shelf = Shelf()
+    first = shelf.add(older, at=NOW - timedelta(days=90), **(was or {}))
+    second = shelf.add(newer, at=NOW - timedelta(days=5), **(now or {}))
+    turned = np.sqrt(1 - cosine**2)
+    shelf.embed({first: unit(1, 0, 0), second: unit(cosine, turned, 0)})
+    return shelf
+
+
+@pytest.fixture(autouse=True)
+def _any_score(monkeypatch):
+    """Two memories share the whole range of scores; the shares are tested on a real store."""
+    monkeypatch.setattr(module, "_NEAR", 0.3)
+    monkeypatch.setattr(module, "_FAR", 0.3)
+
+
+def asked(shelf, query="what does Ada play, violin?"):
+    """Ask; return what was found."""
+    return shelf.find(query, ASKED, k=5).found
+
+
+def texts(shelf, *args):
+    """Ask; return texts."""
+    return [shelf.text_of[one.docid] for one in asked(shelf, *args)]
+
+
+def test_the_note_that_tells_of_the_change_comes_first_and_the_older_one_says_so():
+    """The note that tells of the change comes first and the older one says so."""
+    shelf = shelf_of(VIOLIN, DRUMS)
+    first, second = asked(shelf)
+    assert [shelf.text_of[first.docid], shelf.text_of[second.docid]] == [DRUMS, VIOLIN]
+    assert (first.newer, second.newer) == (None, first.docid)
+    assert first.score >= second.score
+
+
+def test_a_newer_note_without_a_word_of_change_stays_where_it_is():
+    """A newer note without a word of change stays where it is."""
+    assert texts(shelf_of(VIOLIN, "Ada brought her violin to school"))[0] == VIOLIN
+
+
+def test_an_older_note_is_not_placed_before_a_newer_one():
+    """An older note is not placed before a newer one."""
+    assert texts(shelf_of(DRUMS, VIOLIN))[0] == DRUMS
+
+
+def test_two_notes_about_one_person_are_not_about_the_same_thing():
+    """They share only her name, and their meaning is not near enough for that."""
+    assert texts(shelf_of("Ada has the violin class", "Ada has a new passport", cosine=0.5))[0] == (
+        "Ada has the violin class"
+    )
+
+
+def test_notes_of_different_speakers_are_not_compared():
+    """Notes of different speakers are not compared."""
+    shelf = shelf_of(VIOLIN, DRUMS, was={"actor": "Bea"}, now={"actor": "Cleo"})
+    assert texts(shelf)[0] == VIOLIN
+
+
+def test_turns_of_a_conversation_are_not_compared():
+    """Turns of a conversation are not compared."""
+    shelf = shelf_of(VIOLIN, DRUMS, was={"session": "a"}, now={"session": "b"})
+    assert all(one.newer is None for one in asked(shelf))
+
+
+def test_a_quarantined_note_never_comes_before_one_that_holds():
+    """A quarantined note never comes before one that holds."""
+    shelf = shelf_of(VIOLIN, DRUMS, now={"status": "quarantined"})
+    everything = np.ones(2, np.bool_)
+    found = shelf.find("what does Ada play, violin?", ASKED, k=5, allowed=everything).found
+    assert [one.newer for one in found] == [None, None]
+
+
+def test_a_question_about_the_past_keeps_its_order():
+    """A question about the past keeps its order."""
+    assert texts(shelf_of(VIOLIN, DRUMS), "what violin did Ada play before?")[0] == VIOLIN
+
+
+def test_the_hit_names_the_newer_memory(tmp_path):
+    """The hit names the newer memory."""
+    clock = ManualClock(NOW)
+    with MemoryManager(tmp_path / "store", clock=clock) as memory:
+        memory.add("Stand-up is at 9:15 every day")
+        clock.advance(timedelta(days=30))
+        later = memory.add("Moved stand-up to quarter to ten every day")
+        memory.flush(wait=True)
+        hits = memory.retrieve("what time is stand-up every day?")
+    assert hits[0].id == later.id
+    assert [hit.newer for hit in hits] == [None, later.id]
+    assert later.id in hits[1].explain()
