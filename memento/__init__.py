@@ -12,6 +12,7 @@ protocols    the interfaces of replaceable parts: embedder, reranker, clock
 scopes       namespaces (who may see a memory) and scope paths (where it applies)
 check        accept or refuse one value: the same rule at every entry
 status       one table: the meaning of each status to every part
+dynamics     uses and verdicts as numbers that change with time
 ledger       the truth: one SQLite file, all SQL
 embed        local and remote embedders, rerankers
 admit        a draft becomes an accepted entry: checked, redacted, weighed

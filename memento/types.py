@@ -116,6 +116,11 @@ class Event(StrEnum):
     INHERITED = "inherited"
     REDACTED = "redacted"
     RETRIEVED = "retrieved"
+    USED = "used"
+    CONFIRMED = "confirmed"
+    IGNORED = "ignored"
+    WRONG = "wrong"
+    HARMFUL = "harmful"
     ERASED = "erased"
 
 

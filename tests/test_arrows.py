@@ -10,7 +10,7 @@ import memento
 ROOMS = [
     {"errors", "forks", "language", "layout", "clock"},
     {"types", "scopes", "protocols"},
-    {"status", "check"},
+    {"status", "check", "dynamics"},
     {"ledger.match"},  # what is looked up, and what every engine owes: no engine in sight
     {"ledger.contract"},
     {"ledger"},
