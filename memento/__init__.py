@@ -29,6 +29,7 @@ background   the chores of the background thread in quiet moments
 engine       one open store: its parts; open, close, fork
 views        verbs that are not for every day: ``memory.quarantine``, ``memory.store``
 documents    a long text in parts: a document that may change, a turn that is too long
+feedback     verdicts on memories, and what they and uses add up to
 manager      the object people use: each verb calls the rooms below
 aio          the same verbs, awaited
 cli          the command ``memento``
@@ -40,7 +41,9 @@ from memento.config import Config
 from memento.filters import Filtering, check_filters
 from memento.manager import MemoryManager
 from memento.types import (
+    Belief,
     Draft,
+    Evidence,
     Finding,
     Hit,
     Kind,
@@ -49,6 +52,7 @@ from memento.types import (
     Retrieval,
     Source,
     Status,
+    Strength,
     Tier,
     Trust,
     Version,
@@ -61,8 +65,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AsyncMemoryManager",
+    "Belief",
     "Config",
     "Draft",
+    "Evidence",
     "Filtering",
     "Finding",
     "Hit",
@@ -73,6 +79,7 @@ __all__ = [
     "Retrieval",
     "Source",
     "Status",
+    "Strength",
     "Tier",
     "Trust",
     "Version",

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, Never, ParamSpec, S
 
 from memento.check import check_seconds
 from memento.documents import Texts
+from memento.feedback import Verdicts
 from memento.filters import filters_of
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
@@ -198,8 +199,9 @@ def _waiting(
 
 def _named(run: C, method: Callable[..., Any]) -> C:
     """Give a coroutine method the name and the documentation of its namesake."""
-    # The manager inherits some of its methods from Texts.
-    name = method.__qualname__.replace(f"{Texts.__name__}.", f"{MemoryManager.__name__}.")
+    name = method.__qualname__
+    for part in (Texts, Verdicts):  # of which the manager inherits some of its methods
+        name = name.replace(f"{part.__name__}.", f"{MemoryManager.__name__}.")
     run.__qualname__ = f"Async{name}"
     run.__module__ = __name__
     run.__doc__ = f"Like ``{name}``, as a coroutine."
@@ -312,6 +314,11 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     recent = _threaded(MemoryManager.recent)
     history = _threaded(MemoryManager.history)
     related = _threaded(MemoryManager.related)
+    feedback = _threaded(MemoryManager.feedback)
+    cite = _threaded(MemoryManager.cite)
+    retract = _threaded(MemoryManager.retract)
+    belief = _threaded(MemoryManager.belief)
+    strength = _threaded(MemoryManager.strength)
     close = _threaded(MemoryManager.close)
 
     async def flush(

@@ -1,7 +1,8 @@
 """What the background thread of one open store does in quiet moments, and what it gives way to.
 
 None of it is needed for an answer to be right: the log of what was retrieved, the snapshot of the
-short tier, full text catching up, room on the disk, and what an erasure left to be done.
+short tier, full text catching up, what uses and verdicts add up to, room on the disk, and what an
+erasure left to be done.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from memento.config import Config
-from memento.ledger import erase, memories
+from memento.ledger import dynamics, erase, memories
 from memento.ledger.contract import Ledger, Session
 from memento.types import Event
 
@@ -132,6 +133,15 @@ class Background:
             while not self._queries and self._catch_up(ns):
                 pass
 
+    def fold_events(self) -> None:
+        """Fold what came into the log, a little at a time; see ``ledger.dynamics``."""
+        settings = self._config.dynamics
+        if self._ledger.read(lambda c: dynamics.behind(c, settings)):
+            while not self._queries and self._ledger.write(
+                lambda c: dynamics.catch_up(c, settings)
+            ):
+                pass
+
     def keep_house(self) -> None:
         """Do what is due in a quiet moment."""
         self.log_accesses()
@@ -151,6 +161,7 @@ class Background:
         And keep room for a full disk, if it had to be given back and there is some again.
         """
         self.index_words()
+        self.fold_events()
         while not self._queries and self._ledger.write(lambda c: c.words.merge()):
             pass
         unfolded = self._ledger.growth() > UNFOLDED

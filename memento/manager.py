@@ -27,6 +27,7 @@ from memento.config import Config
 from memento.documents import Texts
 from memento.engine import Engine
 from memento.errors import InvalidInput, NotFound
+from memento.feedback import Verdicts
 from memento.filters import Filtering, Retrieving, check_names, filtering, filters_of, several
 from memento.ledger import memories
 from memento.lifecycle import change
@@ -60,7 +61,7 @@ Relations = list[Related]
 """Named here, because inside the class ``list`` is a method."""
 
 
-class MemoryManager(Texts):
+class MemoryManager(Texts, Verdicts):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called

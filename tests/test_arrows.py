@@ -25,7 +25,7 @@ ROOMS = [
     {"background"},
     {"engine"},
     {"views"},
-    {"documents"},
+    {"documents", "feedback"},
     {"manager"},
     {"aio"},
     {""},  # memento itself: the public names

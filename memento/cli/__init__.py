@@ -18,7 +18,7 @@ from typing import Annotated, cast
 
 import typer
 
-from memento.cli import change, erase, find, keep, quarantine, remember, rescue, tour, upkeep
+from memento.cli import change, erase, find, keep, quarantine, rate, remember, rescue, tour, upkeep
 from memento.cli.options import examples, moment_of, option, seconds_of
 from memento.cli.output import ABSENT, INTERRUPTED, OTHER, STORE, USAGE, Told, fail, warn
 from memento.errors import InvalidInput, MementoError, NotFound, StoreError
@@ -40,7 +40,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for family in (remember, find, change, quarantine, erase, keep, upkeep, rescue, tour):
+for family in (remember, find, change, rate, quarantine, erase, keep, upkeep, rescue, tour):
     app.add_typer(family.app)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memento.errors import NotFound
-from memento.ledger import memories
+from memento.ledger import dynamics, memories
 from memento.ledger.contract import Session
 from memento.ledger.dialect import each_of, each_of_sound, is_json, one_of, or_replace
 from memento.ledger.rows import (
@@ -35,6 +35,8 @@ _NOTED = or_replace("name", "value")
 _MINE, _MINE_TOO = one_of(), one_of("?2")
 _PARENTS = each_of_sound("source_parents")
 """The parents of a row; one that is damaged has none."""
+_WORDS = frozenset({"source", "verdict"})
+"""Details of an event that are words of memento, whatever ids there are."""
 _OF_ROW = {
     "versions": ("docid",),
     "embeddings": ("docid",),
@@ -42,6 +44,7 @@ _OF_ROW = {
     "links": ("src", "dst"),
     "events": ("docid",),
     "awaited": ("docid",),
+    "dynamics": ("docid",),
     "memories": ("docid",),
 }
 """Tables that hold something of a memory, beside full text, and the columns that say of which."""
@@ -132,6 +135,7 @@ def erase(connection: Session, ns: int, doomed: dict[int, str], now: int) -> dic
     )
     _forget_ids(connection, ns, ids)
     counts["events"] += _forget_in_events(connection, ns, ids)
+    dynamics.events_went(connection)
     memories.record(connection, ns, now, Event.ERASED, None, {"memories": len(doomed)})
     _owe(connection)
     return counts
@@ -213,7 +217,7 @@ def _pruned(said: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
         key: [item for item in value if not _names(item, ids)] if isinstance(value, list) else value
         for key, value in said.items()
     }
-    return {key: value for key, value in pruned.items() if not _names(value, ids)}
+    return {key: value for key, value in pruned.items() if key in _WORDS or not _names(value, ids)}
 
 
 def _holds(damaged: object, ids: frozenset[str]) -> bool:

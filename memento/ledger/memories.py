@@ -55,6 +55,9 @@ CHUNK = 500
 _FOUND, _ENDED, _IN_RING = sql("found"), sql("ended"), sql("in_ring")
 _FOLDS_REPEATS, _KEEPS_NO_ID = sql("folds_repeats"), sql_lacking("keeps_id")
 
+_BASIS = frozenset({"trust", "kind", "importance", "created_at"})
+"""Columns on which ``dynamics`` of a memory depend, beside its events."""
+
 _NS = without_index("ns")
 _SAME_SESSION, _PAST = same("session"), skipping()
 
@@ -375,6 +378,8 @@ def overwrite(
     row.rev = next_rev(connection, row.ns)
     if whole:
         row.seal()
+    if not _BASIS.isdisjoint(changes):
+        connection.execute("UPDATE dynamics SET stale = 1 WHERE docid = ?", (row.docid,))
     names = [*changes, "rev", "checksum"]
     marks = ", ".join(f"{name} = ?" for name in names)
     values = [getattr(row, name) for name in names]
