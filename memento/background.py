@@ -61,6 +61,7 @@ class Background:
         self.fresh: set[int] = set()
         """Namespaces this process added to since full text last took a bite of them."""
         self._seen = self._tidied = self._swept = -1
+        self._folded = False
         self._snapshot_due = now() + self._snapshot_period()
 
     def busy(self) -> bool:
@@ -134,9 +135,13 @@ class Background:
                 pass
 
     def fold_events(self) -> None:
-        """Fold what came into the log, a little at a time; see ``ledger.dynamics``."""
-        settings = self._config.dynamics
-        if self._ledger.read(lambda c: dynamics.behind(c, settings)):
+        """Fold what came into the log, a little at a time; see ``ledger.dynamics``.
+
+        Only the first time are rows folded again that a process with other settings has folded.
+        """
+        settings, takes_over = self._config.dynamics, not self._folded
+        self._folded = True
+        if self._ledger.read(lambda c: dynamics.behind(c, settings, takes_over=takes_over)):
             while not self._queries and self._ledger.write(
                 lambda c: dynamics.catch_up(c, settings)
             ):

@@ -71,8 +71,8 @@ class Stability:
 class Dynamics:
     """How use and verdicts turn into strengths.
 
-    Processes that share a store should have equal settings: each folds the events again when it
-    finds that they were folded with others.
+    Processes that share a store should have equal settings: one that finds the events folded with
+    others folds them again.
 
     Attributes:
         decay: Exponent with which the need odds fall, (0, 1). 0.5 is ACT-R's.

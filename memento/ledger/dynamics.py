@@ -296,11 +296,18 @@ def verdicts(session: Session, ns: int, source: str) -> list[Happening]:
     return [one for one in found if one.source == source]
 
 
-def behind(session: Session, config: Dynamics) -> bool:
-    """Tell whether there is anything to fold."""
+def behind(session: Session, config: Dynamics, *, takes_over: bool = True) -> bool:
+    """Tell whether there is anything to fold.
+
+    Args:
+        session: Of any job.
+        config: Settings.
+        takes_over: Whether rows that were folded with other settings are to be folded again. Two
+            processes that both insist on it would never come to rest.
+    """
     cursor = _cursor(session)
     if cursor.event and cursor.rules != _rules(config):
-        return True
+        return takes_over
     (newer, stale) = session.execute(
         "SELECT EXISTS (SELECT 1 FROM events WHERE event > ?),"
         " EXISTS (SELECT 1 FROM dynamics WHERE stale = 1)",
