@@ -25,6 +25,8 @@ from memento.cli import app
 from memento.config import retrieve as retrieve_config
 from memento.config import tiers as tiers_config
 from memento.documents import Texts
+from memento.dynamics import config as dynamics_config
+from memento.feedback import Verdicts
 from memento.manager import KEEP, MemoryManager
 from memento.upkeep import backup, erase, export, import_, lineage
 from memento.views import QuarantineView, StoreView, View
@@ -65,6 +67,9 @@ VALUES = (
     types.Retrieval,
     types.Version,
     types.Related,
+    types.Belief,
+    types.Evidence,
+    types.Strength,
     types.Finding,
     lineage.Stats,
     backup.Backup,
@@ -84,6 +89,8 @@ CONFIGS = (
     ("choose", tiers_config.ChooseConfig),
     ("retrieve", retrieve_config.RetrieveConfig),
     ("retrieve.weights", retrieve_config.Weights),
+    ("dynamics", dynamics_config.Dynamics),
+    ("dynamics.stability", dynamics_config.Stability),
 )
 
 
@@ -155,6 +162,7 @@ def api() -> str:
     parts += _public("", View)
     parts += _public("", MemoryManager)
     parts += _public("", Texts)
+    parts += _public("", Verdicts)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):
         parts += [f"## memory.{name}\n", docstring(view.__doc__) + "\n", *_public(f"{name}.", view)]
     parts.append("## Without a manager\n")
