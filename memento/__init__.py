@@ -13,6 +13,7 @@ protocols    the interfaces of replaceable parts: embedder, reranker, clock
 scopes       namespaces (who may see a memory) and scope paths (where it applies)
 check        accept or refuse one value: the same rule at every entry
 status       one table: the meaning of each status to every part
+dynamics     uses and verdicts as numbers that change with time
 ledger       the truth: one SQLite file, all SQL
 embed        local and remote embedders, rerankers
 admit        a draft becomes an accepted entry: checked, redacted, weighed
@@ -32,6 +33,7 @@ browse       lists, counts, history and links: all that is read without a query
 documents    a long text in parts: a document that may change, a turn that is too long
 slots        what a slot holds and held, and the value before again
 conversation  the turns of a conversation: keep each once, recall for the next
+feedback     verdicts on memories, and what they and uses add up to
 manager      the object people use: each verb calls the rooms below
 aio          the same verbs, awaited
 cli          the command ``memento``
@@ -43,7 +45,9 @@ from memento.config import Config
 from memento.filters import Filtering, check_filters
 from memento.manager import MemoryManager
 from memento.types import (
+    Belief,
     Draft,
+    Evidence,
     Finding,
     Hit,
     Kind,
@@ -54,6 +58,7 @@ from memento.types import (
     SlotValue,
     Source,
     Status,
+    Strength,
     Tier,
     Trust,
     Turn,
@@ -67,8 +72,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AsyncMemoryManager",
+    "Belief",
     "Config",
     "Draft",
+    "Evidence",
     "Filtering",
     "Finding",
     "Hit",
@@ -81,6 +88,7 @@ __all__ = [
     "SlotValue",
     "Source",
     "Status",
+    "Strength",
     "Tier",
     "Trust",
     "Turn",

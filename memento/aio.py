@@ -36,6 +36,7 @@ from memento.browse import Browse
 from memento.check import check_seconds
 from memento.conversation import Conversations
 from memento.documents import Texts
+from memento.feedback import Verdicts
 from memento.filters import filters_of
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
@@ -54,7 +55,7 @@ R = TypeVar("R")
 V = TypeVar("V", bound=View)
 C = TypeVar("C", bound=Callable[..., Any])
 
-_INHERITED = frozenset(mixin.__name__ for mixin in (Browse, Slots, Texts, Conversations))
+_INHERITED = frozenset(mixin.__name__ for mixin in (Browse, Slots, Texts, Conversations, Verdicts))
 """Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
 """Wait of a call after `settle`, in seconds: so short that it only reports what is missing."""
@@ -357,6 +358,11 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     revert = _threaded(MemoryManager.revert)
     full_id = _threaded(MemoryManager.full_id)
     related = _threaded(MemoryManager.related)
+    feedback = _threaded(MemoryManager.feedback)
+    cite = _threaded(MemoryManager.cite)
+    retract = _threaded(MemoryManager.retract)
+    belief = _threaded(MemoryManager.belief)
+    strength = _threaded(MemoryManager.strength)
     close = _threaded(MemoryManager.close)
 
     @overload

@@ -1,7 +1,8 @@
 """The chores of the background thread in quiet moments, and the calls that go before them.
 
 None of it is needed for an answer to be right: the log of what was retrieved, the snapshot of the
-short tier, full text catching up, room on the disk, and what an erasure left to be done.
+short tier, full text catching up, what uses and verdicts add up to, room on the disk, and what an
+erasure left to be done.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from memento.config import Config
-from memento.ledger import erase, memories
+from memento.ledger import dynamics, erase, memories
 from memento.ledger.contract import Ledger, Session
 from memento.types import Event
 
@@ -64,6 +65,7 @@ class Background:
         self.fresh: set[int] = set()
         """Namespaces this process added to since full text last took a bite of them."""
         self._seen = self._tidied = self._swept = -1
+        self._folded = False
         self._snapshot_due = now() + self._snapshot_period()
 
     def busy(self) -> bool:
@@ -140,6 +142,19 @@ class Background:
             done += taken
             spaces += more
 
+    def fold_events(self) -> None:
+        """Fold what came into the log, a little at a time; see ``ledger.dynamics``.
+
+        Only the first time are rows folded again that a process with other settings has folded.
+        """
+        settings, takes_over = self._config.dynamics, not self._folded
+        self._folded = True
+        if self._ledger.read(lambda c: dynamics.behind(c, settings, takes_over=takes_over)):
+            while not self._queries and self._ledger.write(
+                lambda c: dynamics.catch_up(c, settings)
+            ):
+                pass
+
     def keep_house(self) -> None:
         """Do what is due in a quiet moment."""
         self.log_accesses()
@@ -159,6 +174,7 @@ class Background:
         And keep room for a full disk, if it had to be given back and there is some again.
         """
         self.index_words()
+        self.fold_events()
         while not self._queries and self._ledger.write(lambda c: c.words.merge()):
             pass
         unfolded = self._ledger.growth() > UNFOLDED

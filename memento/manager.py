@@ -27,6 +27,7 @@ from memento.config import Config
 from memento.conversation import Conversations
 from memento.engine import Engine
 from memento.errors import InvalidInput, NotFound
+from memento.feedback import Verdicts
 from memento.filters import Filtering, Retrieving, check_names, filtering, several
 from memento.ledger import memories
 from memento.lifecycle import change
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 KEEP = change.KEEP
 
 
-class MemoryManager(Browse, Slots, Conversations):
+class MemoryManager(Browse, Slots, Conversations, Verdicts):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called

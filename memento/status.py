@@ -34,6 +34,7 @@ class Traits:
         ended: It held once and was replaced: it answers for the past (``as_of``).
         current: It says what its source says now: it was neither replaced nor taken back.
         accepted: Only a memory that is trusted, or was approved, has this status.
+        feels: Uses and verdicts change what is known of it, see ``memento.dynamics``.
         keeps_id: An id that it has cannot be taken by a trusted memory.
         becomes: The statuses it may change to.
     """
@@ -49,6 +50,7 @@ class Traits:
     ended: bool = False
     current: bool = False
     accepted: bool = False
+    feels: bool = False
     keeps_id: bool = True
     becomes: frozenset[Status]
 
@@ -66,6 +68,7 @@ TABLE: Mapping[Status, Traits] = MappingProxyType(
             folds_repeats=True,
             current=True,
             accepted=True,
+            feels=True,
             becomes=frozenset({Status.SUPERSEDED, Status.FORGOTTEN, Status.QUARANTINED}),
         ),
         Status.SUPERSEDED: Traits(
@@ -74,9 +77,11 @@ TABLE: Mapping[Status, Traits] = MappingProxyType(
             in_statistics=True,
             ended=True,
             accepted=True,
+            feels=True,
             becomes=frozenset({Status.ACTIVE, Status.FORGOTTEN, Status.QUARANTINED}),
         ),
         Status.FORGOTTEN: Traits(
+            feels=True,
             keeps_id=False,
             becomes=frozenset({Status.ACTIVE, Status.SUPERSEDED, Status.QUARANTINED}),
         ),

@@ -26,6 +26,8 @@ from memento.cli import app
 from memento.config import retrieve as retrieve_config
 from memento.config import tiers as tiers_config
 from memento.documents import Texts
+from memento.dynamics import config as dynamics_config
+from memento.feedback import Verdicts
 from memento.manager import KEEP, MemoryManager
 from memento.slots import Slots
 from memento.upkeep import backup, erase, export, import_, lineage
@@ -68,6 +70,9 @@ VALUES = (
     types.Version,
     types.SlotValue,
     types.Related,
+    types.Belief,
+    types.Evidence,
+    types.Strength,
     types.Finding,
     lineage.Stats,
     backup.Backup,
@@ -87,6 +92,8 @@ CONFIGS = (
     ("choose", tiers_config.ChooseConfig),
     ("retrieve", retrieve_config.RetrieveConfig),
     ("retrieve.weights", retrieve_config.Weights),
+    ("dynamics", dynamics_config.Dynamics),
+    ("dynamics.stability", dynamics_config.Stability),
 )
 
 
@@ -160,6 +167,7 @@ def api() -> str:
     parts += _public("", Browse)
     parts += _public("", Texts)
     parts += _public("", Slots)
+    parts += _public("", Verdicts)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):
         parts += [f"## memory.{name}\n", docstring(view.__doc__) + "\n", *_public(f"{name}.", view)]
     parts.append("## Without a manager\n")

@@ -9,12 +9,14 @@ import sys
 from datetime import UTC, datetime
 
 from memento import MemoryManager, Source
+from memento.dynamics.config import Dynamics
 from memento.errors import IdConflict
-from memento.ledger import checks, memories, vectors
+from memento.ledger import checks, dynamics, memories, vectors
 from memento.retrieve.roster import Roster, RosterRow
-from memento.types import Reason
+from memento.types import Event, Reason
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
+USER = {"source": "user"}
 TEXT = "The otter likes quince jam"
 
 
@@ -154,6 +156,21 @@ def accepted(case):
     return child.status.value != "quarantined"
 
 
+def feels(case):
+    """A use is seen in what is known of it."""
+    case.write(lambda c, docid: memories.record(c, case.ns, 1, Event.USED, docid, USER))
+    seen = case.engine.ledger.read(lambda c: _uses(c, case))
+    case.write(lambda c, _: dynamics.catch_up(c, Dynamics()))
+    assert case.engine.ledger.read(lambda c: _uses(c, case)) == seen
+    return seen > 0
+
+
+def _uses(connection, case):
+    row = memories.by_id(connection, case.ns, case.first.id)
+    state, _, _ = dynamics.look(connection, row, 2, Dynamics())
+    return state.uses
+
+
 def keeps_id(case):
     """A trusted memory cannot take its id."""
     try:
@@ -181,6 +198,7 @@ TRAITS = {
     ended: {},
     current: {"session": "s"},
     accepted: {},
+    feels: {},
     keeps_id: {"id": "mine", "source": "web"},
 }
 """What looks at a trait, to the fields of the memory it looks at."""

@@ -10,7 +10,7 @@ import memento
 ROOMS = [
     {"errors", "forks", "language", "layout", "clock", "display"},
     {"types", "scopes", "protocols"},
-    {"status", "check"},
+    {"status", "check", "dynamics"},
     {"ledger.match"},  # what is looked up, and what every engine owes: no engine in sight
     {"ledger.contract"},
     {"ledger"},
@@ -25,7 +25,7 @@ ROOMS = [
     {"background"},
     {"engine"},
     {"views"},
-    {"browse", "documents", "slots"},
+    {"browse", "documents", "feedback", "slots"},
     {"conversation"},
     {"manager"},
     {"aio"},

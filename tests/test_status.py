@@ -137,6 +137,7 @@ def test_the_statuses_are_what_the_table_says(tmp_path):
             "found embedded owed_vector in_index in_statistics folds_repeats current"
             " accepted keeps_id"
         ),
+        "feels",
     ],
 )
 def test_one_status_more_is_one_row_of_the_table(disputed, tmp_path, traits):

@@ -20,6 +20,7 @@ from memento.admit.redact import Secrets
 from memento.check import Limits
 from memento.config.retrieve import RetrieveConfig
 from memento.config.tiers import ChooseConfig, IndexConfig, LongConfig, LongIndex, ShortConfig
+from memento.dynamics.config import Dynamics
 from memento.errors import InvalidInput
 from memento.types import Trust, TrustName
 
@@ -43,6 +44,7 @@ class Config:
         choose: When Chroma answers instead of exact search.
         long_index: ``auto``, ``chroma`` or ``exact``: which index answers a search by meaning.
         retrieve: Ranking.
+        dynamics: How uses and verdicts turn into strengths.
         close_seconds: Longest time, in seconds, that ``close`` lets the indexer finish its current
             batch, >= 0.
         allow_network: Whether the store may be on a file system that is not known to be local,
@@ -59,6 +61,7 @@ class Config:
     choose: ChooseConfig = field(default_factory=ChooseConfig)
     long_index: LongIndex | Literal["auto", "chroma", "exact"] = LongIndex.AUTO
     retrieve: RetrieveConfig = field(default_factory=RetrieveConfig)
+    dynamics: Dynamics = field(default_factory=Dynamics)
     close_seconds: float = 10.0
     allow_network: bool = False
 

@@ -107,7 +107,7 @@ _HELD = (
     (_ASKS_HOW_MANY, _NUMBER, 0.3),
     (_ASKS_WHERE, _PLACE, 0.3),
 )
-"""What a question asks for, what its answer holds, and how much that says."""
+"""The thing a question asks for, the sign of it in an answer, and the weight of that sign."""
 _ASKS_KIND = {
     "decision": _ASKS_DECISION,
     "rule": _ASKS_RULE,

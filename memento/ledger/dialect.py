@@ -77,6 +77,17 @@ def field_of(json: str, name: str) -> str:
     return f"json_extract({json}, '$.{name}')"
 
 
+def contains(text: str, hole: str = "?") -> str:
+    """Return the condition that a text holds another one, case included.
+
+    PostgreSQL: ``strpos``.
+
+    >>> contains("detail")
+    'instr(detail, ?) > 0'
+    """
+    return f"instr({text}, {hole}) > 0"
+
+
 def same(column: str, hole: str = "?") -> str:
     """Return the condition that two values are equal, or both null.
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memento.errors import NotFound
-from memento.ledger import memories
+from memento.ledger import dynamics, memories
 from memento.ledger.contract import Session
 from memento.ledger.dialect import (
     SKIP_IF_THERE,
@@ -46,6 +46,8 @@ _NOTED = or_replace("name", "value")
 _MINE, _MINE_TOO = one_of(), one_of("?2")
 _PARENTS = each_of_sound("source_parents")
 """The parents of a row; one that is damaged has none."""
+_WORDS = frozenset({"source", "verdict"})
+"""Details of an event that are words of memento, whatever ids there are."""
 _OF_ROW = {
     "versions": ("docid",),
     "embeddings": ("docid",),
@@ -53,6 +55,7 @@ _OF_ROW = {
     "links": ("src", "dst"),
     "events": ("docid",),
     "awaited": ("docid",),
+    "dynamics": ("docid",),
     "memories": ("docid",),
 }
 """Tables that hold something of a memory, beside full text, and the columns that say of which."""
@@ -158,6 +161,7 @@ def delete(connection: Session, docids: list[int]) -> dict[str, int]:
         for column in columns:
             query = f"DELETE FROM {table} WHERE {column} {_MINE}"
             counts[table] += connection.execute(query, (json.dumps(docids),)).rowcount
+    dynamics.events_went(connection)
     return counts
 
 
@@ -258,6 +262,7 @@ def clean_event(connection: Session, event: int, ids: frozenset[str]) -> bool:
     kept = _pruned(mapping_in(detail), ids)
     if not any(kept.values()):
         connection.execute("DELETE FROM events WHERE event = ?", (event,))
+        dynamics.events_went(connection)
         return True
     left = json.dumps(kept)
     whole = seal is not None and not is_changed_event(ns, at, kind, docid, detail, seal)
@@ -272,7 +277,7 @@ def _pruned(said: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
         key: [item for item in value if not _names(item, ids)] if isinstance(value, list) else value
         for key, value in said.items()
     }
-    return {key: value for key, value in pruned.items() if not _names(value, ids)}
+    return {key: value for key, value in pruned.items() if key in _WORDS or not _names(value, ids)}
 
 
 def _holds(damaged: object, ids: frozenset[str]) -> bool:

@@ -57,6 +57,8 @@ _FOLDS_REPEATS, _KEEPS_NO_ID = sql("folds_repeats"), sql_lacking("keeps_id")
 
 _GIVEN_UP = "(created_at < valid_from AND ifnull(valid_until <= valid_from, 0))"
 """Of a plan that another value replaced before its day came: it never held."""
+_BASIS = frozenset({"trust", "kind", "importance", "created_at"})
+"""Columns on which ``dynamics`` of a memory depend, beside its events."""
 
 _NS = without_index("ns")
 _NOT_ERASED = "docid NOT IN (SELECT docid FROM erased)"
@@ -404,6 +406,8 @@ def overwrite(
     row.rev = next_rev(connection, row.ns)
     if whole:
         row.seal()
+    if not _BASIS.isdisjoint(changes):
+        connection.execute("UPDATE dynamics SET stale = 1 WHERE docid = ?", (row.docid,))
     names = [*changes, "rev", "checksum"]
     marks = ", ".join(f"{name} = ?" for name in names)
     values = [getattr(row, name) for name in names]

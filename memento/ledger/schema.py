@@ -17,7 +17,7 @@ from memento.status import having
 APPLICATION_ID = 0x6D656D6F
 """``memo`` in ASCII: tells our file from another program's."""
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """Version this code writes; kept in ``PRAGMA user_version``."""
 
 SEALED = 6
@@ -215,3 +215,29 @@ CREATE INDEX memories_by_successor ON memories (ns, superseded_by)
 """
 """The neighbours of a value in its slot are found without going through its other values, and
 what names an erased memory without going through those that name none."""
+
+M008 = """
+CREATE TABLE dynamics (
+    docid INTEGER PRIMARY KEY,
+    stale INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    uses REAL NOT NULL,
+    used_at INTEGER,
+    counted REAL NOT NULL,
+    sums BLOB NOT NULL,
+    stability REAL NOT NULL,
+    day INTEGER NOT NULL,
+    short REAL NOT NULL,
+    long REAL NOT NULL,
+    supporting REAL NOT NULL,
+    opposing REAL NOT NULL,
+    worth REAL NOT NULL,
+    today INTEGER NOT NULL,
+    spent REAL NOT NULL,
+    marks INTEGER NOT NULL
+);
+CREATE INDEX dynamics_stale ON dynamics (docid) WHERE stale = 1;
+CREATE INDEX events_by_docid ON events (docid) WHERE docid IS NOT NULL;
+"""
+"""The sums of the events, see ``dynamics``: derived, so it has no seals and no revisions. The
+events of one memory are found without going through the log."""

@@ -250,7 +250,7 @@ def _fold(work: Work, entry: Entry, row: Row) -> None:
         if changes or count:
             memories.overwrite(work.session, row, changes | count)
         if count:
-            log_event(work, row, Event.REINFORCED)
+            log_event(work, row, Event.REINFORCED, {"source": entry.row.trust})
         return
     _merge(work, row, changes, count)
     if entry.redacted:
@@ -383,7 +383,8 @@ def _put_over(work: Work, row: Row, entry: Entry) -> None:
         memories.enqueue(session, row, "drop" if row.tier == Tier.SHORT else "index")
     slots.take_place(work, entry, row)
     _relate(work, entry, row)
-    log_event(work, row, Event.REPLACED)
+    another = renewed or "content_hash" in changes
+    log_event(work, row, Event.REPLACED, {"anew": True} if another else None)
     if entry.redacted:
         log_event(work, row, Event.REDACTED, entry.redacted)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from memento.check import MOST_NAMED
+from memento.dynamics.config import Dynamics
 from memento.errors import (
     EmbedderError,
     InvalidInput,
@@ -13,7 +14,7 @@ from memento.errors import (
     StoreError,
     StoreGone,
 )
-from memento.ledger import checks, namespaces, vectors
+from memento.ledger import checks, dynamics, namespaces, vectors
 from memento.ledger.checks import Sees, Whose
 from memento.ledger.contract import Ledger
 from memento.ledger.files import explain_os, is_draft_of, unfinished
@@ -22,6 +23,9 @@ from memento.types import Finding
 
 _QUEUED = 256
 """Memories put on the backlog in one transaction, during which an ``add`` waits."""
+
+_FOLDED = 100
+"""Rows of ``dynamics`` that are folded again to be compared."""
 
 STALE = "stale, a later state of them was written and the disk lost it"
 NEWER = "indexed with a text that they never had: perhaps they are stale, and that was their latest"
@@ -35,6 +39,7 @@ def examine(
     sees: Sees = checks.everyone,
     repair: bool,
     embedding: bool,
+    settings: Dynamics,
     trouble: dict[str, str],
 ) -> list[Finding]:
     """Check everything in the store.
@@ -44,6 +49,7 @@ def examine(
         sees: Namespaces whose damaged memories are named; those of others are only counted.
         repair: Whether to repair derived data: full text, backlog, stray rows.
         embedding: Whether an embedder is in use, so that every memory needs a vector.
+        settings: With which the events are folded.
         trouble: Problems of the indexer: stage to reason.
 
     Returns:
@@ -60,6 +66,7 @@ def examine(
         "links and events": lambda: _marks(ledger),
         "full text": lambda: _fulltext(ledger, sees, repair=repair),
         "derived rows": lambda: _strays(ledger, repair=repair),
+        "dynamics": lambda: _dynamics(ledger, settings, repair=repair),
     }
     if embedding:
         checks_of["vectors"] = lambda: _vectors(ledger, repair=repair)
@@ -243,6 +250,20 @@ def _strays(ledger: Ledger, *, repair: bool) -> Finding:
         lambda: ledger.write(checks.drop_strays),
         repair=repair,
     )
+
+
+def _dynamics(ledger: Ledger, settings: Dynamics, *, repair: bool) -> Finding:
+    differing = ledger.read(lambda c: dynamics.differing(c, settings, _FOLDED))
+    if not differing:
+        return Finding("dynamics", ok=True, detail="agree with the events")
+
+    def fold_again() -> None:
+        ledger.write(dynamics.drop_rows)
+        while ledger.write(lambda c: dynamics.catch_up(c, settings)):
+            pass
+
+    detail = f"{len(differing)} of {_FOLDED} rows or fewer are not what their events add up to"
+    return _mend("dynamics", detail, fold_again, repair=repair)
 
 
 def _vectors(ledger: Ledger, *, repair: bool) -> Finding:

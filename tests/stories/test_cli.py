@@ -17,6 +17,7 @@ COMMANDS = [
     "add", "retrieve", "prompt", "get", "ingest", "recent", "list", "forget", "restore",
     "history", "show", "stats", "doctor", "reindex", "demo", "backup", "erase", "export", "import",
     "value", "revert",
+    "feedback", "strength",
 ]  # fmt: skip
 
 
@@ -198,6 +199,22 @@ def test_forget_restore_and_history(memento):
     reasons = [state["reason"] for state in memento("history", memory_id, "--json").data]
     assert reasons == ["forgotten", "restored", "present"]
     assert "restored" in memento("history", memory_id).out
+
+
+def test_feedback_and_strength(memento):
+    """A verdict is told back, and found again with all else that is known of the memory."""
+    memory_id = add(memento, "The office opens at nine")
+    told = memento("feedback", memory_id, "--wrong", "--note", "at eight")
+    assert told.out == f"{memory_id}  wrong, believed to 57% (before any: 80%)\n"
+    assert memento("feedback", memory_id, "--useful", "--json").data[0]["mean"] > 0.57
+    said = memento("strength", memory_id).out
+    assert "belief     59% (before any verdict 80%)" in said
+    assert said.count(" by user") == 2
+    data = memento("strength", memory_id, "--json").data
+    assert (data["strength"]["uses"], data["belief"]["evidence"][0]["note"]) == (1.0, "at eight")
+    assert memento("feedback", memory_id).status == 2
+    assert memento("feedback", memory_id, "--right", "--wrong").status == 2
+    assert memento("strength", "nobody").status == 3
 
 
 def test_stats_counts(memento):

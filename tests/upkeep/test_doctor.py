@@ -50,6 +50,7 @@ def test_a_healthy_store_is_well(filled):
         "links and events",
         "full text",
         "derived rows",
+        "dynamics",
     ]
     assert all(f.ok and not f.repaired for f in found)
     assert filled.store.doctor() == found

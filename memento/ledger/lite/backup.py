@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from memento.errors import ArchiveDamaged, StoreUnusable
-from memento.ledger import checks, descent, memories, namespaces, schema
+from memento.ledger import checks, descent, dynamics, memories, namespaces, schema
 from memento.ledger.contract import Contents
 from memento.ledger.lite import fulltext, migrations, tend
 from memento.ledger.lite.sqlite import Connection, connect, translated
@@ -139,14 +139,13 @@ def set_back_to(path: Path, moment: int) -> int:
     with _alone(path) as connection:
         connection.execute("BEGIN IMMEDIATE")
         _drop_later(connection, moment)
-        connection.execute("CREATE INDEX events_by_docid ON events (docid)")
         for (docid,) in connection.execute(_CHANGED_SINCE, (moment,)).fetchall():
             _set_back_row(connection, memories.by_docid(connection, docid), moment)
         _drop_later_links(connection, moment)
         descent.note_all(connection)
-        connection.execute("DROP INDEX events_by_docid")
         connection.execute("DELETE FROM versions WHERE until > ?", (moment,))
         connection.execute("DELETE FROM events WHERE at > ?", (moment,))
+        dynamics.forget_all(connection)
         connection.execute("DELETE FROM backlog")
         checks.owe_missing(connection)
         (count,) = connection.execute("SELECT count(*) FROM memories").fetchone()

@@ -97,6 +97,10 @@ def _migrations() -> Migrations:
     def m007_slots_by_time(db: Database) -> None:
         _run(db, schema.M007)
 
+    @migrations()
+    def m008_dynamics(db: Database) -> None:
+        _run(db, schema.M008)
+
     return migrations
 
 

@@ -1,0 +1,306 @@
+"""The state of one memory, and how one event changes it.
+
+`step` is a left fold: ``state = step(state, event, basis, config)``, in the order of the log.
+However a history is split, the result is the same, bit for bit. A clock that runs back counts as
+standing still.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from memento.dynamics import belief, chain, use, worth
+from memento.dynamics.belief import Counts
+from memento.dynamics.config import Dynamics
+from memento.dynamics.retention import retention, steadier
+from memento.types import Event, Trust
+
+DAY = 86_400_000_000
+"""A day in microseconds."""
+
+_SECOND = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The effect of an event on a memory; the numbers are those of a verdict of the user.
+
+    Attributes:
+        use: Weight as a use, [0, 1].
+        grows: Whether it makes the memory steadier.
+        valence: Evidence that it is right, > 0, or wrong, < 0.
+        outcome: How good it was, [-1, 1]; None if it says nothing of that.
+    """
+
+    use: float = 0.0
+    grows: bool = False
+    valence: float = 0.0
+    outcome: float | None = None
+
+
+VERDICTS = {
+    Event.USED: Effect(use=1.0, grows=True, valence=0.25, outcome=0.5),
+    Event.CONFIRMED: Effect(use=1.0, grows=True, valence=1.0, outcome=1.0),
+    Event.IGNORED: Effect(outcome=-0.2),
+    Event.WRONG: Effect(valence=-2.0, outcome=-1.0),
+    Event.HARMFUL: Effect(valence=-4.0, outcome=-1.0),
+}
+"""The verdicts that a memory can get."""
+
+_SAID_AGAIN = Effect(use=1.0, grows=True, valence=1.0)
+
+FOLDED = frozenset({*VERDICTS, Event.REINFORCED, Event.RETRIEVED})
+"""The events that change a state."""
+
+_PRAISED, _PASSED_OVER, _BLAMED, _REPEATED = 1, 2, 4, 8
+"""Counted once a day: each sort of verdict of the agent, and a repetition by the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """The properties of a memory on which its first state and its prior depend.
+
+    Attributes:
+        at: When it arrived, microseconds.
+        trust: Class of its origin.
+        kind: Kind of statement.
+        importance: [0, 1].
+    """
+
+    at: int
+    trust: str
+    kind: str
+    importance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """An event that concerns a memory.
+
+    Attributes:
+        kind: One of `FOLDED`.
+        at: When, microseconds.
+        day: Active days of the namespace until then, that day included.
+        source: Class of who said it; None if that is not known.
+        rank: Place of the memory in the answer that it is about, >= 1.
+    """
+
+    kind: str
+    at: int
+    day: int
+    source: str | None = None
+    rank: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All that is kept of the history of one memory.
+
+    Attributes:
+        at: Moment of the numbers that fade, microseconds.
+        uses: Weight of all uses.
+        used_at: When a use last counted, microseconds; None if never.
+        counted: Weight that counted within the last `Dynamics.massed` seconds.
+        sums: Leaky sums of the uses, see `use`.
+        stability: Active days, see `retention`.
+        day: Active day of the last use that made it steadier, or of its arrival.
+        short: Short strength, see `chain`.
+        long: Long strength.
+        belief: Evidence for and against, see `belief`.
+        worth: [-1, 1].
+        today: The UTC day that the next two are about, in days since 1970.
+        spent: Evidence that the user's verdicts brought on that day.
+        marks: What happened on that day and counts once.
+    """
+
+    at: int
+    uses: float
+    used_at: int | None
+    counted: float
+    sums: tuple[float, ...]
+    stability: float
+    day: int
+    short: float
+    long: float
+    belief: Counts
+    worth: float
+    today: int
+    spent: float
+    marks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The values of a state at a moment; the fields are those of ``memento.types.Strength``."""
+
+    need: float
+    use: float
+    retention: float
+    short: float
+    long: float
+    belief: Counts
+
+
+def begin(basis: Basis, day: int, config: Dynamics) -> State:
+    """Return the state of a memory that nothing happened to since it arrived.
+
+    Args:
+        basis: What it is.
+        day: Active days of its namespace until it arrived.
+        config: Settings.
+    """
+    return State(
+        at=basis.at,
+        uses=0.0,
+        used_at=None,
+        counted=0.0,
+        sums=use.UNUSED,
+        stability=config.stability.of(basis.kind) * (0.5 + basis.importance),
+        day=day,
+        short=_presented(basis, config),
+        long=0.0,
+        belief=belief.prior(basis.trust),
+        worth=0.0,
+        today=basis.at // DAY,
+        spent=0.0,
+        marks=0,
+    )
+
+
+def step(state: State, event: Occurrence, basis: Basis, config: Dynamics) -> State:
+    """Return the state after an event; the very same object if the event changes nothing.
+
+    Args:
+        state: The state before.
+        event: The next event of the log that concerns the memory.
+        basis: What the memory is.
+        config: Settings.
+    """
+    effect, weight, mark = _heard(event, config)
+    now = max(state.at, event.at)
+    marks, spent = (state.marks, state.spent) if now // DAY == state.today else (0, 0.0)
+    if not weight or (event.source == Trust.AGENT and mark & marks):
+        return state
+    gained = _gained(state, effect.use * weight, now, config)
+    valence = effect.valence * weight
+    if event.source == Trust.AGENT:  # its writer cannot vouch for it
+        valence = min(0.0, valence)
+    elif mark & marks:
+        valence = 0.0
+    elif mark != _REPEATED:
+        room = max(0.0, config.day_cap - spent)
+        valence = max(-room, min(room, valence))
+        spent += abs(valence)
+    if not (gained or valence or effect.outcome is not None):
+        return state
+    after = _advance(state, now, basis, config)
+    after = replace(after, today=now // DAY, marks=marks | mark, spent=spent)
+    after = _use(after, gained, event, basis, config, grows=effect.grows)
+    judged = belief.judge(after.belief, valence, cap=config.belief_cap) if valence else after.belief
+    earned = after.worth
+    if effect.outcome is not None:
+        share = weight * worth.eligibility(event.rank)
+        earned = worth.reward(earned, effect.outcome, rate=config.worth_rate, share=share)
+    return replace(after, belief=judged, worth=earned)
+
+
+def standing(state: State, now: int, day: int, basis: Basis, config: Dynamics) -> Standing:
+    """Return what a state says at a moment.
+
+    Args:
+        state: The state.
+        now: Microseconds.
+        day: Active days of the namespace until then.
+        basis: What the memory is.
+        config: Settings.
+    """
+    later = _advance(state, max(now, state.at), basis, config)
+    floor = 0.0 if state.used_at is None else use.FLOOR - (later.at - state.used_at) / DAY
+    odds = use.odds(use.leak(later.sums, max(0.0, floor)), config.decay)
+    return Standing(
+        need=odds,
+        use=use.telling(odds, config.chance),
+        retention=retention(day - state.day, state.stability),
+        short=later.short,
+        long=later.long,
+        belief=later.belief,
+    )
+
+
+def _heard(event: Occurrence, config: Dynamics) -> tuple[Effect, float, int]:
+    """Return what an event does, how much it weighs, and which mark of the day it sets."""
+    if event.kind == Event.RETRIEVED:
+        return Effect(use=config.shown), float(event.rank <= config.shown_first), 0
+    if event.kind == Event.REINFORCED:
+        return _SAID_AGAIN, float(event.source == Trust.USER), _REPEATED
+    effect = VERDICTS[Event(event.kind)]
+    if event.source == Trust.USER:
+        return effect, 1.0, 0
+    if event.source == Trust.AGENT:
+        return effect, config.agent, _mark_of(effect)
+    return effect, 0.0, 0
+
+
+def _mark_of(effect: Effect) -> int:
+    """Return the mark of a verdict of the agent."""
+    if effect.valence > 0:
+        return _PRAISED
+    return _BLAMED if effect.valence < 0 else _PASSED_OVER
+
+
+def _gained(state: State, weight: float, now: int, config: Dynamics) -> float:
+    """Return how much of a use counts: uses that follow each other closely count once."""
+    if state.used_at is None or now - state.used_at >= config.massed * _SECOND:
+        return weight
+    return max(0.0, weight - state.counted)
+
+
+def _advance(state: State, now: int, basis: Basis, config: Dynamics) -> State:
+    """Let what fades fade until a moment that is not before the state's."""
+    days = (now - state.at) / DAY
+    short, long = chain.advance(
+        state.short, state.long, days, a1=config.a1, a2=config.a2, mu2=config.mu2
+    )
+    faded = belief.fade(state.belief, belief.prior(basis.trust), days, config.half_life)
+    sums = use.leak(state.sums, days) if state.uses else state.sums
+    return replace(state, at=now, short=short, long=long, belief=faded, sums=sums)
+
+
+def _use(
+    state: State,
+    gained: float,
+    event: Occurrence,
+    basis: Basis,
+    config: Dynamics,
+    *,
+    grows: bool,
+) -> State:
+    """Count a use of the moment of a state."""
+    if not gained:
+        return state
+    recent = state.used_at is not None and state.at - state.used_at < config.massed * _SECOND
+    used = replace(
+        state,
+        uses=state.uses + gained,
+        used_at=state.at,
+        counted=(state.counted if recent else 0.0) + gained,
+        sums=use.used(state.sums, gained),
+        short=min(chain.MOST, state.short + gained * _presented(basis, config)),
+    )
+    if not grows:
+        return used
+    steady = steadier(
+        state.stability,
+        event.day - state.day,
+        gain=config.gain,
+        flat=config.flat,
+        spacing=config.spacing,
+        most=config.most_stable,
+    )
+    grown = state.stability + gained * (steady - state.stability)
+    return replace(used, stability=grown, day=max(state.day, event.day))
+
+
+def _presented(basis: Basis, config: Dynamics) -> float:
+    """Return what a presentation of full weight adds to the short strength."""
+    return config.presented * (0.5 + basis.importance)

@@ -1,0 +1,302 @@
+"""Say how good memories were, and ask what that and their uses add up to.
+
+A verdict is one event in the log; see ``memento.lifecycle.verdicts`` for who may give one, and
+``memento.dynamics`` for what it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, TypeVar
+
+from memento.admit.redact import Redaction
+from memento.check import check_flag, check_id, member, storable, type_name
+from memento.clock import from_micros
+from memento.dynamics import belief as beliefs
+from memento.dynamics.fold import VERDICTS
+from memento.dynamics.worth import eligibility
+from memento.errors import InvalidInput
+from memento.language.citing import cited
+from memento.ledger import dynamics, memories
+from memento.ledger.contract import Session, Work
+from memento.ledger.dynamics import Happening
+from memento.ledger.rows import Row
+from memento.lifecycle import verdicts
+from memento.lifecycle.verdicts import Verdict
+from memento.types import Belief, Event, Evidence, Hit, Retrieval, Strength, Trust
+from memento.views import View
+
+MAX_TARGETS = 100
+"""Most memories that one call may judge."""
+MAX_NOTE = 1_000
+"""Longest note, characters."""
+LEAST_SHARE = 0.5
+"""Least share in an answer with which a hit counts as used when the whole answer was useful."""
+
+Target: TypeAlias = str | Hit | Retrieval | Sequence[str | Hit]
+"""The subject of a verdict: a memory by its id or as a hit, several, or a whole answer."""
+
+Beliefs = list[Belief]
+
+T = TypeVar("T")
+
+
+class Verdicts(View):
+    """The verbs about how good memories were: ``MemoryManager`` has them all."""
+
+    def feedback(
+        self,
+        target: Target,
+        *,
+        useful: bool | None = None,
+        verdict: str | None = None,
+        source: Trust | str = Trust.USER,
+        note: str | None = None,
+    ) -> Beliefs:
+        """Say how good memories were.
+
+        A verdict of the user counts in full. One of the agent counts half, once a day for each
+        memory, and never makes it more credible: its writer cannot vouch for it. Verdicts of
+        tools, of the web and of imports are kept in the log and have no effect. The same verdict on
+        the same memory by the same source within an hour is kept once.
+
+        Args:
+            target: The id of a memory, a ``Hit``, up to 100 of these, or the ``Retrieval`` itself.
+                A whole answer can be useful or not: then its first three hits were used, by rank,
+                or its first five ignored. Its hits that are gone or hidden by now are passed over.
+            useful: True for ``used``, False for ``ignored``. Give either this or ``verdict``.
+            verdict: ``used``, ``confirmed`` (it is right), ``ignored``, ``wrong`` or ``harmful``.
+            source: Who says so, a class of trust.
+            note: Why, up to 1,000 characters; it is kept with the verdict.
+
+        Returns:
+            The belief in each memory, in the order given.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted, or a memory is quarantined or
+                forgotten.
+            NotFound: If this namespace has no such id.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     kept = memory.add("The office opens at nine")
+        ...     [belief] = memory.feedback(kept.id, verdict="wrong", note="It opens at eight")
+        ...     round(belief.prior, 2), round(belief.mean, 2)
+        (0.8, 0.57)
+        """
+        kind, who = _verdict(useful, verdict), member(Trust, "source", source)
+        why = self._note(note)
+        answer = isinstance(target, Retrieval)
+        named = self._named(target, kind)
+        given = [Verdict(name, kind, who, rank, why) for name, rank in named]
+        return self._give(given, lenient=answer)
+
+    def cite(
+        self, retrieval: Retrieval, answer: str, *, source: Trust | str = Trust.AGENT
+    ) -> tuple[str, ...]:
+        """Note which hits an answer rests on, told by the words it shares with them.
+
+        A hit is used if the answer holds half of the words that only this hit and few others have,
+        and at least two of them, or one that is a number, an identifier or a name. If any hit was
+        used, the others among the first five are ignored.
+
+        Args:
+            retrieval: What was found.
+            answer: The text that was made of it.
+            source: Who wrote the answer, a class of trust.
+
+        Returns:
+            Ids of the hits that were used, best first.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        _check("retrieval", retrieval, Retrieval)
+        _check("answer", answer, str)
+        who = member(Trust, "source", source)
+        hits = [self._own(hit) for hit in retrieval][:MAX_TARGETS]
+        used = cited(retrieval.query, answer, [hit.text for hit in hits])
+        if not any(used):
+            return ()
+        first = self._engine.config.dynamics.shown_first
+        given = [
+            Verdict(hit.id, Event.USED if rests else Event.IGNORED, who, None if rests else rank)
+            for rank, (hit, rests) in enumerate(zip(hits, used, strict=True), start=1)
+            if rests or rank <= first
+        ]
+        self._give(given, lenient=True)
+        return tuple(hit.id for hit, rests in zip(hits, used, strict=True) if rests)
+
+    def retract(self, *, event: int | None = None, source: Trust | str | None = None) -> int:
+        """Take verdicts back: from then on everything is as if they had never been given.
+
+        Args:
+            event: Number of the event of one verdict, see ``Evidence.event``.
+            source: A class of trust, to take back all its verdicts in this namespace.
+
+        Returns:
+            How many were taken back; 0 if they had been before.
+
+        Raises:
+            InvalidInput: If not exactly one of the two is given, or there is no such verdict.
+        """
+        if (event is None) == (source is None):
+            raise InvalidInput("event", "give either event or source")
+        who = None if source is None else member(Trust, "source", source)
+        if who is None and (type(event) is not int or event < 1):
+            raise InvalidInput("event", f"must be the number of an event, not {event!r}")
+        engine, ns = self._engine, self._engine.ledger.find_namespace(self._namespace)
+
+        def find(connection: Session) -> list[Happening]:
+            number = 0 if ns is None else ns
+            if who is not None:
+                return verdicts.of_source(connection, number, who)
+            return verdicts.of_event(connection, number, event or 0)
+
+        found = engine.ledger.read(find)
+        if ns is not None and found:
+            settings = engine.config.dynamics
+            engine.in_bites(
+                ns, found, lambda work, some: verdicts.retract(work, some, settings), engine.now()
+            )
+        return len(found)
+
+    def belief(self, id: str) -> Belief:  # noqa: A002 - the field's own name
+        """Return how likely a memory is right, and everything that was said about it.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            StoreUnusable: If the memory was damaged on the disk.
+        """
+        return self._look(id, self._belief)
+
+    def strength(self, id: str) -> Strength:  # noqa: A002 - the field's own name
+        """Return how much a memory was used, and how much of it would be left if it was not.
+
+        A memory that nobody used, rated or was shown has a use and a worth of 0, however old it is.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            StoreUnusable: If the memory was damaged on the disk.
+        """
+        return self._look(id, self._strength)
+
+    def _look(self, memory_id: str, describe: Callable[[Session, Row, int], T]) -> T:
+        ns, now = self._known_namespace(check_id(memory_id)), self._engine.now()
+        return self._engine.ledger.read(
+            lambda c: describe(c, memories.by_id(c, ns, memory_id), now)
+        )
+
+    def _belief(self, session: Session, row: Row, now: int) -> Belief:
+        _, found, told = dynamics.look(session, row, now, self._engine.config.dynamics)
+        standing = {one.event for one in dynamics.standing_ones(told)}
+        return Belief(
+            id=row.id,
+            mean=beliefs.mean(found.belief),
+            prior=beliefs.mean(beliefs.prior(row.trust)),
+            supporting=found.belief[0],
+            opposing=found.belief[1],
+            evidence=tuple(
+                _evidence(one, retracted=one.event not in standing)
+                for one in told
+                if one.kind != Event.RETRACTED
+            ),
+        )
+
+    def _strength(self, session: Session, row: Row, now: int) -> Strength:
+        state, found, _ = dynamics.look(session, row, now, self._engine.config.dynamics)
+        return Strength(
+            id=row.id,
+            uses=state.uses,
+            used_at=None if state.used_at is None else from_micros(state.used_at),
+            need=found.need,
+            use=found.use,
+            retention=found.retention,
+            stability=state.stability,
+            short=found.short,
+            long=found.long,
+            worth=state.worth,
+        )
+
+    def _give(self, given: Sequence[Verdict], *, lenient: bool) -> Beliefs:
+        """Write verdicts in one transaction, and return what is believed afterwards."""
+        engine, now = self._engine, self._engine.now()
+        ns = engine.ledger.find_namespace(self._namespace)
+        if not given or (ns is None and lenient):
+            return []
+        ns = self._known_namespace(given[0].memory_id)
+        settings = engine.config.dynamics
+
+        def job(connection: Session) -> Beliefs:
+            work = Work(connection, ns, now, engine.rules)
+            rows = verdicts.give(work, given, settings, lenient=lenient)
+            return [self._belief(connection, row, now) for row in rows]
+
+        return engine.ledger.write(job)
+
+    def _named(self, target: Target, kind: Event) -> list[tuple[str, int | None]]:
+        """Return the ids that a verdict is about, each with its rank if it is about an answer."""
+        if isinstance(target, Retrieval):
+            if kind not in (Event.USED, Event.IGNORED):
+                raise InvalidInput(
+                    "target", f"name the memory that is {kind}, not the whole answer"
+                )
+            first = self._engine.config.dynamics.shown_first
+            return [
+                (self._own(hit).id, rank)
+                for rank, hit in enumerate(target, start=1)
+                if (eligibility(rank) >= LEAST_SHARE if kind == Event.USED else rank <= first)
+            ]
+        several = [target] if isinstance(target, str | Hit) else target
+        if not isinstance(several, Sequence) or len(several) > MAX_TARGETS:
+            problem = f"must be an id, a Hit, a Retrieval or up to {MAX_TARGETS} ids or hits"
+            raise InvalidInput("target", problem)
+        ids = [
+            self._own(one).id if isinstance(one, Hit) else check_id(one, "target")
+            for one in several
+        ]
+        return [(name, None) for name in dict.fromkeys(ids)]
+
+    def _own(self, hit: Hit) -> Hit:
+        """Accept a hit of this namespace."""
+        if hit.memory.namespace != self._namespace:
+            where = "/".join(hit.memory.namespace)
+            raise InvalidInput("target", f"{hit.id!r} is a memory of the namespace {where}")
+        return hit
+
+    def _note(self, note: str | None) -> str | None:
+        """Accept a note, and take secrets out of it."""
+        if note is None:
+            return None
+        if not isinstance(note, str) or not 0 < len(note) <= MAX_NOTE:
+            raise InvalidInput("note", f"must be a text of 1 to {MAX_NOTE:,} characters")
+        return Redaction(self._engine.config.secrets).text("note", storable("note", note))
+
+
+def _check(name: str, value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise InvalidInput(name, f"must be a {kind.__name__}, not {type_name(value)}")
+
+
+def _verdict(useful: bool | None, verdict: str | None) -> Event:
+    """Return the verdict of two ways to say it."""
+    if (useful is None) == (verdict is None):
+        raise InvalidInput("verdict", "give either useful or verdict")
+    if useful is not None:
+        return Event.USED if check_flag("useful", useful) else Event.IGNORED
+    if not isinstance(verdict, str) or verdict not in VERDICTS:
+        raise InvalidInput("verdict", f"{verdict!r} is not one of: {', '.join(VERDICTS)}")
+    return Event(verdict)
+
+
+def _evidence(one: Happening, *, retracted: bool) -> Evidence:
+    note = one.detail.get("note")
+    return Evidence(
+        event=one.event,
+        at=from_micros(one.at),
+        verdict=one.kind,
+        source=Trust(one.source) if one.source in tuple(Trust) else None,
+        note=note if isinstance(note, str) else None,
+        retracted=retracted,
+    )

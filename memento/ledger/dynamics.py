@@ -1,0 +1,529 @@
+"""The sums of the events of the log for each memory: the rows of ``dynamics``.
+
+The events are the truth. These rows are derived: they can be dropped, and folding the log again
+gives every one of them, bit for bit. A memory that nothing happened to has none.
+
+The log is folded in the order of its events, some hundred in one transaction, up to a cursor in
+``meta``. A row whose events no longer add up in order is marked stale and folded again from the
+start: when a verdict was retracted, or its memory became another kind. A reader of a row adds what
+came after the cursor, so nobody has to wait for the fold, and reading writes nothing.
+
+Time that a store is not used does not count as forgetting: retention is in active days, days of the
+log. An ``add`` is not in the log. The list of them, in ``meta``, only ever grows at its end.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from struct import Struct
+from typing import Any
+
+from memento.dynamics.config import Dynamics
+from memento.dynamics.fold import (
+    DAY,
+    FOLDED,
+    VERDICTS,
+    Basis,
+    Occurrence,
+    Standing,
+    State,
+    begin,
+    standing,
+    step,
+)
+from memento.dynamics.use import RATES
+from memento.ledger import memories
+from memento.ledger.contract import Session
+from memento.ledger.dialect import contains, or_replace
+from memento.ledger.rows import Row, is_changed_event, is_sound, mapping_in
+from memento.ledger.schema import SEQ_BITS
+from memento.status import having
+from memento.types import Event
+
+BITE = 200
+"""Events folded in one transaction: about 25 ms if each is an answer of five memories, during which
+an ``add`` waits."""
+AGAIN = 4
+"""Stale rows folded again in one transaction; each may have to search the log."""
+
+_FOLD = 1
+"""Edition of the fold: another one drops the rows of the one before."""
+
+_CURSOR, _DAYS = "dynamics", "dynamics days "
+_FEELS, _ACCEPTED = frozenset(having("feels")), frozenset(having("accepted"))
+_OWN = (*VERDICTS, Event.REINFORCED, Event.RETRACTED, Event.APPROVED, Event.REPLACED)
+"""Events of one memory that matter here; what was shown is in events of the namespace."""
+
+_SUMS = Struct(f"<{len(RATES)}d")
+_NAMES = (
+    "at", "uses", "used_at", "counted", "sums", "stability", "day", "short", "long",
+    "supporting", "opposing", "worth", "today", "spent", "marks",
+)  # fmt: skip
+_COLUMNS = ", ".join(_NAMES)
+_PUT = (
+    f"INSERT INTO dynamics (docid, stale, {_COLUMNS}) VALUES (?, ?, {', '.join('?' * len(_NAMES))})"
+    f" {or_replace('docid', 'stale', *_NAMES)}"
+)
+_NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
+_EVENT = "event, ns, at, kind, docid, detail, seal"
+_KINDS = ", ".join(f"'{kind}'" for kind in _OWN)
+_TOLD = (
+    f"SELECT {_EVENT} FROM events WHERE docid = ? AND event > ? AND event <= ?"
+    f" AND kind IN ({_KINDS})"
+)
+_SHOWN = (
+    f"SELECT {_EVENT} FROM events WHERE event > ? AND event <= ? AND ns = ?"
+    f" AND kind = '{Event.RETRIEVED}' AND {contains('detail')}"
+)
+_NEWER = f"SELECT {_EVENT} FROM events WHERE event > ? AND ns = ? ORDER BY event"
+_LAST = (1 << 63) - 1
+"""A number that no event has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """An event of the log, as the fold reads it.
+
+    Attributes:
+        event: Its number.
+        ns: Namespace number.
+        at: When, microseconds.
+        kind: A word of ``Event``, or one of a later memento.
+        docid: The memory it is about; None if it is about several.
+        detail: What it says besides.
+    """
+
+    event: int
+    ns: int
+    at: int
+    kind: str
+    docid: int | None
+    detail: Mapping[str, Any]
+
+    @property
+    def source(self) -> str | None:
+        """Class of who said it; None if it does not say."""
+        found = self.detail.get("source")
+        return found if isinstance(found, str) else None
+
+    @property
+    def name(self) -> tuple[str, int, str | None]:
+        """Its name in a retraction: numbers of events change when they are imported."""
+        return self.kind, self.at, self.source
+
+    @property
+    def retracts(self) -> tuple[Any, Any, Any]:
+        """The name of the verdict that this retraction takes back."""
+        return self.detail.get("verdict"), self.detail.get("at"), self.source
+
+    @property
+    def rank(self) -> int:
+        """Place of the memory in the answer that the event is about, >= 1."""
+        found = self.detail.get("rank")
+        return found if type(found) is int and found > 0 else 1
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the memories it is about, best first."""
+        found = self.detail.get("ids")
+        return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether what happened before is of no account: another text, or not approved yet."""
+        return self.kind == Event.APPROVED or (self.kind == Event.REPLACED and bool(self.detail))
+
+
+@dataclass(slots=True)
+class Calendar:
+    """The days on which a namespace was used, in days since 1970, ascending.
+
+    Attributes:
+        days: The days.
+        changed: Whether days were added that are not stored yet.
+    """
+
+    days: list[int]
+    changed: bool = False
+
+    def note(self, at: int) -> None:
+        """Take in the day of an event; only a later day than the last counts."""
+        if not self.days or at // DAY > self.days[-1]:
+            self.days.append(at // DAY)
+            self.changed = True
+
+    def until(self, at: int) -> int:
+        """Count the days until a moment, that day included."""
+        return bisect_right(self.days, at // DAY)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cursor:
+    """The place up to which the log was folded, and the settings used."""
+
+    event: int
+    rules: str
+
+
+@dataclass(slots=True)
+class _Fold:
+    """The fold of one bite: what was read, and what it adds up to."""
+
+    session: Session
+    config: Dynamics
+    calendars: dict[int, Calendar] = field(default_factory=dict)
+
+    def calendar(self, ns: int) -> Calendar:
+        """Return the days of a namespace, read once."""
+        if ns not in self.calendars:
+            self.calendars[ns] = _calendar(self.session, ns)
+        return self.calendars[ns]
+
+    def after(self, state: State | None, happened: Happening, rank: int, row: Row) -> State | None:
+        """Return the state of a memory after an event; None while nothing happened to it."""
+        if happened.begins_anew:
+            return None
+        if happened.kind not in FOLDED:
+            return state
+        calendar, basis = self.calendar(row.ns), basis_of(row)
+        before = state or begin(basis, calendar.until(basis.at), self.config)
+        occurred = Occurrence(
+            kind=happened.kind,
+            at=happened.at,
+            day=calendar.until(happened.at),
+            source=happened.source,
+            rank=rank,
+        )
+        later = step(before, occurred, basis, self.config)
+        return state if later is before else later
+
+    def again(self, row: Row, upto: int) -> State | None:
+        """Fold the events of one memory from the start, up to one of the log."""
+        return self.onto(None, row, _of_memory(self.session, row, 0, upto))
+
+    def onto(self, state: State | None, row: Row, found: Sequence[Happening]) -> State | None:
+        """Fold events of one memory onto a state; verdicts that were retracted are left out."""
+        for happened in standing_ones(found):
+            if happened.kind == Event.RETRIEVED:
+                rank = happened.ids.index(row.id) + 1
+            else:
+                rank = happened.rank
+            state = self.after(state, happened, rank, row)
+        return state
+
+
+def basis_of(row: Row) -> Basis:
+    """Return what the dynamics of a memory start from."""
+    return Basis(at=row.created_at, trust=row.trust, kind=row.kind, importance=row.importance)
+
+
+def feels(row: Row) -> bool:
+    """Tell whether events change a memory: not one in quarantine, nor one that is damaged."""
+    return row.status in _FEELS and is_sound(row)
+
+
+def standing_ones(found: Sequence[Happening]) -> Iterator[Happening]:
+    """Yield the events that were not retracted later, and no retractions, in the same order."""
+    gone: set[object] = set()
+    standing: list[Happening] = []
+    for one in reversed(found):
+        if one.kind == Event.RETRACTED:
+            gone.add(one.retracts)
+        elif one.kind not in VERDICTS or one.name not in gone:
+            standing.append(one)
+    yield from reversed(standing)
+
+
+def look(
+    session: Session, row: Row, now: int, config: Dynamics
+) -> tuple[State, Standing, list[Happening]]:
+    """Read what the events say of a memory at a moment. Writes nothing.
+
+    Args:
+        session: Of any job.
+        row: The memory.
+        now: Microseconds.
+        config: Settings.
+
+    Returns:
+        Its state; its standing; and its verdicts and repeats, the retracted ones and the
+        retractions included, in the order of the log.
+    """
+    fold, cursor = _Fold(session, config), _cursor(session)
+    newer = session.execute(_NEWER, (cursor.event, row.ns)).fetchall()
+    for happened in _sound_events(newer):
+        fold.calendar(row.ns).note(happened.at)
+    told = told_of(session, row.docid)
+    state = _present(fold, row, cursor) if feels(row) else None
+    basis, calendar = basis_of(row), fold.calendar(row.ns)
+    shown = state or begin(basis, calendar.until(basis.at), config)
+    first = max((at for at, one in enumerate(told, start=1) if one.begins_anew), default=0)
+    counted = [one for one in told[first:] if one.kind != Event.REPLACED]
+    return shown, standing(shown, now, calendar.until(now), basis, config), counted
+
+
+def _present(fold: _Fold, row: Row, cursor: _Cursor) -> State | None:
+    """Return the state of a memory with all that the log has; None if nothing changed it."""
+    states, stale = _load(fold.session, [row.docid])
+    whole = cursor.rules == _rules(fold.config) and not stale
+    since = _of_memory(fold.session, row, cursor.event if whole else 0, None)
+    if whole and not any(one.kind == Event.RETRACTED for one in since):
+        return fold.onto(states.get(row.docid), row, since)
+    return fold.onto(None, row, _of_memory(fold.session, row, 0, None))
+
+
+def told_of(session: Session, docid: int) -> list[Happening]:
+    """Read the verdicts on a memory, its repeats and what else matters here, in order."""
+    query = f"{_TOLD} ORDER BY event"
+    return list(_sound_events(session.execute(query, (docid, 0, _LAST)).fetchall()))
+
+
+def happening(session: Session, ns: int, event: int) -> Happening | None:
+    """Read one event of a namespace; None if it has none of that number, or it is damaged."""
+    query = f"SELECT {_EVENT} FROM events WHERE event = ? AND ns = ?"
+    return next(_sound_events(session.execute(query, (event, ns)).fetchall()), None)
+
+
+def verdicts(session: Session, ns: int, source: str) -> list[Happening]:
+    """Read all verdicts of a source in a namespace, in order, the retracted ones included."""
+    kinds = ", ".join(f"'{kind}'" for kind in VERDICTS)
+    query = f"SELECT {_EVENT} FROM events WHERE ns = ? AND docid IS NOT NULL AND kind IN ({kinds})"
+    found = _sound_events(session.execute(f"{query} ORDER BY event", (ns,)).fetchall())
+    return [one for one in found if one.source == source]
+
+
+def behind(session: Session, config: Dynamics, *, takes_over: bool = True) -> bool:
+    """Tell whether there is anything to fold.
+
+    Args:
+        session: Of any job.
+        config: Settings.
+        takes_over: Whether rows that were folded with other settings are to be folded again. Two
+            processes that both insist on it would never come to rest.
+    """
+    cursor = _cursor(session)
+    if cursor.event and cursor.rules != _rules(config):
+        return takes_over
+    (newer, stale) = session.execute(
+        "SELECT EXISTS (SELECT 1 FROM events WHERE event > ?),"
+        " EXISTS (SELECT 1 FROM dynamics WHERE stale = 1)",
+        (cursor.event,),
+    ).fetchone()
+    return bool(newer or stale)
+
+
+def catch_up(session: Session, config: Dynamics, most: int = BITE) -> bool:
+    """Fold the next events of the log, and a few stale rows; tell whether there may be more.
+
+    Args:
+        session: Of a job that writes.
+        config: Settings; rows that were folded with others are dropped.
+        most: Most events, >= 1.
+    """
+    rules, cursor = _rules(config), _cursor(session)
+    if cursor.rules != rules:
+        session.execute("DELETE FROM dynamics")
+        cursor = _Cursor(0, rules)
+    query = f"SELECT {_EVENT} FROM events WHERE event > ? ORDER BY event LIMIT ?"
+    found = session.execute(query, (cursor.event, most)).fetchall()
+    fold = _Fold(session, config)
+    if found:
+        _fold_bite(fold, list(_sound_events(found)))
+        cursor = replace(cursor, event=found[-1][0])
+        for ns, calendar in fold.calendars.items():
+            if calendar.changed:
+                session.execute(_NOTE, (f"{_DAYS}{ns}", json.dumps(calendar.days)))
+        session.execute(_NOTE, (_CURSOR, json.dumps([cursor.event, rules])))
+    query = "SELECT docid FROM dynamics WHERE stale = 1 ORDER BY docid LIMIT ?"
+    stale = [docid for (docid,) in session.execute(query, (AGAIN,)).fetchall()]
+    for docid in stale:
+        row = memories.by_docids(session, docid >> SEQ_BITS, [docid]).get(docid)
+        again = fold.again(row, cursor.event) if row is not None and feels(row) else None
+        _store(session, docid, again)
+    return len(found) == most or len(stale) == AGAIN
+
+
+def differing(session: Session, config: Dynamics, sample: int) -> list[int]:
+    """Fold some memories again and return the row ids of those whose row says something else.
+
+    Args:
+        session: Of any job.
+        config: Settings.
+        sample: Most rows to compare, those used last.
+    """
+    cursor = _cursor(session)
+    if cursor.rules != _rules(config):
+        return []  # with other settings: they will all be folded again
+    fold = _Fold(session, config)
+    query = "SELECT docid FROM dynamics WHERE stale = 0 ORDER BY at DESC, docid LIMIT ?"
+    docids = [docid for (docid,) in session.execute(query, (sample,)).fetchall()]
+    states, damaged = _load(session, docids)
+    wrong = sorted(damaged)
+    for docid, state in states.items():
+        row = memories.by_docids(session, docid >> SEQ_BITS, [docid]).get(docid)
+        judged = row is not None and row.status in _ACCEPTED and is_sound(row)
+        if row is not None and judged and fold.again(row, cursor.event) != state:
+            wrong.append(docid)
+    return wrong
+
+
+def forget_all(session: Session) -> None:
+    """Drop every row and all that is noted of them; the events remain."""
+    session.execute("DELETE FROM dynamics")
+    session.execute(
+        "DELETE FROM meta WHERE name = ?1 OR (name >= ?2 AND name < ?2 || '~')", (_CURSOR, _DAYS)
+    )
+
+
+def drop_rows(session: Session) -> None:
+    """Drop every row, to be folded again; the days on which the store was used remain."""
+    session.execute("DELETE FROM dynamics")
+    session.execute("DELETE FROM meta WHERE name = ?", (_CURSOR,))
+
+
+def events_went(session: Session) -> None:
+    """Note that events were deleted: the next ones may get numbers that the cursor has passed."""
+    cursor = _cursor(session)
+    (newest,) = session.execute("SELECT coalesce(max(event), 0) FROM events").fetchone()
+    if newest < cursor.event:
+        session.execute(_NOTE, (_CURSOR, json.dumps([newest, cursor.rules])))
+
+
+def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
+    """Fold events onto the rows, and store those that changed."""
+    session = fold.session
+    for happened in found:
+        fold.calendar(happened.ns).note(happened.at)
+    about = list(_about(fold, found))
+    rows = _rows(session, {(happened.ns, docid) for happened, docid, _ in about})
+    known, stale = _load(session, list(rows))
+    states: dict[int, State | None] = dict(known)
+    for happened, docid, rank in about:
+        if happened.kind == Event.RETRACTED:
+            stale.add(docid)
+        elif docid in rows:
+            states[docid] = fold.after(states.get(docid), happened, rank, rows[docid])
+    for docid, state in states.items():
+        if state is not known.get(docid):
+            _store(session, docid, state)
+    for docid in stale:
+        session.execute("UPDATE dynamics SET stale = 1 WHERE docid = ?", (docid,))
+
+
+def _about(fold: _Fold, found: Iterable[Happening]) -> Iterator[tuple[Happening, int, int]]:
+    """Yield for each event the memories it is about, with their place in the answer."""
+    first = fold.config.shown_first
+    for happened in found:
+        if happened.kind == Event.RETRIEVED:
+            ids = happened.ids[:first]
+            docids = memories.docids_of(fold.session, happened.ns, ids)
+            for rank, memory_id in enumerate(ids, start=1):
+                if memory_id in docids:
+                    yield happened, docids[memory_id], rank
+        elif happened.docid is not None and happened.kind in _OWN:
+            yield happened, happened.docid, happened.rank
+
+
+def _rows(session: Session, wanted: set[tuple[int, int]]) -> dict[int, Row]:
+    """Read the memories that events change, by row id."""
+    found: dict[int, Row] = {}
+    for ns in sorted({ns for ns, _ in wanted}):
+        docids = sorted(docid for of, docid in wanted if of == ns)
+        rows = memories.by_docids(session, ns, docids)
+        found.update((docid, row) for docid, row in rows.items() if feels(row))
+    return found
+
+
+def _of_memory(session: Session, row: Row, since: int, upto: int | None) -> list[Happening]:
+    """Read the events of one memory that came after one and up to another, in order.
+
+    Args:
+        session: Of any job.
+        row: The memory.
+        since: Number of the event after which they came.
+        upto: Number of the last one; None for no limit.
+    """
+    last = _LAST if upto is None else upto
+    found = session.execute(_TOLD, (row.docid, since, last)).fetchall()
+    found += session.execute(_SHOWN, (since, last, row.ns, json.dumps(row.id))).fetchall()
+    happened = _sound_events(sorted(found, key=lambda one: one[0]))
+    return [one for one in happened if one.kind != Event.RETRIEVED or row.id in one.ids]
+
+
+def _sound_events(found: Iterable[Sequence[Any]]) -> Iterator[Happening]:
+    """Yield the events that are as they were written."""
+    for event, ns, at, kind, docid, detail, seal in found:
+        if not is_changed_event(ns, at, kind, docid, detail, seal):
+            yield Happening(event, ns, at, kind, docid, mapping_in(detail))
+
+
+def _load(session: Session, docids: Sequence[int]) -> tuple[dict[int, State], set[int]]:
+    """Read the states of memories by row id, and say which rows are stale or damaged."""
+    found: dict[int, State] = {}
+    spoilt: set[int] = set()
+    for start in range(0, len(docids), memories.CHUNK):
+        part = docids[start : start + memories.CHUNK]
+        marks = ", ".join("?" * len(part))
+        query = f"SELECT docid, stale, {_COLUMNS} FROM dynamics WHERE docid IN ({marks})"
+        for docid, stale, *values in session.execute(query, tuple(part)):
+            state = None if stale else _read(dict(zip(_NAMES, values, strict=True)))
+            if state is None:
+                spoilt.add(docid)
+            else:
+                found[docid] = state
+    return found, spoilt
+
+
+def _read(values: dict[str, Any]) -> State | None:
+    """Make a state of the columns of a row; None if they are damaged."""
+    sums, sides = values.pop("sums"), (values.pop("supporting"), values.pop("opposing"))
+    numbers = [value for name, value in values.items() if name != "used_at"]
+    sound = isinstance(sums, bytes) and len(sums) == _SUMS.size
+    if not sound or not all(isinstance(value, int | float) for value in (*numbers, *sides)):
+        return None
+    return State(**values, sums=_SUMS.unpack(sums), belief=sides)
+
+
+def _store(session: Session, docid: int, state: State | None) -> None:
+    """Write the state of a memory; None for a memory that nothing happened to."""
+    if state is None:
+        session.execute("DELETE FROM dynamics WHERE docid = ?", (docid,))
+        return
+    own = {"sums": _SUMS.pack(*state.sums)}
+    own |= {"supporting": state.belief[0], "opposing": state.belief[1]}  # type: ignore[dict-item]
+    values = [own[name] if name in own else getattr(state, name) for name in _NAMES]
+    session.execute(_PUT, (docid, 0, *values))
+
+
+def _cursor(session: Session) -> _Cursor:
+    found = session.execute("SELECT value FROM meta WHERE name = ?", (_CURSOR,)).fetchone()
+    match None if found is None else _json(found[0]):
+        case [int(event), str(rules)]:
+            return _Cursor(event, rules)
+    return _Cursor(0, "")
+
+
+def _calendar(session: Session, ns: int) -> Calendar:
+    found = session.execute("SELECT value FROM meta WHERE name = ?", (f"{_DAYS}{ns}",)).fetchone()
+    days = [] if found is None else _json(found[0])
+    sound = isinstance(days, list) and all(isinstance(day, int) for day in days)
+    return Calendar(sorted(days) if sound else [])
+
+
+def _json(text: object) -> Any:
+    """Read JSON; None if it is damaged, and then derived again."""
+    try:
+        return json.loads(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+
+
+def _rules(config: Dynamics) -> str:
+    """Return a digest of the settings that the rows depend on; the others are used on reading."""
+    plain = Dynamics()
+    kept = replace(config, decay=plain.decay, chance=plain.chance)
+    return blake2b(f"{_FOLD} {kept!r}".encode(), digest_size=8).hexdigest()

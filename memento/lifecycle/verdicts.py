@@ -1,0 +1,143 @@
+"""Verdicts on memories: given, cited from an answer, and taken back. Each is an event of the log.
+
+The effect of a verdict is in ``memento.dynamics``; here are the rules who may give one about what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memento.dynamics.config import Dynamics
+from memento.dynamics.fold import VERDICTS
+from memento.errors import InvalidInput
+from memento.ledger import dynamics, memories
+from memento.ledger.contract import Session, Work
+from memento.ledger.dynamics import Happening
+from memento.ledger.rows import Row
+from memento.lifecycle.steps import ACCEPTED, log_event
+from memento.types import Event, Status, Trust
+
+_SECOND = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A verdict on one memory.
+
+    Attributes:
+        memory_id: The memory.
+        kind: The verdict, one of ``dynamics.fold.VERDICTS``.
+        source: Who gives it.
+        rank: Place of the memory in the answer that the verdict is about; None if it is about the
+            memory itself.
+        note: Why.
+    """
+
+    memory_id: str
+    kind: Event
+    source: Trust
+    rank: int | None = None
+    note: str | None = None
+
+
+def give(
+    work: Work, verdicts: Sequence[Verdict], config: Dynamics, *, lenient: bool = False
+) -> list[Row]:
+    """Write verdicts to the log and fold them.
+
+    The same verdict by the same source on the same memory within `Dynamics.massed` seconds is
+    written once.
+
+    Args:
+        work: The transaction.
+        verdicts: At most one on each memory.
+        config: Settings.
+        lenient: Whether memories that are gone or hidden are passed over: those of an answer.
+
+    Returns:
+        The memories, as far as they are neither gone nor hidden.
+
+    Raises:
+        NotFound: If the namespace has no such id, unless it is lenient.
+        InvalidInput: If a memory is quarantined or forgotten, unless it is lenient.
+    """
+    rows: list[Row] = []
+    there = memories.docids_of(work.session, work.ns, [one.memory_id for one in verdicts])
+    for verdict in verdicts:
+        if lenient and verdict.memory_id not in there:
+            continue
+        row = memories.by_id(work.session, work.ns, verdict.memory_id)
+        if row.status in ACCEPTED:
+            _write(work, row, verdict, config)
+            rows.append(row)
+        elif not lenient:
+            raise _hidden(row)
+    dynamics.catch_up(work.session, config)
+    return rows
+
+
+def _hidden(row: Row) -> InvalidInput:
+    if row.status == Status.QUARANTINED:
+        return InvalidInput("target", f"{row.id!r} is quarantined; approve or reject it")
+    return InvalidInput("target", f"{row.id!r} is {row.status}; restore it first")
+
+
+def _write(work: Work, row: Row, verdict: Verdict, config: Dynamics) -> None:
+    """Append a verdict, unless it was given just before."""
+    since = work.now - config.massed * _SECOND
+    told = dynamics.told_of(work.session, row.docid)
+    for one in dynamics.standing_ones(told):
+        if (one.kind, one.source) == (verdict.kind, verdict.source) and since < one.at <= work.now:
+            return
+    detail: dict[str, object] = {"source": verdict.source.value}
+    if verdict.rank is not None:
+        detail["rank"] = verdict.rank
+    if verdict.note:
+        detail["note"] = verdict.note
+    log_event(work, row, verdict.kind, detail)
+
+
+def of_event(session: Session, ns: int, event: int) -> list[Happening]:
+    """Find the verdict with a number; none if it was taken back already.
+
+    Raises:
+        InvalidInput: If there is no such verdict in the namespace.
+    """
+    found = dynamics.happening(session, ns, event)
+    if found is None or found.kind not in VERDICTS or found.docid is None:
+        raise InvalidInput("event", f"{event} is not a verdict on a memory of this namespace")
+    return _standing(session, [found])
+
+
+def of_source(session: Session, ns: int, source: Trust) -> list[Happening]:
+    """Find all verdicts of a source that were not taken back, in the order of the log."""
+    return _standing(session, dynamics.verdicts(session, ns, source))
+
+
+def _standing(session: Session, found: Sequence[Happening]) -> list[Happening]:
+    """Leave out the verdicts that were taken back."""
+    names = {
+        (docid, one.name)
+        for docid in {one.docid for one in found if one.docid is not None}
+        for one in dynamics.standing_ones(dynamics.told_of(session, docid))
+    }
+    return [one for one in found if (one.docid, one.name) in names]
+
+
+def retract(work: Work, found: Sequence[Happening], config: Dynamics) -> list[Row]:
+    """Take verdicts back; from then on nothing is as it would not be without them.
+
+    Args:
+        work: The transaction.
+        found: Verdicts of the namespace.
+        config: Settings.
+
+    Returns:
+        No rows: the memories themselves are as they were.
+    """
+    for one in found:
+        detail = {"verdict": one.kind, "at": one.at, "source": one.source}
+        memories.record(work.session, work.ns, work.now, Event.RETRACTED, one.docid, detail)
+    dynamics.catch_up(work.session, config)
+    return []

@@ -1,0 +1,112 @@
+"""What the events of a memory add up to, on every engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from memento.dynamics.config import Dynamics
+from memento.ledger import dynamics, erase, memories
+from memento.lifecycle import verdicts
+from memento.lifecycle.verdicts import Verdict
+from memento.types import Event, Trust
+
+PLAIN = Dynamics()
+HOUR = 3_600_000_000
+
+
+def rated(bench, row, kind=Event.USED, source=Trust.USER):
+    """Give a verdict on a memory."""
+    bench.change(lambda work: verdicts.give(work, [Verdict(row.id, kind, source)], PLAIN))
+
+
+def state(bench, row):
+    """Read the state of a memory with all that is in the log."""
+    return bench.ledger.read(lambda s: dynamics.look(s, row, bench.now, PLAIN)[0])
+
+
+def table(bench):
+    """Return the row ids of the table."""
+    query = "SELECT docid FROM dynamics ORDER BY docid"
+    return [docid for (docid,) in bench.ledger.read(lambda s: s.execute(query).fetchall())]
+
+
+def folded(bench, most=dynamics.BITE):
+    """Fold all of the log."""
+    while bench.ledger.write(lambda s: dynamics.catch_up(s, PLAIN, most)):
+        pass
+
+
+def shown(bench, *rows):
+    """Record that memories were retrieved."""
+    ids = {"ids": [row.id for row in rows]}
+    bench.write(lambda s, ns: memories.record(s, ns, bench.now, Event.RETRIEVED, None, ids))
+
+
+def test_a_memory_that_nothing_happened_to_has_no_row(bench):
+    """Adding one writes nothing here, and asking for its state neither."""
+    row = bench.one("tea")
+    assert state(bench, row).uses == 0
+    assert not bench.ledger.read(lambda s: dynamics.behind(s, PLAIN))
+    assert table(bench) == []
+
+
+def test_a_verdict_is_folded_in_its_own_transaction(bench):
+    """Whoever reads next finds it in the row."""
+    row = bench.one("tea")
+    rated(bench, row, Event.CONFIRMED)
+    assert table(bench) == [row.docid]
+    assert not bench.ledger.read(lambda s: dynamics.behind(s, PLAIN))
+    assert state(bench, row).belief == (5.0, 1.0)
+
+
+def test_what_was_not_folded_yet_is_told_all_the_same(bench):
+    """Reading adds what came after the cursor, and writes nothing."""
+    one, two = bench.add("tea", "coffee")
+    shown(bench, one, two)
+    before = state(bench, one)
+    assert before.uses == pytest.approx(0.1)
+    assert table(bench) == []
+    folded(bench)
+    assert table(bench) == [one.docid, two.docid]
+    assert state(bench, one) == before
+
+
+@pytest.mark.parametrize("most", [1, 2, 500])
+def test_bites_of_any_size_give_the_same_rows(bench, most):
+    """In two namespaces whose events are mixed."""
+    other = bench.of("other")
+    mine, theirs = bench.one("tea"), other.one("tea")
+    for n in range(4):
+        bench.now = other.now = bench.now + HOUR
+        shown(bench, mine)
+        rated(other, theirs, Event.WRONG if n == 2 else Event.USED)
+    before = state(bench, mine), state(other, theirs)
+    bench.ledger.write(dynamics.drop_rows)
+    folded(bench, most)
+    assert (state(bench, mine), state(other, theirs)) == before
+    assert bench.ledger.read(lambda s: dynamics.differing(s, PLAIN, 9)) == []
+
+
+def test_an_erased_memory_leaves_nothing(bench):
+    """No row and no event; the next event is folded though it gets an old number."""
+    one, two = bench.add("tea", "coffee")
+    rated(bench, one)
+    rated(bench, one, Event.CONFIRMED)
+    bench.write(erase.erase, {one.docid: one.id}, bench.now)
+    assert table(bench) == []
+    rated(bench, two)
+    assert table(bench) == [two.docid]
+
+
+def test_verdicts_of_one_source_are_found_and_taken_back(bench):
+    """Only of the namespace, and only those that stand."""
+    row, other = bench.one("tea"), bench.of("other")
+    rated(bench, row, Event.WRONG, Trust.AGENT)
+    rated(bench, row, Event.WRONG)
+    assert other.read(verdicts.of_source, Trust.AGENT) == []
+    found = bench.read(verdicts.of_source, Trust.AGENT)
+    assert [one.docid for one in found] == [row.docid]
+    bench.change(lambda work: verdicts.retract(work, found, PLAIN))
+    assert bench.read(verdicts.of_source, Trust.AGENT) == []
+    assert state(bench, row).belief == (4.0, 3.0)
+    assert bench.ledger.read(lambda s: dynamics.differing(s, PLAIN, 9)) == []
