@@ -19,7 +19,7 @@ from memento.errors import InvalidInput
 from memento.language.citing import cited
 from memento.ledger import dynamics, memories
 from memento.ledger.contract import Session, Work
-from memento.ledger.dynamics import Happening
+from memento.ledger.happenings import Happening, standing_ones
 from memento.ledger.rows import Row
 from memento.lifecycle import verdicts
 from memento.lifecycle.verdicts import Verdict
@@ -190,7 +190,7 @@ class Verdicts(View):
 
     def _belief(self, session: Session, row: Row, now: int) -> Belief:
         _, found, told = dynamics.look(session, row, now, self._engine.config.dynamics)
-        standing = {one.event for one in dynamics.standing_ones(told)}
+        standing = {one.event for one in standing_ones(told)}
         return Belief(
             id=row.id,
             mean=beliefs.mean(found.belief),

@@ -33,6 +33,29 @@ def at_once(count, work):
         return list(pool.map(one, range(count)))
 
 
+def test_verdicts_at_once_are_all_counted(open_memory):
+    """Eight threads rate, search and take back while the log is folded; none is lost."""
+    memory = open_memory(config=FAST)
+    kept = [memory.add(f"note number {n}", "medium").id for n in range(4)]
+    sources = ("user", "agent", "tool", "web")
+
+    def work(n):
+        for one in kept[n // 4 :: 2]:
+            memory.feedback(one, verdict="wrong", source=sources[n % 4])
+            memory.retrieve("note number")
+            memory.flush()
+            memory.strength(one)
+
+    at_once(8, work)
+    assert memory.retract(source="agent") == 4
+    for one in kept:
+        found = memory.belief(one)
+        assert [len(found.evidence), found.opposing] == [4, pytest.approx(3.0)]
+    memory._engine.background.fold_events()
+    (check,) = [one for one in memory.store.doctor(repair=False) if one.check == "dynamics"]
+    assert check.ok
+
+
 def test_everything_at_once_stays_consistent(open_memory):
     """Eight threads add, update, move, forget and search; afterwards nothing is damaged."""
     memory = open_memory(embedder=HashEmbedder(16), config=FAST)

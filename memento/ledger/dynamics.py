@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from struct import Struct
@@ -26,7 +26,6 @@ from memento.dynamics.config import Dynamics
 from memento.dynamics.fold import (
     DAY,
     FOLDED,
-    VERDICTS,
     Basis,
     Occurrence,
     Standing,
@@ -38,8 +37,17 @@ from memento.dynamics.fold import (
 from memento.dynamics.use import RATES
 from memento.ledger import memories
 from memento.ledger.contract import Session
-from memento.ledger.dialect import contains, or_replace
-from memento.ledger.rows import Row, is_changed_event, is_sound, mapping_in
+from memento.ledger.dialect import or_replace
+from memento.ledger.happenings import (
+    OWN,
+    Happening,
+    after,
+    newer,
+    of_memory,
+    standing_ones,
+    told_of,
+)
+from memento.ledger.rows import Row, is_sound
 from memento.ledger.schema import SEQ_BITS
 from memento.status import having
 from memento.types import Event
@@ -55,9 +63,6 @@ _FOLD = 1
 
 _CURSOR, _DAYS = "dynamics", "dynamics days "
 _FEELS, _ACCEPTED = frozenset(having("feels")), frozenset(having("accepted"))
-_OWN = (*VERDICTS, Event.REINFORCED, Event.RETRACTED, Event.APPROVED, Event.REPLACED)
-"""Events of one memory that matter here; what was shown is in events of the namespace."""
-
 _SUMS = Struct(f"<{len(RATES)}d")
 _NAMES = (
     "at", "uses", "used_at", "counted", "sums", "stability", "day", "short", "long",
@@ -69,73 +74,6 @@ _PUT = (
     f" {or_replace('docid', 'stale', *_NAMES)}"
 )
 _NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
-_EVENT = "event, ns, at, kind, docid, detail, seal"
-_KINDS = ", ".join(f"'{kind}'" for kind in _OWN)
-_TOLD = (
-    f"SELECT {_EVENT} FROM events WHERE docid = ? AND event > ? AND event <= ?"
-    f" AND kind IN ({_KINDS})"
-)
-_SHOWN = (
-    f"SELECT {_EVENT} FROM events WHERE event > ? AND event <= ? AND ns = ?"
-    f" AND kind = '{Event.RETRIEVED}' AND {contains('detail')}"
-)
-_NEWER = f"SELECT {_EVENT} FROM events WHERE event > ? AND ns = ? ORDER BY event"
-_LAST = (1 << 63) - 1
-"""A number that no event has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Happening:
-    """An event of the log, as the fold reads it.
-
-    Attributes:
-        event: Its number.
-        ns: Namespace number.
-        at: When, microseconds.
-        kind: A word of ``Event``, or one of a later memento.
-        docid: The memory it is about; None if it is about several.
-        detail: What it says besides.
-    """
-
-    event: int
-    ns: int
-    at: int
-    kind: str
-    docid: int | None
-    detail: Mapping[str, Any]
-
-    @property
-    def source(self) -> str | None:
-        """Class of who said it; None if it does not say."""
-        found = self.detail.get("source")
-        return found if isinstance(found, str) else None
-
-    @property
-    def name(self) -> tuple[str, int, str | None]:
-        """Its name in a retraction: numbers of events change when they are imported."""
-        return self.kind, self.at, self.source
-
-    @property
-    def retracts(self) -> tuple[Any, Any, Any]:
-        """The name of the verdict that this retraction takes back."""
-        return self.detail.get("verdict"), self.detail.get("at"), self.source
-
-    @property
-    def rank(self) -> int:
-        """Place of the memory in the answer that the event is about, >= 1."""
-        found = self.detail.get("rank")
-        return found if type(found) is int and found > 0 else 1
-
-    @property
-    def ids(self) -> list[str]:
-        """Ids of the memories it is about, best first."""
-        found = self.detail.get("ids")
-        return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
-
-    @property
-    def begins_anew(self) -> bool:
-        """Whether what happened before is of no account: another text, or not approved yet."""
-        return self.kind == Event.APPROVED or (self.kind == Event.REPLACED and bool(self.detail))
 
 
 @dataclass(slots=True)
@@ -203,7 +141,7 @@ class _Fold:
 
     def again(self, row: Row, upto: int) -> State | None:
         """Fold the events of one memory from the start, up to one of the log."""
-        return self.onto(None, row, _of_memory(self.session, row, 0, upto))
+        return self.onto(None, row, of_memory(self.session, row, 0, upto))
 
     def onto(self, state: State | None, row: Row, found: Sequence[Happening]) -> State | None:
         """Fold events of one memory onto a state; verdicts that were retracted are left out."""
@@ -226,18 +164,6 @@ def feels(row: Row) -> bool:
     return row.status in _FEELS and is_sound(row)
 
 
-def standing_ones(found: Sequence[Happening]) -> Iterator[Happening]:
-    """Yield the events that were not retracted later, and no retractions, in the same order."""
-    gone: set[object] = set()
-    standing: list[Happening] = []
-    for one in reversed(found):
-        if one.kind == Event.RETRACTED:
-            gone.add(one.retracts)
-        elif one.kind not in VERDICTS or one.name not in gone:
-            standing.append(one)
-    yield from reversed(standing)
-
-
 def look(
     session: Session, row: Row, now: int, config: Dynamics
 ) -> tuple[State, Standing, list[Happening]]:
@@ -254,8 +180,7 @@ def look(
         retractions included, in the order of the log.
     """
     fold, cursor = _Fold(session, config), _cursor(session)
-    newer = session.execute(_NEWER, (cursor.event, row.ns)).fetchall()
-    for happened in _sound_events(newer):
+    for happened in newer(session, row.ns, cursor.event):
         fold.calendar(row.ns).note(happened.at)
     told = told_of(session, row.docid)
     state = _present(fold, row, cursor) if feels(row) else None
@@ -270,30 +195,10 @@ def _present(fold: _Fold, row: Row, cursor: _Cursor) -> State | None:
     """Return the state of a memory with all that the log has; None if nothing changed it."""
     states, stale = _load(fold.session, [row.docid])
     whole = cursor.rules == _rules(fold.config) and not stale
-    since = _of_memory(fold.session, row, cursor.event if whole else 0, None)
+    since = of_memory(fold.session, row, cursor.event if whole else 0, None)
     if whole and not any(one.kind == Event.RETRACTED for one in since):
         return fold.onto(states.get(row.docid), row, since)
-    return fold.onto(None, row, _of_memory(fold.session, row, 0, None))
-
-
-def told_of(session: Session, docid: int) -> list[Happening]:
-    """Read the verdicts on a memory, its repeats and what else matters here, in order."""
-    query = f"{_TOLD} ORDER BY event"
-    return list(_sound_events(session.execute(query, (docid, 0, _LAST)).fetchall()))
-
-
-def happening(session: Session, ns: int, event: int) -> Happening | None:
-    """Read one event of a namespace; None if it has none of that number, or it is damaged."""
-    query = f"SELECT {_EVENT} FROM events WHERE event = ? AND ns = ?"
-    return next(_sound_events(session.execute(query, (event, ns)).fetchall()), None)
-
-
-def verdicts(session: Session, ns: int, source: str) -> list[Happening]:
-    """Read all verdicts of a source in a namespace, in order, the retracted ones included."""
-    kinds = ", ".join(f"'{kind}'" for kind in VERDICTS)
-    query = f"SELECT {_EVENT} FROM events WHERE ns = ? AND docid IS NOT NULL AND kind IN ({kinds})"
-    found = _sound_events(session.execute(f"{query} ORDER BY event", (ns,)).fetchall())
-    return [one for one in found if one.source == source]
+    return fold.onto(None, row, of_memory(fold.session, row, 0, None))
 
 
 def behind(session: Session, config: Dynamics, *, takes_over: bool = True) -> bool:
@@ -328,12 +233,11 @@ def catch_up(session: Session, config: Dynamics, most: int = BITE) -> bool:
     if cursor.rules != rules:
         session.execute("DELETE FROM dynamics")
         cursor = _Cursor(0, rules)
-    query = f"SELECT {_EVENT} FROM events WHERE event > ? ORDER BY event LIMIT ?"
-    found = session.execute(query, (cursor.event, most)).fetchall()
+    found, count, last = after(session, cursor.event, most)
     fold = _Fold(session, config)
-    if found:
-        _fold_bite(fold, list(_sound_events(found)))
-        cursor = replace(cursor, event=found[-1][0])
+    if count:
+        _fold_bite(fold, found)
+        cursor = replace(cursor, event=last)
         for ns, calendar in fold.calendars.items():
             if calendar.changed:
                 session.execute(_NOTE, (f"{_DAYS}{ns}", json.dumps(calendar.days)))
@@ -344,7 +248,7 @@ def catch_up(session: Session, config: Dynamics, most: int = BITE) -> bool:
         row = memories.by_docids(session, docid >> SEQ_BITS, [docid]).get(docid)
         again = fold.again(row, cursor.event) if row is not None and feels(row) else None
         _store(session, docid, again)
-    return len(found) == most or len(stale) == AGAIN
+    return count == most or len(stale) == AGAIN
 
 
 def differing(session: Session, config: Dynamics, sample: int) -> list[int]:
@@ -424,7 +328,7 @@ def _about(fold: _Fold, found: Iterable[Happening]) -> Iterator[tuple[Happening,
             for rank, memory_id in enumerate(ids, start=1):
                 if memory_id in docids:
                     yield happened, docids[memory_id], rank
-        elif happened.docid is not None and happened.kind in _OWN:
+        elif happened.docid is not None and happened.kind in OWN:
             yield happened, happened.docid, happened.rank
 
 
@@ -436,29 +340,6 @@ def _rows(session: Session, wanted: set[tuple[int, int]]) -> dict[int, Row]:
         rows = memories.by_docids(session, ns, docids)
         found.update((docid, row) for docid, row in rows.items() if feels(row))
     return found
-
-
-def _of_memory(session: Session, row: Row, since: int, upto: int | None) -> list[Happening]:
-    """Read the events of one memory that came after one and up to another, in order.
-
-    Args:
-        session: Of any job.
-        row: The memory.
-        since: Number of the event after which they came.
-        upto: Number of the last one; None for no limit.
-    """
-    last = _LAST if upto is None else upto
-    found = session.execute(_TOLD, (row.docid, since, last)).fetchall()
-    found += session.execute(_SHOWN, (since, last, row.ns, json.dumps(row.id))).fetchall()
-    happened = _sound_events(sorted(found, key=lambda one: one[0]))
-    return [one for one in happened if one.kind != Event.RETRIEVED or row.id in one.ids]
-
-
-def _sound_events(found: Iterable[Sequence[Any]]) -> Iterator[Happening]:
-    """Yield the events that are as they were written."""
-    for event, ns, at, kind, docid, detail, seal in found:
-        if not is_changed_event(ns, at, kind, docid, detail, seal):
-            yield Happening(event, ns, at, kind, docid, mapping_in(detail))
 
 
 def _load(session: Session, docids: Sequence[int]) -> tuple[dict[int, State], set[int]]:

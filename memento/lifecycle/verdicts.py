@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from memento.dynamics.config import Dynamics
 from memento.dynamics.fold import VERDICTS
 from memento.errors import InvalidInput
-from memento.ledger import dynamics, memories
+from memento.ledger import dynamics, happenings, memories
 from memento.ledger.contract import Session, Work
-from memento.ledger.dynamics import Happening
+from memento.ledger.happenings import Happening
 from memento.ledger.rows import Row
 from memento.lifecycle.steps import ACCEPTED, log_event
 from memento.types import Event, Status, Trust
@@ -86,8 +86,8 @@ def _hidden(row: Row) -> InvalidInput:
 def _write(work: Work, row: Row, verdict: Verdict, config: Dynamics) -> None:
     """Append a verdict, unless it was given just before."""
     since = work.now - config.massed * _SECOND
-    told = dynamics.told_of(work.session, row.docid)
-    for one in dynamics.standing_ones(told):
+    told = happenings.told_of(work.session, row.docid)
+    for one in happenings.standing_ones(told):
         if (one.kind, one.source) == (verdict.kind, verdict.source) and since < one.at <= work.now:
             return
     detail: dict[str, object] = {"source": verdict.source.value}
@@ -104,7 +104,7 @@ def of_event(session: Session, ns: int, event: int) -> list[Happening]:
     Raises:
         InvalidInput: If there is no such verdict in the namespace.
     """
-    found = dynamics.happening(session, ns, event)
+    found = happenings.happening(session, ns, event)
     if found is None or found.kind not in VERDICTS or found.docid is None:
         raise InvalidInput("event", f"{event} is not a verdict on a memory of this namespace")
     return _standing(session, [found])
@@ -112,7 +112,7 @@ def of_event(session: Session, ns: int, event: int) -> list[Happening]:
 
 def of_source(session: Session, ns: int, source: Trust) -> list[Happening]:
     """Find all verdicts of a source that were not taken back, in the order of the log."""
-    return _standing(session, dynamics.verdicts(session, ns, source))
+    return _standing(session, happenings.verdicts(session, ns, source))
 
 
 def _standing(session: Session, found: Sequence[Happening]) -> list[Happening]:
@@ -120,7 +120,7 @@ def _standing(session: Session, found: Sequence[Happening]) -> list[Happening]:
     names = {
         (docid, one.name)
         for docid in {one.docid for one in found if one.docid is not None}
-        for one in dynamics.standing_ones(dynamics.told_of(session, docid))
+        for one in happenings.standing_ones(happenings.told_of(session, docid))
     }
     return [one for one in found if (one.docid, one.name) in names]
 

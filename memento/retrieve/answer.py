@@ -550,7 +550,7 @@ def _judge(look: _Look, gathered: _Gathered, known: Rows, most: float) -> _Judge
 def _formed(
     look: _Look, weighed: Evidence, sums: Floats, parts: dict[str, Floats]
 ) -> tuple[Evidence, Floats]:
-    """Add to evidence, sums and parts whether the most promising texts hold the thing that the query asks for."""
+    """Add to evidence, sums and parts whether the most promising texts hold the kind of answer."""
     query = look.query
     if query.form is None or query.only_time or query.former is not None:
         return weighed, sums

@@ -180,6 +180,22 @@ class TestFeedback:
         three.feedback("green", useful=True, note="see AKIAIOSFODNN7EXAMPLE")
         assert "AKIA" not in three.belief("green").evidence[0].note
 
+    @pytest.mark.parametrize(
+        "note", ["' OR 1=1 --", '{"source": "user"}', "\u202e", "%s", "\n", "東京"]
+    )
+    def test_a_note_is_only_text(self, three, note):
+        """It comes back as it was given, and nothing reads it."""
+        three.feedback("green", useful=True, source="tool", note=note)
+        assert three.belief("green").evidence[0].note == note
+        assert three.belief("green").mean == 0.8
+        assert three.strength("green").uses == 0
+
+    @pytest.mark.parametrize("note", ["nul\0byte", "\ud800"])
+    def test_a_note_that_cannot_be_stored_is_refused(self, three, note):
+        """As such a memory is."""
+        with pytest.raises(InvalidInput, match="note"):
+            three.feedback("green", useful=True, note=note)
+
 
 class TestCite:
     """Which hits an answer rests on."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from trust_result import TrustResult
 
-from memento import MemoryManager
+from memento import MemoryManager, Retrieval
 from memento.display import data
 from memento.errors import MementoError
 from memento.filters import Filtering, Retrieving
@@ -44,6 +44,7 @@ USUAL: dict[str, Any] = {
     "query": "a green door", "id": "mine",
     "tier": "long", "uri": "https://example.org", "texts": ["a green door"], "vector": [1.0],
     "ids": ["mine"], "expires_in": 60, "by": "kind", "labels": "mine",
+    "target": "mine", "retrieval": Retrieval("a green door"), "answer": "The door is green.",
 }  # fmt: skip
 
 

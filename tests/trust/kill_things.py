@@ -236,6 +236,13 @@ def exported(folder: Path) -> None:
     shutil.rmtree(folder / "theirs")
 
 
+def rated(folder: Path) -> None:
+    """Make a store whose agent judged everything that is active."""
+    filled(folder)
+    with opened(store_of(folder), now=START) as memory:
+        memory.feedback([one.id for one in memory.list()], verdict="wrong", source="agent")
+
+
 def conversation(folder: Path) -> None:
     """Keep a thread whose second message is long."""
     with opened(store_of(folder)) as memory:
@@ -358,6 +365,16 @@ def _say(memory: MemoryManager, messages: list[Any]) -> None:
     forget_leftover(memory, list(zip(turns, counts, strict=True)))
 
 
+def judge(memory: MemoryManager) -> None:
+    """Give a verdict on everything that is active."""
+    memory.feedback([one.id for one in memory.list()], verdict="confirmed")
+
+
+def retract(memory: MemoryManager) -> None:
+    """Take back what the agent said, all in one transaction."""
+    memory.retract(source="agent")
+
+
 # --- what is left beside the store
 
 
@@ -376,6 +393,13 @@ def imported_export(folder: Path) -> Any:
         return held(Path(place))
 
 
+def told_of_all(folder: Path) -> Any:
+    """Read what verdicts say of every active memory."""
+    with opened(store_of(folder)) as memory:
+        every = [one.id for one in memory.list()]
+        return [[one, str(memory.belief(one)), str(memory.strength(one))] for one in every]
+
+
 THINGS = {
     "snapshot": Thing(filled, verb(snapshot)),
     "migration": Thing(old, verb(nothing)),
@@ -385,6 +409,8 @@ THINGS = {
     "approve": Thing(from_the_web, verb(approve)),
     "erase": Thing(filled, verb(erase)),
     "erase of many": Thing(long_session, verb(erase_session)),
+    "feedback": Thing(rated, verb(judge), told_of_all),
+    "retract": Thing(rated, verb(retract), told_of_all),
     "import": Thing(exported, import_from, between=is_cut),
     "backup": Thing(saved_before, back_up, restored_backup),
     "export": Thing(saved_before, export, imported_export),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memento.dynamics.config import Dynamics
-from memento.ledger import dynamics, erase, memories
+from memento.ledger import dynamics, erase, memories, transfer
 from memento.lifecycle import verdicts
 from memento.lifecycle.verdicts import Verdict
 from memento.types import Event, Trust
@@ -110,3 +110,38 @@ def test_verdicts_of_one_source_are_found_and_taken_back(bench):
     assert bench.read(verdicts.of_source, Trust.AGENT) == []
     assert state(bench, row).belief == (4.0, 3.0)
     assert bench.ledger.read(lambda s: dynamics.differing(s, PLAIN, 9)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "detail"),
+    [
+        (Event.RETRACTED, {"verdict": [], "at": {}, "source": 7}),
+        (Event.RETRACTED, {"verdict": "used", "at": "now"}),
+        (Event.RETRACTED, None),
+        (Event.USED, {"source": ["user"]}),
+        (Event.USED, None),
+        (Event.REINFORCED, {"source": {"user": 1}}),
+        (Event.RETRIEVED, {"ids": 5}),
+        ("dreamt", {"source": "user"}),
+    ],
+)
+def test_what_a_file_says_of_events_need_not_make_sense(bench, kind, detail):
+    """What is not of the right kind says nothing, and the fold goes on."""
+    row = bench.one("tea")
+    rated(bench, row)
+    before = state(bench, row)
+    bench.write(transfer.put_event, bench.now, str(kind), row.id, detail)
+    assert state(bench, row) == before
+    folded(bench)
+    assert state(bench, row) == before
+    rated(bench, row, Event.WRONG)
+    assert state(bench, row).belief[1] == 3.0
+
+
+def test_a_rank_that_makes_no_sense_is_the_first(bench):
+    """As if the verdict were about the memory alone."""
+    rows = bench.add("tea", "coffee", "milk")
+    for row, rank in zip(rows, (-1, "2", 1), strict=True):
+        detail = {"source": "user", "rank": rank}
+        bench.write(transfer.put_event, bench.now, "used", row.id, detail)
+    assert {state(bench, row).worth for row in rows} == {0.1}

@@ -116,3 +116,40 @@ def test_ids_in_place_are_those_of_the_namespace(memory):
     assert {names[int(at)]: int(docid) for at, docid in found.items()} == known
     assert sorted(found) == ["0", "2", "4"]
     assert ledger.read(lambda c: memories.docids_in_place(c, ns, ["nobody"])) == ("", "")
+
+
+@pytest.mark.parametrize("verb", ["belief", "strength"])
+def test_the_verdicts_on_a_memory_are_found_by_an_index(memory, plans, verb):
+    """The log is never gone through, but for the part that was not folded yet."""
+    first = memory.list(limit=1)[0].id
+    memory.feedback(first, useful=True)
+    steps = [step for step in plans(lambda: getattr(memory, verb)(first)) if "events" in step]
+    assert any("events_by_docid" in step for step in steps)
+    others = [step for step in steps if "events_by_docid" not in step]
+    assert all("INTEGER PRIMARY KEY (rowid>" in step for step in others), steps
+
+
+def test_a_plain_add_and_a_question_leave_the_dynamics_alone(memory, monkeypatch):
+    """Neither reads nor writes a row of them, and an add makes no event."""
+    said = []
+
+    def traced(run):
+        def running(ledger, job, **options):
+            def inner(connection):
+                connection.set_trace_callback(said.append)
+                try:
+                    return job(connection)
+                finally:
+                    connection.set_trace_callback(None)
+
+            return run(ledger, inner, **options)
+
+        return running
+
+    for name in ("read", "write"):
+        monkeypatch.setattr(LiteLedger, name, traced(getattr(LiteLedger, name)))
+    memory.add("the kettle is blue", "medium")
+    memory.retrieve("kettle", record=False)
+    monkeypatch.undo()
+    assert any("INSERT INTO memories" in sql for sql in said)
+    assert not [sql for sql in said if "dynamics" in sql or "events" in sql]

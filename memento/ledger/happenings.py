@@ -1,0 +1,166 @@
+"""The events of the log that uses and verdicts are, as ``dynamics`` reads them. SQL only.
+
+Of an event that is not as it was written, nothing is read. One that comes from a file may say
+anything in its detail: what is not of the right kind is taken for not said.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memento.dynamics.fold import VERDICTS
+from memento.ledger.contract import Session
+from memento.ledger.dialect import contains
+from memento.ledger.rows import Row, is_changed_event, mapping_in
+from memento.types import Event
+
+OWN = (*VERDICTS, Event.REINFORCED, Event.RETRACTED, Event.APPROVED, Event.REPLACED)
+"""Events of one memory that matter here; what was shown is in events of the namespace."""
+
+_EVENT = "event, ns, at, kind, docid, detail, seal"
+_KINDS = ", ".join(f"'{kind}'" for kind in OWN)
+_TOLD = (
+    f"SELECT {_EVENT} FROM events WHERE docid = ? AND event > ? AND event <= ?"
+    f" AND kind IN ({_KINDS})"
+)
+_SHOWN = (
+    f"SELECT {_EVENT} FROM events WHERE event > ? AND event <= ? AND ns = ?"
+    f" AND kind = '{Event.RETRIEVED}' AND {contains('detail')}"
+)
+_LAST = (1 << 63) - 1
+"""A number that no event has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """An event of the log, as the fold reads it.
+
+    Attributes:
+        event: Its number.
+        ns: Namespace number.
+        at: When, microseconds.
+        kind: A word of ``Event``, or one of a later memento.
+        docid: The memory it is about; None if it is about several.
+        detail: What it says besides.
+    """
+
+    event: int
+    ns: int
+    at: int
+    kind: str
+    docid: int | None
+    detail: Mapping[str, Any]
+
+    @property
+    def source(self) -> str | None:
+        """Class of who said it; None if it does not say."""
+        found = self.detail.get("source")
+        return found if isinstance(found, str) else None
+
+    @property
+    def name(self) -> tuple[str, int, str | None]:
+        """Its name in a retraction: numbers of events change when they are imported."""
+        return self.kind, self.at, self.source
+
+    @property
+    def retracts(self) -> tuple[str, int, str | None] | None:
+        """The name of the verdict that this retraction takes back; None if it does not say."""
+        kind, at = self.detail.get("verdict"), self.detail.get("at")
+        return (kind, at, self.source) if isinstance(kind, str) and type(at) is int else None
+
+    @property
+    def rank(self) -> int:
+        """Place of the memory in the answer that the event is about, >= 1."""
+        found = self.detail.get("rank")
+        return found if type(found) is int and found > 0 else 1
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the memories it is about, best first."""
+        found = self.detail.get("ids")
+        return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether what happened before is of no account: another text, or not approved yet."""
+        return self.kind == Event.APPROVED or (self.kind == Event.REPLACED and bool(self.detail))
+
+
+def standing_ones(found: Sequence[Happening]) -> Iterator[Happening]:
+    """Yield the events that were not retracted later, and no retractions, in the same order."""
+    gone: set[object] = set()
+    standing: list[Happening] = []
+    for one in reversed(found):
+        if one.kind == Event.RETRACTED:
+            gone.add(one.retracts)
+        elif one.kind not in VERDICTS or one.name not in gone:
+            standing.append(one)
+    yield from reversed(standing)
+
+
+def told_of(session: Session, docid: int) -> list[Happening]:
+    """Read the verdicts on a memory, its repeats and what else matters here, in order."""
+    query = f"{_TOLD} ORDER BY event"
+    return list(sound_ones(session.execute(query, (docid, 0, _LAST)).fetchall()))
+
+
+def happening(session: Session, ns: int, event: int) -> Happening | None:
+    """Read one event of a namespace; None if it has none of that number, or it is damaged."""
+    query = f"SELECT {_EVENT} FROM events WHERE event = ? AND ns = ?"
+    return next(sound_ones(session.execute(query, (event, ns)).fetchall()), None)
+
+
+def verdicts(session: Session, ns: int, source: str) -> list[Happening]:
+    """Read all verdicts of a source in a namespace, in order, the retracted ones included."""
+    kinds = ", ".join(f"'{kind}'" for kind in VERDICTS)
+    query = f"SELECT {_EVENT} FROM events WHERE ns = ? AND docid IS NOT NULL AND kind IN ({kinds})"
+    found = sound_ones(session.execute(f"{query} ORDER BY event", (ns,)).fetchall())
+    return [one for one in found if one.source == source]
+
+
+def of_memory(session: Session, row: Row, since: int, upto: int | None) -> list[Happening]:
+    """Read the events of one memory that came after one and up to another, in order.
+
+    Args:
+        session: Of any job.
+        row: The memory.
+        since: Number of the event after which they came.
+        upto: Number of the last one; None for no limit.
+    """
+    last = _LAST if upto is None else upto
+    found = session.execute(_TOLD, (row.docid, since, last)).fetchall()
+    found += session.execute(_SHOWN, (since, last, row.ns, json.dumps(row.id))).fetchall()
+    happened = sound_ones(sorted(found, key=lambda one: one[0]))
+    return [one for one in happened if one.kind != Event.RETRIEVED or row.id in one.ids]
+
+
+def sound_ones(found: Iterable[Sequence[Any]]) -> Iterator[Happening]:
+    """Yield the events that are as they were written."""
+    for event, ns, at, kind, docid, detail, seal in found:
+        if not is_changed_event(ns, at, kind, docid, detail, seal):
+            yield Happening(event, ns, at, kind, docid, mapping_in(detail))
+
+
+def after(session: Session, event: int, most: int) -> tuple[list[Happening], int, int]:
+    """Read the next events of the log, of all namespaces, in order.
+
+    Args:
+        session: Of any job.
+        event: Number of the event after which they came.
+        most: Most events, >= 1.
+
+    Returns:
+        Those that are sound; how many there are; and the number of the last one.
+    """
+    query = f"SELECT {_EVENT} FROM events WHERE event > ? ORDER BY event LIMIT ?"
+    found = session.execute(query, (event, most)).fetchall()
+    return list(sound_ones(found)), len(found), found[-1][0] if found else event
+
+
+def newer(session: Session, ns: int, event: int) -> list[Happening]:
+    """Read the events of a namespace that came after one, in order."""
+    query = f"SELECT {_EVENT} FROM events WHERE event > ? AND ns = ? ORDER BY event"
+    return list(sound_ones(session.execute(query, (event, ns)).fetchall()))
