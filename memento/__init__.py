@@ -32,8 +32,8 @@ views        verbs that are not for every day: ``memory.quarantine``, ``memory.s
 browse       lists, counts, history and links: all that is read without a query
 documents    a long text in parts: a document that may change, a turn that is too long
 slots        what a slot holds and held, and the value before again
-conversation  the turns of a conversation: keep each once, recall for the next
 feedback     verdicts on memories, and what they and uses add up to
+conversation  the turns of a conversation: keep each once, recall for the next
 manager      the object people use: each verb calls the rooms below
 aio          the same verbs, awaited
 cli          the command ``memento``

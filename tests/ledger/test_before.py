@@ -34,7 +34,7 @@ BEFORE = {
 """What the earlier code answered, after everything was embedded."""
 TRACE = {"hidden": 0.004, "visible": 2e-6}
 """Most by which a score may differ; the answers are rounded to six digits."""
-WEIGHTS = Weights(calendar=3.3)
+WEIGHTS = Weights(calendar=3.3, form=0.0)
 """The weights of that commit, for turns and for memories outside any session."""
 LENT = ("coffee", 'espresso "release 4.3"')
 """Questions whose words a former value of a slot has, which now helps its successor."""
