@@ -12,7 +12,7 @@ from dataclasses import replace as with_changes
 from typing import Any
 
 from memento.admit.entry import Entry
-from memento.admit.novelty import Novelty
+from memento.admit.novelty import Met, Novelty
 from memento.errors import IdConflict, UntrustedSource
 from memento.ledger import descent, erase_many, links, memories
 from memento.ledger.contract import Work
@@ -41,7 +41,7 @@ _EMBEDDED = {"text", "actor", "role"}
 
 def remember(
     work: Work, entries: Sequence[Entry], novelty: Novelty, *, replace: bool = False
-) -> tuple[list[Row], list[Row]]:
+) -> tuple[list[Row], list[Row], Met | None]:
     """Write entries, in this order: judge, weigh, insert or replace, judge again.
 
     Inserting an entry means: fold it into a memory with the same content or insert it, let it take
@@ -54,8 +54,8 @@ def remember(
         replace: Whether an entry replaces the memory that has its id.
 
     Returns:
-        One row an entry, in order: the new one, or the one that was there. And the rows that were
-        judged again, as they are now.
+        One row an entry, in order: the new one, or the one that was there. Then the rows that were
+        judged again, as they are now. Then the words to count as met after the commit.
 
     Raises:
         IdConflict: If a chosen id is taken by another content.
@@ -66,10 +66,10 @@ def remember(
     if chosen := [entry.row.id for entry in entries if entry.chosen_id]:
         erase_many.make_way(work.session, work.ns, chosen)
     trust.judge(work, entries)  # first: the words of a quarantined memory stay new
-    novelty.weigh(work, entries)
+    met = novelty.weigh(work, entries)
     rows = _replace(work, entries) if replace else _insert(work, entries)
     named = {entry.row.id for entry in entries if entry.chosen_id}
-    return rows, trust.judge_again(work, rows, named)
+    return rows, trust.judge_again(work, rows, named), met
 
 
 def _insert(work: Work, entries: Sequence[Entry]) -> list[Row]:
