@@ -317,7 +317,7 @@ def set_embedder(connection: Session, identity: str) -> None:
 
 
 def marks(connection: Session) -> list[str]:
-    """Return the marks of the Chroma folder that was fed last; see ``tiers.stamp``."""
+    """Return the marks of the Chroma folder that was fed last; see ``tiers.folder_stamp``."""
     found = connection.execute("SELECT value FROM meta WHERE name = 'chroma'").fetchone()
     return [] if found is None else str(found[0]).split()
 

@@ -29,6 +29,7 @@ import numpy as np
 from memento import layout
 from memento.config.tiers import LongConfig
 from memento.errors import InvalidInput, StoreUnusable, TierUnavailable
+from memento.tiers.check_in_child import ProbeCancelled, probe
 from memento.tiers.chroma import (
     ChromaFault,
     ChromaFolder,
@@ -40,10 +41,7 @@ from memento.tiers.chroma import (
     load,
     refuse_if_shared,
 )
-from memento.tiers.ours import is_ours, is_stamp, mark, set_aside
-from memento.tiers.ownership import FolderLock
-from memento.tiers.probe import ProbeCancelled, probe
-from memento.tiers.stamp import (
+from memento.tiers.folder_stamp import (
     FolderState,
     Marks,
     Stamp,
@@ -53,6 +51,8 @@ from memento.tiers.stamp import (
     read_stamp,
     write_stamp,
 )
+from memento.tiers.own_files import is_ours, is_stamp, mark, set_aside
+from memento.tiers.ownership import FolderLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

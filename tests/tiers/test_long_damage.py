@@ -13,9 +13,7 @@ from long_support import NS, Feeder, refusal
 
 from memento.config.tiers import LongConfig
 from memento.errors import TierUnavailable
-from memento.tiers.long import LongState
-from memento.tiers.ours import set_aside
-from memento.tiers.stamp import (
+from memento.tiers.folder_stamp import (
     FORMAT,
     FolderState,
     Stamp,
@@ -25,6 +23,8 @@ from memento.tiers.stamp import (
     read_stamp,
     write_stamp,
 )
+from memento.tiers.long import LongState
+from memento.tiers.own_files import set_aside
 
 N = 1500
 """Above Chroma's sync threshold of 1,000, so that there is an index on disk to damage."""

@@ -29,8 +29,8 @@ from memento import Config, MemoryManager
 from memento.config.tiers import IndexConfig
 from memento.tiers import long
 from memento.tiers.chroma import ChromaFolder
+from memento.tiers.folder_stamp import FolderState
 from memento.tiers.long import LongState, LongTier
-from memento.tiers.stamp import FolderState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
