@@ -11,7 +11,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from memento.admit.entry import Entry, weigh
+from memento.admit.entry import Entry
+from memento.admit.tier_choice import weigh
 from memento.ledger.contract import Session, Work
 from memento.status import HEARD
 
@@ -80,7 +81,9 @@ class Novelty:
             share = met.share(work.session, entry.telling)
             if entry.row.status in HEARD:
                 met.new.update(entry.telling)
-            weigh(entry, choice, share)
+            chosen = "tier" in entry.derived
+            weigh(entry.row, choice, entry.words, share, choose_tier=chosen)
+            entry.choice = None
         return met
 
     def met(self, session: Session, ns: int) -> Met:
