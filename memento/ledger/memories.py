@@ -302,7 +302,7 @@ def counts(connection: Session, ns: int, now: int) -> dict[str, int]:
     return dict(connection.execute(query, (*docid_range(ns), now, now)).fetchall())
 
 
-def insert(connection: Session, ns: int, fresh: Sequence[tuple[Row, Columns]]) -> None:
+def insert_rows(connection: Session, ns: int, fresh: Sequence[tuple[Row, Columns]]) -> None:
     """Insert rows; few of them wait for full text and the backlog, see ``contract.Words``.
 
     Args:
@@ -320,7 +320,7 @@ def insert(connection: Session, ns: int, fresh: Sequence[tuple[Row, Columns]]) -
         connection.words.catch_up(ns)
     connection.executemany(_INSERT, [row.values() for row, _ in fresh])
     if index_now:
-        connection.words.insert(ns, [(row.docid, columns) for row, columns in fresh])
+        connection.words.index_next(ns, [(row.docid, columns) for row, columns in fresh])
 
 
 def overflow(work: Work, sessions: Iterable[str | None]) -> None:

@@ -243,7 +243,7 @@ WAITING = (
     " AND docid NOT IN (SELECT docid FROM embeddings)"
     " AND docid NOT IN (SELECT docid FROM backlog)"
 )
-"""A row of ``memories`` that ``Words.insert`` will owe a vector when the index takes it."""
+"""A row of ``memories`` that ``Words.index_next`` will owe a vector when the index takes it."""
 
 
 def read(connection: Session, docids: Sequence[int], model: int) -> dict[int, bytes]:
