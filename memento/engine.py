@@ -65,7 +65,8 @@ from memento.upkeep.import_take import Sessions
 if TYPE_CHECKING:
     from memento.protocols import Clock, Embedder
     from memento.retrieve.searcher import Searcher
-    from memento.tiers.long import LongSample, LongTier
+    from memento.tiers.long import LongTier
+    from memento.tiers.recovery import LongSample
 
 log = logging.getLogger("memento.engine")
 
