@@ -1,4 +1,4 @@
-"""Keep long texts: a document in parts that follow its changes, a turn that is too long in parts.
+"""Keep documents in parts that follow their changes; ``long_turns`` keeps turns that are too long.
 
 A document is known by its name, session and scope. Each part gets an id made of these and of its
 own text. So the same document again finds its parts, and a changed one adds only what is new.
@@ -15,11 +15,8 @@ from difflib import SequenceMatcher
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
-from uuid import UUID, uuid5
 
-import uuid_utils
-
-from memento.admit.draft import drafts_of, is_long_turn
+from memento.admit.draft import drafts_of
 from memento.admit.redact import Redaction
 from memento.check import (
     MAX_ITEMS,
@@ -39,12 +36,12 @@ from memento.filters import filters_of
 from memento.ingest import detect
 from memento.ingest.documents import without_front_matter
 from memento.ingest.formats import Format
-from memento.ingest.parts import pieces
 from memento.ingest.sections import PART_LIMIT, Part, parts
 from memento.ingest.source import lines, plain_name
 from memento.ledger import memories
 from memento.ledger.rows import Row, mapping_in, sound, to_memory
 from memento.lifecycle import change
+from memento.long_turns import PART, id_of_content
 from memento.protocols import Progress
 from memento.scopes import parse_scope
 from memento.types import (
@@ -61,13 +58,10 @@ from memento.types import (
 )
 from memento.views import Memories, View
 
-ID_SPACE = UUID("b0b1c0de-5c1a-5d0c-9a11-7e6d0c5f2a40")
-"""Root of the name-based ids made here. Changing it would make every document new again."""
 BATCH = 500
 """Most parts of a document written in one transaction."""
-DOCUMENT, PART, PARTS, TURN, HEADING = "document", "part", "parts", "turn", "heading"
-"""Metadata of parts: the document's name, the part's number from 1, the number of parts of a turn,
-the id of its first part, and the headings above a part of a document."""
+DOCUMENT, HEADING = "document", "heading"
+"""Metadata of parts, beside the number: the document's name, and the headings above the part."""
 _FORMATS = (Format.TEXT, Format.MARKDOWN)
 _CURRENT = (Status.ACTIVE, Status.QUARANTINED)
 _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
@@ -205,15 +199,6 @@ class Texts(View):
         read = read_document(self._engine, document, like, name=name, format=format)
         return self._read(keep(self._engine, self._namespace, read, progress))
 
-    def _add(
-        self, drafts: Sequence[Draft], *, replace: bool, progress: Progress | None = None
-    ) -> list[Row]:
-        """Add drafts; only turns of a conversation may be longer than a memory."""
-        limits = self._engine.config.limits
-        if replace or not any(is_long_turn(draft, limits) for draft in drafts):
-            return self._engine.add(self._namespace, drafts, replace=replace, progress=progress)
-        return add_turns(self._engine, self._namespace, drafts, progress)
-
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -317,69 +302,6 @@ def keep(
     return [known[draft.id or ""] for draft in document.drafts]
 
 
-def add_turns(
-    engine: Engine,
-    labels: tuple[str, ...],
-    drafts: Sequence[Draft],
-    progress: Progress | None = None,
-) -> list[Row]:
-    """Add drafts; a turn that is too long for one memory is stored in parts.
-
-    Returns:
-        One row per draft, in order: of a turn in parts, the first part.
-    """
-    expanded: list[Draft] = []
-    firsts: list[int] = []
-    for draft in drafts:
-        firsts.append(len(expanded))
-        split = is_long_turn(draft, engine.config.limits)
-        expanded += _parts_of_turn(draft, engine) if split else [draft]
-    rows = engine.add(labels, expanded, progress=progress)
-    return [rows[at] for at in firsts]
-
-
-def _parts_of_turn(draft: Draft, engine: Engine) -> Iterator[Draft]:
-    """Split a turn; the later parts are linked to the first, and do not crowd the ring buffer."""
-    limits = engine.config.limits
-    text = Redaction(engine.config.secrets).text("text", draft.text)
-    split = [one for one in pieces(text, min(PART_LIMIT, limits.text_chars)) if one]
-    given = json.loads(check_metadata(draft.metadata, limits))
-    first = draft.id or _id_of_turn(draft)
-    for number, piece in enumerate(split, start=1):
-        told = given | {PART: number, PARTS: len(split)}
-        if number == 1:
-            yield replace(draft, text=piece, id=first, metadata=told)
-            continue
-        yield replace(
-            draft,
-            text=piece,
-            id=str(uuid5(ID_SPACE, json.dumps([TURN, first, number]))),
-            tier=Tier.MEDIUM if draft.tier in (None, Tier.SHORT) else draft.tier,
-            aliases=(),
-            supersedes=(),
-            related=(first,),
-            metadata=told | {TURN: first},
-        )
-
-
-def _id_of_turn(draft: Draft) -> str:
-    """Give a turn an id: a new one if a conversation keeps its equal turns, or one of its content.
-
-    See ``MemoryManager.add`` for which turns are stored once.
-    """
-    in_talk = draft.session is not None and draft.occurred_at is None
-    if in_talk and (draft.tier == Tier.SHORT or draft.kind == Kind.EPISODE):
-        return str(uuid_utils.uuid7())
-    said = (draft.scope, draft.session, draft.actor, draft.role, str(draft.kind))
-    when = None if draft.occurred_at is None else str(draft.occurred_at)
-    return _id_of(TURN, *said, when, draft.text)
-
-
-def _id_of(*content: object) -> str:
-    digest = sha256(json.dumps(content).encode()).hexdigest()
-    return str(uuid5(ID_SPACE, digest))
-
-
 def _text_of(document: object, given: str | None) -> tuple[str, Format]:
     """Return the text of a document and how it is written."""
     kind = None if given is None else member(Format, "format", given)
@@ -416,7 +338,7 @@ def _drafts(found: Iterable[Part], name: str, like: Draft) -> Iterator[Draft]:
             text=part.text,
             tags=tuple(dict.fromkeys((*like.tags, *part.tags)))[:MAX_ITEMS],
             metadata={**like.metadata, **place, **under},
-            id=_id_of(DOCUMENT, name, like.scope, like.session, part.text, seen[part.text]),
+            id=id_of_content(DOCUMENT, name, like.scope, like.session, part.text, seen[part.text]),
         )
 
 

@@ -24,7 +24,7 @@ from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 from memento import layout
 from memento.admit.draft import admit, at_position
 from memento.admit.entry import Entry
-from memento.admit.novelty import Novelty
+from memento.admit.novelty import Met, Novelty
 from memento.background import Background
 from memento.clock import to_micros
 from memento.config import Config
@@ -65,7 +65,8 @@ from memento.upkeep.import_take import Sessions
 if TYPE_CHECKING:
     from memento.protocols import Clock, Embedder
     from memento.retrieve.searcher import Searcher
-    from memento.tiers.long import LongSample, LongTier
+    from memento.tiers.long import LongTier
+    from memento.tiers.recovery import LongSample
 
 log = logging.getLogger("memento.engine")
 
@@ -201,12 +202,14 @@ class Engine:
             each = enumerate(told(drafts, progress))
             entries = [at_position(at, check, draft) for at, draft in each]
 
-        def job(session: Session) -> tuple[int, list[Row], list[Row]]:
+        def job(session: Session) -> tuple[int, list[Row], list[Row], Met | None]:
             ns = self._new_namespace(session, labels) if known is None else known
             work = Work(session, ns, now, self.rules)
             return ns, *remember(work, entries, self._novelty, replace=replace)
 
-        ns, rows, judged_again = self.ledger.write(job)
+        ns, rows, judged_again, met = self.ledger.write(job)
+        if met is not None:
+            self._novelty.count(met)
         self._added = monotonic()
         self._fresh.add(ns)
         self.changed(ns, [*rows, *judged_again])

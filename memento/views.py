@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Never, Self, TypeAlias, TypeVar
 
+from memento.admit.draft import is_long_turn
 from memento.admit.redact import Redaction
 from memento.check import (
     MAX_URI,
@@ -29,7 +30,8 @@ from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, sound, to_memory
 from memento.lifecycle import change, trust
-from memento.types import Finding, Memory, Retrieval, Status, Trust, TrustName
+from memento.long_turns import add_turns
+from memento.types import Draft, Finding, Memory, Retrieval, Status, Trust, TrustName
 from memento.upkeep import lineage
 from memento.upkeep.backup import Backup, back_up
 from memento.upkeep.erase import Erasure, choose
@@ -115,6 +117,15 @@ class View:
         raise InvalidInput(
             "memory", "is open and cannot be pickled; open it by its root where it is needed"
         )
+
+    def _add(
+        self, drafts: Sequence[Draft], *, replace: bool, progress: Progress | None = None
+    ) -> Rows:
+        """Add drafts; only turns of a conversation may be longer than a memory."""
+        limits = self._engine.config.limits
+        if replace or not any(is_long_turn(draft, limits) for draft in drafts):
+            return self._engine.add(self._namespace, drafts, replace=replace, progress=progress)
+        return add_turns(self._engine, self._namespace, drafts, progress)
 
     def _memory(self, row: Row) -> Memory:
         return to_memory(row, self._namespace)

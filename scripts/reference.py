@@ -19,7 +19,7 @@ import typer
 
 import memento
 from memento import check, config, errors, filters, types
-from memento.admit import importance
+from memento.admit import tier_choice
 from memento.browse import Browse
 from memento.cli import __doc__ as cli_words
 from memento.cli import app
@@ -85,7 +85,7 @@ VOCABULARY = (types.Tier, types.Kind, types.Status, types.Trust, types.Reason, t
 CONFIGS = (
     ("Config", config.Config),
     ("limits", check.Limits),
-    ("tier_choice", importance.TierChoice),
+    ("tier_choice", tier_choice.TierChoice),
     ("short", tiers_config.ShortConfig),
     ("index", tiers_config.IndexConfig),
     ("long", tiers_config.LongConfig),

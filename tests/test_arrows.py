@@ -24,6 +24,7 @@ ROOMS = [
     {"upkeep"},
     {"background"},
     {"engine"},
+    {"long_turns"},
     {"views"},
     {"browse", "documents", "feedback", "slots"},
     {"conversation"},

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 import uuid_utils
 
 from memento.admit.entry import Entry
-from memento.admit.importance import TierChoice, telling
+from memento.admit.importance import telling
 from memento.admit.redact import Redaction, Secrets
+from memento.admit.tier_choice import TierChoice
 from memento.check import (
     Limits,
     check_flag,
@@ -115,7 +116,7 @@ def admit(
 
     Returns:
         An entry whose row lacks only its place in the ledger, and its importance and tier where
-        these depend on what the namespace knows, see ``entry.weigh``.
+        these depend on what the namespace knows, see ``tier_choice.weigh``.
 
     Raises:
         InvalidInput: If anything about the draft cannot be accepted.

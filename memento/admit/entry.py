@@ -1,14 +1,13 @@
-"""An accepted memory on its way into the ledger, and the last thing it may lack: its weight."""
+"""An accepted memory on its way into the ledger; ``tier_choice.weigh`` adds what it may lack."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memento.admit.importance import TierChoice, importance
+from memento.admit.tier_choice import TierChoice
 from memento.language.words import Columns
 from memento.ledger.rows import Row
-from memento.types import Kind
 
 MAX_METADATA = 1_048_576
 """Largest metadata as JSON, bytes, unless the settings say otherwise."""
@@ -43,19 +42,3 @@ class Entry:
     words: Sequence[str] = ()
     telling: Sequence[str] = ()
     choice: TierChoice | None = None
-
-
-def weigh(entry: Entry, choice: TierChoice, novelty: float) -> None:
-    """Settle the importance of an entry, and its tier unless the caller gave one.
-
-    Args:
-        entry: Changed in place.
-        choice: Which tier an importance leads to.
-        novelty: Share of its telling words not met before, [0, 1].
-    """
-    row = entry.row
-    row.importance = importance(row.text, entry.words, Kind(row.kind), novelty)
-    if "tier" in entry.derived:
-        row.tier = choice.tier(row.importance, pinned=bool(row.pinned)).value
-    row.seal()
-    entry.choice = None

@@ -1,4 +1,4 @@
-"""How much a memory matters when nobody says so, and the tier that follows from it. Pure.
+"""How much a memory matters when nobody says so. Pure; ``tier_choice`` says where it goes.
 
 The score is a sum of five parts, each with one reason:
 
@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from memento.language.words import content
-from memento.types import Kind, Tier
+from memento.types import Kind
 
 BASE: dict[Kind, float] = {
     Kind.RULE: 0.62,
@@ -53,29 +52,6 @@ WAVE = frozenset(
 )
 HEDGE = frozenset(["somewhat", "slightly", "fairly", "less", "minor"])
 _SPECIFIC = re.compile(r"\d|[\w,;] [A-ZÀ-Þ][\w'-]")
-
-
-@dataclass(frozen=True, slots=True)
-class TierChoice:
-    """Which importance leads to which tier when ``add`` is not told one.
-
-    Attributes:
-        long_from: Importance from which a memory goes to the long tier, [0, 1].
-        short_below: Importance below which it stays in the ring buffer, [0, 1].
-    """
-
-    long_from: float = 0.6
-    short_below: float = 0.3
-
-    def tier(self, importance: float, *, pinned: bool) -> Tier:
-        """Choose a tier.
-
-        >>> TierChoice().tier(0.7, pinned=False).value
-        'long'
-        """
-        if pinned or importance >= self.long_from:
-            return Tier.LONG
-        return Tier.SHORT if importance < self.short_below else Tier.MEDIUM
 
 
 def telling(words: Sequence[str]) -> list[str]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from memento.admit.entry import Entry, weigh
+from memento.admit.entry import Entry
+from memento.admit.tier_choice import weigh
 from memento.ledger.contract import Session, Work
 from memento.status import HEARD
 
@@ -18,66 +20,103 @@ REMEMBERED = 50_000
 """Words kept in RAM as known, of all namespaces together; those used last are kept."""
 
 
+@dataclass(slots=True)
+class Met:
+    """The words that one transaction has met; others know them once `Novelty.count` was called.
+
+    Attributes:
+        ns: Namespace number.
+        known: Words met before; only read here, as other transactions may share it.
+        forgotten: How often `Novelty` had forgotten words when ``known`` was complete.
+        new: Words that the transaction has met itself.
+    """
+
+    ns: int
+    known: set[str]
+    forgotten: int
+    new: set[str] = field(default_factory=set)
+
+    def share(self, session: Session, telling: Sequence[str]) -> float:
+        """Return the share of some words that were not met, [0, 1].
+
+        Of the rows that full text does not know yet a word counts as met in the form it was
+        written only.
+        """
+        if not telling:
+            return 0.0
+        asked = [word for word in telling if word not in self.known and word not in self.new]
+        return sum(not session.words.holds(self.ns, word) for word in asked) / len(telling)
+
+
 class Novelty:
-    """Tells new words from known ones. Safe from any thread."""
+    """Tells new words from known ones. Safe from any thread.
+
+    A transaction that fails leaves no trace here: `weigh` changes nothing that others see, and
+    `count` is called after the commit. Transactions that run at the same time do not see each
+    other's words.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: OrderedDict[int, set[str]] = OrderedDict()
         self._held = 0
+        self._forgotten = 0
 
-    def weigh(self, work: Work, entries: Sequence[Entry]) -> None:
+    def weigh(self, work: Work, entries: Sequence[Entry]) -> Met | None:
         """Settle the importance and tier of those entries that do not have them yet.
 
         Args:
             work: The transaction that writes them, where a look into the index costs a third of
                 what it does on a connection that has to notice the last commit first.
             entries: What is about to be written, with the status it gets.
+
+        Returns:
+            The words that were met, for `count`; None if all entries had both.
         """
-        for entry in entries:
-            if entry.choice is not None:
-                heard = entry.row.status in HEARD
-                new = self.share(work.session, work.ns, entry.telling, remember=heard)
-                weigh(entry, entry.choice, new)
+        unsettled = [(entry, entry.choice) for entry in entries if entry.choice is not None]
+        if not unsettled:
+            return None
+        met = self.met(work.session, work.ns)
+        for entry, choice in unsettled:
+            share = met.share(work.session, entry.telling)
+            if entry.row.status in HEARD:
+                met.new.update(entry.telling)
+            chosen = "tier" in entry.derived
+            weigh(entry.row, choice, entry.words, share, choose_tier=chosen)
+            entry.choice = None
+        return met
 
-    def share(
-        self, connection: Session, ns: int, telling: Sequence[str], *, remember: bool = True
-    ) -> float:
-        """Return the share of some words that the namespace has not met, [0, 1].
-
-        Of the rows that full text does not know yet a word counts as met in the form it was
-        written only.
-
-        Args:
-            connection: Inside a transaction.
-            ns: Namespace number.
-            telling: The words.
-            remember: Whether they count as met from then on.
-        """
-        if not telling:
-            return 0.0
+    def met(self, session: Session, ns: int) -> Met:
+        """Return the words that a namespace has met, as a transaction sees them."""
         with self._lock:
-            known = self._of(connection, ns)
-            asked = [word for word in telling if word not in known]
-            if remember:
-                known.update(asked)
-                self._held += len(asked)
-        unmet = sum(not connection.words.holds(ns, word) for word in asked)
-        return unmet / len(telling)
+            known, forgotten = self._known.get(ns), self._forgotten
+        if known is None:
+            known = session.words.waiting_words(ns)
+        return Met(ns, known, forgotten)
+
+    def count(self, met: Met) -> None:
+        """Count the words of a transaction that is committed as met from now on."""
+        with self._lock:
+            known = self._known.get(met.ns)
+            if known is None:
+                if met.forgotten != self._forgotten:  # it may lack what was counted meanwhile
+                    return
+                known = self._known[met.ns] = met.known
+                self._held += len(known)
+            self._held -= len(known)
+            known |= met.new
+            self._held += len(known)
+            self._known.move_to_end(met.ns)
+            while self._held > REMEMBERED:
+                self._drop(next(iter(self._known)))
 
     def forget(self, ns: int) -> None:
         """Forget the words of a namespace; they are looked up when they are needed again."""
         with self._lock:
-            self._held -= len(self._known.pop(ns, ()))
+            self._drop(ns)
 
-    def _of(self, connection: Session, ns: int) -> set[str]:
-        """Return the known words of a namespace, dropping those that were not used for longest."""
-        while self._held > REMEMBERED:
-            _, gone = self._known.popitem(last=False)
-            self._held -= len(gone)
-        known = self._known.get(ns)
-        if known is None:
-            known = self._known[ns] = connection.words.waiting_words(ns)
-            self._held += len(known)
-        self._known.move_to_end(ns)
-        return known
+    def _drop(self, ns: int) -> None:
+        known = self._known.pop(ns, None)
+        if known is not None:
+            self._held -= len(known)
+            self._forgotten += 1

@@ -26,6 +26,7 @@ from memento.cli.options import (
 )
 from memento.cli.output import counted, print_json, warn
 from memento.cli.store import open_store, wait_for_index
+from memento.ingest import Format
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
 BATCH = 256
 """Most drafts of a file written in one transaction."""
+
+*_OTHERS, _LAST = Format
+FORMATS = f"{', '.join(_OTHERS)} or {_LAST}"
+"""The formats that can be read, as a sentence."""
 
 app = typer.Typer()
 
@@ -144,7 +149,7 @@ def ingest(
         str | None,
         option(
             "--format",
-            help="text, markdown, html, csv, drafts, chat, sharegpt or locomo; detected if none.",
+            help=f"{FORMATS}; detected if none.",
         ),
     ] = None,
     name: Annotated[

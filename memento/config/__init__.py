@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Literal, cast
 
-from memento.admit.importance import TierChoice
 from memento.admit.redact import Secrets
+from memento.admit.tier_choice import TierChoice
 from memento.check import Limits
 from memento.config.retrieve import RetrieveConfig
 from memento.config.tiers import ChooseConfig, IndexConfig, LongConfig, LongIndex, ShortConfig

@@ -179,7 +179,7 @@ class Words(Protocol):
         """
         ...
 
-    def insert(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
+    def index_next(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
         """Index the next rows of a namespace, at least one, ascending; none before them may wait.
 
         From here on they are queued for a vector, unless they have one or are forgotten.

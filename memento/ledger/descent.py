@@ -35,13 +35,16 @@ def note(connection: Session, ns: int, rows: Iterable[Row]) -> None:
     )
 
 
-def leave(connection: Session, docid: int) -> None:
+def stop_waiting(connection: Session, docid: int) -> None:
     """Forget what a memory waits for, since it gets other parents."""
     connection.execute("DELETE FROM awaited WHERE docid = ?", (docid,))
 
 
-def welcome(connection: Session, ns: int, ids: Sequence[str]) -> dict[int, set[str]]:
-    """Return the row ids of memories that waited for some ids, which have come, and for which."""
+def take_waiting(connection: Session, ns: int, ids: Sequence[str]) -> dict[int, set[str]]:
+    """Return the row ids of memories that waited for ids that are stored now, each with those ids.
+
+    They no longer wait for them.
+    """
     query = f"SELECT docid, parent FROM awaited WHERE ns = ? AND parent {_MINE}"
     waited: dict[int, set[str]] = {}
     for docid, parent in connection.execute(query, (ns, json.dumps(ids))):

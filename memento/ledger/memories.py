@@ -326,7 +326,7 @@ def counts(connection: Session, ns: int, now: int) -> dict[str, int]:
     return dict(connection.execute(query, (*docid_range(ns), now, now)).fetchall())
 
 
-def insert(connection: Session, ns: int, fresh: Sequence[tuple[Row, Columns]]) -> None:
+def insert_rows(connection: Session, ns: int, fresh: Sequence[tuple[Row, Columns]]) -> None:
     """Insert rows; few of them wait for full text and the backlog, see ``contract.Words``.
 
     Args:
@@ -344,7 +344,7 @@ def insert(connection: Session, ns: int, fresh: Sequence[tuple[Row, Columns]]) -
         connection.words.catch_up(ns)
     connection.executemany(_INSERT, [row.values() for row, _ in fresh])
     if index_now:
-        connection.words.insert(ns, [(row.docid, columns) for row, columns in fresh])
+        connection.words.index_next(ns, [(row.docid, columns) for row, columns in fresh])
 
 
 def overflow(work: Work, sessions: Iterable[str | None]) -> None:
@@ -550,8 +550,8 @@ def outlines_since(connection: Session, ns: int, rev: int) -> list[tuple[Any, ..
 
     Each is (docid, session, actor, scope, tier, kind, status, words, head_words, cues,
     importance, occurred_at, expires_at, valid_from, valid_until, successor, key, aliases):
-    times in microseconds since 1970 UTC, the row id of the successor, aliases as JSON. Of what was
-    erased only the row id is left.
+    times in microseconds since 1970 UTC, the row id of the successor (-1 if it is not stored),
+    aliases as JSON. Of what was erased only the row id is left.
     """
     outlines = connection.execute(_SINCE.format(_OUTLINE), _since(ns, rev)).fetchall()
     return outlines + [(docid, *_NOTHING) for docid in erased_since(connection, ns, rev)]
@@ -590,8 +590,9 @@ _NOTHING = (
 
 _OUTLINE = (
     "docid, session, actor, scope, tier, kind, status, words, head_words, cues, importance,"
-    " occurred_at, expires_at, valid_from, valid_until, (SELECT heir.docid FROM memories AS heir"
-    " WHERE heir.ns = memories.ns AND heir.id = memories.superseded_by), key, aliases"
+    " occurred_at, expires_at, valid_from, valid_until, CASE WHEN superseded_by IS NOT NULL THEN"
+    " ifnull((SELECT heir.docid FROM memories AS heir WHERE heir.ns = memories.ns"
+    " AND heir.id = memories.superseded_by), -1) END, key, aliases"
 )
 _SINCE = (
     "SELECT {0} FROM memories WHERE docid > ?1 AND docid <= ?2"

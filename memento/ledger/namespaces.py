@@ -44,7 +44,7 @@ def number(connection: Session, labels: tuple[str, ...]) -> int:
     return int(ns)
 
 
-def insert(connection: Session, ns: int, text: str) -> None:
+def take_over(connection: Session, ns: int, text: str) -> None:
     """Take over a namespace with its number and its labels as JSON. Inside a transaction."""
     connection.execute("INSERT INTO namespaces (ns, labels) VALUES (?, ?)", (ns, text))
     _seal(connection, ns, text)

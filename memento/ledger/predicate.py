@@ -1,4 +1,8 @@
-"""The one place that decides which rows a caller may see. Pure."""
+"""Decide which rows a caller may see: the twin of ``retrieve/visible.py``, for SQL. Pure.
+
+`allow` there says the same in NumPy for the rows in RAM, and ``tests/retrieve/test_visible.py``
+compares them: change both or neither.
+"""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def put(
             first, and their vectors.
         model: Number of the embedder that made the vectors, or None to leave them out.
     """
-    memories.insert(connection, ns, [(row, columns) for row, columns, _, _ in arrivals])
+    memories.insert_rows(connection, ns, [(row, columns) for row, columns, _, _ in arrivals])
     for row, _, earlier, blob in arrivals:
         for rev, state in enumerate(earlier, start=-len(earlier)):  # before any change made here
             connection.execute(

@@ -243,7 +243,7 @@ WAITING = (
     " AND docid NOT IN (SELECT docid FROM embeddings)"
     " AND docid NOT IN (SELECT docid FROM backlog)"
 )
-"""A row of ``memories`` that ``Words.insert`` will owe a vector when the index takes it."""
+"""A row of ``memories`` that ``Words.index_next`` will owe a vector when the index takes it."""
 
 
 def read(connection: Session, docids: Sequence[int], model: int) -> dict[int, bytes]:
@@ -317,7 +317,7 @@ def set_embedder(connection: Session, identity: str) -> None:
 
 
 def marks(connection: Session) -> list[str]:
-    """Return the marks of the Chroma folder that was fed last; see ``tiers.stamp``."""
+    """Return the marks of the Chroma folder that was fed last; see ``tiers.folder_stamp``."""
     found = connection.execute("SELECT value FROM meta WHERE name = 'chroma'").fetchone()
     return [] if found is None else str(found[0]).split()
 

@@ -1,7 +1,7 @@
 """The write path: all that one ``add`` or ``add_many`` does in its transaction.
 
-`remember` is the path. The functions after it stand in the order in which it comes to them: what is
-inserted and what is folded into a memory that is there, whose id is given up, what is replaced.
+`remember` is the path. After it come its parts in this order: insert what is new and fold the rest
+into memories that are there, give up ids that are contested, replace by id.
 Drafts were checked and lost their secrets before, in ``admit``: no other writer waits for that.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import replace as with_changes
 from typing import Any
 
 from memento.admit.entry import Entry
-from memento.admit.novelty import Novelty
+from memento.admit.novelty import Met, Novelty
 from memento.errors import IdConflict, UntrustedSource
 from memento.ledger import descent, erase_many, links, memories
 from memento.ledger.contract import Work
@@ -41,7 +41,7 @@ _EMBEDDED = {"text", "actor", "role"}
 
 def remember(
     work: Work, entries: Sequence[Entry], novelty: Novelty, *, replace: bool = False
-) -> tuple[list[Row], list[Row]]:
+) -> tuple[list[Row], list[Row], Met | None]:
     """Write entries, in this order: judge, weigh, insert or replace, judge again.
 
     Inserting an entry means: fold it into a memory with the same content or insert it, let it take
@@ -54,8 +54,8 @@ def remember(
         replace: Whether an entry replaces the memory that has its id.
 
     Returns:
-        One row an entry, in order: the new one, or the one that was there. And the rows that were
-        judged again, as they are now.
+        One row an entry, in order: the new one, or the one that was there. Then the rows that were
+        judged again, as they are now. Then the words to count as met after the commit.
 
     Raises:
         IdConflict: If a chosen id is taken by another content.
@@ -66,49 +66,13 @@ def remember(
     if chosen := [entry.row.id for entry in entries if entry.chosen_id]:
         erase_many.make_way(work.session, work.ns, chosen)
     trust.judge(work, entries)  # first: the words of a quarantined memory stay new
-    novelty.weigh(work, entries)
-    rows = _replace(work, entries) if replace else _insert(work, entries)
+    met = novelty.weigh(work, entries)
+    rows = _replace(work, entries) if replace else _insert_taking_ids(work, entries)
     named = {entry.row.id for entry in entries if entry.chosen_id}
-    return rows, trust.judge_again(work, rows, named)
+    return rows, trust.judge_again(work, rows, named), met
 
 
-def _insert(work: Work, entries: Sequence[Entry]) -> list[Row]:
-    """Insert entries; no id is kept from an accepted one by a memory that has no claim to it.
-
-    Where an accepted entry names the id of a memory that is quarantined, or was rejected, it
-    replaces that one, with equal content or another; its earlier state stays in the history.
-    """
-    contested = _contested_ids(work, entries)
-    rows: list[Row] = []
-    start = 0
-    for at, entry in enumerate(entries if contested else ()):
-        if not (entry.chosen_id and entry.row.id in contested and _is_accepted(entry)):
-            continue
-        rows += insert(work, entries[start:at])
-        start = at
-        row = memories.by_ids(work.session, work.ns, [entry.row.id]).get(entry.row.id)
-        if row is not None and _gives_way(work, sound(row)):
-            _put_over(work, row, entry)
-            memories.overflow(work, [entry.row.session])
-            rows.append(row)
-            start = at + 1
-    if not start:
-        return insert(work, entries)
-    rows += insert(work, entries[start:])
-    return [memories.by_id(work.session, work.ns, row.id) for row in rows]
-
-
-def _contested_ids(work: Work, entries: Sequence[Entry]) -> set[str]:
-    """Find the ids that accepted entries chose and that hidden memories or other entries have."""
-    chosen = [entry for entry in entries if entry.chosen_id]
-    if not chosen:
-        return set()
-    accepted = [entry.row.id for entry in chosen if _is_accepted(entry)]
-    doubtful = {entry.row.id for entry in chosen if not _is_accepted(entry)}
-    return doubtful & set(accepted) | memories.hidden_ids(work.session, work.ns, accepted)
-
-
-def insert(work: Work, entries: Sequence[Entry]) -> list[Row]:
+def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:
     """Insert what is new, fold in what is not, let all take their places and the rings overflow.
 
     A repeat that says something new about the content is merged into the memory, see ``merge``.
@@ -126,7 +90,7 @@ def insert(work: Work, entries: Sequence[Entry]) -> list[Row]:
     """
     several = len(entries) > 1
     before = memories.latest_rev(work.session, work.ns) if several else 0
-    rows = [row for run in _runs(entries) for row in _insert_run(work, run)]
+    rows = [row for run in _runs(entries) for row in _write_run(work, run)]
     for entry, row in zip(entries, rows, strict=True):
         _relate(work, entry, row)
         if entry.redacted and row is entry.row:
@@ -152,7 +116,7 @@ def _runs(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
         yield entries[start:]
 
 
-def _insert_run(work: Work, run: Sequence[Entry]) -> list[Row]:
+def _write_run(work: Work, run: Sequence[Entry]) -> list[Row]:
     """Insert what is new of a run, fold in the rest, and let each take its place."""
     known = _known(work, run)
     fresh: list[Entry] = []
@@ -174,7 +138,7 @@ def _insert_run(work: Work, run: Sequence[Entry]) -> list[Row]:
                 sound(found, entry.row.id)
                 continue  # a retry: all but what it adds was done the first time
         settled.append((entry, rows[-1]))
-    memories.insert(work.session, work.ns, [(entry.row, entry.text) for entry in fresh])
+    memories.insert_rows(work.session, work.ns, [(entry.row, entry.text) for entry in fresh])
     for entry, row in repeated:
         _fold(work, entry, row)
     for entry, row in settled:
@@ -218,7 +182,8 @@ def _content_of(row: Row) -> tuple[bytes, bool]:
 def _is_turn(entry: Entry) -> bool:
     """Tell whether an entry is a turn of a conversation, where the same is said many times.
 
-    Of one whose moment was given the same again is a repeat: nobody says it twice at once.
+    If the caller gave its moment, it is not: the same content of the same moment is a repeat, as
+    nobody says a thing twice at once.
     """
     row = entry.row
     if entry.chosen_id or row.session is None or "occurred_at" not in entry.derived:
@@ -234,9 +199,10 @@ def _is_dated_value(entry: Entry) -> bool:
 
 
 def _fold(work: Work, entry: Entry, row: Row) -> None:
-    """Let a memory take over what the same content, come again, says about it.
+    """Merge what a repeat of the same content adds into the memory that is there.
 
-    A retry, under an id of the caller's, is not counted. A later expiry alone makes no version.
+    A repeat under an id that the caller chose is a retry and is not counted. A later expiry alone
+    makes no version.
     """
     changes: dict[str, Any] = {}
     if _may_merge(work, entry, row):
@@ -280,7 +246,7 @@ def _merge(work: Work, row: Row, changes: dict[str, Any], count: dict[str, Any])
         changes |= {"words": columns.words, "head_words": columns.head_words}
         session.words.replace(row.docid, columns)
     if "source_parents" in changes:
-        descent.leave(session, row.docid)
+        descent.stop_waiting(session, row.docid)
     changes |= {"version": row.version + 1, "updated_at": work.now}
     memories.overwrite(session, row, changes | count)
     if "tier" in names:
@@ -296,6 +262,48 @@ def _relate(work: Work, entry: Entry, row: Row) -> None:
             links.link(work.session, row.docid, other.docid, "related")
 
 
+def _insert_taking_ids(work: Work, entries: Sequence[Entry]) -> list[Row]:
+    """Insert entries; no id is kept from an accepted one by a memory that has no claim to it.
+
+    Where an accepted entry names the id of a memory that is quarantined, or was rejected, it
+    replaces that one, with equal content or another; its earlier state stays in the history.
+    """
+    contested = _contested_ids(work, entries)
+    rows: list[Row] = []
+    start = 0
+    for at, entry in enumerate(entries if contested else ()):
+        if not (entry.chosen_id and entry.row.id in contested and _is_accepted(entry)):
+            continue
+        rows += insert_or_fold(work, entries[start:at])
+        start = at
+        row = memories.by_ids(work.session, work.ns, [entry.row.id]).get(entry.row.id)
+        if row is not None and _gives_way(work, sound(row)):
+            _put_over(work, row, entry)
+            memories.overflow(work, [entry.row.session])
+            rows.append(row)
+            start = at + 1
+    if not start:
+        return insert_or_fold(work, entries)
+    rows += insert_or_fold(work, entries[start:])
+    return [memories.by_id(work.session, work.ns, row.id) for row in rows]
+
+
+def _contested_ids(work: Work, entries: Sequence[Entry]) -> set[str]:
+    """Find the ids that accepted entries chose and that hidden memories or other entries have."""
+    chosen = [entry for entry in entries if entry.chosen_id]
+    if not chosen:
+        return set()
+    accepted = [entry.row.id for entry in chosen if _is_accepted(entry)]
+    doubtful = {entry.row.id for entry in chosen if not _is_accepted(entry)}
+    return doubtful & set(accepted) | memories.hidden_ids(work.session, work.ns, accepted)
+
+
+def _gives_way(work: Work, row: Row) -> bool:
+    """Tell whether a memory has no claim to its id: quarantined, or hidden and never trusted."""
+    hidden = row.status not in FOUND and row.trust in work.rules.untrusted
+    return row.status == Status.QUARANTINED or hidden
+
+
 def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:
     """Insert entries, or let them replace the memories that have their ids.
 
@@ -305,7 +313,7 @@ def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:
     """
     last = _last_of_each_id(entries)
     taken = memories.docids_of(work.session, work.ns, list(last))
-    insert(work, [entry for _, entry in last.values() if entry.row.id not in taken])
+    insert_or_fold(work, [entry for _, entry in last.values() if entry.row.id not in taken])
     for at, entry in last.values():
         if entry.row.id not in taken:
             continue
@@ -344,16 +352,6 @@ def _no_place(entry: Entry, at: int, count: int) -> UntrustedSource:
     return error if count == 1 else error.within(f"items[{at}]")
 
 
-def _is_accepted(entry: Entry) -> bool:
-    return entry.row.status in ACCEPTED
-
-
-def _gives_way(work: Work, row: Row) -> bool:
-    """Tell whether a memory has no claim to its id: quarantined, or hidden and never trusted."""
-    hidden = row.status not in FOUND and row.trust in work.rules.untrusted
-    return row.status == Status.QUARANTINED or hidden
-
-
 def _repeats(row: Row, entry: Entry) -> bool:
     """Tell whether an entry says only what is there, so that replacing it changes nothing."""
     free = {*entry.derived, "status", "expires_at", "updated_at"}
@@ -370,7 +368,7 @@ def _put_over(work: Work, row: Row, entry: Entry) -> None:
         log_event(work, row, Event.TOUCHED)
         return
     if row.source_parents != "[]":
-        descent.leave(session, row.docid)
+        descent.stop_waiting(session, row.docid)
     reworded = renewed or not changes.keys().isdisjoint(_EMBEDDED)
     memories.keep_version(session, row, Reason.REPLACED, work.now)
     changes |= {"version": row.version + 1} if isinstance(row.version, int) else {"version": 1}
@@ -409,3 +407,7 @@ def _differences(row: Row, entry: Entry) -> dict[str, Any]:
         for name in _REPLACED
         if getattr(row, name) != getattr(entry.row, name)
     }
+
+
+def _is_accepted(entry: Entry) -> bool:
+    return entry.row.status in ACCEPTED

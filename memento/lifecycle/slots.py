@@ -295,7 +295,7 @@ def _reaches(row: Row, after: Row) -> bool:
 
 
 def _shorten(work: Work, row: Row, ends: int) -> None:
-    """Let a former value end earlier, behind the same successor."""
+    """Let a former value end earlier, with the same successor."""
     changes = {"valid_until": ends, "updated_at": work.now}
     memories.revise(work.session, row, changes, Reason.SUPERSEDED)
 
@@ -318,7 +318,8 @@ def _rank(row: Row, now: int) -> tuple[int, int, int]:
 def _is_present(work: Work, row: Row, holder: Row | None) -> bool:
     """Tell whether a dated value replaces the holder: it did not hold only before it.
 
-    A planned holder is not the present value: it makes history of nothing that holds now.
+    A planned holder is not the present value, so a value that holds now does not become a former
+    one because of it.
     """
     if holder is None or is_planned(holder, work.now):
         return holders.value_after(work.session, row, until=work.now) is None

@@ -80,7 +80,7 @@ def judge_again(
     """
     if derived := [row for row in rows if row.source_parents != "[]"]:
         descent.note(work.session, work.ns, derived)
-    waited = descent.welcome(work.session, work.ns, sorted(named)) if named else {}
+    waited = descent.take_waiting(work.session, work.ns, sorted(named)) if named else {}
     if not waited:
         return []
     names = set().union(*waited.values())
@@ -91,7 +91,7 @@ def judge_again(
         fresh: dict[str, Row] = {}
         for child in family:
             heard = [news[name] for name in strings_in(child.source_parents) if name in news]
-            if child.id not in spared and is_sound(child) and _hear(work, child, heard):
+            if child.id not in spared and is_sound(child) and _lower_trust(work, child, heard):
                 fresh[child.id] = changed[child.docid] = child
         family = descent.children(work.session, work.ns, fresh) if fresh else []
         news = fresh
@@ -244,8 +244,8 @@ def _inherit(row: Row, parents: Sequence[Row]) -> bool:
     return (row.trust, row.status) != before
 
 
-def _hear(work: Work, child: Row, heard: Sequence[Row]) -> bool:
-    """Hold against a stored memory what its parents are; tell whether anything about it changed."""
+def _lower_trust(work: Work, child: Row, heard: Sequence[Row]) -> bool:
+    """Trust a stored memory no more than its parents; tell whether anything about it changed."""
     trust = Trust.least([Trust(child.trust), *(Trust(parent.trust) for parent in heard)]).value
     unaccepted = any(parent.status not in ACCEPTED for parent in heard)
     doubted = unaccepted and not _was_approved(work.session, child)

@@ -68,7 +68,7 @@ class RosterRow(NamedTuple):
         expires_at: Moment from which it is no longer found, microseconds, or None.
         valid_from: Start of the time in which it is true, or None for always.
         valid_until: End of that time, exclusive, or None for open.
-        successor: Docid of the memory that superseded it, or None.
+        successor: Docid of the memory that superseded it, -1 if that is not stored, or None.
         key: The slot it fills, or None.
         aliases: Other names.
     """

@@ -1,4 +1,8 @@
-"""Decide which rows may be found: one mask per query, before anything is ranked or limited."""
+"""Decide which rows may be found: the twin of ``ledger/predicate.py``, for the rows in RAM.
+
+`predicate` there says the same in SQL, and ``tests/retrieve/test_visible.py`` compares them: change
+both or neither. `retrieve` makes one mask per query, before anything is ranked or limited.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.ledger.predicate import Filters
-from memento.retrieve.roster import KINDS, NEVER, STATUSES, TIERS, Mask, Snapshot, having_trait
+from memento.retrieve.roster import (
+    ERASED,
+    KINDS,
+    NEVER,
+    STATUSES,
+    TIERS,
+    Mask,
+    Snapshot,
+    having_trait,
+)
 from memento.retrieve.tally import Interned
 from memento.scopes import contains
 
@@ -47,7 +60,9 @@ def allow(
     Returns:
         (snap.n,) mask.
     """
-    mask = _in(snap.status, [STATUSES[status] for status in filters.statuses])
+    mask: Mask = snap.status != STATUSES[ERASED]
+    if filters.statuses:
+        mask &= _in(snap.status, [STATUSES[status] for status in filters.statuses])
     mask &= snap.expires_at > filters.now
     if filters.tiers:
         mask &= _in(snap.tier, [TIERS[tier] for tier in filters.tiers])
@@ -99,10 +114,14 @@ class Open:
 
 
 def _holding(snap: Snapshot, filters: Filters) -> Mask:
-    """Mark rows valid at the moment asked about; superseded rows shown on request need not be."""
+    """Mark the rows that are valid at the moment asked about.
+
+    Rows of the past, which are shown on request only, need not be valid now.
+    """
     if filters.as_of is None:
         holds: Mask = snap.valid_until > filters.now
-        holds |= having_trait(snap.status, "ended")
+        holds |= ~having_trait(snap.status, "current")
+        holds |= snap.successor != 0
         return holds
     held: Mask = snap.valid_until > filters.as_of
     held &= snap.valid_from <= filters.as_of

@@ -23,7 +23,7 @@ import numpy as np
 
 from memento.forks import whole
 from memento.tiers import unused
-from memento.tiers.stamp import make_private
+from memento.tiers.folder_stamp import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 Everything in it comes from the ledger, so every fault has the same cure: set the folder aside,
 start with an empty one, and tell the caller (``on_reset``) to feed it again. This module decides
-when.
+when; `Recovery` judges the folder, sets it aside and opens it.
 
     COLD ──open──▶ READY ──Chroma fails, or a vector is lost──▶ DAMAGED ──open──▶ READY (empty)
       ╰──▶ ELSEWHERE (another process owns the folder)   too many resets ──▶ GIVEN_UP
@@ -16,10 +16,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import secrets
 import threading
-from collections import Counter, defaultdict
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,30 +26,18 @@ import numpy as np
 from memento import layout
 from memento.config.tiers import LongConfig
 from memento.errors import InvalidInput, StoreUnusable, TierUnavailable
+from memento.tiers.check_in_child import ProbeCancelled
 from memento.tiers.chroma import (
     ChromaFault,
     ChromaFolder,
     ForkedFolder,
-    Sample,
-    blank_all,
-    chroma_version,
     collection_name,
     load,
     refuse_if_shared,
 )
-from memento.tiers.ours import is_ours, is_stamp, mark, set_aside
+from memento.tiers.folder_stamp import Marks, make_private
 from memento.tiers.ownership import FolderLock
-from memento.tiers.probe import ProbeCancelled, probe
-from memento.tiers.stamp import (
-    FolderState,
-    Marks,
-    Stamp,
-    judge,
-    make_private,
-    manifest,
-    read_stamp,
-    write_stamp,
-)
+from memento.tiers.recovery import LongSample, Recovery, Trusted, by_collection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -61,9 +46,6 @@ if TYPE_CHECKING:
 
 SYNC_ROWS = 1_000
 """Rows after which Chroma writes an index to the disk: the default of its ``sync_threshold``."""
-
-LongSample = tuple[tuple[str, ...], str, "NDArray[np.float32]"]
-"""Namespace, id and vector of a row that the long tier should hold."""
 
 OPEN_COLLECTIONS = 128
 """Number of namespaces used after which the folder is opened again: each keeps one to three
@@ -88,10 +70,6 @@ class LongState(StrEnum):
     """It was damaged too often in this process; a new process or a `reset` helps."""
     CLOSED = "closed"
     """Closed for good."""
-
-
-_resets: Counter[Path] = Counter()
-"""Resets after damage, by folder, in this process."""
 
 
 class LongTier:
@@ -123,14 +101,13 @@ class LongTier:
         config: LongConfig = LongConfig(),
     ) -> None:
         self._folder = Path(folder).absolute()
-        self._stamp_path = layout.stamp_of(self._folder)
+        self._recovery = Recovery(
+            self._folder, identity=identity, dim=dim, marks=marks, config=config
+        )
         self._lock = FolderLock(layout.lock_of(self._folder))
-        self._identity = identity
         self._dim = dim
         self._samples = samples
         self._on_reset = on_reset
-        self._marks = marks
-        self._mark = ""
         self._config = config
         self._pid = os.getpid()
         self._gate = threading.Lock()  # one open, reset or close at a time
@@ -311,7 +288,7 @@ class LongTier:
         """
         try:
             with self._asking() as chroma:
-                if problem := chroma.ailment(_by_collection(sample), {}):
+                if problem := chroma.ailment(by_collection(sample), {}):
                     raise ChromaFault(problem, damage=True)
         except TierUnavailable:
             if self.state is LongState.DAMAGED:
@@ -372,40 +349,18 @@ class LongTier:
 
     def _enter(self) -> None:
         """Open the folder as it is if it can be trusted; otherwise start with an empty one."""
-        expected = self._fresh_stamp()
-        stamp = read_stamp(self._stamp_path)
-        trust, why = judge(stamp, manifest(self._folder), expected, self._marks.read())
-        if trust in {FolderState.NEW, FolderState.FOREIGN}:
-            self._start_anew(why)
-            return
-        if trust is FolderState.FATAL:
-            self._rebuild(why)
-            return
-        known = stamp if isinstance(stamp, Stamp) else expected
-        samples = _by_collection(self._samples())
-        if trust is FolderState.SUSPECT and (problem := self._probe(samples, known.rows)):
-            self._rebuild(f"{why}; {problem}")
-            return
-        self._load(known, samples)
+        verdict = self._recovery.examine(self._samples, self._lock.fileno(), self._cancel)
+        if isinstance(verdict, Trusted):
+            self._load(verdict)
+        elif verdict.damaged:
+            self._rebuild(verdict.why)
+        else:
+            self._start_anew(verdict.why)
 
-    def _probe(
-        self, samples: Mapping[str, Sequence[Sample]], rows: Mapping[str, int]
-    ) -> str | None:
-        return probe(
-            self._folder,
-            samples,
-            rows,
-            seconds=self._config.probe_seconds,
-            lock=self._lock.fileno(),
-            cancel=self._cancel,
-        )
-
-    def _load(self, known: Stamp, samples: Mapping[str, Sequence[Sample]]) -> None:
+    def _load(self, found: Trusted) -> None:
         try:
-            if not (known.clean and known.blanked):
-                blank_all(self._folder)
-            self._attach(unclean=known.unclean + 1, before=known.mark)
-            problem = self._attached().ailment(samples, known.rows)
+            self._attach(self._recovery.reopened(found.stamp))
+            problem = self._attached().ailment(found.samples, found.stamp.rows)
         except ChromaFault as fault:
             if not fault.damage:
                 self._leave(sound=False)
@@ -418,12 +373,11 @@ class LongTier:
 
     def _rebuild(self, why: str) -> None:
         """Start with an empty folder after damage, unless that happened too often."""
-        done = _resets[self._folder]
-        if done >= self._config.max_resets:
+        if (done := self._recovery.resets) >= self._config.max_resets:
             self._leave(sound=False)
             self._set(LongState.GIVEN_UP, f"rebuilt {done} times in this process, and again {why}")
             raise self._unavailable()
-        _resets[self._folder] += 1
+        self._recovery.count_reset()
         self._start_anew(why)
 
     def _start_anew(self, why: str) -> None:
@@ -436,29 +390,14 @@ class LongTier:
         logger.info("starting the Chroma folder %s empty: %s", self._folder, why)
         self._set(LongState.COLD, f"being rebuilt: {why}")
         self._leave(sound=False)
-        self._clear_away()
+        self._recovery.clear_away()
         self._on_reset(why)
-        self._folder.mkdir(mode=0o700)
-        self._attach(unclean=1)
+        self._attach(self._recovery.begun())
         self._set(LongState.READY, f"started empty: {why}")
 
-    def _clear_away(self) -> None:
-        """Set aside what is there; what proves to be the store's may be deleted later."""
-        if self._folder.is_dir() and is_ours(self._folder, read_stamp(self._stamp_path)):
-            mark(self._folder)
-        set_aside(self._folder)
-        if not is_stamp(self._stamp_path):  # it would be written over
-            set_aside(self._stamp_path)
-
-    def _attach(self, *, unclean: int, before: str | None = None) -> None:
-        """Open the folder with a new mark; until the stamp has it, the old mark is valid also."""
-        self._mark = secrets.token_hex(8)
-        self._marks.write([self._mark] if before is None else [self._mark, before])
-        write_stamp(self._stamp_path, replace(self._fresh_stamp(), unclean=unclean))
-        if before is not None:
-            self._marks.write([self._mark])
-        mark(self._folder)
-        self._chroma = ChromaFolder(self._folder)
+    def _attach(self, chroma: ChromaFolder) -> None:
+        """Use an open folder from now on; it is owned even if its files cannot be made private."""
+        self._chroma = chroma
         self._served = 0
         make_private(self._folder)
 
@@ -506,21 +445,11 @@ class LongTier:
             return
         make_private(self._folder)
         if sound and drained:
-            files = manifest(self._folder)
-            with contextlib.suppress(OSError):  # then it is probed next time
-                write_stamp(
-                    self._stamp_path,
-                    replace(self._fresh_stamp(), clean=True, files=files, rows=rows),
-                )
+            self._recovery.note_sound(rows)
 
     def _drain(self) -> bool:
         with self._guard:
             return self._idle.wait_for(lambda: not self._running, self._config.drain_seconds)
-
-    def _fresh_stamp(self) -> Stamp:
-        return Stamp(
-            identity=self._identity, dim=self._dim, chroma=chroma_version(), mark=self._mark
-        )
 
     def _set(self, state: LongState, reason: str) -> None:
         with self._guard:
@@ -558,8 +487,7 @@ class LongTier:
             settled = self._served == self._config.settled_after
             self._idle.notify_all()
             if settled and self._state is LongState.READY:
-                with contextlib.suppress(OSError):  # a lost note costs one rebuild
-                    write_stamp(self._stamp_path, self._fresh_stamp(), durable=False)
+                self._recovery.note_settled()
 
     def _note_damage(self, chroma: ChromaFolder, problem: str) -> None:
         with self._guard:
@@ -583,10 +511,3 @@ class LongTier:
         if not np.isfinite(array).all():
             raise InvalidInput(field, "holds NaN or infinity")
         return array
-
-
-def _by_collection(samples: Sequence[LongSample]) -> dict[str, list[Sample]]:
-    grouped: dict[str, list[Sample]] = defaultdict(list)
-    for namespace, row, vector in samples:
-        grouped[collection_name(namespace)].append((row, np.asarray(vector, np.float32)))
-    return dict(grouped)

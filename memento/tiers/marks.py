@@ -9,7 +9,7 @@ from memento.ledger.contract import Ledger
 
 
 class LedgerMarks:
-    """Stores the marks of the Chroma folder in the ledger; see `stamp`."""
+    """Stores the marks of the Chroma folder in the ledger; see `folder_stamp`."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger

@@ -18,7 +18,7 @@ from memento.ledger import checks, dynamics, namespaces, vectors
 from memento.ledger.checks import Sees, Whose
 from memento.ledger.contract import Ledger
 from memento.ledger.files import explain_os, is_draft_of, unfinished
-from memento.tiers import ours
+from memento.tiers import own_files
 from memento.types import Finding
 
 _QUEUED = 256
@@ -128,7 +128,7 @@ def _reserve(ledger: Ledger) -> list[Finding]:
 def _left_alone(ledger: Ledger) -> list[Finding]:
     """Name the files that have a name of the store's without proof; they are never deleted."""
     try:
-        left = ours.left_alone(ledger.root)
+        left = own_files.left_alone(ledger.root)
     except OSError as error:
         return [Finding("other files", ok=False, detail=str(explain_os(ledger.root, error)))]
     if not left:

@@ -41,10 +41,10 @@ from memento.ledger import erase_many, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.erase import Chosen
 from memento.ledger.files import explain_os, remove_litter, sync_folder, unfinished, written
-from memento.tiers import ours
+from memento.tiers import own_files
+from memento.tiers.folder_stamp import read_stamp
 from memento.tiers.ownership import FolderLock
 from memento.tiers.short import ShortTier
-from memento.tiers.stamp import read_stamp
 
 POLL_SECONDS = 0.05
 """Pause, in seconds, between checks of the work of other processes."""
@@ -348,7 +348,7 @@ class Eraser:
         self._rewritten.append(layout.SNAPSHOT)
         remove_litter(self._ledger.root / layout.SNAPSHOT)
         for path in sorted(self._ledger.root.iterdir()):
-            if ours.is_copy(path):
+            if own_files.is_copy(path):
                 self._remove(path)
         sync_folder(self._ledger.root)
         if litter := written(self._ledger.root / layout.SNAPSHOT):
@@ -364,9 +364,9 @@ class Eraser:
                 return f"{lock.holder()} has the Chroma folder open"
         try:
             stamp = layout.stamp_of(self._folder)
-            if ours.is_ours(self._folder, read_stamp(stamp)):
+            if own_files.is_ours(self._folder, read_stamp(stamp)):
                 self._remove(self._folder)
-            if ours.is_stamp(stamp):
+            if own_files.is_stamp(stamp):
                 self._remove(stamp)
             sync_folder(self._ledger.root)
             self._ledger.write(vectors.owe_index_anew, frees_room=True)
@@ -411,7 +411,7 @@ class Eraser:
         """
         try:
             names = sorted(path.name for path in self._ledger.root.iterdir())
-            left = set(ours.left_alone(self._ledger.root))
+            left = set(own_files.left_alone(self._ledger.root))
         except OSError as error:
             raise explain_os(self._ledger.root, error) from error
         known = (layout.OURS, layout.ASIDE)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,18 +13,28 @@ from memento import MemoryManager
 from memento.admit import novelty as novelty_module
 from memento.admit.importance import LOOKED_AT, telling
 from memento.admit.novelty import Novelty
+from memento.errors import NotFound
 from memento.language.words import words
 
 
 def share(memory, text, *, of=1, novelty=None):
-    """Ask for the share of a text's telling words that a namespace has not met."""
+    """Ask for the share of a text's telling words that a namespace has not met, and count them."""
     novelty = novelty or Novelty()
     asked = telling(words(text))
-    return memory._engine.ledger.read(lambda c: novelty.share(c, of, asked))
+
+    def ask(session):
+        met = novelty.met(session, of)
+        share = met.share(session, asked)
+        met.new.update(asked)
+        return met, share
+
+    met, found = memory._engine.ledger.read(ask)
+    novelty.count(met)
+    return found
 
 
 def test_all_is_new_at_first_and_nothing_the_second_time(memory):
-    """Words count as met once they were looked at, before the row is even written."""
+    """Words count as met once they were counted, before full text knows their row."""
     novelty = Novelty()
     assert share(memory, "green bicycle", novelty=novelty) == 1.0
     assert share(memory, "green bicycle", novelty=novelty) == 0.0
@@ -50,7 +64,7 @@ def test_nothing_to_tell_is_nothing_new(memory):
 
 
 def test_it_forgets_in_ram_but_not_in_the_ledger(memory, monkeypatch):
-    """Past its size the memory of known words starts anew from the ledger."""
+    """Past its size the memory of known words starts again from the ledger."""
     monkeypatch.setattr(novelty_module, "REMEMBERED", 1)
     memory.add("green bicycle")
     novelty = Novelty()
@@ -92,3 +106,87 @@ def test_what_nobody_approved_makes_nothing_less_new(tmp_path, clock):
                 memory.add_many({"text": f"page {n}", "source": "web"} for n in range(100))
             weights.append(memory.add(said).importance)
     assert weights[0] == weights[1] == weights[2]
+
+
+SAID = "The bicycle lock opens with 4711"
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_an_add_that_fails_makes_nothing_less_new(memory, several):
+    """After a failed add the same text weighs what it weighs in a namespace that saw no failure."""
+    expected = memory.of("undisturbed").add(SAID, kind="episode")
+    view = memory.of("disturbed")
+    view.add("something else")
+    failing = {"text": SAID, "kind": "episode", "supersedes": "missing"}
+    with pytest.raises(NotFound):
+        view.add_many([{"text": SAID, "kind": "episode"}, failing] if several else [failing])
+    stored = view.add(SAID, kind="episode")
+    assert (stored.importance, stored.tier) == (expected.importance, expected.tier)
+
+
+def test_a_namespace_whose_first_add_failed_leaves_no_words(memory):
+    """The next namespace gets the same number, but none of the words."""
+    with pytest.raises(NotFound):
+        memory.of("a").add(SAID, supersedes="missing")
+    weight = memory.of("b").add(SAID).importance
+    assert weight == memory.of("c").add(SAID).importance
+
+
+def test_within_one_call_later_texts_see_the_words_of_earlier_ones(memory):
+    """Of equal turns in one call the second brings nothing new."""
+    turn = {"text": SAID, "session": "s", "kind": "episode", "tier": "medium"}
+    first, second = memory.add_many([turn, turn])
+    assert first.id != second.id
+    assert second.importance < first.importance
+
+
+def test_a_failure_in_a_group_makes_nothing_less_new_for_the_others(memory):
+    """Two adds in one commit: the one that succeeds weighs as if the other had not run."""
+    expected = memory.of("alone").add(SAID).importance
+    view = memory.of("group")
+    view.add("something else")
+    writer = memory._engine.ledger._writer()
+    stored = []
+
+    def fail():
+        with pytest.raises(NotFound):
+            view.add(SAID, supersedes="missing")
+        stored.append(None)
+
+    threads = [
+        threading.Thread(target=fail),
+        threading.Thread(target=lambda: stored.append(view.add(SAID).importance)),
+    ]
+    writer.hold()
+    try:
+        for waiting, thread in enumerate(threads, start=1):
+            thread.start()
+            while len(writer._waiting) < waiting:  # the failing one comes first
+                time.sleep(0.001)
+    finally:
+        writer.release()
+    for thread in threads:
+        thread.join()
+    assert sorted(stored, key=str) == [expected, None]
+
+
+def test_a_commit_that_fails_makes_nothing_less_new(memory, monkeypatch):
+    """A job that ran, but whose transaction was undone, leaves no words."""
+    expected = memory.of("alone").add(SAID).importance
+    view = memory.of("broken")
+    view.add("something else")
+    ledger = memory._engine.ledger
+    with monkeypatch.context() as patched:
+        write = ledger.write
+
+        def undone(job, **options):
+            def run(session):
+                job(session)
+                raise KeyboardInterrupt
+
+            return write(run, **options)
+
+        patched.setattr(ledger, "write", undone)
+        with pytest.raises(KeyboardInterrupt):
+            view.add(SAID)
+    assert view.add(SAID).importance == expected

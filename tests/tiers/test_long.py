@@ -175,7 +175,9 @@ def test_wrong_arguments_are_named_and_are_no_damage(feeder, call, field):
 
 def test_a_clean_close_is_trusted_and_reopened_as_it_was(feeder, tier, monkeypatch):
     """The same path reopens in the same process with all rows, unprobed, again and again."""
-    monkeypatch.setattr("memento.tiers.long.probe", lambda *_, **__: pytest.fail("it was probed"))
+    monkeypatch.setattr(
+        "memento.tiers.recovery.probe", lambda *_, **__: pytest.fail("it was probed")
+    )
     tier.close()
     for _ in range(3):
         again = feeder.tier()

@@ -13,9 +13,7 @@ from long_support import NS, Feeder, refusal
 
 from memento.config.tiers import LongConfig
 from memento.errors import TierUnavailable
-from memento.tiers.long import LongState
-from memento.tiers.ours import set_aside
-from memento.tiers.stamp import (
+from memento.tiers.folder_stamp import (
     FORMAT,
     FolderState,
     Stamp,
@@ -25,6 +23,8 @@ from memento.tiers.stamp import (
     read_stamp,
     write_stamp,
 )
+from memento.tiers.long import LongState
+from memento.tiers.own_files import set_aside
 
 N = 1500
 """Above Chroma's sync threshold of 1,000, so that there is an index on disk to damage."""
@@ -179,7 +179,7 @@ def test_a_copy_from_another_day_is_not_believed(copy, tmp_path):
 def test_a_crash_between_ledger_and_stamp_costs_nothing(copy, monkeypatch):
     """The mark is noted before the stamp bears it; dying in between leaves the folder trusted."""
     tier = copy.tier()
-    monkeypatch.setattr("memento.tiers.long.write_stamp", _refused)
+    monkeypatch.setattr("memento.tiers.recovery.write_stamp", _refused)
     refusal(tier.open)
     monkeypatch.undo()
     again = copy.tier()
@@ -206,7 +206,9 @@ def test_an_unclean_end_is_probed_and_forgiven(copy):
 
 def test_two_unclean_ends_in_a_row_are_rebuilt_unseen(copy, monkeypatch):
     """What may have killed its owners twice is not opened a third time, not even by a probe."""
-    monkeypatch.setattr("memento.tiers.long.probe", lambda *_, **__: pytest.fail("it was probed"))
+    monkeypatch.setattr(
+        "memento.tiers.recovery.probe", lambda *_, **__: pytest.fail("it was probed")
+    )
     _mark_unclean(copy, 2)
     tier = copy.tier()
     tier.open()
@@ -295,7 +297,7 @@ def _fails(_):
 
 def test_a_folder_that_cannot_be_moved_is_a_clear_answer(copy, monkeypatch):
     """An OS error while setting aside makes the tier unavailable, and nothing worse."""
-    monkeypatch.setattr("memento.tiers.long.set_aside", _refused)
+    monkeypatch.setattr("memento.tiers.recovery.set_aside", _refused)
     tier = copy.tier(identity="other-8")
     assert "could not be opened: no" in refusal(tier.open)
     assert tier.state is LongState.COLD

@@ -10,7 +10,7 @@ import pytest
 from long_support import DIM, NS, Feeder
 
 from memento.errors import TierUnavailable
-from memento.tiers import chroma, long, unused
+from memento.tiers import chroma, folder_stamp, long, unused
 from memento.tiers.long import LongState
 from memento.tiers.unused import HEADER, Blanker, UnknownLayout, blank
 
@@ -174,7 +174,7 @@ def test_what_an_earlier_version_left_is_blanked_at_the_first_opening(feeder, fe
     stamp_path = feeder.folder.with_name("chroma.json")
     stamp = json.loads(stamp_path.read_bytes())
     del stamp["blanked"]
-    stamp["files"] = long.manifest(feeder.folder)
+    stamp["files"] = folder_stamp.manifest(feeder.folder)
     stamp_path.write_text(json.dumps(stamp))
     tier = feeder.tier()
     tier.open()

@@ -27,10 +27,10 @@ import numpy as np
 
 from memento import Config, MemoryManager
 from memento.config.tiers import IndexConfig
-from memento.tiers import long
+from memento.tiers import recovery
 from memento.tiers.chroma import ChromaFolder
+from memento.tiers.folder_stamp import FolderState
 from memento.tiers.long import LongState, LongTier
-from memento.tiers.stamp import FolderState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,7 +112,7 @@ def answers(memory: MemoryManager, questions: int, rows: int) -> list[list[str]]
 
 def unguarded() -> None:
     """Take the guards away: whatever lies there is opened and believed."""
-    long.judge = lambda *_: (FolderState.CLEAN, "nobody looked")  # type: ignore[assignment]
+    recovery.judge = lambda *_: (FolderState.CLEAN, "nobody looked")  # type: ignore[assignment]
     ChromaFolder.ailment = lambda *_: None  # type: ignore[method-assign]
 
 

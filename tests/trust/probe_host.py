@@ -25,7 +25,7 @@ import numpy as np  # noqa: F401 - the host has it before it goes elsewhere
 
 from memento import MemoryManager
 from memento.testing import HashEmbedder
-from memento.tiers import long, probe
+from memento.tiers import check_in_child, recovery
 
 ROOT = os.environ["STORE"]
 
@@ -41,13 +41,13 @@ def die() -> None:
 def look() -> None:
     """Open the store and say how its index was found."""
     verdicts: list[str | None] = []
-    found = long.probe
+    found = recovery.probe
 
     def noting(*given: Any, **named: Any) -> str | None:
         verdicts.append(found(*given, **named))
         return verdicts[-1]
 
-    long.probe = noting
+    recovery.probe = noting
     with MemoryManager(ROOT, embedder=HashEmbedder(8)) as memory:
         memory.add("another", "long")
         assert memory.flush(wait=True, timeout=60)
@@ -61,9 +61,9 @@ def unprotected() -> None:
 
     def start(_command: Any, *, env: Any, **named: Any) -> Any:
         named.pop("cwd", None)
-        return popen([sys.executable, "-m", "memento.tiers.probe"], env=env, **named)
+        return popen([sys.executable, "-m", "memento.tiers.check_in_child"], env=env, **named)
 
-    probe.subprocess.Popen = start  # type: ignore[assignment, misc]
+    check_in_child.subprocess.Popen = start  # type: ignore[assignment, misc]
 
 
 if __name__ == "__main__":

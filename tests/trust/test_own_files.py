@@ -9,7 +9,7 @@ import pytest
 from memento import MemoryManager
 from memento.errors import StoreUnusable
 from memento.testing import HashEmbedder
-from memento.tiers.ours import MARK
+from memento.tiers.own_files import MARK
 
 PRECIOUS = "somebody's own work\n" * 3
 EMBEDDER = HashEmbedder(8)

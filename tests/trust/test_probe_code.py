@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from common import child_environment
 
-from memento.tiers import probe
+from memento.tiers import check_in_child
 
 HOST = Path(__file__).with_name("probe_host.py")
 PACKAGES = ("memento", "chromadb", "numpy", "json", "sitecustomize")
@@ -104,8 +104,8 @@ def test_a_package_found_by_a_relative_entry_is_found_there_again(tmp_path, monk
     (home / "carried" / "__init__.py").touch()
     monkeypatch.chdir(home)
     monkeypatch.setattr(sys, "path", ["", *sys.path])
-    monkeypatch.setattr(probe, "PACKAGES", ("carried",))
+    monkeypatch.setattr(check_in_child, "PACKAGES", ("carried",))
     importlib.import_module("carried")
     monkeypatch.chdir(tmp_path)
-    assert probe.import_path(sys.path, probe._homes())[0] == str(home)
+    assert check_in_child.import_path(sys.path, check_in_child._homes())[0] == str(home)
     monkeypatch.delitem(sys.modules, "carried")

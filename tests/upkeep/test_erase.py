@@ -24,7 +24,7 @@ from memento.errors import InvalidInput, NotFound, ReadOnlyStore, StorageFull
 from memento.ledger import checks, erase, erase_many
 from memento.ledger.lite import sqlite, tend
 from memento.testing import HashEmbedder
-from memento.tiers.ours import mark
+from memento.tiers.own_files import mark
 from memento.types import Source
 from memento.upkeep.backup import restore
 from memento.upkeep.erase import NOT_REACHED

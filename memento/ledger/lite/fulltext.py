@@ -58,7 +58,7 @@ def catch_up(connection: Connection, ns: int, most: int = SEQ_MASK) -> bool:
     """
     waiting = _waiting(connection, ns, upto(connection, ns), most)
     if waiting:
-        insert(connection, ns, waiting)
+        index_next(connection, ns, waiting)
     return len(waiting) == most
 
 
@@ -73,12 +73,12 @@ def is_due(connection: Connection, newest: int, count: int) -> bool:
     return count >= AT_ONCE or newest - upto(connection, newest >> SEQ_BITS) >= MOST_WAITING
 
 
-def insert(connection: Connection, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
+def index_next(connection: Connection, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
     """Index the next rows of a namespace, at least one, ascending; none before them may wait.
 
     From here on they are queued for a vector, unless they have one or are forgotten.
     """
-    _insert(connection, documents)
+    _insert_postings(connection, documents)
     first, newest = documents[0][0], documents[-1][0]
     connection.execute(_OWE_VECTORS, (first, newest))
     query = "UPDATE namespaces SET fts_upto = ? WHERE ns = ?"
@@ -138,7 +138,7 @@ def _waiting(
     return [(row.docid, columns_of(row)) for row in (Row(*values) for values in found)]
 
 
-def _insert(connection: Connection, documents: Iterable[tuple[int, Columns]]) -> None:
+def _insert_postings(connection: Connection, documents: Iterable[tuple[int, Columns]]) -> None:
     connection.executemany(
         "INSERT INTO memories_fts (rowid, title, head, rest) VALUES (?, ?, ?, ?)",
         [(docid, *document) for docid, document in documents],
@@ -151,7 +151,7 @@ def replace(connection: Connection, docid: int, document: Columns) -> None:
     if docid > upto(connection, ns):
         catch_up(connection, ns)  # so that a `LiteTail` that holds the old text lets go of it
     connection.execute("DELETE FROM memories_fts WHERE rowid = ?", (docid,))
-    _insert(connection, [(docid, document)])
+    _insert_postings(connection, [(docid, document)])
 
 
 def remove(connection: Connection, docids: Sequence[int]) -> int:
@@ -337,7 +337,7 @@ class LiteTail:
             if docid_of(ns, newest) > known:
                 waiting = _waiting(connection, ns, self._held.get(ns, known), SEQ_MASK)
                 if waiting:
-                    _insert(self._open(), waiting)
+                    _insert_postings(self._open(), waiting)
                     self._held[ns] = waiting[-1][0]
 
     def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:

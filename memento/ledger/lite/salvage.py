@@ -137,7 +137,7 @@ def _write_memories(connection: Connection, found: Rescued) -> None:
     numbers = {docid >> SEQ_BITS for docid in (*found.memories, *found.erased)}
     labels = {ns: json.dumps(["salvaged", str(ns)]) for ns in numbers} | found.namespaces
     for ns, text in sorted(labels.items()):
-        namespaces.insert(connection, ns, text)
+        namespaces.take_over(connection, ns, text)
     for row in sorted(found.memories.values(), key=lambda row: row.docid):
         connection.execute(f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})", row.values())
     connection.words.rebuild()

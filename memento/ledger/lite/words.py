@@ -55,9 +55,9 @@ class LiteWords:
         """Tell whether rows about to come are to be indexed at once."""
         return fulltext.is_due(self._connection, newest, count)
 
-    def insert(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
+    def index_next(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
         """Index the next rows of a namespace."""
-        fulltext.insert(self._connection, ns, documents)
+        fulltext.index_next(self._connection, ns, documents)
 
     def catch_up(self, ns: int, most: int = SEQ_MASK) -> bool:
         """Index the oldest waiting rows of a namespace; tell whether there may be more."""

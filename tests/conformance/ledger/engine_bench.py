@@ -47,7 +47,7 @@ class Bench:
     def add(self, *entries, ring=20):
         """Add texts, mappings of fields, or entries in one job; returns their rows."""
         made = [self._made(one) for one in entries]
-        return self.change(remember.insert, made, ring=ring)
+        return self.change(remember.insert_or_fold, made, ring=ring)
 
     def one(self, text="a note", ring=20, **fields):
         """Add one memory; returns its row."""

@@ -56,7 +56,7 @@ class TestWrite:
         before = bench.read(memories.latest_rev)
 
         def job(session):
-            remember.insert(bench.work(session), [bench.entry("gone")])
+            remember.insert_or_fold(bench.work(session), [bench.entry("gone")])
             raise LookupError
 
         with pytest.raises(LookupError):
@@ -73,7 +73,7 @@ class TestWrite:
             entry = bench.entry(f"note {number}", id=f"id-{number}")
 
             def job(session):
-                remember.insert(bench.work(session), [entry])
+                remember.insert_or_fold(bench.work(session), [entry])
                 if number % 3 == 0:
                     raise LookupError(number)
 
@@ -114,7 +114,7 @@ class TestWrite:
         """A job sees its own changes."""
 
         def job(session):
-            remember.insert(bench.work(session), [bench.entry("mine", id="x")])
+            remember.insert_or_fold(bench.work(session), [bench.entry("mine", id="x")])
             return memories.by_id(session, bench.ns, "x").text
 
         assert bench.ledger.write(job) == "mine"
@@ -198,7 +198,7 @@ class TestRead:
 
         def job(session):
             first = memories.latest_rev(session, bench.ns)
-            writer.write(lambda s: remember.insert(bench.work(s), [bench.entry("after")]))
+            writer.write(lambda s: remember.insert_or_fold(bench.work(s), [bench.entry("after")]))
             return first, memories.latest_rev(session, bench.ns)
 
         assert bench.ledger.read(job) == (1, 1)
@@ -369,7 +369,7 @@ class TestNamespaces:
 
     def test_a_number_can_be_taken_over(self, bench):
         """As a salvage does, with the labels as JSON."""
-        bench.ledger.write(lambda s: namespaces.insert(s, 77, '["of old"]'))
+        bench.ledger.write(lambda s: namespaces.take_over(s, 77, '["of old"]'))
         assert bench.ledger.labels(77) == ("of old",)
         assert bench.ledger.read(namespaces.wrong) == []
 

@@ -218,9 +218,9 @@ class TestDescent:
         """It is named once the parent comes, and not again."""
         child = bench.add(bench.entry("c", parents=["p", "q"]))[0]
         bench.write(descent.note, [child])
-        assert bench.write(descent.welcome, ["p", "x"]) == {child.docid: {"p"}}
-        assert bench.write(descent.welcome, ["p", "q"]) == {child.docid: {"q"}}
-        assert bench.write(descent.welcome, ["p", "q"]) == {}
+        assert bench.write(descent.take_waiting, ["p", "x"]) == {child.docid: {"p"}}
+        assert bench.write(descent.take_waiting, ["p", "q"]) == {child.docid: {"q"}}
+        assert bench.write(descent.take_waiting, ["p", "q"]) == {}
 
     def test_one_whose_parent_is_there_does_not(self, bench):
         """Only the absent ones are noted, and noting twice is noting."""
@@ -228,21 +228,21 @@ class TestDescent:
         child = bench.add(bench.entry("c", parents=["p", "q"]))[0]
         for _ in range(2):
             bench.write(descent.note, [child])
-        assert bench.write(descent.welcome, ["p"]) == {}
-        assert bench.write(descent.welcome, ["q"]) == {child.docid: {"q"}}
+        assert bench.write(descent.take_waiting, ["p"]) == {}
+        assert bench.write(descent.take_waiting, ["q"]) == {child.docid: {"q"}}
 
     def test_it_can_be_forgotten(self, bench):
         """When it gets other parents."""
         child = bench.add(bench.entry("c", parents=["p"]))[0]
         bench.write(descent.note, [child])
-        bench.ledger.write(lambda s: descent.leave(s, child.docid))
-        assert bench.write(descent.welcome, ["p"]) == {}
+        bench.ledger.write(lambda s: descent.stop_waiting(s, child.docid))
+        assert bench.write(descent.take_waiting, ["p"]) == {}
 
     def test_namespaces_wait_apart(self, bench):
         """A parent of another namespace is none."""
         child = bench.add(bench.entry("c", parents=["p"]))[0]
         bench.write(descent.note, [child])
-        assert bench.of("other").write(descent.welcome, ["p"]) == {}
+        assert bench.of("other").write(descent.take_waiting, ["p"]) == {}
 
     def test_children_are_found(self, bench):
         """Those that name one of some ids, in order of arrival."""
@@ -257,7 +257,7 @@ class TestDescent:
         bench.one("p", id="p")
         child = bench.add(bench.entry("c", parents=["p", "q"]))[0]
         bench.ledger.write(descent.note_all)
-        assert bench.write(descent.welcome, ["p", "q"]) == {child.docid: {"q"}}
+        assert bench.write(descent.take_waiting, ["p", "q"]) == {child.docid: {"q"}}
 
 
 @pytest.fixture

@@ -323,7 +323,9 @@ class TestChange:
         """Entries whose memory is not there."""
         row = bench.one("a heron")
         bench.index()
-        bench.ledger.write(lambda s: s.words.insert(bench.ns, [(row.docid + 5, columns_of(row))]))
+        bench.ledger.write(
+            lambda s: s.words.index_next(bench.ns, [(row.docid + 5, columns_of(row))])
+        )
         assert bench.words(lambda w: w.strays()) == 1
         bench.ledger.write(lambda s: s.words.drop_strays())
         assert bench.words(lambda w: w.strays()) == 0

@@ -19,8 +19,8 @@ from memento import layout
 from memento.clock import in_name, system_clock
 from memento.ledger.files import sync_folder
 from memento.ledger.schema import APPLICATION_ID
+from memento.tiers.folder_stamp import Stamp, StampUnreadable, read_stamp
 from memento.tiers.ownership import is_lock
-from memento.tiers.stamp import Stamp, StampUnreadable, read_stamp
 
 MARK = "memento.json"
 """File in a Chroma folder of memento's that says whose it is; it outlives damage to Chroma's."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PROGRAM = (
     "import json, sys; question = json.load(sys.stdin); sys.path[:] = question['path'];"
-    " from memento.tiers import probe; sys.exit(probe.main(question))"
+    " from memento.tiers import check_in_child; sys.exit(check_in_child.main(question))"
 )
 """The program of the child. ``-m`` would put the working directory first on its path."""
 

@@ -52,7 +52,7 @@ class Stamp:
         rows: Collection name to its number of rows.
         blanked: Whether remains of process memory in it were overwritten, see `unused`; earlier
             versions did not do that.
-        marked: Whether the folder itself has a mark, see `ours`; earlier versions put none in.
+        marked: Whether the folder itself has a mark, see `own_files`; earlier versions put none in.
         format: Layout version.
     """
 
