@@ -218,7 +218,7 @@ def revert(work: Work, key: str, scope: str) -> Row:
         problem = f"the value of {key!r} before, {before.id!r}, was valid only until a past moment"
         raise InvalidInput("key", f"{problem}; add its text again if it is true now")
     row = _from_now_on(before, now, ends)
-    memories.insert(session, work.ns, [(row, columns_of(row))])
+    memories.insert_rows(session, work.ns, [(row, columns_of(row))])
     contend(work, row)
     if row.tier != Tier.SHORT:
         return row

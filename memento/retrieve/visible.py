@@ -75,11 +75,8 @@ def allow(
     if filters.sessions:
         known = (snap.session_names.find(name) for name in filters.sessions)
         mask &= _named(snap.session, snap.session_names, [at for at in known if at is not None])
-    if filters.since is not None:
-        mask &= snap.occurred_at >= filters.since
-    if filters.until is not None:
-        mask &= snap.occurred_at < filters.until
     mask &= _holding(snap, filters)
+    _limit_times(mask, snap, filters)
     if docids is not None:
         chosen = np.zeros(snap.n, np.bool_)
         chosen[snap.rows_of(docids)] = True
@@ -111,6 +108,14 @@ class Open:
         ends = (snap.expires_at, snap.valid_until)
         until = min(int(np.min(end[end > now], initial=NEVER)) for end in ends)
         return cls(mask, now, until)
+
+
+def _limit_times(mask: Mask, snap: Snapshot, filters: Filters) -> None:
+    """Leave out, in place, the rows that happened before or after the wanted time."""
+    if filters.since is not None:
+        mask &= snap.occurred_at >= filters.since
+    if filters.until is not None:
+        mask &= snap.occurred_at < filters.until
 
 
 def _holding(snap: Snapshot, filters: Filters) -> Mask:

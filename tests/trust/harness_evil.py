@@ -41,7 +41,8 @@ LEFT_OUT = {"backup", "export", "flush", "import_from", "reindex"}
 """Methods that take no value but a path or a stream, or how long to wait."""
 USUAL: dict[str, Any] = {
     "text": "a green door", "document": "a door", "items": ["a green door"],
-    "query": "a green door", "id": "mine",
+    "query": "a green door", "id": "mine", "short": "mine-1", "key": "door",
+    "messages": ["a green door"],
     "tier": "long", "uri": "https://example.org", "texts": ["a green door"], "vector": [1.0],
     "ids": ["mine"], "expires_in": 60, "by": "kind", "labels": "mine",
     "target": "mine", "retrieval": Retrieval("a green door"), "answer": "The door is green.",

@@ -7,7 +7,6 @@ besides is beside that.
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import shutil
 import tempfile
 from contextlib import suppress
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import script
 from harness_iofault import QUIET
 
-from memento import MemoryManager, Source, Status, engine
+from memento import MemoryManager, Source, Status, Turn, engine
 from memento.errors import NotFound, TargetExists
 from memento.layout import LEDGER
 from memento.ledger import erase_many
@@ -348,21 +347,13 @@ def edit(memory: MemoryManager) -> None:
     _say(memory, _said("short"))
 
 
-def _said(text: str) -> list[Any]:
-    from langchain_core.messages import HumanMessage  # noqa: PLC0415 - may be absent
-
-    return [HumanMessage("hello", id="a"), HumanMessage(text, id="b")]
+def _said(text: str) -> list[Turn]:
+    return [Turn("hello", id="a"), Turn(text, id="b")]
 
 
-def _say(memory: MemoryManager, messages: list[Any]) -> None:
-    """Keep messages as the middleware does at each call."""
-    from memento_langchain._keeping import Turn, forget_leftover, keep_drafts  # noqa: PLC0415 - as above
-
-    turns = [Turn(one, THREAD, str(one.id), str(one.text)) for one in messages]
-    drafts = [one.drafts(memory.config) for one in turns]
-    keep_drafts(memory, [draft for some in drafts for draft in some])
-    counts = [len(some) for some in drafts]
-    forget_leftover(memory, list(zip(turns, counts, strict=True)))
+def _say(memory: MemoryManager, turns: list[Turn]) -> None:
+    """Keep a conversation as its host does at each call."""
+    memory.keep(turns, session=THREAD)
 
 
 def judge(memory: MemoryManager) -> None:
@@ -411,6 +402,7 @@ THINGS = {
     "erase of many": Thing(long_session, verb(erase_session)),
     "feedback": Thing(rated, verb(judge), told_of_all),
     "retract": Thing(rated, verb(retract), told_of_all),
+    "a message edited": Thing(conversation, verb(edit), between=is_cut_edit),
     "import": Thing(exported, import_from, between=is_cut),
     "backup": Thing(saved_before, back_up, restored_backup),
     "export": Thing(saved_before, export, imported_export),
@@ -424,5 +416,3 @@ CONTROLS = {
     "forget singly": Thing(filled, verb(forget_singly)),
     "back up plainly": Thing(saved_before, back_up_plainly, restored_backup),
 }
-if importlib.util.find_spec("langchain_core"):
-    THINGS["a message edited"] = Thing(conversation, verb(edit), between=is_cut_edit)
