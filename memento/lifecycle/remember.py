@@ -202,7 +202,7 @@ def _fold(work: Work, entry: Entry, row: Row) -> None:
     """Merge what a repeat of the same content adds into the memory that is there.
 
     A repeat under an id that the caller chose is a retry and is not counted. A later expiry alone
-    makes no version.
+    makes no version; to be kept for good is a change like any other.
     """
     changes: dict[str, Any] = {}
     if _may_merge(work, entry, row):
@@ -212,7 +212,7 @@ def _fold(work: Work, entry: Entry, row: Row) -> None:
     count: dict[str, Any] = {}
     if not entry.chosen_id:
         count = {"reinforced": row.reinforced + 1, "updated_at": work.now}
-    if changes.keys() <= {"expires_at"}:
+    if not changes or (changes.keys() == {"expires_at"} and changes["expires_at"] is not None):
         if changes or count:
             memories.overwrite(work.session, row, changes | count)
         if count:

@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memento import Config, MemoryManager
@@ -451,6 +451,10 @@ def comparable(dumped):
 
 @settings(max_examples=40)
 @given(steps=STEPS)
+@example([  # the repeat keeps a memory for good that was to expire
+    ("add", 0, "tea", "medium", None), ("retag", 0, "tea", "short", None),
+    ("add", 0, "tea", "medium", None),
+])  # fmt: skip
 def test_a_store_set_back_is_the_store_as_it_was(tmp_path_factory, steps):
     """After any history, set back to any moment of it: rows, versions, full text, events."""
     folder = tmp_path_factory.mktemp("moment")
