@@ -28,9 +28,10 @@ lifecycle    the write path, and every change of a memory: its slot, its status,
 upkeep       backup, erase, salvage, doctor, export, import, history
 background   the chores of the background thread in quiet moments
 engine       one open store: its parts; open, close, fork
+long_turns   a turn that is longer than a memory may be, in parts
 views        verbs that are not for every day: ``memory.quarantine``, ``memory.store``
 browse       lists, counts, history and links: all that is read without a query
-documents    a long text in parts: a document that may change, a turn that is too long
+documents    a long text in parts: a document that may change
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
 conversation  the turns of a conversation: keep each once, recall for the next

@@ -275,7 +275,7 @@ class TestRecall:
 
     def test_a_filter_that_does_not_exist_is_an_error(self, told):
         """With its name."""
-        with pytest.raises(TypeError, match="scop"):
+        with pytest.raises(InvalidInput, match="scop"):
             told.recall(["Bob?"], filters={"scop": "a"})
 
     def test_a_closed_store_says_so(self, told):
@@ -316,3 +316,10 @@ def test_without_leaves_memories_out(memory):
     assert [one.id for one in memory.list(without=[first.id, "nobody"])] == [second.id]
     assert len(memory.retrieve("harp", without=[])) == 2
     assert memory.counts(without=first.id) == {"": 1}
+
+
+@pytest.mark.parametrize("filters", ["red", ["tags"], {"tag": "x"}, {1: "x"}])
+def test_filters_of_another_shape_are_refused(memory, filters):
+    """They name the argument, and no filter that is not known passes in silence."""
+    with pytest.raises(InvalidInput, match="filters"):
+        memory.recall("Which bike?", filters=filters)

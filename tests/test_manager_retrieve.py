@@ -358,9 +358,10 @@ def test_what_time_did_not_suffice_for_is_named(open_memory):
 
 def test_a_query_that_waits_does_not_count_the_whole_backlog(open_memory, monkeypatch):
     """Of more than a certain number it says so."""
-    monkeypatch.setattr("memento.retrieve.searcher._MOST_OWED", 3)
     embedder = Synonyms(stuck=True)
     memory = open_memory(embedder=embedder)
+    count = type(memory._engine.searcher)._owing
+    monkeypatch.setitem(count.__globals__, "_MOST_OWED", 3)
     memory.add_many({"text": f"peanuts {n}", "tier": "long"} for n in range(3))
     assert "3 memories are still" in memory.retrieve("peanuts", wait=0.01).missing["long"]
     memory.add_many({"text": f"cashews {n}", "tier": "long"} for n in range(3))

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from memento.check import MAX_TOKENS, check_count, check_flag, check_seconds, check_share, member
+from memento.check import (
+    MAX_TOKENS,
+    check_count,
+    check_flag,
+    check_seconds,
+    check_share,
+    member,
+    shown,
+)
 from memento.conversation import keeping, recalling
 from memento.conversation.keeping import Keeper
 from memento.conversation.turns import (
@@ -21,7 +29,7 @@ from memento.conversation.turns import (
 from memento.conversation.verbs import Verbs
 from memento.documents import Texts
 from memento.errors import InvalidInput
-from memento.filters import Filtering, check_names, members
+from memento.filters import Filtering, members
 from memento.policy.prompt import TOKENS
 from memento.types import Kind, Recalled, Trust, Turn
 from memento.views import Memories
@@ -154,8 +162,7 @@ class Conversations(Texts):
         ...     memory.recall(talk, session="monday").hits[0].text
         "Bob's sister is Ines"
         """
-        given: dict[str, Any] = dict(filters or {})
-        check_names(given, Filtering, self.recall)
+        given = _filters(filters)
         kinds = members(Kind, "kinds", given.pop("kinds", None))
         view = cast("Verbs", self)
         wanted = recalling.Wanted(
@@ -183,3 +190,15 @@ def _session(name: object) -> str | None:
     if not isinstance(name, str | None):
         raise InvalidInput("session", f"must be a string, not {type(name).__name__}")
     return name
+
+
+def _filters(filters: object) -> dict[str, Any]:
+    """Accept the filters of ``recall`` by name; their values are checked where they are used."""
+    if filters is None:
+        return {}
+    if not isinstance(filters, Mapping):
+        raise InvalidInput("filters", f"must map names of filters to values, not {shown(filters)}")
+    for name in filters:
+        if name not in Filtering.__annotations__:
+            raise InvalidInput("filters", f"has no {shown(name)}; it takes what ``list`` takes")
+    return dict(filters)

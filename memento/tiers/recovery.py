@@ -127,7 +127,7 @@ class Recovery:
 
     @property
     def resets(self) -> int:
-        """How often this process has replaced the folder after damage."""
+        """Number of times that this process replaced the folder after damage."""
         return _resets[self._folder]
 
     def count_reset(self) -> None:

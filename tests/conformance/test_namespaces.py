@@ -40,6 +40,9 @@ WITH_ID = {
     "approve": lambda m, i: m.quarantine.approve(i),
     "reject": lambda m, i: m.quarantine.reject(i),
     "history": lambda m, i: m.history(i),
+    "belief": lambda m, i: m.belief(i),
+    "strength": lambda m, i: m.strength(i),
+    "feedback": lambda m, i: m.feedback(i, useful=True),
     "full_id": lambda m, i: m.full_id(i),
     "related": lambda m, i: m.related(i),
     "erase": lambda m, i: m.store.erase(i),
@@ -53,6 +56,7 @@ WITHOUT_ID = {
     "retrieve": lambda m: list(m.retrieve("secret plan", k=100, include_superseded=True)),
     "value": lambda m: m.value("plan", scope="a"),
     "revert": lambda m: reverted(m, "plan", "a"),
+    "retract": lambda m: m.retract(source="user"),
     "recent": lambda m: m.recent(session="s"),
     "quarantine": lambda m: m.quarantine.list(),
     "forget_source": lambda m: m.quarantine.forget_source("https://a.example", dry_run=True),
@@ -66,7 +70,7 @@ WITHOUT_ID = {
     "forget_many": lambda m: m.forget_many(ids=["the-id"]),
 }
 STORE_WIDE = {
-    "add", "add_document", "backup", "clock", "close", "closed", "config", "doctor",
+    "add", "add_document", "backup", "cite", "clock", "close", "closed", "config", "doctor",
     "embed", "flush", "import_from", "keep", "namespace", "namespaces", "of", "prompt_confidence",
     "read_only", "reindex", "root", "store",
 }  # fmt: skip

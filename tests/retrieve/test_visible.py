@@ -10,7 +10,8 @@ import pytest
 from hypothesis import find, given
 from hypothesis import strategies as st
 
-from memento import MemoryManager
+from memento import MemoryManager, Source
+from memento.filters import filters_of
 from memento.ledger import memories
 from memento.ledger.predicate import Filters
 from memento.retrieve.roster import Roster
@@ -24,6 +25,8 @@ MOMENTS = range(100)
 SCOPES = ("a", "a/b", "ab", "a/b/c", "a0", "b")
 SESSIONS = ("s", "t", "S")
 TAGS = ("x", "y", "xy")
+ACTORS = ("ada", "bob")
+PAGE = "https://page.example"
 VALUES = (None, True, False, 0, 1, 1.5, "", "1", "true", "x")
 
 
@@ -45,9 +48,14 @@ FILTERS = {
     "any_tags": one_of(TAGS),
     "where": st.dictionaries(
         st.sampled_from(("v", 'k"ey', "absent")),
-        st.sampled_from(VALUES) | st.lists(st.sampled_from(VALUES), max_size=3).map(tuple),
+        st.sampled_from(VALUES) | st.lists(st.sampled_from(VALUES), max_size=3),
         max_size=2,
-    ),
+    ).map(lambda where: filters_of(0, where=where).where),
+    "keys": st.lists(st.integers(0, ROWS + 5).map(lambda n: f"k{n}"), max_size=30).map(tuple),
+    "actors": one_of((*ACTORS, "eve")),
+    "roles": one_of(("user", "assistant", "tool")),
+    "sources": one_of(("user", "agent", "web", PAGE, "https://else.example")),
+    "without": st.lists(st.integers(0, ROWS + 5).map(lambda n: f"m{n}"), max_size=30).map(tuple),
     "ids": st.lists(st.integers(0, ROWS + 5).map(lambda n: f"m{n}"), max_size=30).map(tuple),
     "pinned": st.sampled_from((None, True, False)),
     "since": moments,
@@ -67,6 +75,9 @@ def some(random):
         "tags": random.sample(TAGS, random.randrange(3)),
         "metadata": {"v": random.choice([*VALUES, [1], {"x": 1}]), 'k"ey': random.choice(VALUES)},
         "pinned": random.random() < 0.3,
+        "actor": random.choice([None, *ACTORS]),
+        "role": random.choice([None, "user", "assistant"]),
+        "source": random.choice([Source("user"), Source("user", PAGE), Source("agent")]),
     }
 
 
@@ -87,7 +98,9 @@ def both(tmp_path_factory):
     """The same rows twice: ask SQL, and ask the outlines in RAM."""
     random = Random(7)
     with MemoryManager(tmp_path_factory.mktemp("both"), embedder=None) as memory:
-        memory.add_many({"text": f"note {n}", "id": f"m{n}"} | some(random) for n in range(ROWS))
+        memory.add_many(
+            {"text": f"note {n}", "id": f"m{n}", "key": f"k{n}"} | some(random) for n in range(ROWS)
+        )
         memory.store.erase([f"m{n}" for n in range(20, 30)])
         ledger = memory._engine.ledger
         ns = ledger.find_namespace(("default",))
@@ -106,7 +119,9 @@ def both(tmp_path_factory):
 
         def in_ram(filters):
             docids = np.array(in_sql(filters), np.int64) if needs_ledger(filters) else None
-            return snap.docid[allow(snap, filters, docids)].tolist()
+            named = ledger.read(lambda s: memories.docids_of(s, ns, list(filters.without)))
+            hidden = np.array(list(named.values()), np.int64) if named else None
+            return snap.docid[allow(snap, filters, docids, hidden)].tolist()
 
         yield in_sql, in_ram
 
