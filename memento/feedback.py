@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
 
 from memento.admit.redact import Redaction
-from memento.check import check_flag, check_id, member, storable, type_name
+from memento.check import MAX_INTEGER, check_flag, check_id, member, storable, type_name
 from memento.clock import from_micros
 from memento.dynamics import belief as beliefs
 from memento.dynamics.fold import VERDICTS
@@ -144,7 +144,7 @@ class Verdicts(View):
         if (event is None) == (source is None):
             raise InvalidInput("event", "give either event or source")
         who = None if source is None else member(Trust, "source", source)
-        if who is None and (type(event) is not int or event < 1):
+        if who is None and (type(event) is not int or not 0 < event <= MAX_INTEGER):
             raise InvalidInput("event", f"must be the number of an event, not {event!r}")
         engine, ns = self._engine, self._engine.ledger.find_namespace(self._namespace)
 

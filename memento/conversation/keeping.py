@@ -40,7 +40,7 @@ class Keeper:
 
     def __init__(self, most: int = REMEMBERED) -> None:
         self._most = most
-        self._kept: OrderedDict[tuple[tuple[str, ...], str], str] = OrderedDict()
+        self._kept: OrderedDict[tuple[tuple[str, ...], str, bool], str] = OrderedDict()
 
     def keep(
         self,
@@ -58,18 +58,33 @@ class Keeper:
             session: Name of the conversation, or None.
             speaker: Who writes what has the role ``user``.
         """
-        said = {(view.namespace, one.key): one for one in placed(turns, session, speaker)}
+        verbs = cast("Verbs", view)
+        said = {
+            (view.namespace, one.key, _trusted(verbs, one)): one
+            for one in placed(turns, session, speaker)
+        }
         fresh = {key: one for key, one in said.items() if self._kept.get(key) != one.digest}
         if not fresh:
             return
-        keep(cast("Verbs", view), list(fresh.values()))
+        keep(verbs, list(fresh.values()))
         self._kept.update((key, one.digest) for key, one in fresh.items())
         while len(self._kept) > self._most:
             self._kept.popitem(last=False)
 
 
 def keep(view: Verbs, said: Sequence[Said]) -> list[Memory]:
-    """Keep turns, each once; see ``MemoryManager.keep``."""
+    """Keep turns, each once; see ``MemoryManager.keep``.
+
+    The last one of equal name counts. One of an untrusted source takes no trusted one's place.
+    """
+    last = {one.key: one for one in said}
+    covered = [one for one in said if _trusted(view, one) and not _trusted(view, last[one.key])]
+    first = _keep_last(view, covered) if covered else []
+    return first + _keep_last(view, said)
+
+
+def _keep_last(view: Verbs, said: Sequence[Said]) -> list[Memory]:
+    """Keep the last turn of each name."""
     last = {one.key: (one, one.drafts(view.config)) for one in said}
     drafts = [draft for _, some in last.values() for draft in some]
     kept = list(_kept(view, drafts))
@@ -139,7 +154,7 @@ def _propose(view: Verbs, draft: Draft, first: Memory) -> Memory:
     return view.add_many([replace(draft, id=name, supersedes=place)], replace=True)[0]
 
 
-def _trusted(view: Verbs, draft: Draft) -> bool:
+def _trusted(view: Verbs, draft: Draft | Said) -> bool:
     return check_source(draft.source).kind not in view.config.untrusted
 
 
@@ -159,8 +174,7 @@ def _forget_leftover(view: Verbs, counts: Sequence[tuple[Said, int]]) -> None:
         one, count = following[found.id]
         names = [one.piece_id(at) for at in range(count, count + MOST_PIECES)]
         left = [name for name in names if name is not None]
-        trusted = one.source.kind not in view.config.untrusted
-        theirs = SHOWN_OR_WAITING if trusted else Status.QUARANTINED
+        theirs = SHOWN_OR_WAITING if _trusted(view, one) else Status.QUARANTINED
         there = view.list(ids=left, status=theirs, limit=MOST_PIECES)
         for memory in sorted(there, key=lambda memory: left.index(memory.id), reverse=True):
             view.update(memory.id, metadata={**memory.metadata, SAID: ""})  # nothing says it now

@@ -100,16 +100,33 @@ def chosen(connection: Session, ns: int, what: Chosen) -> dict[int, str]:
     return dict(found.fetchall())
 
 
-def derived(connection: Session, ns: int, roots: dict[int, str]) -> dict[int, str]:
-    """Find what was derived from memories, and from those in turn; they themselves left out."""
+def newest(connection: Session, ns: int) -> int:
+    """Return the highest row id of a namespace, 0 if it has no memory."""
+    query = "SELECT ifnull(max(docid), 0) FROM memories WHERE docid BETWEEN ? AND ?"
+    found: int = connection.execute(query, docid_range(ns)).fetchone()[0]
+    return found
+
+
+def derived(
+    connection: Session, ns: int, roots: dict[int, str], *, after: int = 0
+) -> dict[int, str]:
+    """Find what was derived from memories, and from those in turn; they themselves left out.
+
+    Args:
+        connection: Of any job.
+        ns: Namespace number.
+        roots: Row ids to ids.
+        after: Row id after which it was added; 0 for all.
+    """
     found: dict[int, str] = {}
     fresh: Collection[str] = roots.values()
     while fresh:
         rows = connection.execute(
-            "SELECT docid, id FROM memories WHERE ns = ? AND source_parents <> '[]' AND EXISTS ("
+            "SELECT docid, id FROM memories WHERE ns = ? AND source_parents <> '[]'"
+            " AND docid > ? AND EXISTS ("
             f"SELECT 1 FROM {_PARENTS} AS parent WHERE parent.value {_MINE})"
             " ORDER BY docid",
-            (ns, json.dumps(list(fresh))),
+            (ns, after, json.dumps(list(fresh))),
         ).fetchall()
         new = {docid: id_ for docid, id_ in rows if docid not in roots and docid not in found}
         found |= new

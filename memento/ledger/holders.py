@@ -1,4 +1,7 @@
-"""Look up the holder of a slot, and its earlier holders. The rules are in ``lifecycle.slots``."""
+"""Look up the holder of a slot, and its earlier holders. The rules are in ``lifecycle.slots``.
+
+A writer calls these too, so they leave out erased memories whose rows are still to be deleted.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterator
 from memento.ledger import memories
 from memento.ledger.contract import Session
 from memento.ledger.dialect import field_of, without_index
+from memento.ledger.memories import NOT_ERASED
 from memento.ledger.rows import COLUMNS, Row, is_sound
 from memento.status import sql
 
@@ -14,14 +18,14 @@ _ENDED, _HOLDS_SLOT, _OF_SLOT = sql("ended"), sql("holds_slot"), sql("holds_slot
 _SELECT = f"SELECT {COLUMNS} FROM memories"
 _HELD = "(valid_until IS NULL OR valid_until > valid_from)"
 """Of a value that held, or is to hold; a plan that was given up ends where it begins."""
-_IN_SLOT = f"ns = ? AND key = ? AND scope = ? AND {_OF_SLOT}"
+_IN_SLOT = f"ns = ? AND key = ? AND scope = ? AND {NOT_ERASED}"
 _UNEXPIRED = "(expires_at IS NULL OR expires_at > ?)"
 
 
 def holder(connection: Session, row: Row) -> Row | None:
     """Return the active memory that fills the same slot as ``row``, if there is another."""
     found = connection.execute(
-        f"{_SELECT} WHERE ns = ? AND key = ? AND scope = ? AND {_HOLDS_SLOT} AND docid <> ?"
+        f"{_SELECT} WHERE {_IN_SLOT} AND {_HOLDS_SLOT} AND docid <> ?"
         " ORDER BY docid DESC LIMIT 1",  # mostly the newest; the index would begin with the oldest
         (row.ns, row.key, row.scope, row.docid),
     ).fetchone()
@@ -31,8 +35,7 @@ def holder(connection: Session, row: Row) -> Row | None:
 def holder_of(connection: Session, ns: int, slot: tuple[str, str]) -> Row | None:
     """Return the active memory that fills a slot, given as key and scope, whether it holds now."""
     found = connection.execute(
-        f"{_SELECT} WHERE ns = ? AND key = ? AND scope = ? AND {_HOLDS_SLOT}"
-        " ORDER BY docid DESC LIMIT 1",
+        f"{_SELECT} WHERE {_IN_SLOT} AND {_HOLDS_SLOT} ORDER BY docid DESC LIMIT 1",
         (ns, *slot),
     ).fetchone()
     return None if found is None else Row(*found)
@@ -54,7 +57,7 @@ def value_at(
     """
     told = " OR valid_from <= created_at OR valid_from <= updated_at" if present else ""
     found = connection.execute(
-        f"{_SELECT} WHERE {_IN_SLOT} AND {_UNEXPIRED} AND (valid_from <= ?{told})"
+        f"{_SELECT} WHERE {_IN_SLOT} AND {_OF_SLOT} AND {_UNEXPIRED} AND (valid_from <= ?{told})"
         " AND (valid_until IS NULL OR valid_until > ?)"
         " ORDER BY valid_from DESC, docid DESC LIMIT 1",
         (ns, *slot, now, moment, moment),
@@ -68,7 +71,8 @@ def values(connection: Session, ns: int, slot: tuple[str, str], now: int) -> lis
     Those that expired are left out; a damaged one is not.
     """
     found = connection.execute(
-        f"{_SELECT} WHERE {_IN_SLOT} AND {_UNEXPIRED} ORDER BY valid_from, docid", (ns, *slot, now)
+        f"{_SELECT} WHERE {_IN_SLOT} AND {_OF_SLOT} AND {_UNEXPIRED} ORDER BY valid_from, docid",
+        (ns, *slot, now),
     )
     return [Row(*value) for value in found]
 
@@ -103,7 +107,7 @@ def value_after(connection: Session, row: Row, until: int | None = None) -> Row 
 def values_from(connection: Session, row: Row) -> list[Row]:
     """Return the other values of a slot that begin with this one or later, the first one first."""
     found = connection.execute(
-        f"{_SELECT} WHERE ns = ? AND key = ? AND scope = ? AND valid_from >= ? AND docid <> ?"
+        f"{_SELECT} WHERE {_IN_SLOT} AND valid_from >= ? AND docid <> ?"
         f" AND {_OF_SLOT} AND {_HELD} ORDER BY valid_from, docid",
         (row.ns, row.key, row.scope, row.valid_from, row.docid),
     )
@@ -117,7 +121,8 @@ def _value(connection: Session, row: Row, condition: str, order: str) -> Row | N
     """
     query = (
         f"SELECT docid FROM memories WHERE ns = ?1 AND key = ?2 AND {condition} AND scope = ?4"
-        f" AND docid <> ?5 AND {_OF_SLOT} AND {_HELD} ORDER BY {order} LIMIT 1 OFFSET ?6"
+        f" AND docid <> ?5 AND {NOT_ERASED} AND {_OF_SLOT} AND {_HELD}"
+        f" ORDER BY {order} LIMIT 1 OFFSET ?6"
     )
     asked = (row.ns, row.key, row.valid_from, row.scope, row.docid)
     place = 0
@@ -133,7 +138,7 @@ def replaced_by(connection: Session, row: Row) -> list[Row]:
     found = connection.execute(
         f"{_SELECT} WHERE {without_index('ns')} = ? AND superseded_by = ? AND docid IN"
         " (SELECT dst FROM links WHERE src = ? AND relation = 'supersedes')"
-        f" AND {_ENDED} ORDER BY docid",
+        f" AND {_ENDED} AND {NOT_ERASED} ORDER BY docid",
         (row.ns, row.id, row.docid),
     ).fetchall()
     return [Row(*values) for values in found]

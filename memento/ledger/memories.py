@@ -61,7 +61,7 @@ _BASIS = frozenset({"trust", "kind", "importance", "created_at"})
 """Columns on which ``dynamics`` of a memory depend, beside its events."""
 
 _NS = without_index("ns")
-_NOT_ERASED = "docid NOT IN (SELECT docid FROM erased)"
+NOT_ERASED = "docid NOT IN (SELECT docid FROM erased)"
 """For a writer, which would see erased rows until they are deleted, see ``erase_many``."""
 _SAME_SESSION, _PAST = same("session"), skipping()
 
@@ -83,7 +83,7 @@ def by_id(connection: Session, ns: int, memory_id: str, *, damaged: bool = False
         NotFound: If the namespace has no such id.
         StoreUnusable: If it is damaged and that will not do, or it is perhaps another's.
     """
-    query = f"{_SELECT} WHERE ns = ? AND id = ? AND {_NOT_ERASED}"
+    query = f"{_SELECT} WHERE ns = ? AND id = ? AND {NOT_ERASED}"
     found = connection.execute(query, (ns, memory_id)).fetchone()
     if found is None:
         raise NotFound(memory_id)
@@ -111,7 +111,7 @@ def by_ids(connection: Session, ns: int, ids: Sequence[str]) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     for part in _chunks(ids):
         marks = ", ".join("?" * len(part))
-        query = f"{_SELECT} WHERE ns = ? AND id IN ({marks}) AND {_NOT_ERASED}"
+        query = f"{_SELECT} WHERE ns = ? AND id IN ({marks}) AND {NOT_ERASED}"
         for values in connection.execute(query, (ns, *part)):
             row = Row(*values)
             rows[row.id] = row
@@ -130,7 +130,7 @@ def repeatable(connection: Session, ns: int, hashes: Sequence[bytes], now: int) 
         query = (
             f"SELECT docid FROM memories WHERE ns = ? AND content_hash IN ({marks})"
             f" AND {_FOLDS_REPEATS} AND (expires_at IS NULL OR expires_at > ?)"
-            f" AND (valid_until IS NULL OR valid_until > ?) AND {_NOT_ERASED} ORDER BY docid DESC"
+            f" AND (valid_until IS NULL OR valid_until > ?) AND {NOT_ERASED} ORDER BY docid DESC"
         )
         found = connection.execute(query, (ns, *part, now, now)).fetchall()
         if found:  # rarely: asking for one column costs half of what asking for all does
@@ -148,7 +148,7 @@ def past_values(connection: Session, ns: int, content_hash: bytes, now: int) -> 
     found = connection.execute(
         f"{_SELECT} WHERE ns = ? AND content_hash = ? AND {_ENDED}"
         " AND valid_from <= ? AND (expires_at IS NULL OR expires_at > ?)"
-        f" AND NOT {_GIVEN_UP} AND {_NOT_ERASED} ORDER BY docid DESC",
+        f" AND NOT {_GIVEN_UP} AND {NOT_ERASED} ORDER BY docid DESC",
         (ns, content_hash, now, now),
     )
     return [row for row in (Row(*values) for values in found) if is_sound(row)]
@@ -187,7 +187,7 @@ def docids_of(connection: Session, ns: int, ids: Sequence[str]) -> dict[str, int
     found: dict[str, int] = {}
     for part in _chunks(ids):
         marks = ", ".join("?" * len(part))
-        query = f"SELECT id, docid FROM memories WHERE ns = ? AND id IN ({marks}) AND {_NOT_ERASED}"
+        query = f"SELECT id, docid FROM memories WHERE ns = ? AND id IN ({marks}) AND {NOT_ERASED}"
         found.update(connection.execute(query, (ns, *part)).fetchall())
     return found
 

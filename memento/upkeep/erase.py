@@ -199,10 +199,16 @@ class Eraser:
 
         self._rows, self._removed, self._rewritten = Counter(), [], []
         strangers = self._strangers()  # before anything is erased: it may fail
-        roots, also = self._ledger.read(choose)
-        doomed = [*roots, *also] if derived else [*roots]
+        newest, roots, also = self._ledger.read(lambda c: (sql.newest(c, ns), *choose(c)))
+        doomed = roots | also if derived else roots
+
+        def mark(connection: Session) -> dict[int, str]:
+            late = sql.derived(connection, ns, doomed, after=newest) if derived else {}
+            erase_many.mark(connection, ns, [*doomed, *late], now)
+            return late
+
         if len(doomed) > erase_many.FEW:  # no other writer waits while they are looked for
-            self._ledger.write(lambda c: erase_many.mark(c, ns, doomed, now), frees_room=True)
+            also |= self._ledger.write(mark, frees_room=True)
         else:
             roots, also = self._ledger.write(job, frees_room=True)
         if doomed:

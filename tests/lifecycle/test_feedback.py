@@ -275,6 +275,7 @@ class TestRetract:
             {"event": "1"},
             {"event": 0},
             {"event": 99},
+            {"event": 1 << 63},
             {"source": "me"},
         ],
     )

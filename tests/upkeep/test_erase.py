@@ -670,6 +670,43 @@ def test_what_is_added_before_very_many_are_deleted_stays(half_erased, open_memo
     assert sound(memory)
 
 
+def test_no_slot_takes_back_one_of_very_many(memory, monkeypatch):
+    """A value whose row is still to be deleted is not brought back, whoever goes on writing."""
+    in_bites(monkeypatch)
+    for n, (text, session) in enumerate([("first", None), (CANARY, "s"), ("now", None)]):
+        memory.add(text, id=f"v{n}", session=session, key="slot")
+    memory.add(CANARY, id="only", session="s", key="other slot")
+    memory.add("what is there now", id="heir", key="other slot")
+    monkeypatch.setattr(memory._engine.background, "finish_erasing", lambda: None)
+    with mock.patch.object(erase_many, "delete_some", side_effect=StorageFull(memory.root, "full")):
+        memory.store.erase(session="s", timeout=0)
+        assert memory.revert("slot").text == "first"
+        with pytest.raises(InvalidInput, match="no earlier value"):
+            memory.revert("other slot")
+    assert memory.store.erase("heir").complete
+    assert found_in(memory.root, CANARY) == []
+    assert sound(memory)
+
+
+def test_a_copy_made_while_very_many_are_looked_for_is_erased_too(open_memory, monkeypatch):
+    """Another process may revert a slot after they were found, and before they are marked."""
+    in_bites(monkeypatch)
+    memory = open_memory()
+    memory.add(CANARY, id="old", session="s", key="slot")
+    memory.add("now", id="now", key="slot")
+    other, copies, real = open_memory(memory.root), [], memory._engine.ledger.write
+
+    def late(job, **how):
+        if not copies:
+            copies.append(other.revert("slot").id)
+        return real(job, **how)
+
+    monkeypatch.setattr(memory._engine.ledger, "write", late)
+    receipt = memory.store.erase(session="s")
+    assert (receipt.ids, receipt.derived) == (("old",), (*copies,))
+    assert [one.text for one in memory.list(status=EVERY)] == ["now"]
+
+
 def test_a_backup_of_a_half_erased_store_is_whole_and_shows_none(half_erased, open_memory):
     """Whoever opens what it is restored to finishes the erasure there."""
     memory = half_erased
