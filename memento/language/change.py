@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from memento.language.small import Small
+
 _LONGEST = 400  # characters; a longer text tells of much more than one change
-_CHANGE = re.compile(
+_CHANGE = Small(
     r"""
     \b(?: now | moved? | moving | switch(?:ed|ing)? | swapped | chang(?:e[sd]?|ing) | instead
         | no\ (?:longer|more) | any\ ?more | from\ now\ on | these\ days | new
@@ -37,7 +39,7 @@ _CHANGE = re.compile(
     | 今は | もう | 変わ[っり] | 変更 | 引っ越し | 新しい | 代わりに | 現在 | 现在 | 改[为成到]
     | 換成 | 换成 | 搬到 | 不再 | 新的
     """,  # noqa: RUF001 - real apostrophes
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 
 
@@ -66,4 +68,4 @@ def tells_change(text: str, words: Collection[str]) -> bool:
     """
     if len(text) > _LONGEST or (text.isascii() and _TRIGGERS.isdisjoint(words)):
         return False
-    return _CHANGE.search(text) is not None
+    return _CHANGE.found_in(text)

@@ -11,14 +11,15 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from memento.language.small import Small
 from memento.language.words import words
 
 _READ = 400  # characters of a text
 _QUOTE = "['’]?"  # noqa: RUF001 - a real apostrophe
 
 
-def _any_word(*alternatives: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(alternatives)})\b", re.IGNORECASE)
+def _any_word(*alternatives: str) -> Small:
+    return Small(rf"\b(?:{'|'.join(alternatives)})\b")
 
 
 _ASKS_WHO = _any_word(
@@ -53,39 +54,35 @@ _ASKS_RULE = _any_word(
     rf"may|can|can{_QUOTE}t|allowed|should|shouldn{_QUOTE}t|must|mustn{_QUOTE}t|rules?|avoid",
     "forbidden|ok|okay",
 )
-_ASKS_HOW = re.compile(
+_ASKS_HOW = Small(
     r"^\W*how\s+(?:do|can|should|to|did)\b(?!.*\b(?:like|feel|know|want)\b)"
-    r"|\b(?:steps?|instructions?|recipe)\b",
-    re.IGNORECASE,
+    r"|\b(?:steps?|instructions?|recipe)\b"
 )
 _ASKS_TASTE = _any_word("prefer\\w*", "favou?rite", "like", "fan of", "taste in")
 
-_OPENS_QUESTION = re.compile(
+_OPENS_QUESTION = Small(
     r"\W*(?:how (?:many|much|do|does|did|can|should|long|often|old|far|is|are)"
     r"|(?:what|which|who|whose|why)\b|whats|whos|(?:can|could|should|shall|do|does|did|is|are|am|was|were|will|would)"
-    r" (?:i|we|you|he|she|it|they|the|there|that|this|my|our)\b)",
-    re.IGNORECASE,
+    r" (?:i|we|you|he|she|it|they|the|there|that|this|my|our)\b)"
 )
 _ENDS_QUESTION = re.compile(r"[?\uff1f\u061f]\W*$")
 
-_NEGATION = re.compile(
+_NEGATION = Small(
     r"\b(?:no|not|never|none|nobody|nothing|neither|nor|cannot|without|avoid\w*|forbidden|refus\w+"
     r"|allergic|hates?|dislikes?|banned|instead|only|stop(?:ped)?|nicht|kein\w*|nie|ohne|sin|jamais)\b"
-    r"|n['’]t\b",  # noqa: RUF001 - a real apostrophe
-    re.IGNORECASE,
+    r"|n['’]t\b"  # noqa: RUF001 - a real apostrophe
 )
 _NUMBER_WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
     " sixteen twenty thirty forty fifty sixty hundred thousand half third once twice couple dozen"
 )
-_NUMBER = re.compile(rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())})\b", re.IGNORECASE)
-_TIME = re.compile(
+_NUMBER = Small(rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())})\b")
+_TIME = Small(
     r"\b\d{1,2}(?:st|nd|rd|th|am|pm|[:.]\d{2})\b|\b(?:19|20)\d\d\b|\d[月日]"
     r"|\b(?:noon|midnight|half|quarter|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february"
     r"|march|april|may|june|july|august|september|october|november|december|tomorrow|tonight"
     r"|yesterday|weeks?|months?|days?|years?|daily|every|mornings?|evenings?|afternoons?|nights?"
-    r"|lunch\w*)\b|\bo['’]clock\b",  # noqa: RUF001 - a real apostrophe
-    re.IGNORECASE,
+    r"|lunch\w*)\b|\bo['’]clock\b"  # noqa: RUF001 - a real apostrophe
 )
 _PLACE = _any_word(
     "in|at|on|under|behind|next to|near|from|above|below|inside|beside|between|opposite|by|road",
@@ -129,7 +126,7 @@ class Form:
     """
 
     who: bool
-    held: tuple[tuple[re.Pattern[str], float], ...]
+    held: tuple[tuple[Small, float], ...]
     kinds: tuple[tuple[str, float], ...]
     spoken: frozenset[str]
 
@@ -141,12 +138,12 @@ class Form:
             kind: The kind of the memory.
         """
         read = text[:_READ]
-        if _OPENS_QUESTION.match(read) or _ENDS_QUESTION.search(read):
-            return 0.0
-        value = sum(worth for pattern, worth in self.held if pattern.search(read))
+        value = sum(worth for pattern, worth in self.held if pattern.found_in(read))
         value += sum(worth for wanted, worth in self.kinds if wanted == kind)
         if self.who and self._names_another(read):
             value += 1.0
+        if value and (_OPENS_QUESTION.begins(read) or _ENDS_QUESTION.search(read)):
+            return 0.0
         return min(1.0, value)
 
     def _names_another(self, text: str) -> bool:
@@ -166,9 +163,9 @@ def wanted(text: str) -> Form | None:
     """
     lines = text.strip().splitlines()
     question = lines[-1] if lines else ""
-    held = tuple((holds, worth) for asks, holds, worth in _HELD if asks.search(question))
-    kinds = tuple((kind, _KIND) for kind, asks in _ASKS_KIND.items() if asks.search(question))
-    who = _ASKS_WHO.search(question) is not None
+    held = tuple((holds, worth) for asks, holds, worth in _HELD if asks.found_in(question))
+    kinds = tuple((kind, _KIND) for kind, asks in _ASKS_KIND.items() if asks.found_in(question))
+    who = _ASKS_WHO.found_in(question)
     if not (who or held or kinds):
         return None
     return Form(who, held, kinds, frozenset(_without_possessives(words(question))))

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from memento.language.small import Small
 from memento.language.words import terms
 
 _LONGEST = 500  # characters of a question that are read: its end
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")  # noqa: RUF001 - real stops
 _QUESTION = re.compile(r"[?？]\W*$")  # noqa: RUF001 - a real question mark
-_FORMER = re.compile(
+_FORMER = Small(
     r"""
     \b(?: previous(?:ly)? | former(?:ly)? | originally | at\ first | to\ (?:begin|start)\ with
         | (?:at|in)\ the\ (?:start|beginning)(?!\ of) | back\ then | in\ the\ past
@@ -40,7 +41,7 @@ _FORMER = re.compile(
     | 以前 | (?<![一-鿿])前[のは] | 昔 | かつて | もともと | 元の | 去年
     | 之前 | 原来 | 原來 | 从前 | 從前 | 曾经 | 曾經 | 前任
     """,  # noqa: RUF001 - real apostrophes
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 _USED_TO = re.compile(r"\bused\s+to\b", re.IGNORECASE)
 _IS_USED_TO = re.compile(
@@ -48,10 +49,9 @@ _IS_USED_TO = re.compile(
     r"(?:[\w-]+\s+){0,3}used\s+to\b",
     re.IGNORECASE,
 )
-_PRESENT = re.compile(
+_PRESENT = Small(
     r"(?<!before )\b(?:now|currently|nowadays|these days|at the moment|right now|replaces?|replaced"
-    r"|instead of|jetzt|aktuell|ahora|actualmente|maintenant|actuellement)\b|現在|今は|现在",
-    re.IGNORECASE,
+    r"|instead of|jetzt|aktuell|ahora|actualmente|maintenant|actuellement)\b|現在|今は|现在"
 )
 _FIRST = re.compile(
     r"\b(?:originally|at first|to (?:begin|start) with|(?:at|in) the (?:start|beginning)(?! of)"
@@ -89,10 +89,10 @@ def asked(text: str) -> Former | None:
     (None, None)
     """
     question = _question(text)
-    if _PRESENT.search(question):
+    if _PRESENT.found_in(question):
         return None
     used_to = _USED_TO.search(question) and not _IS_USED_TO.search(question)
-    if not used_to and not _FORMER.search(question):
+    if not used_to and not _FORMER.found_in(question):
         return None
     found = _BEFORE.search(question)
     after = next(filter(None, found.groups()), "") if found else ""

@@ -14,7 +14,7 @@ FILLERS = frozenset("a an the really just also very so please well oh and that".
 """Words without which a text says the same."""
 _END = re.compile(r"[\s.!?…。！？؟]+$")  # noqa: RUF001 - real stops
 _ASKS = re.compile("[?？؟]")  # noqa: RUF001 - real question marks
-_PAUSE = re.compile("[,;:]+$")
+_PAUSES = ",;:"
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 _NUMBER = re.compile(r"\d")
 
@@ -30,20 +30,24 @@ def gist(text: str) -> str:
     plain = unicodedata.normalize("NFC", text).translate(_QUOTES).strip()
     end = _END.search(plain)
     asks = "?" if end and _ASKS.search(end.group()) else ""
-    kept = list(_kept((plain[: end.start()] if end else plain).split()))
+    said = plain[: end.start()] if end else plain
+    kept = list(_kept(said.split(), units=_NUMBER.search(said) is not None))
     return f"{' '.join(kept)}{asks}" if kept else plain
 
 
-def _kept(tokens: list[str]) -> Iterator[str]:
-    """Yield the tokens that say something, in small letters unless they may be a unit."""
-    before = ""
+def _kept(tokens: list[str], *, units: bool) -> Iterator[str]:
+    """Yield the tokens that say something, in small letters unless they may be a unit.
+
+    Args:
+        tokens: The tokens.
+        units: Whether there is a digit in one of them.
+    """
+    before, last = "", len(tokens) - 1
     for at, token in enumerate(tokens):
-        if not _is_filler(token, first=not before, last=at == len(tokens) - 1):
-            yield token if _NUMBER.search(before[-1:] + token) else token.casefold()
-            before = token
-
-
-def _is_filler(token: str, *, first: bool, last: bool) -> bool:
-    """Tell a filler from the same letters in "vitamin A" and "Columbus, OH"."""
-    word = _PAUSE.sub("", token)
-    return not last and word.lower() in FILLERS and (first or word.islower())
+        word = token.rstrip(_PAUSES)
+        # "vitamin A" and "Columbus, OH" end with a word, and not with a filler
+        if word.lower() in FILLERS and at != last and (not before or word.islower()):
+            continue
+        is_unit = units and _NUMBER.search(before[-1:] + token)
+        yield token if is_unit else token.casefold()
+        before = token

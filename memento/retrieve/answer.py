@@ -558,8 +558,8 @@ def _formed(
     known = look.texts.read(best)
     texts = {row: known[row] for row in best}
     weighed = evidence.with_form(query.form, look.snap, weighed, texts)
-    weight = rank.weight_of("form", weighed, look.config.weights, look.config.alone)
-    parts["form"] = weighed.signals["form"] * weight
+    weights = rank.weights_of(["form"], weighed, look.config.weights, look.config.alone)
+    parts["form"] = weighed.signals["form"] * weights["form"]
     return weighed, sums + parts["form"]
 
 

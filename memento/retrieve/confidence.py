@@ -68,8 +68,8 @@ def signs(
     mass: Floats = np.exp(sums - np.max(sums, initial=0.0), dtype=np.float32)
     share: Floats = (mass / mass.sum()).astype(np.float32)
     most = np.zeros(len(sums), np.float32)
-    for name in evidence.signals:
-        most += rank.weight_of(name, evidence, weights, alone)
+    for weight in rank.weights_of(evidence.signals, evidence, weights, alone).values():
+        most += weight
     fit: Floats = np.clip(sums / np.where(most > 0, most, np.float32(1)), 0, 1)
     cover = np.zeros_like(evidence.cover) if hollow else evidence.cover
     return Signs(evidence.cosine, cover, share, fit)

@@ -210,9 +210,11 @@ def with_form(form: Form, snap: Snapshot, found: Evidence, texts: Mapping[int, s
         texts: Row to text, for the most promising candidates; the others get nothing.
     """
     values = np.zeros(len(found.rows), np.float32)
-    for row, text in texts.items():
-        at = np.searchsorted(found.rows, row)
-        values[at] = form.fit(text, _KIND_NAMES[int(snap.kind[row])])
+    read = np.array(list(texts), np.intp)
+    kinds = snap.kind[read].tolist()
+    values[np.searchsorted(found.rows, read)] = [
+        form.fit(text, _KIND_NAMES[kind]) for text, kind in zip(texts.values(), kinds, strict=True)
+    ]
     return replace(found, signals={**found.signals, "form": values})
 
 

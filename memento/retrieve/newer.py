@@ -75,7 +75,10 @@ class Newer:
         ]
         order = _moved(noted, pairs)
         scores = [one.score for one in best]
-        placed = [replace(one, score=score) for one, score in zip(order, scores, strict=True)]
+        placed = [
+            one if one.score == score else replace(one, score=score)
+            for one, score in zip(order, scores, strict=True)
+        ]
         return placed + list(ranked[_DEPTH:])
 
     def _about_the_same(self, best: Sequence[Candidate], said: Mapping[int, Said]) -> Pairs:
@@ -84,9 +87,13 @@ class Newer:
             return {}
         rows = sorted({row for older, newer, _ in possible for row in (older, newer)})
         vectors = dict(zip(rows, self._meaning.vectors(np.array(rows, np.intp)), strict=True))
+        texts = self._read(rows)
         pairs: Pairs = {}
-        for older, newer, named in possible:
+        for older, newer, shared in possible:
             cosine = float(dots(vectors[older][None, :], vectors[newer])[0])
+            if cosine < _ALIKE:
+                continue
+            named = not _has_common(shared, texts[newer], texts[older])
             if cosine >= (_ALIKE_BY_NAME if named else _ALIKE):
                 share = _FAR if cosine >= _VERY_ALIKE and not named else _NEAR
                 pairs.setdefault(older, {})[newer] = share
@@ -94,23 +101,24 @@ class Newer:
 
     def _possible(
         self, best: Sequence[Candidate], said: Mapping[int, Said]
-    ) -> Iterator[tuple[int, int, bool]]:
-        """Yield older and newer row of pairs with a common word, and whether it is only a name."""
+    ) -> Iterator[tuple[int, int, set[str]]]:
+        """Yield older and newer row of pairs with common words, and these words."""
         notes = self._notes(best, said)
         texts = self._read([one.row for one in notes])
         changes = [one for one in notes if tells_change(texts[one.row], said[one.row].words)]
+        if not changes:
+            return
+        subjects = {one.row: set(content(said[one.row].words)) for one in notes}
         for newer in changes:
-            subject = set(content(said[newer.row].words))
+            subject = subjects[newer.row]
             for older in notes:
-                if older.row < newer.row and self._follows(newer, older):
-                    shared = subject.intersection(content(said[older.row].words))
-                    if shared:
-                        spoken = {*texts[newer.row].split(), *texts[older.row].split()}
-                        yield older.row, newer.row, not _has_common(shared, spoken)
+                shared = subject & subjects[older.row] if older.row < newer.row else None
+                if shared and self._follows(newer, older):
+                    yield older.row, newer.row, shared
 
     def _notes(self, best: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
         """Keep heard statements of people outside of conversations."""
-        snap, rows = self._snap, [one.row for one in best]
+        snap, rows = self._snap, np.array([one.row for one in best], np.intp)
         assistant = (snap.cues[rows] & np.uint32(Cue.ASSISTANT)) != 0
         plain = snap.heard[rows] & (snap.session[rows] < 0) & ~assistant
         pairs = zip(best, plain.tolist(), strict=True)
@@ -142,7 +150,7 @@ def _moved(best: Sequence[Candidate], pairs: Pairs) -> list[Candidate]:
     return order
 
 
-def _has_common(shared: set[str], spoken: set[str]) -> bool:
+def _has_common(shared: set[str], *texts: str) -> bool:
     """Tell whether one of the shared words is written in small letters: it is no name."""
-    small = {part for token in spoken if token.islower() for part in words(token)}
-    return not shared.isdisjoint(small)
+    small = " ".join(token for text in texts for token in text.split() if token.islower())
+    return not shared.isdisjoint(words(small))

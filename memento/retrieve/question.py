@@ -12,6 +12,7 @@ from memento.language import words as spelling
 from memento.language.codes import codes
 from memento.language.form import Form
 from memento.language.former import Former
+from memento.language.small import Small
 from memento.language.when import Period, times_of
 from memento.ledger.match import Match, Start, Word
 from memento.retrieve import spellings
@@ -22,13 +23,13 @@ _WHEN = re.compile(
 )
 _COUNT = re.compile(r"\s*how (many|much|old|long|often|far|tall|big)\b", re.IGNORECASE)
 _KIND = re.compile(r"\b(?:which|what)\s+(\w+)", re.IGNORECASE)
-_SUMMARY = re.compile(r"summar|overview|recap", re.IGNORECASE)
+_SUMMARY = Small(r"summar|overview|recap")
 _SINGULAR = (
     r"(?!(?:is|was|does|has|this|his|us|gas|bus|class|address|status|process|business|less|basis"
     r"|news)\b)"
 )
 _PLURAL = rf"{_SINGULAR}[\w'-]*(?:[^sui]s|ies)\b"  # or a word that looks like one
-_LIST = re.compile(
+_LIST = Small(
     rf"""  # which kinds of books; which of her many books did; what has she; what are; list all
     \b(?:what|which)\s+(?:(?:are|were|kinds?|types?|sorts?|all|other|different|various|of|the
         |some|my|our|his|her|their|have|main|key|specific|recent|new|\w+ly)\s+)*{_PLURAL}
@@ -39,16 +40,16 @@ _LIST = re.compile(
     |^\W*(?:what|who|which)\s+are\b|\bwhat\s+(?:other|else)\b
     |\b(?:list|enumerate|name\s+(?:all|the|every|some)|all\s+(?:the|of|my|our|his|her|their)
         |every|each|everything|both)\b""",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
-_SEVERAL = re.compile(
+_SEVERAL = Small(
     r"""  # counts, comparisons, orders
     \bhow\s+(?:many|often|frequently)\b|\bin\s+total\b|\btotal\s+(?:number|of)\b
     |\b(?:compared?|comparison|differ(?:s|ences?)?|versus|vs|in\s+common)\b
     |\bin\s+(?:what|which)\s+order\b|\border\s+(?:in|of)\b|\bin\s+order\b(?!\s+to)
     |\bchronolog\w*|\btimeline\b|\bsequence\s+of\b|\bover\s+time\b|\bevol(?:ve|ution)\w*
     |\bhistory\s+of\b|\bthroughout\b|\bacross\s+(?:all|my|our)\b|\bsteps\b""",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 _SHORT_QUESTION = 8  # words of a last line that leans on the lines before it
 _KEYWORDS = 1  # words of a query that is only a date, up to which its words are looked up too
@@ -157,7 +158,7 @@ def parse(
         speaker=next(iter(named)) if len(named) == 1 else None,
         wants_time=bool(_WHEN.match(seen)),
         wants_number=bool(_COUNT.match(seen)),
-        wants_summary=bool(_SUMMARY.search(seen)),
+        wants_summary=_SUMMARY.found_in(seen),
         wants_several=times.only or wants_several(seen),
     )
 
@@ -168,7 +169,7 @@ def wants_several(text: str) -> bool:
     >>> wants_several("Which books did Ada read?"), wants_several("Which book did Ada read first?")
     (True, False)
     """
-    return any(shape.search(text) for shape in (_LIST, _SEVERAL, _SUMMARY))
+    return any(shape.found_in(text) for shape in (_LIST, _SEVERAL, _SUMMARY))
 
 
 def continues(text: str) -> bool:

@@ -9,7 +9,7 @@ valid. Memories that say the same become one hit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -135,22 +135,28 @@ def total(evidence: Evidence, weights: Weights, alone: Weights) -> tuple[Floats,
     Returns:
         The sums, (m,), and the contribution of each piece to them.
     """
-    parts = {
-        name: values * weight_of(name, evidence, weights, alone)
-        for name, values in evidence.signals.items()
-    }
+    by_name = weights_of(evidence.signals, evidence, weights, alone)
+    parts = {name: values * by_name[name] for name, values in evidence.signals.items()}
     sums = np.zeros(len(evidence.rows), np.float32)
     for added in parts.values():
         sums += added
     return sums, parts
 
 
-def weight_of(
-    name: str, evidence: Evidence, weights: Weights, alone: Weights
-) -> Floats | np.float32:
-    """Return the weight of one piece of evidence, for all candidates or for each."""
-    turn, note = np.float32(getattr(weights, name)), np.float32(getattr(alone, name))
-    return np.where(evidence.alone, note, turn) if evidence.alone.any() else turn
+def weights_of(
+    names: Iterable[str], evidence: Evidence, weights: Weights, alone: Weights
+) -> dict[str, Floats | np.float32]:
+    """Return the weights of pieces of evidence by name, each for all candidates or for each."""
+    if not evidence.alone.any():
+        return {name: np.float32(getattr(weights, name)) for name in names}
+    if evidence.alone.all():
+        return {name: np.float32(getattr(alone, name)) for name in names}
+    return {
+        name: np.where(
+            evidence.alone, np.float32(getattr(alone, name)), np.float32(getattr(weights, name))
+        )
+        for name in names
+    }
 
 
 def strength(cosine: Floats | None, cover: Floats) -> Floats:

@@ -1,0 +1,49 @@
+"""Patterns in letters of either case."""
+
+import re
+
+import pytest
+
+from memento.language import change, form, former
+from memento.language.small import Small
+from memento.retrieve import question
+
+ALL = {
+    f"{module.__name__}.{name}": value
+    for module in (change, form, former, question)
+    for name, value in vars(module).items()
+    if isinstance(value, Small)
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("Who Did It", True), ("WHO", True), ("where", False), ("ÜBER WHO", True), ("ÉMILE", True)],
+)
+def test_it_finds_letters_of_either_case(text: str, found: bool) -> None:
+    """Capital and small letters are found, in ASCII and in other text."""
+    assert Small("who|émile").found_in(text) is found
+
+
+def test_it_begins_where_the_text_begins() -> None:
+    """Only the start of the text is looked at."""
+    pattern = Small("ada|émile")
+    assert pattern.begins("Ada and Bob")
+    assert pattern.begins("Émile and Bob")
+    assert not pattern.begins("Bob and Ada")
+    assert not pattern.begins("Zoé and Ada")
+
+
+def test_flags_hold_for_other_text_too() -> None:
+    """The pattern for other text keeps the flags."""
+    pattern = Small("a b  # comment", re.VERBOSE)
+    assert pattern.found_in("AB")
+    assert pattern.found_in("é AB")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_pattern_is_in_small_letters(name: str) -> None:
+    """A capital letter in a pattern would never be found in ASCII text."""
+    pattern = ALL[name].pattern
+    literal = re.sub(r"\\.|#.*$", "", pattern, flags=re.MULTILINE)
+    assert literal == literal.lower()
