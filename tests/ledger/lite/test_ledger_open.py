@@ -415,7 +415,8 @@ def as_somebody_else(shared, closed):
     (shared / "ledger.db").chmod(0o644)
     return run(f"""
         import os
-        import memento.manager, memento.retrieve.searcher
+        # all that is loaded later, since the code itself may lie where only its owner can read
+        import memento.ledger.lite.ledger, memento.manager, memento.retrieve.searcher
         os.setgid(65534), os.setuid(65534)
         from memento import MemoryManager
         from memento.errors import MementoError
