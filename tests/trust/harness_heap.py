@@ -32,6 +32,8 @@ THREADS = 6
 DIM = 128
 GROWN = 1_100
 """Memories after which Chroma has written a whole index again."""
+MISSES = 80
+"""Rounds of the control that may miss the mark before the control counts as not failed."""
 
 
 def handle_texts(dice: random.Random) -> None:
@@ -88,6 +90,20 @@ def as_chroma_writes_them() -> Iterator[None]:
         Blanker.catch_up = catch_up  # type: ignore[method-assign]
 
 
+def control(root: Path, dice: random.Random, rounds: int) -> tuple[int, int]:
+    """Leave the files as Chroma writes them; returns the rounds tried and those that held the mark.
+
+    About one round in three holds it. A few rounds may all miss it by luck, so the control goes on
+    until one does not, up to `MISSES` rounds.
+    """
+    tried = spoilt = 0
+    with as_chroma_writes_them():
+        while tried < rounds or (not spoilt and tried < MISSES):
+            spoilt += bool(a_round(root, dice, 6)[0])
+            tried += 1
+    return tried, spoilt
+
+
 def no_memory_of_the_process_gets_into_the_index(
     folder: Path, *, full: bool, seed: int
 ) -> TrustResult:
@@ -101,9 +117,7 @@ def no_memory_of_the_process_gets_into_the_index(
         found, searched = a_round(folder / "store", dice, rows)
         files += searched
         held += [f"round {number}: {', '.join(found)}"] if found else []
-    with as_chroma_writes_them():
-        tries = [a_round(folder / "control", dice, 6)[0] for _ in range(rounds)]
-    spoilt = sum(bool(found) for found in tries)
+    tried, spoilt = control(folder / "control", dice, rounds)
     return TrustResult(
         name="memory of the process in the files of the index",
         promise="No file of the index holds what the process had in its memory beside the ids and"
@@ -117,7 +131,7 @@ def no_memory_of_the_process_gets_into_the_index(
             "new indexes": rounds * NAMESPACES,
             "files searched": files,
             "rounds whose files held the mark": len(held),
-            "rounds of the control whose files did": f"{spoilt} of {rounds}",
+            "rounds of the control whose files did": f"{spoilt} of {tried}",
         },
         details=tuple(held),
     )
