@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import MAXYEAR, MINYEAR, datetime
 
@@ -14,30 +14,22 @@ from memento.language import words as spelling
 from memento.language.chatter import is_chatter
 from memento.ledger.predicate import Filters
 from memento.protocols import TokenCounter
-from memento.retrieve import budget, by_time, by_words, confidence, evidence, rank
-from memento.retrieve import former as pasts
-from memento.retrieve.by_meaning import Approximate, Exact, Meaning, best_rows
+from memento.retrieve import budget, by_time, confidence, rank
 from memento.retrieve.by_name import Called
-from memento.retrieve.by_time import Then
-from memento.retrieve.confidence import Signs
-from memento.retrieve.evidence import Evidence
 from memento.retrieve.former import Heirs, MeaningOfHeirs
+from memento.retrieve.gather import Gathered, asks_no_more, gather, in_order, meaning_of, names_in
+from memento.retrieve.look import Look, Rerank, Texts
 from memento.retrieve.newer import Newer
 from memento.retrieve.passage import excerpt, passage
 from memento.retrieve.question import Query, parse
 from memento.retrieve.rank import Candidate, Said
-from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct
+from memento.retrieve.roster import Floats, Mask, Rows, Snapshot
+from memento.retrieve.score import Judged, judge
 from memento.retrieve.source import WIDER, Nearest, TextSource
 from memento.retrieve.visible import allow
 from memento.types import Match
 
-Rerank = Callable[[str, Sequence[str]], Floats]
-"""Scores texts by how well they answer a query, see `protocols.Reranker`."""
-_MAX_EXACT = 200  # rows whose text is read for one identifier or quoted phrase
-_TYPO, _TERSE = 0.2, 0.2  # how much a typing error, and a short name, lower the value of a name
 _SURE = 10  # hits that give the confidence of the whole answer
-_READ = 16  # candidates whose texts are read for the kind of answer that the query wants
-_STAGE, _MOST_IN_STAGE = 16, 64  # candidates whose texts are read together
 _MARKS = 8  # characters of English that cost as much as the two marks around a passage
 _MAX_SPAN = 30  # years before and after now; a date without a year may be in any of them
 _MOST_FAR = 30  # farther years, with memories, in which such a date may also be
@@ -82,87 +74,6 @@ class Ranking:
 
     found: tuple[Found, ...] = ()
     confidence: float = 0.0
-
-
-class _Texts:
-    """Texts of rows, each fetched once."""
-
-    def __init__(self, snap: Snapshot, source: TextSource) -> None:
-        self._snap, self._source = snap, source
-        self.known: dict[int, str] = {}
-
-    def read(self, rows: Sequence[int]) -> Mapping[int, str]:
-        missing = [row for row in dict.fromkeys(rows) if row not in self.known]
-        if missing:
-            docids = self._snap.docid[missing].tolist()
-            self.known.update(zip(missing, self._source.texts(docids), strict=True))
-        return self.known
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Look:
-    """The inputs that every step of one call needs."""
-
-    query: Query
-    snap: Snapshot
-    source: TextSource
-    mask: Mask
-    config: RetrieveConfig
-    meaning: Meaning | None
-    texts: _Texts
-    text: str
-    rerank: Rerank | None
-    then: Then | None
-    heirs: Heirs
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Gathered:
-    """Candidates, and which search proposed each of them.
-
-    Attributes:
-        rows: The candidates, ascending.
-        arms: Search to the candidates that it proposed, each with its rank there.
-        words: Scores of every row by the words of the query.
-        named: Candidate to how well the query names it, (0, 1].
-        more: Whether one of the searches may have more candidates.
-    """
-
-    rows: Rows
-    arms: Mapping[str, Mapping[int, int]]
-    words: by_words.Lexical
-    named: Mapping[int, float]
-    more: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Judged:
-    """Candidates with their scores and confidence; every array has one value per candidate.
-
-    Attributes:
-        order: Their places, best first.
-        rows: Their rows.
-        scores: [0, 1].
-        sure: Confidence, [0, 1].
-        parts: Piece of evidence to its contribution.
-        signs: Numbers that give the confidence.
-    """
-
-    order: Rows
-    rows: Rows
-    scores: Floats
-    sure: Floats
-    parts: Mapping[str, Floats]
-    signs: Signs
-
-    def stages(self) -> Iterator[tuple[Rows, float]]:
-        """Yield the candidates in batches, each with the score of the candidate after it."""
-        start, size, last = 0, _STAGE, len(self.order)
-        while start < last:
-            end = min(last, start + size)
-            following = self.order[min(end, last - 1)]
-            yield self.order[start:end], float(self.scores[following])
-            start, size = end, min(end, _MOST_IN_STAGE)
 
 
 def find(
@@ -230,14 +141,14 @@ def find(
     if k is None:
         k = config.many if query.wants_several else config.few
     heirs = Heirs.of(snap)
-    meaning = _meaning(snap, vector, nearest, config)
+    meaning = meaning_of(snap, vector, nearest, config)
     lenders = heirs.shown(mask)
     if meaning is not None and len(lenders.former):
         meaning = MeaningOfHeirs(meaning, lenders)
-    texts = _Texts(snap, source)
+    texts = Texts(snap, source)
     then = by_time.find(query, snap, source, mask, now)
-    look = _Look(query, snap, source, mask, config, meaning, texts, text, rerank, then, heirs)
-    called = [] if match == "text" else _called(query, snap, mask)
+    look = Look(query, snap, source, mask, config, meaning, texts, text, rerank, then, heirs)
+    called = [] if match == "text" else names_in(query, snap, mask)
     room = _Room(look, k, min_score, cutoff, tokens, count, shorten=shorten)
     answer, ranks = _collect(look, called, room, match == "names", fold=fold)
     hits = room.choose(answer)
@@ -288,108 +199,6 @@ def _years(told: Sequence[int], now: int) -> list[int]:
     return sorted(year for year in every if MINYEAR <= year <= MAXYEAR)
 
 
-def _called(query: Query, snap: Snapshot, mask: Mask) -> list[Called]:
-    """Find the names in a query; names of rows that are not heard only if such rows are wanted."""
-    unheard = snap.live < snap.n and bool((mask & ~snap.heard).any())
-    return snap.names.called(query.words, _shown(mask), unheard=unheard)
-
-
-def _gather(look: _Look, called: Sequence[Called]) -> _Gathered:
-    """Collect candidates from every search."""
-    query, snap, config = look.query, look.snap, look.config
-    postings = by_words.look_up(query, snap, look.source, look.mask, config)
-    words = by_words.bm25(query, postings, snap, config)
-    words = pasts.words_of_heirs(words, look.heirs.shown(look.mask))
-    matching = np.flatnonzero((words.score > 0) & look.mask)
-    named = _exact(look) | _named(called)
-    found = {
-        "text": best_rows(matching, words.score, config.arm),
-        "meaning": _near(look, words),
-        "time": _then(look, words),
-        "name": _in_order(named, rank.BY_NAME, 1.0),
-        "exact": _in_order(named, 0.0, rank.BY_NAME),
-    }
-    if query.former is not None:
-        so_far = distinct(np.concatenate(list(found.values())))
-        found["slot"] = look.heirs.beside(so_far, look.mask, config.arm)[::-1]
-    arms = {
-        name: dict(zip(rows.tolist(), range(1, len(rows) + 1), strict=True))
-        for name, rows in found.items()
-    }
-    more = max(len(found[arm]) for arm in ("text", "meaning", "time")) >= config.arm
-    return _Gathered(distinct(np.concatenate(list(found.values()))), arms, words, named, more)
-
-
-def _then(look: _Look, words: by_words.Lexical) -> Rows:
-    """Propose rows of the time that the query asks about."""
-    if look.then is None:
-        return np.zeros(0, np.intp)
-    query, snap, arm = look.query, look.snap, look.config.arm
-    return by_time.propose(look.then, query, snap, words.score, look.meaning, arm)
-
-
-def _near(look: _Look, words: by_words.Lexical) -> Rows:
-    """Propose rows by vector that are above the noise or have at least one word of the query."""
-    if look.meaning is None or look.query.only_time:
-        return np.zeros(0, np.intp)
-    near = look.meaning.propose(look.mask, look.config.arm)
-    cosines = look.meaning.of(near)
-    heard = np.maximum(cosines.own, cosines.smooth) >= look.config.noise
-    return near[heard | (words.cover[near] > 0)]
-
-
-def _meaning(
-    snap: Snapshot, vector: Floats | None, nearest: Nearest | None, config: RetrieveConfig
-) -> Meaning | None:
-    if vector is None:
-        return None
-    if nearest is not None:
-        return Approximate(snap, nearest, vector, config.smooth)
-    if snap.vectors is None or not snap.has_vector.any():
-        return None
-    return Exact(snap, snap.vectors, vector, config.smooth)
-
-
-def _in_order(named: Mapping[int, float], above: float, upto: float) -> Rows:
-    chosen = [row for row, value in named.items() if above < value <= upto]
-    return np.array(sorted(chosen, key=lambda row: (-named[row], -row)), np.intp)
-
-
-def _shown(mask: Mask) -> Callable[[int], bool]:
-    return lambda row: row < len(mask) and bool(mask[row])
-
-
-def _named(called: Sequence[Called]) -> dict[int, float]:
-    """Value each memory that the query names, (0.5, 1]: more for long names and exact spelling."""
-    values: dict[int, float] = {}
-    for name in called:
-        value = 1 - _TYPO * name.typos - _TERSE / (1 + name.length)
-        for row in name.rows:
-            values[row] = max(values.get(row, 0.0), value)
-    return values
-
-
-def _exact(look: _Look) -> dict[int, float]:
-    """Value each memory that holds an identifier or quoted phrase exactly, (0, 0.5]."""
-    held: dict[int, int] = {}
-    for wanted in look.query.exact:
-        reader = by_words.Reader.of(look.snap, look.source, look.mask, _MAX_EXACT, _MAX_EXACT)
-        (place,) = reader.read([wanted.match])
-        rows = place.rows[look.mask[place.rows]][-_MAX_EXACT:]
-        known = look.texts.read(rows.tolist())
-        for row in rows.tolist():
-            if wanted.held_by(known[row]):
-                held[row] = held.get(row, 0) + 1
-    return {row: rank.BY_NAME * hits / len(look.query.exact) for row, hits in held.items()}
-
-
-def _asks_no_more(query: Query, called: Sequence[Called]) -> bool:
-    """Tell whether a query consists only of a name and stop words."""
-    spoken = {at for name in called for at in range(name.start, name.start + name.length)}
-    left = [word for at, word in enumerate(query.words) if at not in spoken]
-    return all(word in spelling.STOP_WORDS or word in spelling.META_WORDS for word in left)
-
-
 class _Room:
     """The limits of an answer: number of hits, least score and number of tokens.
 
@@ -399,7 +208,7 @@ class _Room:
 
     def __init__(
         self,
-        look: _Look,
+        look: Look,
         k: int,
         min_score: float,
         cutoff: float,
@@ -462,7 +271,7 @@ class _Room:
 
 
 def _collect(
-    look: _Look, called: Sequence[Called], room: _Room, only_named: bool, *, fold: bool
+    look: Look, called: Sequence[Called], room: _Room, only_named: bool, *, fold: bool
 ) -> tuple[list[Candidate], Mapping[str, Mapping[int, int]]]:
     """Find candidates until the answer is full, searching wider as long as it is not.
 
@@ -482,12 +291,12 @@ def _collect(
     ranks: dict[str, Mapping[int, int]] = {}
     known, least = np.zeros(0, np.intp), 1.0
     while True:
-        gathered = _gather(look, called)
-        if only_named or (called and _asks_no_more(look.query, called)):
-            by_name = np.sort(_in_order(gathered.named, rank.BY_NAME, 1.0))
+        gathered = gather(look, called)
+        if only_named or (called and asks_no_more(look.query, called)):
+            by_name = np.sort(in_order(gathered.named, rank.BY_NAME, 1.0))
             gathered = replace(gathered, rows=by_name, more=False)
         ranks = {name: {**at, **ranks[name]} if ranks else at for name, at in gathered.arms.items()}
-        judged = _judge(look, gathered, known, least)
+        judged = judge(look, gathered, known, least)
         for places, bar in judged.stages():
             best = list(_candidates(places, look, gathered, judged))
             texts = look.texts.read([one.row for one in best])
@@ -503,7 +312,7 @@ def _collect(
         look = replace(look, config=wider)
 
 
-def _orders(look: _Look) -> list[rank.Order]:
+def _orders(look: Look) -> list[rank.Order]:
     """Return what changes the order of scores; nothing if a time or the past is asked for."""
     if look.query.only_time or look.query.former is not None:
         return []
@@ -512,85 +321,8 @@ def _orders(look: _Look) -> list[rank.Order]:
     return [rank.newest_first, Newer(look.snap, look.meaning, look.texts.read).first]
 
 
-def _judge(look: _Look, gathered: _Gathered, known: Rows, most: float) -> _Judged:
-    """Order the candidates that are not known yet; no score is above ``most``."""
-    weighed = _weigh(look, gathered)
-    weights, alone = look.config.weights, look.config.alone
-    sums, parts = rank.total(weighed, weights, alone)
-    weighed, sums = _formed(look, weighed, sums, parts)
-    seen = confidence.signs(weighed, sums, weights, alone, hollow=look.query.hollow)
-    if look.rerank is not None and not len(known) and not look.query.only_time:
-        parts["reranked"] = _reranked(look, weighed.rows, sums, look.rerank)
-        sums = sums + parts["reranked"]
-    scores = rank.scale(sums, rank.strength(weighed.cosine, weighed.cover))
-    named = np.zeros(len(weighed.rows), np.float32)
-    sure = confidence.of_hits(seen, look.config.sure)
-    if look.query.continues:
-        sure *= np.float32(confidence.CONTINUES)
-    if look.then is not None and look.query.only_time:
-        scores = by_time.scores(look.then, look.snap, weighed.rows)
-        held = np.float32(by_time.SURE if look.query.form is None else by_time.ASKS_MORE)
-        sure = np.where(scores > 0, held, sure)
-    if gathered.named:
-        named[:] = [gathered.named.get(row, 0) for row in weighed.rows.tolist()]
-        scores = rank.lift(scores, named)
-    sure = np.maximum(named, sure)
-    if look.query.former is not None:
-        matched = gathered.words.matched
-        scores, sure = pasts.first(
-            look.query, look.snap, look.heirs, weighed.rows, matched, (scores, sure)
-        )
-    order = np.lexsort((-weighed.rows, -scores))
-    if len(known):
-        order = order[~np.isin(weighed.rows[order], known)]
-        scores = np.minimum(scores, np.float32(most))
-    return _Judged(order, weighed.rows, scores, sure, parts, seen)
-
-
-def _formed(
-    look: _Look, weighed: Evidence, sums: Floats, parts: dict[str, Floats]
-) -> tuple[Evidence, Floats]:
-    """Add to evidence, sums and parts whether the most promising texts hold the kind of answer."""
-    query = look.query
-    if query.form is None or query.only_time or query.former is not None:
-        return weighed, sums
-    best = weighed.rows[np.argsort(-sums, kind="stable")[:_READ]].tolist()
-    known = look.texts.read(best)
-    texts = {row: known[row] for row in best}
-    weighed = evidence.with_form(query.form, look.snap, weighed, texts)
-    weights = rank.weights_of(["form"], weighed, look.config.weights, look.config.alone)
-    parts["form"] = weighed.signals["form"] * weights["form"]
-    return weighed, sums + parts["form"]
-
-
-def _weigh(look: _Look, gathered: _Gathered) -> Evidence:
-    """Collect the evidence; read the most promising texts if the query asks about dates."""
-    query, snap, rows, words = look.query, look.snap, gathered.rows, gathered.words
-    weighed = evidence.weigh(query, snap, rows, words, look.meaning)
-    if look.then is None:
-        return weighed
-    if query.last_talk:
-        return evidence.with_calendar(weighed, look.then.inside[rows].astype(np.float32))
-    sums, _ = rank.total(weighed, look.config.weights, look.config.alone)
-    dated = evidence.dated(query, snap, rows[np.argsort(-sums, kind="stable")]).tolist()
-    known = look.texts.read(dated)
-    texts_of_dated = {row: known[row] for row in dated}
-    return evidence.with_said_dates(query, snap, weighed, texts_of_dated, look.then.told_fit)
-
-
-def _reranked(look: _Look, rows: Rows, sums: Floats, rerank: Rerank) -> Floats:
-    """Let the reranker score the best candidates; the others get 0."""
-    best = np.argsort(-sums, kind="stable")[: look.config.rerank]
-    value = np.zeros(len(rows), np.float32)
-    if len(best):
-        texts = look.texts.read(rows[best].tolist())
-        judged = rerank(look.text, [texts[row] for row in rows[best].tolist()])
-        value[best] = evidence.spread(judged, np.ones(len(best), np.bool_))
-    return value * np.float32(look.config.weights.reranked)
-
-
 def _candidates(
-    places: Rows, look: _Look, gathered: _Gathered, judged: _Judged
+    places: Rows, look: Look, gathered: Gathered, judged: Judged
 ) -> Iterator[Candidate]:
     rows = judged.rows[places]
     asks = (look.snap.cues[rows] & np.uint32(spelling.Cue.QUESTION)) != 0

@@ -41,11 +41,12 @@ from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_sound, strings_in, to_memory
 from memento.retrieve import confidence
-from memento.retrieve.answer import Found, Ranking, Rerank, find
+from memento.retrieve.answer import Found, Ranking, find
 from memento.retrieve.by_meaning import best_rows, dots
 from memento.retrieve.cache import Held, Kept
 from memento.retrieve.choose import choose_index
 from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings
+from memento.retrieve.look import Rerank
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
 from memento.retrieve.source import WIDER
 from memento.retrieve.visible import allow, needs_ledger
