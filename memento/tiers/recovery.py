@@ -136,8 +136,9 @@ class Recovery:
 
     def clear_away(self) -> None:
         """Set aside what is there; what proves to be the store's may be deleted later."""
-        if self._folder.is_dir() and is_ours(self._folder, read_stamp(self._stamp_path)):
-            mark(self._folder)
+        with contextlib.suppress(PermissionError):  # nobody may look into it: kept, without a mark
+            if self._folder.is_dir() and is_ours(self._folder, read_stamp(self._stamp_path)):
+                mark(self._folder)
         set_aside(self._folder)
         if not is_stamp(self._stamp_path):  # it would be written over
             set_aside(self._stamp_path)

@@ -13,6 +13,7 @@ from long_support import NS, Feeder, refusal
 
 from memento.config.tiers import LongConfig
 from memento.errors import TierUnavailable
+from memento.tiers import recovery
 from memento.tiers.folder_stamp import (
     FORMAT,
     FolderState,
@@ -380,3 +381,20 @@ def test_the_manifest_sees_each_file_and_its_change(tmp_path):
 def test_setting_aside_nothing_is_fine(tmp_path):
     """Without a folder there is nothing to rename."""
     assert set_aside(tmp_path / "chroma") is None
+
+
+@pytest.mark.parametrize("name", ["is_ours", "mark"])
+def test_a_folder_that_nobody_may_look_into_is_set_aside(copy, monkeypatch, name):
+    """It cannot be marked as the store's, so it is kept; the tier starts with an empty folder."""
+    tier = copy.tier()
+    delete("data_level0.bin")(copy.folder)
+
+    def refuse(*_):
+        monkeypatch.undo()
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(recovery, name, refuse)
+    tier.open()
+    assert tier.state is LongState.READY
+    assert len([*copy.folder.parent.glob("chroma.bad-*")]) == 1
+    tier.close()

@@ -216,7 +216,7 @@ CASES = {
     "folder removed": Case(no_folder),
     "folder emptied": Case(empty_folder),
     "folder is a file": Case(a_file),
-    "folder forbidden": Case(forbidden),
+    "folder forbidden": Case(forbidden, quick=True),
     "folder read-only": Case(read_only),
     "folder removed while open": Case(no_folder, "open"),
     "held by another process": Case(lambda _: None, "held"),
