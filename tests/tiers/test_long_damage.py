@@ -243,7 +243,7 @@ def test_close_stops_an_open_that_is_probing(copy):
     _mark_unclean(copy, 1)
     probing = threading.Event()
     tier = copy.tier()
-    tier._samples = lambda: (probing.set(), copy.samples())[1]
+    tier._recovery._samples = lambda: (probing.set(), copy.samples())[1]
     said = []
     opener = threading.Thread(target=lambda: said.append(refusal(tier.open)))
     opener.start()
@@ -281,11 +281,11 @@ def test_rows_missing_since_a_clean_close_are_noticed(copy):
 def test_a_reset_that_the_caller_could_not_note_is_repeated(copy):
     """If on_reset fails, the next open calls it again: no row is left unqueued."""
     tier = copy.tier(identity="other-8")
-    tier._on_reset = _fails
+    tier._recovery._on_reset = _fails
     with pytest.raises(RuntimeError):
         tier.open()
     assert tier.state is LongState.COLD
-    tier._on_reset = copy.resets.append
+    tier._recovery._on_reset = copy.resets.append
     tier.open()
     assert len(copy.resets) == 1
     tier.close()
