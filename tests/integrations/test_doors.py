@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,12 @@ def test_there_are_adapters():
     """The list is not empty by a wrong path."""
     packages = {module.parent.name for module in MODULES}
     assert packages >= {"memento_langchain", "memento_langgraph", "memento_crewai"}
+
+
+def test_the_map_of_memento_names_each_adapter():
+    """A reader of the map finds the packages that are outside of it."""
+    packages = {module.parent.name for module in MODULES}
+    assert set(re.findall(r"memento_\w+", memento.__doc__)) == packages
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: f"{path.parent.name}/{path.name}")
