@@ -52,7 +52,7 @@ class TestJump:
         assert len({m.id for m in memory.list()}) == 4
 
     def test_nothing_is_lost_or_ends_too_soon(self, memory, clock, jump):
-        """What never expires is found; what does, from its moment on; going back shows it again."""
+        """A memory is hidden from the moment it expires; a clock set back shows it again."""
         memory.add("a blue kettle")
         memory.add("a green kettle", expires_in=3600)
         clock.advance(jump)

@@ -84,7 +84,7 @@ MOST_LINES = 500
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_an_adapter_is_thin(module):
-    """What a framework meets has a module of its own, and a short one."""
+    """Each part that a framework uses has a module of its own, and a short one."""
     assert len(module.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 

@@ -183,7 +183,7 @@ def test_a_clean_close_is_trusted_and_reopened_as_it_was(feeder, tier, monkeypat
         again = feeder.tier()
         again.open()
         assert again.count(NS) == len(feeder.ids)
-        # At each opening Chroma builds the graph of a small collection anew from its log, linking
+        # At each opening Chroma builds the graph of a small collection again from its log, linking
         # rows in parallel. Once in some hundreds of openings a row is there and can be read, yet no
         # search reaches it; the same folder, opened again, finds it.
         assert len(feeder.lost(again)) <= 1
@@ -319,7 +319,7 @@ def test_another_client_of_this_process_keeps_it_shut(feeder):
 
 
 class PanicException(BaseException):
-    """What a panic in Chroma's Rust half looks like in Python."""
+    """An exception that looks like a panic in Chroma's Rust half."""
 
 
 @pytest.mark.parametrize(
