@@ -38,6 +38,10 @@ conversation  the turns of a conversation: keep each once, recall for the next
 manager      the object people use: each verb calls the rooms below
 aio          the same verbs, awaited
 cli          the command ``memento``
+
+The adapters for other frameworks are packages of their own, beside this one in ``integrations/``:
+``memento_langchain``, ``memento_langgraph`` and ``memento_crewai``. They import only public names
+of memento; ``tests/integrations/test_doors.py`` has the list.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -82,7 +82,7 @@ def embedded(case):
 
 
 def owed_vector(case):
-    """It is owed a vector even when it leaves the index, and again if that was lost."""
+    """It needs a vector even when it leaves the index, and again if that was lost."""
     case.write(lambda c, _: c.words.catch_up(case.ns))
     case.write(lambda c, _: c.execute("DELETE FROM backlog") and None)
     case.write(lambda c, docid: memories.enqueue(c, memories.by_docid(c, docid), "drop"))
@@ -134,12 +134,12 @@ def in_statistics(case):
 
 
 def folds_trusted(case):
-    """What the user says again is merged into it."""
+    """A repeat by the user is merged into it."""
     return case.view.add(TEXT, tier="medium").id == case.first.id
 
 
 def folds_untrusted(case):
-    """What a web page says again is merged into it."""
+    """A repeat by a web page is merged into it."""
     return case.view.add(TEXT, tier="medium", source="web").id == case.first.id
 
 
@@ -154,7 +154,7 @@ def current(case):
 
 
 def accepted(case):
-    """What is derived from it is not quarantined for that."""
+    """A memory derived from it is not quarantined for that."""
     child = case.view.add("Quince it is", source=Source(parents=(case.first.id,)))
     return child.status.value != "quarantined"
 
@@ -204,7 +204,7 @@ TRAITS = {
     feels: {},
     keeps_id: {"id": "mine", "source": "web"},
 }
-"""What looks at a trait, to the fields of the memory it looks at."""
+"""The functions that look at a trait, with the fields of the memory to look at."""
 
 
 def main(root, *statuses):

@@ -120,7 +120,7 @@ def _engine_of(module):
 
 
 def test_nobody_but_its_opening_knows_an_engine():
-    """What is outside an engine's own folder goes through the contract, the ledger included."""
+    """Code outside an engine's own folder uses the contract, the ledger included."""
     assert wrong_engines(Path(memento.__file__).parent) == []
 
 

@@ -1,4 +1,4 @@
-"""What cannot be accepted: a typed error that names the field, and nothing written."""
+"""Bad input is a typed error that names the field, and nothing is written."""
 
 from __future__ import annotations
 
@@ -442,7 +442,7 @@ def fuzzed(tmp_path_factory):
 
 @pytest.mark.parametrize("error", [InvalidInput, InvalidScope, NotFound, IdConflict])
 def test_one_except_catches_all(error):
-    """Whatever is refused is a MementoError."""
+    """Every refusal is a MementoError."""
     assert issubclass(error, MementoError)
 
 

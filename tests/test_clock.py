@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
+import ast
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
+
+import memento
+
+PACKAGE = Path(memento.__file__).parent
+ADAPTERS = Path(__file__).parents[1] / "integrations"
+READS_THE_SYSTEM_CLOCK = {
+    "clock.py": "it is the system's clock",
+    "manager.py": "the clock of a manager that is given none",
+    "cli/options.py": "moments such as 7d, before a store is open",
+    "cli/remember.py": "commands open their managers with the system's clock",
+    "ledger/lite/swap.py": "file names: a clock that stands still would give one name twice",
+    "tiers/own_files.py": "file names, as above",
+    "tiers/short.py": "file names, as above",
+}
+"""Modules that may read the time of the day past the manager's clock, and the reason of each.
+
+The others get the present moment from ``Engine.now`` or as an argument. Timers
+(``time.monotonic``, ``time.perf_counter``) are not moments.
+"""
+CLOCKS = {"now", "utcnow", "today", "time", "time_ns", "localtime", "gmtime", "ctime"}
+"""Functions of ``datetime`` and ``time`` that read the time of the day."""
 
 JUMPS = {
     "a second back": -timedelta(seconds=1),
@@ -29,7 +52,7 @@ class TestJump:
         assert len({m.id for m in memory.list()}) == 4
 
     def test_nothing_is_lost_or_ends_too_soon(self, memory, clock, jump):
-        """What never expires is found; what does, from its moment on; going back shows it again."""
+        """A memory is hidden from the moment it expires; a clock set back shows it again."""
         memory.add("a blue kettle")
         memory.add("a green kettle", expires_in=3600)
         clock.advance(jump)
@@ -77,3 +100,54 @@ def test_summer_time_is_no_jump(open_memory):
     assert [m.text for m in memory.list()] == ["before", "after"]
     moment[0] += timedelta(minutes=31)
     assert [m.text for m in memory.list()] == ["after"]
+
+
+def clocks_read(tree):
+    """List what reads the time of the day: calls of ``datetime`` and ``time``, and our own."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
+            owner = ast.unparse(node.value).rpartition(".")[2]
+            if owner in {"datetime", "date", "time"} and node.attr in CLOCKS:
+                found.append(ast.unparse(node))
+        elif isinstance(node, ast.ImportFrom) and node.module in {"time", "memento.clock"}:
+            wanted = CLOCKS if node.module == "time" else {"system_clock"}
+            found += [alias.name for alias in node.names if alias.name in wanted]
+    return found
+
+
+def test_every_moment_comes_from_the_managers_clock():
+    """Only the modules of the list read the time of the day, and each of them does."""
+    found = {
+        path.relative_to(root).as_posix()
+        for root in (PACKAGE, ADAPTERS)
+        for path in root.rglob("*.py")
+        if clocks_read(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert found == set(READS_THE_SYSTEM_CLOCK)
+
+
+def test_the_time_of_the_day_is_read_in_one_module():
+    """The other modules of the list call ``memento.clock.system_clock``."""
+    for name in READS_THE_SYSTEM_CLOCK.keys() - {"clock.py"}:
+        tree = ast.parse((PACKAGE / name).read_text(encoding="utf-8"))
+        assert set(clocks_read(tree)) == {"system_clock"}, name
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("began = datetime.now(UTC)", ["datetime.now"]),
+        ("at = datetime.datetime.utcnow()", ["datetime.datetime.utcnow"]),
+        ("day = date.today()", ["date.today"]),
+        ("at = time.time()", ["time.time"]),
+        ("from time import time_ns", ["time_ns"]),
+        ("from memento.clock import in_name, system_clock", ["system_clock"]),
+        ("from time import monotonic", []),
+        ("left = time.monotonic() - self.clock()", []),
+        ("at = self._engine.now()", []),
+    ],
+)
+def test_a_clock_is_seen(line, seen):
+    """The check above sees each way to read the time of the day, and no timer."""
+    assert clocks_read(ast.parse(line)) == seen

@@ -155,7 +155,7 @@ def test_what_is_still_open_when_the_interpreter_ends_is_closed(open_memory):
 
 
 def test_a_forked_child_starts_afresh(memory):
-    """Rings, threads and locks of the parent are made anew; a closed store is left alone."""
+    """Rings, threads and locks of the parent are made again; a closed store is left alone."""
     memory.add("before", "short")
     memory._engine.indexer.stop(10)
     engine_module._after_fork()
@@ -167,7 +167,7 @@ def test_a_forked_child_starts_afresh(memory):
 
 
 def test_reindexing_while_the_index_is_open(open_memory):
-    """The same embedder again: nothing is owed, and the index is opened anew when needed."""
+    """With the same embedder the backlog is empty, and the index is opened again when needed."""
     memory = open_memory(embedder=HashEmbedder(16), config=FAST)
     memory.add("green tea", "long")
     assert memory.flush(wait=True, timeout=60)

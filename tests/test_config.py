@@ -120,7 +120,7 @@ def test_a_config_that_cannot_work_is_refused(make):
 
 
 def test_limits_are_those_of_the_config(open_memory):
-    """What add refuses follows the settings."""
+    """The refusals of add follow the settings."""
     memory = open_memory(config=Config(limits=Limits(text_chars=5, metadata_bytes=10)))
     assert memory.add("12345", metadata={"a": 1}).text == "12345"
     for options in ({"text": "123456"}, {"text": "1", "metadata": {"abc": "def"}}):

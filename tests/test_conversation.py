@@ -58,7 +58,7 @@ class TestKeep:
         assert texts(memory) == ["My bike is red.", "My cat is Tom.", "Hello Ada."]
 
     def test_an_id_alone_names_a_turn(self, memory):
-        """Without a session, too: equal turns with ids of their own stay two."""
+        """Equal turns with ids of their own stay two, also without a session."""
         for name in ("1", "2", "2"):
             memory.keep([Turn("Go on.", id=name)])
         assert texts(memory) == ["Go on.", "Go on."]
@@ -71,7 +71,7 @@ class TestKeep:
 
     @pytest.mark.parametrize("session", ["", "x" * 300, "nul \0", "\ud800"])
     def test_any_string_names_a_conversation(self, memory, session):
-        """What no session can be called gets a digest for a name."""
+        """A name that no session may have is replaced by a digest."""
         (kept,) = memory.keep([BIKE], session=session)
         assert kept.session.startswith("thread-")
         assert memory.keep([BIKE], session=session)[0].id == kept.id
@@ -154,7 +154,7 @@ def told(memory):
 
 
 class TestRecall:
-    """What bears on the last message of the user."""
+    """Recall finds memories about the last message of the user."""
 
     def test_a_follow_up_is_understood(self, told):
         """The messages before say whose sister; the last one says that it is about a sister."""
@@ -162,7 +162,7 @@ class TestRecall:
         assert records(told.recall(talk))[0]["text"] == "Bob's sister Ines teaches piano in Porto"
 
     def test_a_new_subject_is_not_taken_for_a_follow_up(self, told):
-        """What the last message says weighs more than what was said before."""
+        """The last message weighs more than the messages before it."""
         found = told.recall(["Tell me about Bob.", "Who is Carla?"])
         assert found.hits[0].text == "Lena's sister Carla runs a surf school"
 
@@ -184,7 +184,7 @@ class TestRecall:
         assert not {one for one in shown if "called" in one}
 
     def test_equal_texts_take_one_place(self, memory):
-        """Whoever said them; the block names all, and the most trusted stands for them."""
+        """The block names all who said them, and the most trusted memory stands for them."""
         for actor, source in (("Scout", "agent"), ("Editor", "agent"), ("Ada", "user")):
             memory.add("The client is called Acme.", actor=actor, source=source)
         memory.add("The client pays in euros.")
@@ -315,7 +315,7 @@ def test_an_untrusted_turn_of_the_same_id_takes_no_place(memory, keeps):
 
 
 def test_an_untrusted_edit_waits_beside_what_was_approved(open_memory):
-    """The approved words stay active until the new ones are approved, too."""
+    """The approved words stay active until the new words are also approved."""
     memory = open_memory(config=Config(untrusted=("agent",)))
     memory.keep([Turn("Tea is sound.", "assistant", id="1")], session="one")
     (first,) = memory.quarantine.list()

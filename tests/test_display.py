@@ -1,4 +1,4 @@
-"""How values look: a line each, a table in a notebook, JSON."""
+"""Values are shown as a line each, as a table in a notebook, and as JSON."""
 
 from __future__ import annotations
 

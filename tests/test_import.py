@@ -1,4 +1,4 @@
-"""What `import memento` costs: nothing heavy, nothing written, no network."""
+"""`import memento` loads nothing heavy, writes nothing and uses no network."""
 
 import subprocess
 import sys

@@ -60,10 +60,29 @@ ROOMS_DONE = [
     "integrations",
     "memento",
     "scripts",
-    "tests/stories/test_true_words.py",
-    "tests/test_house.py",
+    "tests",
 ]
 """Files and folders of code that are held to it; add each room once it is clean."""
+NOT_YET = [
+    "tests/ingest/test_pages.py",
+    "tests/lifecycle/test_feedback.py",
+    "tests/lifecycle/test_slots.py",
+    "tests/retrieve/*.py",
+    "tests/trust/harness_*.py",
+]
+"""Files in these rooms that are still to be rewritten; remove each once it is clean."""
+SAMPLES = [
+    "tests/integrations/for_crewai/test_crewai_memory.py",
+    "tests/integrations/for_langchain/test_langchain_history.py",
+    "tests/integrations/for_langchain/test_langchain_memory.py",
+    "tests/integrations/for_langchain/test_langchain_middleware.py",
+    "tests/integrations/for_langgraph/test_langgraph_store.py",
+    "tests/language/test_questions.py",
+    "tests/test_language.py",
+    "tests/trust/secret_prose.py",
+    "tests/trust/test_neighbours.py",
+]
+"""Files whose sample texts have such phrases: the things that people say to an agent."""
 
 START = r"(?<=[.;]\s)|(?<=\*\*)|(?<=\n\n)|(?<=- )|(?<=\| )"
 """Places where a sentence can start."""
@@ -184,8 +203,12 @@ def told(path):
 def modules_done():
     """List the modules that ``ROOMS_DONE`` names, directly or by their folder."""
     paths = [HERE / name for name in ROOMS_DONE]
+    left_out = {path for name in [*NOT_YET, *SAMPLES] for path in HERE.glob(name)}
     return sorted(
-        module for path in paths for module in (path.rglob("*.py") if path.is_dir() else [path])
+        module
+        for path in paths
+        for module in (path.rglob("*.py") if path.is_dir() else [path])
+        if module not in left_out
     )
 
 
@@ -223,6 +246,12 @@ def test_rooms_that_are_done_exist():
     """Every room in the list is a file or a folder with modules."""
     assert all((HERE / name).exists() for name in ROOMS_DONE)
     assert len(modules_done()) >= len(ROOMS_DONE)
+
+
+@pytest.mark.parametrize("name", [*NOT_YET, *SAMPLES])
+def test_files_left_out_have_such_phrases(name):
+    """A file that is clean, or gone, does not stay on the list of files left out."""
+    assert any(told(path) for path in HERE.glob(name))
 
 
 def test_comments_docstrings_and_messages_are_read(tmp_path):

@@ -80,7 +80,7 @@ def test_without_a_tier_importance_chooses(memory, options, tier):
 
 
 def test_importance_is_scored_when_not_given(memory):
-    """What was never heard and asks to be kept weighs more than what was heard before."""
+    """A new text that asks to be kept weighs more than a repeated one."""
     first = memory.add("Remember the critical deadline of the harbour bridge")
     again = memory.add("the harbour bridge")
     assert 0 < again.importance < first.importance <= 1
@@ -180,7 +180,7 @@ class TestRepeats:
         assert memory.of("other").add("different", id="mine").text == "different"
 
     def test_a_repeat_can_still_supersede_and_link(self, memory):
-        """What the call asks for is done though its text was known."""
+        """The call supersedes and links although its text is known."""
         old, known = memory.add("lives in Rome"), memory.add("lives in Oslo")
         assert memory.add("lives in Oslo", supersedes=old.id, related=old.id).id == known.id
         assert memory.get(old.id).superseded_by == known.id
@@ -314,7 +314,7 @@ class TestBatches:
 
 
 class TestEnds:
-    """What expires or stops holding is not found any more, in any tier."""
+    """A memory that expired or is no longer valid is not found, in any tier."""
 
     @pytest.mark.parametrize("tier", Tier)
     @pytest.mark.parametrize("expires_in", [60, 60.0, timedelta(minutes=1)])

@@ -25,7 +25,7 @@ SESSIONS = st.sampled_from([None, "s"])
 
 
 class Told:
-    """What the model knows of one memory."""
+    """The model's knowledge of one memory."""
 
     def __init__(self, **facts):
         self.__dict__.update(facts)
@@ -158,7 +158,7 @@ class Manager(RuleBasedStateMachine):
     @precondition(lambda self: self.model)
     @rule(at=st.integers(0, 99))
     def restore(self, at):
-        """Bring it back, behind whoever holds its slot."""
+        """Bring it back, behind the memory that holds its slot."""
         told = self.model[memory_id := self.some(at)]
         if told.status == "superseded":
             with pytest.raises(InvalidInput):

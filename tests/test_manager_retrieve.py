@@ -52,7 +52,7 @@ def filled(request, open_memory):
 
 
 def test_the_best_comes_first(filled):
-    """What the query speaks of is on top, with its reasons."""
+    """The memory about the subject of the query is on top, with its reasons."""
     found = filled.retrieve("green tea")
     assert found[0].text == "Ada drinks green tea in the morning"
     assert found.query == "green tea"
@@ -189,7 +189,7 @@ def test_reading_is_recorded_once_and_only_if_asked(memory):
 
 
 def test_a_change_shows_in_the_next_answer(memory):
-    """Whatever method made it: the read path follows the ledger."""
+    """The read path follows the ledger after a change by any method."""
     kept = memory.add("green tea", "short")
     assert memory.retrieve("tea", tiers="short").hits
     memory.move(kept.id, "long")
@@ -371,7 +371,7 @@ def test_a_query_that_waits_does_not_count_the_whole_backlog(open_memory, monkey
 
 
 def test_while_most_is_still_to_be_embedded_every_answer_says_so(open_memory):
-    """Without waiting, too; not any more once most of what is active has a vector."""
+    """Also without waiting; no more once most active memories have a vector."""
     embedder = Synonyms(stuck=True)
     memory = open_memory(embedder=embedder)
     memory.add("peanuts", "long")

@@ -1,4 +1,4 @@
-"""How far a long call is: reported in order, in the caller's thread, without losing anything."""
+"""A long call reports its progress in order, in the caller's thread, and loses nothing."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_many_are_all_or_none_also_if_the_report_fails(memory):
 
 
 def test_the_parts_of_a_document_are_counted_as_they_are_written(memory):
-    """What is reported as done is on the disk when the report fails; again, it goes on."""
+    """Work reported as done is on the disk when the report fails; a second call goes on."""
     parts = 2 * BATCH + 3
     watch = Watch(fails_at=2)
     with pytest.raises(KeyboardInterrupt):
@@ -144,7 +144,7 @@ async def test_coroutines_report_too(tmp_path):
 
 
 def test_new_work_adds_to_the_total():
-    """What is done never becomes less."""
+    """The amount done never becomes less."""
     told = []
     left = iter([10, 7, 9, 0])
     owed = Owed(lambda: next(left), lambda done, total: told.append((done, total)))

@@ -37,7 +37,7 @@ def tell(memory, clock, seed, *, pausing):
 def test_what_was_superseded_before_it_was_embedded_changes_nothing(
     open_memory, tmp_path, clock, seed
 ):
-    """Order and scores are the same whether or not the indexer kept up, of the past, too."""
+    """Order and scores are the same whether or not the indexer kept up, also of the past."""
     began = clock()
     slow = open_memory(tmp_path / "slow", embedder=HashEmbedder(64))
     answers = tell(slow, clock, seed, pausing=False)

@@ -1,4 +1,4 @@
-"""What a slot holds, what it held, and the value before again."""
+"""A slot has a value, former values, and a way back to the value before."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class TestValue:
         assert memory.value("home").id == plan.id
 
     def test_a_clock_that_was_set_back_does_not_hide_the_value(self, memory, clock):
-        """What was told for at once holds, whatever the clock says since."""
+        """A value without a later start is valid at once, even if the clock is set back."""
         _, last = tell(memory, clock, "Utrecht", "Delft")
         clock.advance(-2 * DAY)
         assert memory.value("home").id == last.id
@@ -307,7 +307,7 @@ class TestRevert:
             memory.revert("home")
 
     def test_a_value_that_is_valid_until_later_keeps_that_end(self, memory, clock):
-        """What ended it early was the other value."""
+        """The other value ended it early; its own end is restored."""
         tell(memory, clock, "Utrecht", valid_until=START + 30 * DAY)
         tell(memory, clock, "Delft")
         assert memory.revert("home").valid_until == START + 30 * DAY

@@ -1,4 +1,4 @@
-"""Whatever is given at the door, the error is memento's own and names the field."""
+"""The error for any wrong argument is memento's own and names the field."""
 
 import io
 from datetime import datetime, tzinfo
@@ -20,7 +20,7 @@ def cyclic():
 
 
 def deep():
-    """Make a mapping that is nested too deep to be spelt."""
+    """Make a mapping that is nested too deep to be printed."""
     top = inner = {}
     for _ in range(200_000):
         inner["a"] = {}
@@ -29,7 +29,7 @@ def deep():
 
 
 class Raising:
-    """A value that cannot be spelt."""
+    """A value that cannot be printed."""
 
     def __repr__(self):
         raise RuntimeError("no")
@@ -81,7 +81,7 @@ def test_a_stream_that_raises_is_said(memory):
 
 @pytest.mark.parametrize("given", [{"config": 3}, {"clock": 3}, {"clock": lambda: None}])
 def test_settings_of_a_manager_are_checked(tmp_path, given):
-    """A config or a clock that is none is refused by name."""
+    """An object that is not a config or a clock is refused by name."""
     (field,) = given
     with pytest.raises(InvalidInput) as refused:
         MemoryManager(tmp_path, embedder=None, **given)
@@ -161,7 +161,7 @@ def test_a_time_zone_that_raises_is_refused(memory, zone):
 
 @pytest.mark.parametrize("field", TEXT_FIELDS)
 def test_no_method_of_a_given_string_is_called(memory, field):
-    """What is stored and searched is its content; a broken class cannot fail halfway."""
+    """Its content is stored and searched; a broken class cannot fail halfway."""
     said = {name: MANY.get(name, lambda one: one)(text) for name, text in TEXT_FIELDS.items()}
     broken = BrokenText(TEXT_FIELDS[field])
     plain = memory.of("plain").add(**said)

@@ -44,7 +44,7 @@ def texts(found):
 
 
 class TestReplace:
-    """``add(id=..., replace=True)``: insert, or put in the place of what is there."""
+    """``add(id=..., replace=True)``: insert, or replace the present memory."""
 
     def test_inserts_what_is_not_there(self, memory):
         """Without anything to replace it is a plain add."""
@@ -76,7 +76,7 @@ class TestReplace:
         assert not memory.retrieve("tea")
 
     def test_the_same_again_makes_no_version(self, memory, clock):
-        """A retry is harmless, and the time to live begins anew."""
+        """A retry is harmless, and the time to live starts again."""
         memory.add("tea", id="k", expires_in=60, replace=True)
         clock.advance(timedelta(seconds=30))
         again = memory.add("tea", id="k", expires_in=60, replace=True)
@@ -160,7 +160,7 @@ class TestReplace:
         assert vectors.nearest(asked[1])[0].score < 0.5
 
     def test_many_threads_put_one_id(self, memory):
-        """Whoever is last is there, and every other is in the history; no error."""
+        """The last one is stored, and every other is in the history; no error."""
 
         def work(name):
             for n in range(10):
@@ -311,7 +311,7 @@ class TestOrder:
     """``list`` in the order of occurrence."""
 
     def test_occurred(self, memory, clock):
-        """Whatever the order of arrival; pages agree with the whole."""
+        """The order does not depend on arrival; pages agree with the whole."""
         for day in (3, 1, 2, 1):
             memory.add(
                 f"day {day}", occurred_at=clock() + day * DAY, session=str(len(memory.list()))
@@ -374,7 +374,7 @@ class TestNearest:
             vectors.nearest([1.0] * 256)
 
     def test_chroma_and_exact_search_agree(self, tmp_path):
-        """Whoever answers, the nearest are the same, filters included."""
+        """Both indexes find the same nearest memories, filters included."""
         answers = []
         for index in ("exact", "chroma"):
             config = Config(long_index=index, choose=ChooseConfig(exact_below=1, max_backlog=0))
@@ -418,7 +418,7 @@ class TestWithin:
     """``within``: at a path or below, and not above."""
 
     def test_within_is_not_scope(self, memory):
-        """What applies there because it lies above is left out; segments are whole."""
+        """Memories of the scopes above are left out; segments are whole."""
         for path in ("", "a", "a/b", "ab"):
             memory.add(f"tea of {path or 'all'}", scope=path)
         assert {hit.memory.scope for hit in memory.retrieve("tea", within="a")} == {"a", "a/b"}
@@ -429,7 +429,7 @@ class TestWithin:
 
 
 class TestState:
-    """What a manager says about itself."""
+    """A manager describes itself."""
 
     def test_a_megabyte_of_metadata(self, memory):
         """It comes back whole; more is refused with the limit named."""
@@ -551,7 +551,7 @@ class TestBites:
         assert self.VERBS[verb](memory, ids) == rest
 
     def test_what_no_longer_fits_is_left_alone(self, memory, monkeypatch):
-        """What somebody changes between two bites is judged as it is then."""
+        """A memory changed between two bites is judged by its new fields."""
         monkeypatch.setattr("memento.engine.BITE", 1)
         kept = memory.add_many([{"text": name, "id": name, "tags": ["t"]} for name in "abc"])
         ledger = memory._engine.ledger

@@ -34,8 +34,8 @@ from memento.check import MAX_TOKENS, check_count, check_flag, check_seconds, ch
 from memento.conversation import MOST, Keeper
 from memento.errors import InvalidInput
 from memento.policy import TOKENS
-from memento_langchain._namespaces import Namespace, Views, settings_of_run
 from memento_langchain._turns import WAIT, check_manager, text_of, turn_of, warn
+from memento_langchain.namespaces import Namespace, Views, settings_of_run
 
 Place = Literal["user", "system"]
 BLOCKS = 1_000

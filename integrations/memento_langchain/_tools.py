@@ -20,8 +20,8 @@ from memento.aio import GLANCE, settle
 from memento.check import check_seconds
 from memento.errors import InvalidInput, NotFound
 from memento.policy import TOKENS, Relevant, new_nonce, render
-from memento_langchain._namespaces import Namespace, Views
 from memento_langchain._turns import WAIT, check_manager
+from memento_langchain.namespaces import Namespace, Views
 
 KindName = Literal[
     "fact", "preference", "rule", "decision", "procedure", "episode", "relation", "emotion",

@@ -48,7 +48,7 @@ from memento.admit import Secrets
 from memento.aio import settle
 from memento.check import check_seconds
 from memento.errors import InvalidInput, NotFound, ReadOnlyStore
-from memento_langchain._namespaces import Namespace, Views
+from memento_langchain.namespaces import Namespace, Views
 from memento_langgraph._addresses import addressed
 from memento_langgraph._matching import (
     matches,

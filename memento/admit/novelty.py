@@ -76,9 +76,9 @@ class Novelty:
         unsettled = [(entry, entry.choice) for entry in entries if entry.choice is not None]
         if not unsettled:
             return None
-        met = self.met(work.session, work.ns)
+        met = self.met(work.db, work.ns)
         for entry, choice in unsettled:
-            share = met.share(work.session, entry.telling)
+            share = met.share(work.db, entry.telling)
             if entry.row.status in HEARD:
                 met.new.update(entry.telling)
             chosen = "tier" in entry.derived

@@ -12,9 +12,11 @@ from memento.cli.options import (
     HERE,
     AsJson,
     EmbedderName,
+    Id,
     Kinds,
     Namespace,
     OneLine,
+    Query,
     Root,
     Scopes,
     Session,
@@ -57,7 +59,7 @@ class Match(StrEnum):
     )
 )
 def retrieve(
-    query: Annotated[list[str], typer.Argument(help="The query, in plain words.")],
+    query: Query,
     *,
     k: Annotated[
         str,
@@ -138,7 +140,7 @@ def retrieve(
     )
 )
 def prompt(
-    query: Annotated[list[str], typer.Argument(help="The query, in plain words.")],
+    query: Query,
     *,
     k: Annotated[
         str,
@@ -184,7 +186,7 @@ def prompt(
 
 @app.command(epilog=examples("memento get 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10 --json"))
 def get(
-    id: Annotated[str, typer.Argument(help="Id of the memory, or a part of it.")],  # noqa: A002 - the field's own name
+    id: Id,  # noqa: A002 - the field's own name
     *,
     as_json: AsJson = False,
     root: Root = HERE,
@@ -209,7 +211,7 @@ def get(
     )
 )
 def show(
-    id: Annotated[str, typer.Argument(help="Id of the memory, or a part of it.")],  # noqa: A002 - the field's own name
+    id: Id,  # noqa: A002 - the field's own name
     *,
     everything: Annotated[
         bool, option("--all", help="Also related memories that are forgotten or quarantined.")

@@ -185,6 +185,8 @@ Until = Annotated[
     datetime | None,
     option("--until", parser=moment_of, metavar="MOMENT", help="Said before; as for --since."),
 ]
+Query = Annotated[list[str], typer.Argument(help="The query, in plain words.")]
+Id = Annotated[str, typer.Argument(help="Id of the memory, or a part of it.")]
 Ids = Annotated[
     list[str], typer.Argument(metavar="ID...", help="Ids of memories, or parts of them.")
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
@@ -26,6 +26,7 @@ from memento.cli.options import (
 )
 from memento.cli.output import counted, print_json, warn
 from memento.cli.store import open_store, wait_for_index
+from memento.clock import system_clock
 from memento.ingest import Format
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
@@ -179,7 +180,7 @@ def ingest(
 
     if document:
         with open_store(root, namespace, embedder, make=True) as memory:
-            began = datetime.now(UTC)
+            began = system_clock()
             with show.Bar("adding").drawn() as bar:
                 parts = memory.add_document(
                     file,
@@ -228,7 +229,7 @@ def _add_all(
     waiting: list[Memory] = []
     with show.Bar("adding", total).drawn() as bar:
         while batch := list(islice(drafts, BATCH)):
-            began = datetime.now(UTC)
+            began = system_clock()
             kept = memory.add_many(batch)
             waiting += [one for one in kept if one.status is Status.QUARANTINED]
             new += len({one.id for one in kept if one.created_at >= began})

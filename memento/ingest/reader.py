@@ -117,11 +117,14 @@ def _identity(draft: Draft, name: str, seen: Counter[bytes]) -> str:
 
 def _shape(place: FilePlace, value: Any) -> Format:
     """Tell what a record is by the fields it has."""
-    if isinstance(value, list) or is_message(value):
+    if is_message(value) or (isinstance(value, list) and (not value or is_message(value[0]))):
         return Format.CHAT
     if isinstance(value, dict):
         for shape in Format:
             if not value.keys().isdisjoint(shape.marks):
                 return shape
     marks = ", ".join(mark for shape in Format for mark in shape.marks)
-    raise place.error(f"has no known shape: it is not a message and has no field of {marks}")
+    raise place.error(
+        f"has no known shape: it is not a message or a list of messages, and has no field of "
+        f"{marks}"
+    )

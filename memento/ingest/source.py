@@ -18,6 +18,8 @@ LINE_BYTES = 16 * 1024 * 1024
 UNPACKED_BYTES = 64 * 1024 * 1024
 """Largest ``.json`` file that is unpacked from gzip: it is one value, and is held in memory."""
 JSON_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
+_CONVERSATIONS = ("messages", "conversations", "conversation", "session_1")
+"""Fields of a JSON record that hold a whole conversation, whatever other fields it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,5 +116,7 @@ def _parsed(text: str, place: FilePlace) -> Any:
 
 
 def is_message(value: Any) -> bool:
-    """Tell whether a JSON value is one message of a conversation."""
-    return isinstance(value, dict) and "role" in value and "text" not in value
+    """Tell whether a JSON value is one message of a conversation, and does not hold one."""
+    if not isinstance(value, dict) or "role" not in value or "text" in value:
+        return False
+    return not any(isinstance(value.get(name), list | dict) for name in _CONVERSATIONS)

@@ -112,16 +112,22 @@ class Work:
     """One transaction that changes one namespace: what each step of a write gets first.
 
     Attributes:
-        session: Inside the transaction, which others begin and end.
+        db: The session inside the transaction, which others begin and end. It has a short name
+            since the ``session`` of a row is a conversation.
         ns: Namespace number.
         now: The present moment, microseconds since 1970 UTC; the same for all steps.
         rules: The settings that the write obeys.
     """
 
-    session: Session
+    db: Session
     ns: int
     now: int
     rules: Rules
+
+    @property
+    def session(self) -> Session:
+        """`db`, by its former name, for ``lifecycle/slots.py``."""
+        return self.db
 
 
 class Words(Protocol):

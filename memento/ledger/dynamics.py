@@ -111,14 +111,14 @@ class _Cursor:
 class _Fold:
     """The fold of one bite: what was read, and what it adds up to."""
 
-    session: Session
+    db: Session
     config: Dynamics
     calendars: dict[int, Calendar] = field(default_factory=dict)
 
     def calendar(self, ns: int) -> Calendar:
         """Return the days of a namespace, read once."""
         if ns not in self.calendars:
-            self.calendars[ns] = _calendar(self.session, ns)
+            self.calendars[ns] = _calendar(self.db, ns)
         return self.calendars[ns]
 
     def after(self, state: State | None, happened: Happening, rank: int, row: Row) -> State | None:
@@ -141,7 +141,7 @@ class _Fold:
 
     def again(self, row: Row, upto: int) -> State | None:
         """Fold the events of one memory from the start, up to one of the log."""
-        return self.onto(None, row, of_memory(self.session, row, 0, upto))
+        return self.onto(None, row, of_memory(self.db, row, 0, upto))
 
     def onto(self, state: State | None, row: Row, found: Sequence[Happening]) -> State | None:
         """Fold events of one memory onto a state; verdicts that were retracted are left out."""
@@ -193,12 +193,12 @@ def look(
 
 def _present(fold: _Fold, row: Row, cursor: _Cursor) -> State | None:
     """Return the state of a memory with all that the log has; None if nothing changed it."""
-    states, stale = _load(fold.session, [row.docid])
+    states, stale = _load(fold.db, [row.docid])
     whole = cursor.rules == _rules(fold.config) and not stale
-    since = of_memory(fold.session, row, cursor.event if whole else 0, None)
+    since = of_memory(fold.db, row, cursor.event if whole else 0, None)
     if whole and not any(one.kind == Event.RETRACTED for one in since):
         return fold.onto(states.get(row.docid), row, since)
-    return fold.onto(None, row, of_memory(fold.session, row, 0, None))
+    return fold.onto(None, row, of_memory(fold.db, row, 0, None))
 
 
 def behind(session: Session, config: Dynamics, *, takes_over: bool = True) -> bool:
@@ -299,7 +299,7 @@ def events_went(session: Session) -> None:
 
 def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
     """Fold events onto the rows, and store those that changed."""
-    session = fold.session
+    session = fold.db
     for happened in found:
         fold.calendar(happened.ns).note(happened.at)
     about = list(_about(fold, found))
@@ -324,7 +324,7 @@ def _about(fold: _Fold, found: Iterable[Happening]) -> Iterator[tuple[Happening,
     for happened in found:
         if happened.kind == Event.RETRIEVED:
             ids = happened.ids[:first]
-            docids = memories.docids_of(fold.session, happened.ns, ids)
+            docids = memories.docids_of(fold.db, happened.ns, ids)
             for rank, memory_id in enumerate(ids, start=1):
                 if memory_id in docids:
                     yield happened, docids[memory_id], rank

@@ -349,7 +349,7 @@ def insert_rows(connection: Session, ns: int, fresh: Sequence[tuple[Row, Columns
 
 def overflow(work: Work, sessions: Iterable[str | None]) -> None:
     """Move to medium what the rings of some sessions cannot hold any more."""
-    connection = work.session
+    connection = work.db
     for session in sessions:
         pushed_out = connection.execute(
             f"SELECT docid FROM memories WHERE ns = ? AND {_SAME_SESSION} AND tier = 'short'"

@@ -127,7 +127,7 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
         UntrustedSource: If it would be a rule or be pinned, and its source is not trusted; or if
             the author of the change is not trusted, and the memory is not quarantined.
     """
-    session, untrusted = work.session, work.rules.untrusted
+    session, untrusted = work.db, work.rules.untrusted
     row = memories.by_id(session, work.ns, memory_id)
     if row.status == Status.FORGOTTEN:
         raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
@@ -182,9 +182,7 @@ def forget(work: Work, memory_id: str) -> Row:
     Raises:
         NotFound: If the namespace has no such id.
     """
-    return hide(
-        work, memories.by_id(work.session, work.ns, memory_id, damaged=True), Reason.FORGOTTEN
-    )
+    return hide(work, memories.by_id(work.db, work.ns, memory_id, damaged=True), Reason.FORGOTTEN)
 
 
 def to_forget(connection: Session, ns: int, filters: Filters) -> list[int]:
@@ -196,7 +194,7 @@ def forget_those(work: Work, docids: Sequence[int], filters: Filters) -> list[Ro
     """Hide those of some memories that still fit, in order of arrival; see ``forget``."""
     return [
         hide(work, row, Reason.FORGOTTEN)
-        for row in memories.fitting(work.session, work.ns, _not_hidden(filters), docids)
+        for row in memories.fitting(work.db, work.ns, _not_hidden(filters), docids)
     ]
 
 
@@ -208,7 +206,7 @@ def sweep(work: Work, docids: Sequence[int]) -> list[Row]:
     """Hide those of some memories that have expired, so that they leave the indexes too."""
     return [
         hide(work, row, Reason.FORGOTTEN)
-        for _, row in sorted(memories.by_docids(work.session, work.ns, docids).items())
+        for _, row in sorted(memories.by_docids(work.db, work.ns, docids).items())
         if row.status in FOUND and row.expires_at is not None and row.expires_at <= work.now
     ]
 
@@ -230,10 +228,10 @@ def touch(work: Work, docids: Sequence[int], ends: int | None) -> list[Row]:
     Returns:
         The rows that were changed, in the order of the row ids given.
     """
-    rows = memories.by_docids(work.session, work.ns, docids)
+    rows = memories.by_docids(work.db, work.ns, docids)
     live = [row for docid in docids if (row := rows.get(docid)) and row.status in FOUND]
     return [
-        memories.overwrite(work.session, row, {"expires_at": ends})
+        memories.overwrite(work.db, row, {"expires_at": ends})
         for row in live
         if holds(row, work.now)
     ]
@@ -250,7 +248,7 @@ def restore(work: Work, memory_id: str) -> Row:
         NotFound: If the namespace has no such id.
         InvalidInput: If it is superseded: there is nothing to restore.
     """
-    session = work.session
+    session = work.db
     row = memories.by_id(session, work.ns, memory_id)
     if row.status == Status.SUPERSEDED:
         raise InvalidInput("id", _how_it_holds_again(row))
@@ -292,7 +290,7 @@ def move(work: Work, memory_id: str, tier: object) -> Row:
         InvalidInput: If the tier is unknown.
     """
     target = check.member(Tier, "tier", tier)
-    session = work.session
+    session = work.db
     row = memories.by_id(session, work.ns, memory_id)
     if row.tier == target:
         return row

@@ -64,7 +64,7 @@ def remember(
             from a source that is not trusted.
     """
     if chosen := [entry.row.id for entry in entries if entry.chosen_id]:
-        erase_many.make_way(work.session, work.ns, chosen)
+        erase_many.make_way(work.db, work.ns, chosen)
     trust.judge(work, entries)  # first: the words of a quarantined memory stay new
     met = novelty.weigh(work, entries)
     rows = _replace(work, entries) if replace else _insert_taking_ids(work, entries)
@@ -89,7 +89,7 @@ def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:
         NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
     """
     several = len(entries) > 1
-    before = memories.latest_rev(work.session, work.ns) if several else 0
+    before = memories.latest_rev(work.db, work.ns) if several else 0
     rows = [row for run in _runs(entries) for row in _write_run(work, run)]
     for entry, row in zip(entries, rows, strict=True):
         _relate(work, entry, row)
@@ -98,7 +98,7 @@ def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:
     memories.overflow(work, {row.session for row in rows if row.tier == Tier.SHORT})
     if not several:
         return rows
-    changed = memories.changed_since(work.session, work.ns, before)  # by a later one of them
+    changed = memories.changed_since(work.db, work.ns, before)  # by a later one of them
     return [changed.get(row.docid, row) for row in rows]
 
 
@@ -138,7 +138,7 @@ def _write_run(work: Work, run: Sequence[Entry]) -> list[Row]:
                 sound(found, entry.row.id)
                 continue  # a retry: all but what it adds was done the first time
         settled.append((entry, rows[-1]))
-    memories.insert_rows(work.session, work.ns, [(entry.row, entry.text) for entry in fresh])
+    memories.insert_rows(work.db, work.ns, [(entry.row, entry.text) for entry in fresh])
     for entry, row in repeated:
         _fold(work, entry, row)
     for entry, row in settled:
@@ -155,16 +155,16 @@ def _known(work: Work, entries: Sequence[Entry]) -> dict[object, Row]:
     """
     known: dict[object, Row] = {}
     if ids := [entry.row.id for entry in entries if entry.chosen_id]:
-        known.update(memories.by_ids(work.session, work.ns, ids))
+        known.update(memories.by_ids(work.db, work.ns, ids))
     hashes = [
         entry.row.content_hash for entry in entries if not (entry.chosen_id or _is_turn(entry))
     ]
-    for row in memories.repeatable(work.session, work.ns, hashes, work.now):
+    for row in memories.repeatable(work.db, work.ns, hashes, work.now):
         known[_content_of(row)] = row
     for entry in entries:
         if _is_dated_value(entry) and _name_of(entry) not in known:
             content = entry.row.content_hash
-            for row in memories.past_values(work.session, work.ns, content, work.now):
+            for row in memories.past_values(work.db, work.ns, content, work.now):
                 known[_name_of(entry)] = row
     return known
 
@@ -214,7 +214,7 @@ def _fold(work: Work, entry: Entry, row: Row) -> None:
         count = {"reinforced": row.reinforced + 1, "updated_at": work.now}
     if not changes or (changes.keys() == {"expires_at"} and changes["expires_at"] is not None):
         if changes or count:
-            memories.overwrite(work.session, row, changes | count)
+            memories.overwrite(work.db, row, changes | count)
         if count:
             log_event(work, row, Event.REINFORCED, {"source": entry.row.trust})
         return
@@ -237,7 +237,7 @@ def _merge(work: Work, row: Row, changes: dict[str, Any], count: dict[str, Any])
     Repeats can be without number, so that only the first ones leave a state; a change of source
     always does, as it takes away what the source before it had said.
     """
-    session, names = work.session, sorted(changes)
+    session, names = work.db, sorted(changes)
     kept = "trust" in changes or memories.count_states(session, row.docid, "merged") < MAX_STATES
     if kept:
         memories.keep_version(session, row, Reason.MERGED, work.now)
@@ -257,9 +257,9 @@ def _merge(work: Work, row: Row, changes: dict[str, Any], count: dict[str, Any])
 def _relate(work: Work, entry: Entry, row: Row) -> None:
     """Link a memory to those that the caller named."""
     for memory_id in entry.related:
-        other = memories.by_id(work.session, work.ns, memory_id, damaged=True)
+        other = memories.by_id(work.db, work.ns, memory_id, damaged=True)
         if row is entry.row or may_add(row, entry.row):
-            links.link(work.session, row.docid, other.docid, "related")
+            links.link(work.db, row.docid, other.docid, "related")
 
 
 def _insert_taking_ids(work: Work, entries: Sequence[Entry]) -> list[Row]:
@@ -276,7 +276,7 @@ def _insert_taking_ids(work: Work, entries: Sequence[Entry]) -> list[Row]:
             continue
         rows += insert_or_fold(work, entries[start:at])
         start = at
-        row = memories.by_ids(work.session, work.ns, [entry.row.id]).get(entry.row.id)
+        row = memories.by_ids(work.db, work.ns, [entry.row.id]).get(entry.row.id)
         if row is not None and _gives_way(work, sound(row)):
             _put_over(work, row, entry)
             memories.overflow(work, [entry.row.session])
@@ -285,7 +285,7 @@ def _insert_taking_ids(work: Work, entries: Sequence[Entry]) -> list[Row]:
     if not start:
         return insert_or_fold(work, entries)
     rows += insert_or_fold(work, entries[start:])
-    return [memories.by_id(work.session, work.ns, row.id) for row in rows]
+    return [memories.by_id(work.db, work.ns, row.id) for row in rows]
 
 
 def _contested_ids(work: Work, entries: Sequence[Entry]) -> set[str]:
@@ -295,7 +295,7 @@ def _contested_ids(work: Work, entries: Sequence[Entry]) -> set[str]:
         return set()
     accepted = [entry.row.id for entry in chosen if _is_accepted(entry)]
     doubtful = {entry.row.id for entry in chosen if not _is_accepted(entry)}
-    return doubtful & set(accepted) | memories.hidden_ids(work.session, work.ns, accepted)
+    return doubtful & set(accepted) | memories.hidden_ids(work.db, work.ns, accepted)
 
 
 def _gives_way(work: Work, row: Row) -> bool:
@@ -312,19 +312,19 @@ def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:
     untrusted source that is not active.
     """
     last = _last_of_each_id(entries)
-    taken = memories.docids_of(work.session, work.ns, list(last))
+    taken = memories.docids_of(work.db, work.ns, list(last))
     insert_or_fold(work, [entry for _, entry in last.values() if entry.row.id not in taken])
     for at, entry in last.values():
         if entry.row.id not in taken:
             continue
         accepted = _is_accepted(entry)
-        row = memories.by_id(work.session, work.ns, entry.row.id, damaged=accepted)
+        row = memories.by_id(work.db, work.ns, entry.row.id, damaged=accepted)
         if accepted or _gives_way(work, row):
             _put_over(work, row, entry)
         elif not _repeats(row, entry):
             raise _no_place(entry, at, len(entries))
     memories.overflow(work, {entry.row.session for _, entry in last.values()})
-    return [memories.by_id(work.session, work.ns, entry.row.id) for entry in entries]
+    return [memories.by_id(work.db, work.ns, entry.row.id) for entry in entries]
 
 
 def _last_of_each_id(entries: Sequence[Entry]) -> dict[str, tuple[int, Entry]]:
@@ -360,7 +360,7 @@ def _repeats(row: Row, entry: Entry) -> bool:
 
 def _put_over(work: Work, row: Row, entry: Entry) -> None:
     """Give a memory the content of an entry; equal content makes no new version."""
-    session, damaged = work.session, not is_sound(row)
+    session, damaged = work.db, not is_sound(row)
     renewed = damaged or row.status != entry.row.status or not holds(row, work.now)
     changes = _replacement(work, row, entry, damaged=damaged, renewed=renewed)
     if not renewed and changes.keys() == {"expires_at", "updated_at"}:

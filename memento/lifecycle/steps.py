@@ -30,12 +30,12 @@ def hide(work: Work, row: Row, reason: Reason) -> Row:
     if row.status == Status.FORGOTTEN:
         return row
     changes = {"status": Status.FORGOTTEN.value, "updated_at": work.now}
-    memories.revise(work.session, row, changes, reason)
-    memories.enqueue(work.session, row, "drop")
+    memories.revise(work.db, row, changes, reason)
+    memories.enqueue(work.db, row, "drop")
     log_event(work, row, Event(reason.value))
     return row
 
 
 def log_event(work: Work, row: Row, kind: Event, detail: Mapping[str, Any] | None = None) -> None:
     """Append an event of a memory."""
-    memories.record(work.session, row.ns, work.now, kind, row.docid, detail)
+    memories.record(work.db, row.ns, work.now, kind, row.docid, detail)

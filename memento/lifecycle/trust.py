@@ -79,13 +79,13 @@ def judge_again(
         The memories that changed, as they are now.
     """
     if derived := [row for row in rows if row.source_parents != "[]"]:
-        descent.note(work.session, work.ns, derived)
-    waited = descent.take_waiting(work.session, work.ns, sorted(named)) if named else {}
+        descent.note(work.db, work.ns, derived)
+    waited = descent.take_waiting(work.db, work.ns, sorted(named)) if named else {}
     if not waited:
         return []
     names = set().union(*waited.values())
     news = {row.id: row for row in rows if row.id in names}
-    family = [*memories.by_docids(work.session, work.ns, list(waited)).values()]
+    family = [*memories.by_docids(work.db, work.ns, list(waited)).values()]
     changed: dict[int, Row] = {}
     while news:  # trust only falls and quarantine only spreads, so this ends
         fresh: dict[str, Row] = {}
@@ -93,7 +93,7 @@ def judge_again(
             heard = [news[name] for name in strings_in(child.source_parents) if name in news]
             if child.id not in spared and is_sound(child) and _lower_trust(work, child, heard):
                 fresh[child.id] = changed[child.docid] = child
-        family = descent.children(work.session, work.ns, fresh) if fresh else []
+        family = descent.children(work.db, work.ns, fresh) if fresh else []
         news = fresh
     return [*changed.values(), *_places_given_back(work, [*changed.values()])]
 
@@ -140,7 +140,7 @@ def approve(work: Work, memory_id: str) -> Row:
         NotFound: If the namespace has no such id.
         InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
     """
-    row = memories.by_id(work.session, work.ns, memory_id)
+    row = memories.by_id(work.db, work.ns, memory_id)
     if row.status == Status.FORGOTTEN:
         raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
     if row.status != Status.QUARANTINED:
@@ -153,19 +153,19 @@ def approve(work: Work, memory_id: str) -> Row:
     behind = row.superseded_by is not None  # another memory has replaced it by now
     status = Status.SUPERSEDED if behind else Status.ACTIVE
     changes = {"status": status.value, "updated_at": work.now}
-    memories.revise(work.session, row, changes, Reason.APPROVED)
+    memories.revise(work.db, row, changes, Reason.APPROVED)
     if not behind:
-        memories.enqueue(work.session, row, "embed")
+        memories.enqueue(work.db, row, "embed")
     log_event(work, row, Event.APPROVED)
     if behind:
         return row
-    for old in links.proposed(work.session, row.docid):
+    for old in links.proposed(work.db, row.docid):
         if old.status in SLOT_HOLDING:
             slots.supersede(work, old, row)
     slots.contend(work, row)
     if row.tier == Tier.SHORT:
         memories.overflow(work, [row.session])
-        row = memories.by_id(work.session, work.ns, memory_id)
+        row = memories.by_id(work.db, work.ns, memory_id)
     return row
 
 
@@ -176,7 +176,7 @@ def reject(work: Work, memory_id: str) -> Row:
         NotFound: If the namespace has no such id.
         InvalidInput: If it is not quarantined.
     """
-    row = memories.by_id(work.session, work.ns, memory_id)
+    row = memories.by_id(work.db, work.ns, memory_id)
     if row.status != Status.QUARANTINED:
         raise InvalidInput("id", f"{memory_id!r} is {row.status}, not quarantined; forget it")
     return hide(work, row, Reason.REJECTED)
@@ -207,7 +207,7 @@ def disown(work: Work, docids: Sequence[int]) -> list[Row]:
     """Forget what comes from a source that is not to be believed."""
     return [
         hide(work, row, Reason.DISOWNED)
-        for _, row in sorted(memories.by_docids(work.session, work.ns, docids).items())
+        for _, row in sorted(memories.by_docids(work.db, work.ns, docids).items())
         if row.status != Status.FORGOTTEN
     ]
 
@@ -248,7 +248,7 @@ def _lower_trust(work: Work, child: Row, heard: Sequence[Row]) -> bool:
     """Trust a stored memory no more than its parents; tell whether anything about it changed."""
     trust = Trust.least([Trust(child.trust), *(Trust(parent.trust) for parent in heard)]).value
     unaccepted = any(parent.status not in ACCEPTED for parent in heard)
-    doubted = unaccepted and not _was_approved(work.session, child)
+    doubted = unaccepted and not _was_approved(work.db, child)
     changes: dict[str, Any] = {} if trust == child.trust else {"trust": trust}
     if doubted and child.status in ACCEPTED:
         changes["status"] = Status.QUARANTINED.value
@@ -257,12 +257,12 @@ def _lower_trust(work: Work, child: Row, heard: Sequence[Row]) -> bool:
     if trust in work.rules.untrusted and child.pinned:
         changes["pinned"] = 0
     hidden = doubted and child.status == Status.FORGOTTEN
-    if not changes and not (hidden and status_before(work.session, child) in ACCEPTED):
+    if not changes and not (hidden and status_before(work.db, child) in ACCEPTED):
         return False
     reason = Reason.DISTRUSTED if doubted else Reason.INHERITED
-    memories.revise(work.session, child, changes | {"updated_at": work.now}, reason)
+    memories.revise(work.db, child, changes | {"updated_at": work.now}, reason)
     if "status" in changes:
-        memories.enqueue(work.session, child, "drop")
+        memories.enqueue(work.db, child, "drop")
     log_event(work, child, Event(reason.value), {"by": [parent.id for parent in heard]})
     return True
 
@@ -286,7 +286,7 @@ def _places_given_back(work: Work, rows: Sequence[Row]) -> list[Row]:
     for old in returned:
         if old.tier == Tier.SHORT:
             memories.overflow(work, [old.session])
-    return [memories.by_docid(work.session, old.docid) for old in returned]
+    return [memories.by_docid(work.db, old.docid) for old in returned]
 
 
 def _parents(work: Work, batch: Mapping[str, Sequence[Row]], row: Row) -> list[Row]:
@@ -296,8 +296,8 @@ def _parents(work: Work, batch: Mapping[str, Sequence[Row]], row: Row) -> list[R
         StoreUnusable: If one is damaged: nothing tells how far it is trusted.
     """
     named = json.loads(row.source_parents)
-    docids = memories.docids_of(work.session, work.ns, named)
-    stored = memories.by_docids(work.session, work.ns, [*docids.values()])
+    docids = memories.docids_of(work.db, work.ns, named)
+    stored = memories.by_docids(work.db, work.ns, [*docids.values()])
     return [sound(one) for one in stored.values()] + [
         parent for name in named for parent in batch.get(name, ())
     ]

@@ -63,17 +63,17 @@ def give(
         InvalidInput: If a memory is quarantined or forgotten, unless it is lenient.
     """
     rows: list[Row] = []
-    there = memories.docids_of(work.session, work.ns, [one.memory_id for one in verdicts])
+    there = memories.docids_of(work.db, work.ns, [one.memory_id for one in verdicts])
     for verdict in verdicts:
         if lenient and verdict.memory_id not in there:
             continue
-        row = memories.by_id(work.session, work.ns, verdict.memory_id)
+        row = memories.by_id(work.db, work.ns, verdict.memory_id)
         if row.status in ACCEPTED:
             _write(work, row, verdict, config)
             rows.append(row)
         elif not lenient:
             raise _hidden(row)
-    dynamics.catch_up(work.session, config)
+    dynamics.catch_up(work.db, config)
     return rows
 
 
@@ -86,7 +86,7 @@ def _hidden(row: Row) -> InvalidInput:
 def _write(work: Work, row: Row, verdict: Verdict, config: Dynamics) -> None:
     """Append a verdict, unless it was given just before."""
     since = work.now - config.massed * _SECOND
-    told = happenings.told_of(work.session, row.docid)
+    told = happenings.told_of(work.db, row.docid)
     for one in happenings.standing_ones(told):
         if (one.kind, one.source) == (verdict.kind, verdict.source) and since < one.at <= work.now:
             return
@@ -138,6 +138,6 @@ def retract(work: Work, found: Sequence[Happening], config: Dynamics) -> list[Ro
     """
     for one in found:
         detail = {"verdict": one.kind, "at": one.at, "source": one.source}
-        memories.record(work.session, work.ns, work.now, Event.RETRACTED, one.docid, detail)
-    dynamics.catch_up(work.session, config)
+        memories.record(work.db, work.ns, work.now, Event.RETRACTED, one.docid, detail)
+    dynamics.catch_up(work.db, config)
     return []

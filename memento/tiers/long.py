@@ -1,8 +1,8 @@
 """The long tier: a Chroma folder that finds memories by meaning, and that can be rebuilt.
 
 Everything in it comes from the ledger, so every fault has the same cure: set the folder aside,
-start with an empty one, and tell the caller (``on_reset``) to feed it again. This module decides
-when; `Recovery` judges the folder, sets it aside and opens it.
+start with an empty one, and tell the caller (``on_reset``) to feed it again. `Recovery` decides
+whether that is needed, and how often; this module has the state, the locks and the calls.
 
     COLD ──open──▶ READY ──Chroma fails, or a vector is lost──▶ DAMAGED ──open──▶ READY (empty)
       ╰──▶ ELSEWHERE (another process owns the folder)   too many resets ──▶ GIVEN_UP
@@ -37,7 +37,7 @@ from memento.tiers.chroma import (
 )
 from memento.tiers.folder_stamp import Marks, make_private
 from memento.tiers.ownership import FolderLock
-from memento.tiers.recovery import LongSample, Recovery, Trusted, by_collection
+from memento.tiers.recovery import Holder, LongSample, Recovery, TooManyResets, by_collection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -102,12 +102,17 @@ class LongTier:
     ) -> None:
         self._folder = Path(folder).absolute()
         self._recovery = Recovery(
-            self._folder, identity=identity, dim=dim, marks=marks, config=config
+            self._folder,
+            identity=identity,
+            dim=dim,
+            samples=samples,
+            on_reset=on_reset,
+            marks=marks,
+            config=config,
+            holder=Holder(self._attach, lambda: self._leave(sound=False), self._note_rebuilding),
         )
         self._lock = FolderLock(layout.lock_of(self._folder))
         self._dim = dim
-        self._samples = samples
-        self._on_reset = on_reset
         self._config = config
         self._pid = os.getpid()
         self._gate = threading.Lock()  # one open, reset or close at a time
@@ -151,9 +156,10 @@ class LongTier:
             if self._state is LongState.GIVEN_UP:
                 raise self._unavailable()
             if self._state is LongState.DAMAGED:
-                self._rebuild(self._reason)
+                how = self._recovery.rebuild(self._reason)
             else:
-                self._enter()
+                how = self._recovery.enter(self._lock.fileno(), self._cancel)
+            self._set(LongState.READY, how)
 
     def reset(self, why: str) -> None:
         """Set the folder aside and start with an empty one; as slow as `open`.
@@ -166,7 +172,7 @@ class LongTier:
         """
         self._import()
         with self._opening():
-            self._start_anew(why)
+            self._set(LongState.READY, self._recovery.start_empty(why))
 
     def close(self) -> None:
         """Close in order, so that the folder is trusted next time, and release it.
@@ -328,6 +334,9 @@ class LongTier:
             except ForkedFolder:
                 self._set(LongState.ELSEWHERE, "it was open when this process was forked")
                 raise self._unavailable() from None
+            except TooManyResets as damage:
+                self._set(LongState.GIVEN_UP, str(damage))
+                raise self._unavailable() from None
             except ProbeCancelled:
                 raise TierUnavailable("long", "closed while opening") from None
             except (ChromaFault, OSError) as error:
@@ -347,53 +356,8 @@ class LongTier:
             self._set(LongState.ELSEWHERE, f"{self._lock.holder()} owns the Chroma folder")
             raise self._unavailable()
 
-    def _enter(self) -> None:
-        """Open the folder as it is if it can be trusted; otherwise start with an empty one."""
-        verdict = self._recovery.examine(self._samples, self._lock.fileno(), self._cancel)
-        if isinstance(verdict, Trusted):
-            self._load(verdict)
-        elif verdict.damaged:
-            self._rebuild(verdict.why)
-        else:
-            self._start_anew(verdict.why)
-
-    def _load(self, found: Trusted) -> None:
-        try:
-            self._attach(self._recovery.reopened(found.stamp))
-            problem = self._attached().ailment(found.samples, found.stamp.rows)
-        except ChromaFault as fault:
-            if not fault.damage:
-                self._leave(sound=False)
-                raise
-            problem = str(fault)
-        if problem:
-            self._rebuild(problem)
-        else:
-            self._set(LongState.READY, "ready")
-
-    def _rebuild(self, why: str) -> None:
-        """Start with an empty folder after damage, unless that happened too often."""
-        if (done := self._recovery.resets) >= self._config.max_resets:
-            self._leave(sound=False)
-            self._set(LongState.GIVEN_UP, f"rebuilt {done} times in this process, and again {why}")
-            raise self._unavailable()
-        self._recovery.count_reset()
-        self._start_anew(why)
-
-    def _start_anew(self, why: str) -> None:
-        """Set the present folder aside and begin with an empty one.
-
-        ``on_reset`` is called before the new folder is made: after a crash in between there is no
-        folder, and it is called again. It is also called before READY, so that no search sees an
-        empty index whose backlog is not known yet.
-        """
-        logger.info("starting the Chroma folder %s empty: %s", self._folder, why)
+    def _note_rebuilding(self, why: str) -> None:
         self._set(LongState.COLD, f"being rebuilt: {why}")
-        self._leave(sound=False)
-        self._recovery.clear_away()
-        self._on_reset(why)
-        self._attach(self._recovery.begun())
-        self._set(LongState.READY, f"started empty: {why}")
 
     def _attach(self, chroma: ChromaFolder) -> None:
         """Use an open folder from now on; it is owned even if its files cannot be made private."""
@@ -425,11 +389,6 @@ class LongTier:
                 with self._guard:
                     self._refreshing = False
                     self._idle.notify_all()
-
-    def _attached(self) -> ChromaFolder:
-        if self._chroma is None:
-            raise self._unavailable()
-        return self._chroma
 
     def _leave(self, *, sound: bool) -> None:
         """Close the folder, if it is open; if `sound`, stamp it as trustworthy."""

@@ -98,7 +98,7 @@ class Taking:
         if self._terms.door is not None:
             trust.judge(work, entries)
         pile = [(one.entry.row, one.entry.text, one.states, one.vector) for one in fresh]
-        sql.put(work.session, work.ns, pile, self.model)
+        sql.put(work.db, work.ns, pile, self.model)
         for entry in entries:
             self._note(work, entry)
         self.counts["vectors"] += sum(one.vector is not None for one in fresh)
@@ -108,7 +108,7 @@ class Taking:
 
     def _is_here(self, work: Work, row: Row) -> bool:
         """Tell whether a memory is here already, perhaps from an earlier run of this import."""
-        docid = sql.known(work.session, work.ns, row)
+        docid = sql.known(work.db, work.ns, row)
         if docid is None:
             return False
         self.counts["known"] += 1

@@ -28,7 +28,7 @@ def test_every_kind_has_a_base():
 
 @given(texts, kinds, shares)
 def test_it_is_a_share(text, kind, novelty):
-    """Whatever the text, the score is in [0, 1]."""
+    """The score of any text is in [0, 1]."""
     assert 0 <= score(text, kind, novelty) <= 1
 
 

@@ -42,7 +42,7 @@ def test_all_is_new_at_first_and_nothing_the_second_time(memory):
 
 
 def test_words_in_the_ledger_are_known_after_reopening(open_memory):
-    """What was stored before is not new to a new process; inflected forms neither."""
+    """A new process knows the words stored before, and their inflected forms."""
     memory = open_memory()
     memory.add("green bicycles")
     assert share(memory, "green bicycles") == 0.0
@@ -51,7 +51,7 @@ def test_words_in_the_ledger_are_known_after_reopening(open_memory):
 
 
 def test_each_namespace_has_its_own(memory):
-    """What one namespace knows is new to another."""
+    """A word that one namespace knows is new to another."""
     memory.add("green bicycle")
     novelty = Novelty()
     assert share(memory, "green bicycle", of=2, novelty=novelty) == 1.0

@@ -55,7 +55,7 @@ def test_fsyncs_are_counted_between_marks():
 
 
 def test_rounds_take_turns():
-    """Who is measured first changes every round, and the ratio is ours to theirs."""
+    """The order of measurement changes every round, and the ratio is ours to theirs."""
     order = []
     ratio = speed.in_turns(
         2, lambda: order.append("ours") or 3.0, lambda: order.append("theirs") or 2.0

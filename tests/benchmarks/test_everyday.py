@@ -105,7 +105,7 @@ def test_errors_name_the_file(tmp_path):
 
 
 def test_a_memory_that_the_store_refuses_is_named():
-    """What ``add`` does not accept is an error with the name of the memory."""
+    """A memory that ``add`` refuses is an error with the name of that memory."""
     life = lives.life_of(changed("memories", 1, kind="gossip"), "tiny")
     with pytest.raises(ValueError, match=r"memory quince: .*kind"):
         everyday.ask_all(life, None)
@@ -127,7 +127,7 @@ def test_memories_are_told_at_their_moments():
 
 
 def test_questions_are_asked_at_their_moments(answered):
-    """What is told later is not known yet; a previous value and unapproved texts stay hidden."""
+    """Later texts are not known yet; a previous value and unapproved texts stay hidden."""
     assert answered["q2"].rank("memento") == 1
     assert not any({"late"} & names for found in answered["q2"].found.values() for names in found)
     assert not any({"old"} & names for names in answered["q1"].found["memento"])

@@ -142,7 +142,7 @@ def test_each_peer_has_an_adapter_and_a_title_of_its_own():
 
 
 def test_vectors_kept_in_a_file_are_the_same(tmp_path, monkeypatch):
-    """What one peer embedded another reads, and both get what the embedder gives."""
+    """Two peers share the vectors that one of them embedded; they equal the embedder's."""
     made = peers_adapters.embed(["red fox", "blue whale"])
     monkeypatch.setenv("PEERS_VECTORS", str(tmp_path / "vectors.db"))
     assert peers_adapters.embed(["red fox"]) == made[:1]
@@ -166,7 +166,7 @@ def test_an_installation_that_fails_says_why():
 
 
 def test_an_environment_is_made_once(tmp_path, monkeypatch):
-    """A second time it is only looked at; after a change of requirements it is made anew."""
+    """A second call makes nothing; a change of requirements makes it again."""
     ran = []
     monkeypatch.setattr(
         peers_setup, "run", lambda command: ran.append(command) or place.mkdir(exist_ok=True)
@@ -232,7 +232,7 @@ def test_recall_of_a_peer_that_fails_is_the_reason(kitchen):
 
 
 def test_every_question_of_our_own_sets_can_be_answered():
-    """What answers it is among the texts, and no two texts have one id."""
+    """The texts hold every answer, and no two texts have one id."""
     for conversation in peers.own_sets().conversations:
         ids = [peers.item(draft)["id"] for draft in conversation.drafts]
         assert len(set(ids)) == len(ids)
@@ -340,7 +340,7 @@ def test_ratios_are_those_of_the_rounds_of_one_run(results):
 
 
 def test_the_page_is_filled_in_place(results):
-    """What is between the marks is replaced and nothing else; filling twice changes nothing."""
+    """Only the text between the marks is replaced; filling twice changes nothing."""
     page = "Before.\n<!-- machine -->\nold\n<!-- /machine -->\nAfter."
     texts = {"machine": peers_page.parts(results)["machine"]}
     once = peers_page.filled(page, texts)

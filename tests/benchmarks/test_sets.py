@@ -80,7 +80,7 @@ def test_fifty_memories_are_called_twice_each(called):
 
 
 def test_a_look_alike_is_no_typing_error_of_a_name(called):
-    """What must not match holds no name, nor a word that is one forgiven error away from one."""
+    """A text that must not match holds no name, nor a word that is one forgiven error from one."""
     for one in called:
         key = one["key"] or ""
         for name in (key, key.rsplit("/", 1)[-1], *one["aliases"]):

@@ -1,4 +1,4 @@
-"""What the command line says about why something was found."""
+"""The command line says why something was found."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_piece_of_evidence_has_words():
 
 
 def test_the_first_says_what_puts_it_before_the_next(talk):
-    """Who is named decides, and the explanation says so with its amount."""
+    """The named person decides, and the explanation says so with its amount."""
     lines = said(talk.retrieve("when was Nadia at the vet?", 2))
     before = next(line for line in lines if line.startswith("before 2:"))
     assert "said by the person asked about (+2.50)" in before
@@ -63,7 +63,7 @@ def test_a_name_is_the_reason(talk):
 
 
 def test_nothing_found_is_said(talk):
-    """An empty answer is explained, too."""
+    """An empty answer is also explained."""
     assert said(talk.retrieve("zebra"))[-1] == "nothing found"
 
 

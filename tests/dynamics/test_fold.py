@@ -27,7 +27,7 @@ def told(*events, basis=BASIS, config=PLAIN):
     for event in events:
         if not isinstance(event, Occurrence):
             kind, after, *source = event
-            event = Occurrence(  # noqa: PLW2901 - spelt out
+            event = Occurrence(  # noqa: PLW2901 - written out
                 kind, BORN + round(after * DAY), round(after), *(source or ["user"])
             )
         state = step(state, event, basis, config)
@@ -87,7 +87,7 @@ def test_every_state_is_within_its_bounds(events, trust, kind):
 
 @given(st.lists(st.integers(0, 100), max_size=10))
 def test_looking_changes_nothing(days):
-    """How often a state is read has no part in what it says."""
+    """The number of times a state is read does not change it."""
     state = told(("used", 1))
     for day in days:
         standing(state, BORN + day * DAY, day, BASIS, PLAIN)

@@ -1,4 +1,4 @@
-"""What every embedder promises; each embedder of the package goes through all of it."""
+"""Every embedder of the package keeps every promise of an embedder."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_long_text_is_one_unit_vector(embedder: Embedder):
 
 
 def test_long_text_is_not_cut(embedder: Embedder):
-    """What stands at the end of a long text changes its vector."""
+    """The end of a long text changes its vector."""
     ending = "The safe is behind the painting of the lighthouse. " * 40
     before, after = embedder.embed([LONG, LONG[: -len(ending)] + ending])
     assert float(before @ after) < 0.9999

@@ -57,7 +57,7 @@ def test_a_text_is_at_its_nearest_to_itself(late):
     ],
 )
 def test_bad_sizes_are_refused(make, field):
-    """What cannot be is named before any model is loaded."""
+    """An impossible size is named before any model is loaded."""
     with pytest.raises(InvalidInput) as caught:
         make()
     assert caught.value.field == field

@@ -1,4 +1,4 @@
-"""What a user may write for an embedder, and how a user's embedder is held to the contract."""
+"""An embedder is given by name or as an object, which is held to the contract."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _raise(_: int) -> None:
 
 
 def test_resolve():
-    """A spec "default" is the model of the package, None is none, an embedder is itself."""
+    """The spec "default" means the model of the package, None no embedder, an embedder itself."""
     mine = HashEmbedder()
     assert resolve("default") is default_embedder()
     assert resolve(None) is None

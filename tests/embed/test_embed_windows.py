@@ -45,7 +45,7 @@ def test_even_distances(length: int, size: int, limit: int):
 
 @given(st.integers(1, 12), st.integers(0, 2**32 - 1))
 def test_combined_is_unit(count: int, seed: int):
-    """Whatever is combined has unit length and leans towards the first window."""
+    """The combined vector has unit length and leans towards the first window."""
     vectors = np.random.default_rng(seed).normal(size=(count, 16)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     made = combine(vectors)

@@ -19,7 +19,7 @@ from memento.types import Kind
     ],
 )
 def test_chat_messages_become_episodes(file, name, content, session):
-    """What was said is kept with role, actor, time and id; instructions and bare calls are not."""
+    """Each message is kept with role, actor, time and id; instructions and bare calls are not."""
     drafts = list(read(file(name, content)))
     assert [(draft.role, draft.actor, draft.text) for draft in drafts] == [
         ("user", None, "My boat is called Petrel."),

@@ -35,5 +35,6 @@ def test_each_mark_and_suffix_is_detected(file):
     for shape in Format:
         for mark in shape.marks:
             assert detect(file("a.json", {mark: []})) is shape
+            assert detect(file("a.json", {"role": "user", mark: []})) is shape
         for suffix in shape.suffixes:
             assert detect(file(f"a{suffix}", "Hello")) is shape

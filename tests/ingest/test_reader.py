@@ -33,6 +33,27 @@ def test_detects_the_format(file, name, content, expected):
     assert detect(file(name, content)) is expected
 
 
+def test_a_record_with_a_role_keeps_its_conversation(file):
+    """A field ``role`` beside a conversation does not make the record one message."""
+    said = {"conversations": [{"from": "human", "value": "Hello"}]}
+    for record in ({"messages": MESSAGES}, said, DIALOGUE):
+        told = [draft.text for draft in read(file("a.jsonl", lines(record)))]
+        again = read(file("a.jsonl", lines({"role": "assistant", **record})))
+        assert [draft.text for draft in again] == told != []
+
+
+def test_a_message_may_name_its_conversation(file):
+    """A label is not a conversation: the record stays one message."""
+    labelled = {"role": "user", "content": "Hello", "conversation": "c1"}
+    assert detect(file("a.jsonl", lines(labelled))) is Format.CHAT
+
+
+@pytest.mark.parametrize("record", [{"text": "Hello", "role": "user"}, {"conversations": []}, 1])
+def test_a_line_with_a_list_must_hold_messages(file, record):
+    """A list of anything else is refused; it used to be read as messages without text."""
+    assert "has no known shape" in problem(file("a.jsonl", lines([record])))
+
+
 @pytest.mark.parametrize("content", [{"colour": "red"}, [1], "word", None])
 def test_unknown_json_is_an_error(file, content):
     """JSON of no known shape is refused by name, not guessed at."""

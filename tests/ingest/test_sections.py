@@ -48,7 +48,7 @@ def test_an_edit_changes_only_the_parts_around_it():
 
 @given(st.text("ab#`~=-. \n漢。", max_size=4000), st.booleans())
 def test_no_part_is_too_long_or_blank(text, markdown):
-    """Whatever the text, each part has text and fits the limit."""
+    """Each part of any document has text and fits the limit."""
     for part in split(text, markdown=markdown):
         assert part.text.strip()
         assert len(part.text) <= PART_LIMIT

@@ -43,7 +43,7 @@ from memento.ingest.source import LINE_BYTES
     ],
 )
 def test_malformed_files_are_named(file, tmp_path, name, content, said):
-    """Whatever is wrong with a file, the error is typed and says where."""
+    """The error for a bad file is typed and says where it is bad."""
     path = tmp_path / name if content is None else file(name, content)
     assert problem(path).startswith(f"path: {said}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,8 @@ PUBLIC = {
     "memento.language.statements",
 }
 """Modules of memento that any library user may import; the others can change at any time."""
+SHARED = {"memento_langchain.namespaces"}
+"""Public modules of one adapter that another may import. Every other module is private."""
 
 
 def private_of_others(tree):
@@ -63,13 +66,25 @@ def taken_from(tree):
     return {name for name in found if name.split(".")[0] == "memento"}
 
 
+def taken_from_other_adapters(tree, package):
+    """List the modules of other adapters that a module of ``package`` imports anywhere."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    adapters = {module.parent.name for module in MODULES} - {package}
+    return {name for name in found if name.split(".")[0] in adapters}
+
+
 MOST_LINES = 500
 """Longest module of an adapter; one that wants more lacks a verb of the core."""
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_an_adapter_is_thin(module):
-    """What a framework meets has a module of its own, and a short one."""
+    """Each part that a framework uses has a module of its own, and a short one."""
     assert len(module.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
@@ -79,12 +94,19 @@ def test_there_are_adapters():
     assert packages >= {"memento_langchain", "memento_langgraph", "memento_crewai"}
 
 
+def test_the_map_of_memento_names_each_adapter():
+    """A reader of the map finds the packages that are outside of it."""
+    packages = {module.parent.name for module in MODULES}
+    assert set(re.findall(r"memento_\w+", memento.__doc__)) == packages
+
+
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_an_adapter_stays_outside(module):
     """It reads no private name of any package, and imports only public modules of memento."""
     tree = ast.parse(module.read_text(encoding="utf-8"))
     assert private_of_others(tree) == []
     assert taken_from(tree) - PUBLIC == set()
+    assert taken_from_other_adapters(tree, module.parent.name) - SHARED == set()
 
 
 @pytest.mark.parametrize(
@@ -116,17 +138,33 @@ def test_an_inner_module_is_seen(line, inside):
     assert taken_from(ast.parse(line)) - PUBLIC == inside
 
 
+@pytest.mark.parametrize(
+    ("line", "inside"),
+    [
+        ("from memento_langchain._tools import memory_tools", {"memento_langchain._tools"}),
+        ("def f():\n    import memento_crewai._storage", {"memento_crewai._storage"}),
+        ("from memento_langchain.namespaces import Views", set()),
+        ("from memento_langgraph._store import MementoStore", set()),
+    ],
+)
+def test_a_private_module_of_another_adapter_is_seen(line, inside):
+    """An adapter may import its own private modules, but not those of another adapter."""
+    assert taken_from_other_adapters(ast.parse(line), "memento_langgraph") - SHARED == inside
+
+
 def test_every_public_module_exists():
-    """The list names no module that is gone."""
+    """The lists name no module that is gone."""
     assert modules_of_memento() >= PUBLIC
+    assert {f"{module.parent.name}.{module.stem}" for module in MODULES} >= SHARED
 
 
 @pytest.mark.parametrize(
     "package", sorted({module.parent for module in MODULES}), ids=lambda path: path.name
 )
 def test_a_package_shows_one_front(package):
-    """Every module of an adapter is private; its names come from the package, on first use."""
+    """Its modules are private, or shared with another adapter; names come on first use."""
     modules = {path.stem for path in package.glob("*.py")} - {"__init__"}
-    assert all(name.startswith("_") for name in modules)
+    shared = {name.partition(".")[2] for name in SHARED if name.startswith(f"{package.name}.")}
+    assert {name for name in modules if not name.startswith("_")} == shared
     front = ast.parse((package / "__init__.py").read_text(encoding="utf-8"))
     assert "__getattr__" in {getattr(node, "name", "") for node in front.body}

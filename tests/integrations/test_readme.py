@@ -29,7 +29,7 @@ def test_the_table_names_every_adapter():
 
 
 def test_the_table_names_the_bounds_that_are_declared():
-    """What was tested lowest is what the extras ask for at least."""
+    """The lower bounds of the extras are the versions that were tested."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     rows = [line.split("|") for line in SECTION.splitlines() if line.startswith("| `memento_")]
     assert len(rows) == 3

@@ -231,7 +231,7 @@ def test_all_is_well_before(door, manager):
 
 
 def test_closed(door, manager):
-    """A closed store is StoreClosed, whoever asks and whether to read or to write."""
+    """A closed store raises StoreClosed for every caller, to read or to write."""
     read, write = door.make(manager)
     manager.close()
     for use in (read, write):
@@ -241,7 +241,7 @@ def test_closed(door, manager):
 
 
 def test_read_only(door, manager, open_memory, freeze):
-    """A store that cannot be written still reads, and says ReadOnlyStore to whoever writes."""
+    """A store that cannot be written still reads, and raises ReadOnlyStore at a write."""
     manager.flush(wait=True)
     manager.close()
     freeze(manager.root)

@@ -1,4 +1,4 @@
-"""Every adapter that searches takes ``wait``, checks it, and holds no thread while it waits."""
+"""Every adapter that searches takes ``wait``, checks it, and holds no thread meanwhile."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def manager(tmp_path, stuck):
 
 @pytest.mark.parametrize("door", DOORS)
 def test_without_a_wait_nothing_is_waited_for(door, manager):
-    """With 0, an answer comes though the embedder stands still; async, too."""
+    """With 0, an answer comes though the embedder stands still, also if awaited."""
     ask, aask = door(manager, wait=0)
     ask()
     asyncio.run(asyncio.wait_for(aask(), MINUTE))
@@ -129,7 +129,7 @@ def test_without_a_wait_nothing_is_waited_for(door, manager):
 
 @pytest.mark.parametrize("door", DOORS)
 def test_the_wait_is_the_one_given(door, manager, monkeypatch):
-    """What the adapter was told reaches the search."""
+    """The ``wait`` given to the adapter reaches the search."""
     waits = []
     for verb in ("retrieve", "nearest"):
         original = getattr(MemoryManager, verb)

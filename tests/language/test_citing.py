@@ -17,7 +17,7 @@ from memento.language.citing import cited
         ("Who owns it?", "It is Paula.", ["The owner is Paula"], [True]),
         ("Which ticket?", "See ABC-77 for that.", ["Filed as ABC-77"], [True]),
         ("What is it like?", "It is green.", ["A green one"], [False]),
-        # words of the question are nobody's own
+        # words of the question cite no text
         ("Is the blue pot old?", "The blue pot is old.", ["The blue pot is new"], [False]),
         # of two texts only the one with the words of the answer
         (
@@ -26,7 +26,7 @@ from memento.language.citing import cited
             ["Ada works at the harbour museum", "Ada works on engines in Turin"],
             [True, False],
         ),
-        # what more than three texts have is nobody's own
+        # words that more than three texts have cite no text
         ("Which?", "A copper kettle.", ["A copper kettle"] * 4, [False] * 4),
         ("Which?", "A copper kettle.", ["A copper kettle"] * 3, [True] * 3),
         # half of its own words

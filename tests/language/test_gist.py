@@ -1,4 +1,4 @@
-"""What makes two texts the same: hardly anything may differ."""
+"""Two texts are the same only if hardly anything differs."""
 
 import re
 

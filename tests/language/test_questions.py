@@ -1,4 +1,4 @@
-"""Who merely asks is told from who tells something, and every doubt tells."""
+"""A mere question is told from a statement; in doubt it is a statement."""
 
 import pytest
 from hypothesis import given
@@ -32,7 +32,7 @@ from memento.language.questions import merely_asks
     ],
 )
 def test_telling(text):
-    """What gives something away is no mere question, whatever mark ends it."""
+    """A text that states something is not a mere question, whatever mark ends it."""
     assert not merely_asks(text)
 
 
@@ -59,7 +59,7 @@ def test_telling(text):
     ],
 )
 def test_asking(text):
-    """What asks and gives nothing is a mere question, in any language."""
+    """A text that asks and states nothing is a mere question, in any language."""
     assert merely_asks(text)
 
 

@@ -53,14 +53,14 @@ def test_long_paragraphs_are_cut_at_sentences():
 
 @given(st.text(max_size=3000), st.integers(1, 50))
 def test_cut_loses_no_letter(text, limit):
-    """Whatever the text, pieces are short and hold every character that is not a space."""
+    """The pieces of any text are short and hold every character that is not a space."""
     pieces = cut(text, limit)
     assert all(len(piece) <= limit for piece in pieces)
     assert "".join("".join(pieces).split()) == "".join(text.split())
 
 
 def test_a_question_does_not_take_with_it_what_was_told():
-    """What stands before a question, or in it, is a statement; what merely asks is none."""
+    """The words before a question, or inside it, are a statement; a mere question has none."""
     before = "The client is Acme, the budget 40k. Shall I write the offer?"
     inside = "Did I tell you that Ana moved to Oslo?"
     assert statements(f"{before}\n\nIs it urgent?\n\n{inside}") == [before, inside]

@@ -111,7 +111,7 @@ def test_persian_words_are_no_arabic_ones():
 
 @given(st.text())
 def test_exact_comparison_knows_no_stems(text):
-    """What is compared letter for letter keeps its letters, in every script."""
+    """Text that is compared letter for letter keeps its letters, in every script."""
     assert spelling.squeeze(text).replace(" ", "") == "".join(spelling._plain(text).split())
 
 
@@ -176,7 +176,7 @@ def test_cues(text, role, expected):
 
 
 def test_instructions_are_a_person_s():
-    """What an assistant says is no standing instruction."""
+    """A message of an assistant is not a standing instruction."""
     assert not Cue(spelling.cues("Always answer in French", "assistant")) & Cue.STANDING
 
 
@@ -188,7 +188,7 @@ def test_words_of_ascii_are_those_of_the_pattern(text):
 
 @pytest.mark.parametrize(("text", "cue"), [("a1234", False), ("1 in 2024.", True), ("2024", True)])
 def test_a_year_is_a_word_of_its_own(text, cue):
-    """Whatever digits come before it."""
+    """A year is found by itself, and not inside a longer word."""
     assert bool(spelling.cues(text, None) & Cue.TIME_WORD) is cue
 
 

@@ -31,7 +31,7 @@ BEFORE = {
     name: json.loads((FOLDER / f"before-{name}.json").read_text(encoding="utf-8"))
     for name in ("hidden", "visible")
 }
-"""What the earlier code answered, after everything was embedded."""
+"""The answers of the earlier code, after everything was embedded."""
 TRACE = {"hidden": 0.004, "visible": 2e-6}
 """Most by which a score may differ; the answers are rounded to six digits."""
 WEIGHTS = Weights(calendar=3.3, form=0.0)
@@ -75,7 +75,7 @@ def name(request):
 
 @pytest.fixture
 def before(name):
-    """What the earlier code answered."""
+    """The answers of the earlier code."""
     return BEFORE[name]
 
 
@@ -145,7 +145,7 @@ def test_each_memory_has_the_same_history(memory, before):
 
 
 def test_the_statistics_are_the_same(memory, before):
-    """Tiers, statuses and redactions; nothing is owed; the vectors are those of the namespace."""
+    """Tiers, statuses and redactions; an empty backlog; the vectors of the namespace."""
     stats, elsewhere = memory.store.stats(), memory.of("acme", "omar").store.stats()
     found = {part: dict(getattr(stats, part)) for part in before["stats"]}
     for embedder, count in elsewhere.embedders.items():

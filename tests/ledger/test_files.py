@@ -66,7 +66,7 @@ class TestWriteAtomically:
 
 
 class TestLitter:
-    """What a killed process left of a file it was about to replace."""
+    """The remains that a killed process left of a file it was about to replace."""
 
     def test_what_nobody_writes_is_removed(self, tmp_path):
         """Only temporary files of that name, and the file itself stays."""

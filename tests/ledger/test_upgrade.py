@@ -60,7 +60,7 @@ def test_an_old_store_is_upgraded_with_all_it_has(old):
 
 
 def test_what_an_old_store_shows_stays_in_view(old):
-    """What untrusted sources said before there was a quarantine counts as approved."""
+    """Memories of untrusted sources from before the quarantine existed count as approved."""
     with MemoryManager(old, embedder=HashEmbedder(8)) as memory:
         assert memory.get("page").status is Status.ACTIVE
         assert memory.quarantine.list() == []

@@ -62,7 +62,7 @@ def at(metadata, names):
 
 
 def field(metadata, names):
-    """Return the field of these names as spelt; without one, that of the names split at dots."""
+    """Return the field of exactly these names; without one, that of the names split at dots."""
     found = at(metadata, names)
     return found if found is not ABSENT else at(metadata, ".".join(names).split("."))
 

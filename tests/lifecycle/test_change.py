@@ -58,7 +58,7 @@ class TestUpdate:
         assert (second.version, second.text, second.until) == (2, now.text, None)
 
     def test_every_field_can_be_changed(self, memory, clock):
-        """Each is what was asked for, in the answer and from the ledger; the rest stays."""
+        """Each field has its new value, in the answer and from the ledger; the rest stays."""
         kept = memory.add("blue door", "medium", aliases=["a", "b"], session="s", key="k")
         now = memory.update(
             kept.id,
@@ -226,7 +226,7 @@ class TestForget:
         assert [m.text for m in memory.list()] == ["emacs"]
 
     def test_a_slot_whose_value_is_over_is_taken_back(self, memory, clock):
-        """What expired meanwhile does not hide what is restored."""
+        """A value that expired meanwhile does not hide the restored one."""
         old = memory.add("vim", "short", key="editor")
         memory.forget(old.id)
         gone = memory.add("emacs", key="editor", expires_in=60)

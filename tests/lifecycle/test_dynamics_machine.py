@@ -1,4 +1,4 @@
-"""Whatever happens to a store, its rows of ``dynamics`` are what its events add up to."""
+"""After any sequence of calls, the rows of ``dynamics`` are the sums of the events."""
 
 from __future__ import annotations
 

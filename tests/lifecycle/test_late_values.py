@@ -48,7 +48,7 @@ def test_an_older_value_that_comes_later_is_history(memory):
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_any_order_of_arrival_gives_the_same_chain(open_memory, tmp_path, order):
-    """Who holds the slot, who followed whom, and what held at each moment: all the same."""
+    """The holder of the slot, the order of values and the value at each moment are the same."""
     right, other = open_memory(tmp_path / "right"), open_memory(tmp_path / "other")
     tell(right, range(3))
     tell(other, order)
@@ -79,7 +79,7 @@ def test_more_values_with_ends_of_their_own(open_memory, tmp_path_factory, order
 
 
 def test_saying_the_past_again_adds_nothing(memory):
-    """Whoever reads the same old chat twice has one history."""
+    """Reading the same old chat twice gives one history."""
     for _ in range(2):
         tell(memory, (2, 0, 1))
     assert [text for _, text, *_ in chain(memory)] == ["Ann", "Bob", "Cem"]
@@ -137,7 +137,7 @@ class TestPlans:
 
     @pytest.mark.parametrize("source", ["user", "agent", "web"])
     def test_what_is_told_later_without_a_date_is_the_present(self, memory, clock, source):
-        """Whoever planned ahead, however far: the plan gives way and stays in the history."""
+        """A plan of any source for any future date gives way and stays in the history."""
         memory.add("lunch is at Luigi", key="lunch")
         clock.advance(DAY)
         plan = memory.add("lunch will be at Mario", key="lunch", source=source, occurred_at=FAR)

@@ -51,7 +51,7 @@ def test_what_is_quarantined_or_forgotten_is_left_out(memory):
 
 
 def test_approval_turns_the_proposal_into_a_link(memory):
-    """What was proposed and approved supersedes."""
+    """A memory that is proposed and approved supersedes."""
     memory.quarantine.approve("beer")
     assert ("milk", "supersedes", True) in links(memory, "beer")
     assert ("beer", "supersedes", False) in links(memory, "milk")
@@ -111,7 +111,7 @@ def test_a_status_that_is_none_is_refused(memory):
 
 
 def test_an_import_brings_the_links(memory, tmp_path):
-    """What is exported with links is related in the copy."""
+    """Memories exported with links are related in the copy."""
     memory.store.export(tmp_path / "file.jsonl")
     with MemoryManager(tmp_path / "copy", embedder=None, clock=memory.clock) as copy:
         copy.store.import_from(tmp_path / "file.jsonl", trust="user")

@@ -24,7 +24,7 @@ def reasons(memory, kept):
 
 
 class TestMerging:
-    """What a repeat says about the content is not lost."""
+    """The fields that a repeat adds to the content are not lost."""
 
     def test_what_is_to_be_kept_for_good_is_kept(self, memory, clock):
         """A note that was to expire, said again to stay, stays; with pin, tier and tags."""
@@ -115,7 +115,7 @@ class TestMerging:
         ]
 
     def test_an_id_of_ones_own_merges_and_is_not_counted(self, memory, clock):
-        """What a second call under the same id adds is kept; the same call is a retry."""
+        """A second call under the same id can add fields; the same call is a retry."""
         first = memory.add(CODE, id="door", expires_in=1)
         again = memory.add(CODE, id="door", pinned=True)
         assert (again.pinned, again.expires_at, again.reinforced) == (True, None, 0)
@@ -223,7 +223,7 @@ class TestTrust:
         assert memory.add(CODE, source=page, tags=["a"]).tags == ("a",)
 
     def test_what_the_user_says_in_their_own_name_is_theirs(self, memory):
-        """Who repeats an approved page has said it: nothing that the page brought is left of it."""
+        """A user who repeats an approved page owns the text: no field of the page is left."""
         uri = "https://a.example"
         page = memory.add(
             CODE,
@@ -245,7 +245,7 @@ class TestTrust:
         assert reasons(memory, mine)[-2:] == ["merged", "present"]
 
     def test_the_user_takes_over_what_an_agent_said(self, memory):
-        """An importance that nobody gave is that of the user's own words, too."""
+        """An importance that was not given is that of the user's own words."""
         memory.add(CODE, source="agent", importance=1.0, aliases=["sesame"], pinned=True)
         mine = memory.add(CODE)
         own = memory.of("alone").add(CODE)

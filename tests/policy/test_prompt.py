@@ -82,7 +82,7 @@ def parse(block: str, nonce: str) -> list[dict[str, str]]:
 @settings(max_examples=1000, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=6))
 def test_any_text_comes_back_unchanged_and_the_block_cannot_be_closed(texts: list[str]) -> None:
-    """Whatever is stored, even knowing the nonce, the block has one record a text, no more."""
+    """The block has one record for each text, even if a text contains the nonce."""
     block = render(
         [memory(text, actor=text[:20] or None, id=text or "-") for text in texts],
         nonce=NONCE,
@@ -111,7 +111,7 @@ def test_escape_is_json(text: str) -> None:
     ],
 )  # fmt: skip
 def test_nobody_hides_in_the_block(unseen: str) -> None:
-    """What is not seen is spelt out, behind a letter, behind an emoji's own, and by itself."""
+    """Invisible characters are written out, after a letter, after an emoji, and alone."""
     for text in (f"tea{unseen}", unseen, f"\u2764\ufe0f{unseen * 2}"):
         spelt = escape(text)
         assert spelt.count(unseen) <= (text[0] == "\u2764") * (2 if unseen == "\ufe0f" else 1)
@@ -250,7 +250,7 @@ def test_a_long_text_is_shown_by_its_passage() -> None:
 
 @pytest.mark.parametrize("tokens", [45, 65, 100, 500, 5000])
 def test_a_long_text_is_shortened_to_the_budget(tokens: int) -> None:
-    """Whatever the budget, the answer is in the block and the block in the budget."""
+    """For any budget the answer is in the block and the block in the budget."""
     cut = Relevant("what is the gate code?", 1000)
     block = render([memory(LONG)], nonce=NONCE, tokens=tokens, cut=cut)
     assert "4711" in block
@@ -268,7 +268,7 @@ def test_a_small_budget_gets_a_short_notice() -> None:
 
 
 def test_a_short_block_still_names_an_untrusted_source() -> None:
-    """What a web page said is marked as such in the shortest record, too."""
+    """The text of a web page is marked as such also in the shortest record."""
     web = memory("Rain.", source=Source(Trust.WEB))
     record = render([web], nonce=NONCE, tokens=36).splitlines()[2]
     assert json.loads(record) == {"text": "Rain.", "source": "web"}

@@ -16,7 +16,7 @@ from memento import cli
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command printed and how it ended."""
+    """The output of a command and its exit code."""
 
     status: int
     out: str
@@ -24,7 +24,7 @@ class Outcome:
 
     @property
     def data(self) -> Any:
-        """What was printed, as JSON."""
+        """The output, parsed as JSON."""
         return json.loads(self.out)
 
 

@@ -43,7 +43,7 @@ def test_every_extra_has_something_to_run():
 
 
 def test_all_and_test_take_in_the_others():
-    """What they ask for is what the others ask for."""
+    """They require the requirements of all the others."""
     check = script()
     known = check.extras()
     for extra in ("langchain", "langchain-classic", "langgraph", "crewai", "openai"):

@@ -36,7 +36,7 @@ def pretend_another_embedder(tmp_path):
 
 
 def test_a_memory_added_is_found_by_the_next_command(memento):
-    """What one command adds, another finds: id, tier and text are shown."""
+    """A memory added by one command is found by another: id, tier and text are shown."""
     added = memento("add", "Rami is allergic to nuts", "--tier", "long")
     assert added.status == 0
     memory_id = added.out.split()[0]
@@ -292,7 +292,7 @@ def test_ingest_reports_a_bad_file_before_it_writes(memento, tmp_path):
 
 
 def test_ingest_waits_for_the_index(memento, tmp_path):
-    """When it returns, every memory has its vector and nothing is owed."""
+    """When it returns, every memory has its vector and the backlog is empty."""
     file = tmp_path / "notes.txt"
     file.write_text("The server is called Erna.\n\nIt runs Debian.\n")
     assert memento("ingest", file, "--embedder", "default").status == 0

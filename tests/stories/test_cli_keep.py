@@ -21,7 +21,7 @@ def texts(memento, root):
 
 
 def test_backup_and_restore(memento, tmp_path):
-    """What `backup` wrote, `restore` makes a store of; the one that is there is not touched."""
+    """`restore` makes a store of the file of `backup`; the present store is not touched."""
     memento("add", "the kettle is blue")
     kept = memento("backup", "monday.db")
     assert kept.status == 0
@@ -55,7 +55,7 @@ def test_restore_to_a_moment(memento):
 
 
 def test_the_present_store_can_be_set_back(memento):
-    """Its own ledger is a backup, too: with --set-aside, nothing is lost by going back."""
+    """Its own ledger is also a backup: with --set-aside, nothing is lost by going back."""
     memento("add", "the kettle is blue")
     between = datetime.now(UTC).isoformat()
     memento("add", "a mistake")
@@ -66,7 +66,7 @@ def test_the_present_store_can_be_set_back(memento):
 
 
 def test_restore_still_brings_memories_back(memento):
-    """What names no file is an id; several backups, or one that is not there, are refused."""
+    """An argument that names no file is an id; several backups, or a missing one, are refused."""
     memory_id = memento("add", "the kettle is blue").out.split()[0]
     memento("forget", memory_id)
     assert memento("restore", memory_id).out == f"{memory_id}  active\n"
@@ -146,7 +146,7 @@ def test_erase_a_whole_namespace(memento):
 
 
 def test_erase_with_what_was_derived(memento):
-    """What was derived is erased, too, unless it is to be kept; the receipt tells."""
+    """Derived memories are also erased, unless they are to be kept; the receipt tells."""
     memento("add", "secret", "--id", "a")
     store = MemoryManager("agent_memory", embedder=None)
     store.add("summary", id="b", source=Source(parents=("a",)))

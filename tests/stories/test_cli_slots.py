@@ -120,7 +120,7 @@ def test_a_part_of_an_id_is_enough(memento):
 
 
 def test_a_part_of_an_id_of_a_quarantined_memory(memento):
-    """Approving and rejecting take it, too."""
+    """Approving and rejecting also take it."""
     pages = [add(memento, f"page {n}", "--trust", "web") for n in range(2)]
     assert memento("quarantine", "approve", pages[0][-8:]).out == f"{pages[0]}  active\n"
     assert memento("quarantine", "reject", pages[1][-8:]).out == f"{pages[1]}  forgotten\n"

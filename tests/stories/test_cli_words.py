@@ -1,4 +1,4 @@
-"""How the command line speaks: to the point, in its own words, clean in a pipe."""
+"""The command line is brief, uses its own words, and is clean in a pipe."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_pipe_gets_no_blanks_at_the_end_of_lines(memento):
 
 
 def test_messages_name_flags_and_not_arguments(memento, capsys):
-    """What the library says in Python is said as the command line would."""
+    """Messages of the library about Python arguments name the options of the command line."""
     memento("add", "one")
     memento("backup", "one.db")
     again = memento("backup", "one.db")

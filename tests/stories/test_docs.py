@@ -1,4 +1,4 @@
-"""What the README and the reference say is so. Their examples run as tests of their own."""
+"""The README and the reference are true. Their examples run as tests of their own."""
 
 import importlib.util
 import re

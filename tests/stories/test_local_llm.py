@@ -106,7 +106,7 @@ def test_the_second_conversation_is_told_what_the_first_taught(server, tmp_path)
 @needs_client
 def test_without_a_server_it_is_skipped_with_the_reason(tmp_path):
     """Exit status 0 and one line that says what to start; nothing is left behind."""
-    with socket.socket() as taken:  # bound and not listening: whoever connects is refused
+    with socket.socket() as taken:  # bound and not listening: a connection is refused
         taken.bind(("127.0.0.1", 0))
         ran = run(f"http://127.0.0.1:{taken.getsockname()[1]}/v1", tmp_path)
     assert ran.returncode == 0, ran.stderr

@@ -1,4 +1,4 @@
-"""The indexer: what is owed gets done, in bites, through failures, and never twice."""
+"""The indexer does its backlog in bites, through failures, and never twice."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_a_row_changed_meanwhile_is_done_again(bench, memory):
 
 
 def test_a_turn_pushed_out_before_it_was_taken_up_gets_its_vector(bench, memory):
-    """What full text does not know yet is owed a vector, however it moved meanwhile."""
+    """A row that full text does not know yet gets a vector, however it moved meanwhile."""
     moved = memory.add("moved", "short")
     memory.move(moved.id, "medium")
     hidden = memory.add("hidden", "long")
@@ -192,7 +192,7 @@ def test_a_turn_pushed_out_before_it_was_taken_up_gets_its_vector(bench, memory)
 
 @pytest.mark.parametrize("target", ["short", "long"])
 def test_a_memory_moved_before_it_was_taken_up_gets_its_vector(bench, memory, target):
-    """A vector is owed once and first, to whatever tier a memory without one is moved."""
+    """A memory without a vector needs it once and first, whichever tier it is moved to."""
     kept = memory.add("moved at once", "medium")
     memory.move(kept.id, target)
     assert bench.owed() == {"embed": 1}
@@ -202,7 +202,7 @@ def test_a_memory_moved_before_it_was_taken_up_gets_its_vector(bench, memory, ta
 
 
 def test_a_turn_that_leaves_the_ring_before_it_was_taken_up_is_owed_once(open_memory):
-    """What the backlog says of it is what is to be done first."""
+    """The backlog has one line for it: the step to be done first."""
     memory = open_memory(config=Config(short=ShortConfig(capacity=1)))
     memory.add("first", "short")
     memory.add("second", "short")
@@ -310,7 +310,7 @@ def test_trouble_in_the_store_does_not_make_anyone_wait(bench, memory, monkeypat
 
 
 def test_an_index_that_is_lost_is_opened_at_once(bench):
-    """Nothing is owed, but the folder is gone: opening it makes it owe everything."""
+    """The backlog is empty, but the folder is gone: opening it queues every row."""
     opened = threading.Event()
     bench.lost = True
     bench.indexer._open_index = lambda: (opened.set(), bench.index)[1]
@@ -410,7 +410,7 @@ def test_stopping_does_not_wait_for_a_model_that_loads(bench, memory):
 
 
 def test_queries_go_first_but_not_for_ever(bench, memory):
-    """With a query in flight it waits a moment, then goes on."""
+    """The indexer pauses a moment for a running query, then goes on."""
     bench.queries = 1
     memory.add("a", "long")
     assert bench.indexer.wait(30)
@@ -422,7 +422,7 @@ def test_queries_go_first_but_not_for_ever(bench, memory):
     ids=["a query", "a query, much owed", "a stream, little owed", "a stream, much owed"],
 )
 def test_what_goes_first(bench, memory, asked, stream, behind, waits):
-    """Queries always, a stream of adds while not much is owed."""
+    """Queries always go first, a stream of adds only while the backlog is short."""
     memory.add("a", "long")
     memory.flush()
     bench.stream = stream
@@ -447,7 +447,7 @@ class TestInTheStore:
     """The same through the public doors, with Chroma."""
 
     def test_everything_is_found_by_meaning_after_flush(self, open_memory):
-        """flush(wait=True) is True when nothing is owed; stats show what was done."""
+        """flush(wait=True) is True when the backlog is empty; stats show the work done."""
         memory = open_memory(embedder=HashEmbedder(64), config=FAST_CONFIG)
         memory.add_many({"text": f"note number {n}", "tier": "long"} for n in range(70))
         assert memory.flush(wait=True, timeout=60)
@@ -610,7 +610,7 @@ def test_paused_it_does_nothing_and_then_goes_on(memory, bench):
 
 
 def test_chores_come_before_the_backlog(memory, bench):
-    """They are done though more is owed than one bite."""
+    """Chores are done though the backlog is longer than one bite."""
     seen = []
     bench.indexer._chores = lambda: seen.append(dict(bench.owed()))
     memory.add_many({"text": f"text {n}", "tier": "long"} for n in range(5))

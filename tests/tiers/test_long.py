@@ -183,7 +183,7 @@ def test_a_clean_close_is_trusted_and_reopened_as_it_was(feeder, tier, monkeypat
         again = feeder.tier()
         again.open()
         assert again.count(NS) == len(feeder.ids)
-        # At each opening Chroma builds the graph of a small collection anew from its log, linking
+        # At each opening Chroma builds the graph of a small collection again from its log, linking
         # rows in parallel. Once in some hundreds of openings a row is there and can be read, yet no
         # search reaches it; the same folder, opened again, finds it.
         assert len(feeder.lost(again)) <= 1
@@ -225,7 +225,9 @@ def test_deliberate_reset_starts_empty_and_keeps_one_old_folder(feeder, tier):
 def test_searching_never_sees_an_empty_index_before_the_caller_knows(feeder, tier):
     """While on_reset runs the tier refuses: nobody reads 'nothing found' off a fresh folder."""
     seen = []
-    tier._on_reset = lambda why: seen.append((why, refusal(tier.search, NS, feeder.vectors[0], 1)))
+    tier._recovery._on_reset = lambda why: seen.append(
+        (why, refusal(tier.search, NS, feeder.vectors[0], 1))
+    )
     tier.reset("reindex")
     assert seen == [("reindex", "long tier unavailable: being rebuilt: reindex")]
 
@@ -317,7 +319,7 @@ def test_another_client_of_this_process_keeps_it_shut(feeder):
 
 
 class PanicException(BaseException):
-    """What a panic in Chroma's Rust half looks like in Python."""
+    """An exception that looks like a panic in Chroma's Rust half."""
 
 
 @pytest.mark.parametrize(
@@ -403,7 +405,7 @@ def test_few_graphs_stay_in_memory(tier, feeder, monkeypatch):
     for half in (slice(0, 20), slice(20, 40)):
         for space in spaces:
             tier.upsert(space, feeder.ids[half], feeder.vectors[half], [{}] * 20)
-            most = max(most, tier._attached().opened)
+            most = max(most, tier._chroma.opened)
     assert most <= 2
     assert feeder.resets == resets
     assert tier.state is LongState.READY

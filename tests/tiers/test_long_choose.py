@@ -1,4 +1,4 @@
-"""Who answers a vector search: each rule, as a table."""
+"""The rules that choose the index of a vector search, as a table."""
 
 from __future__ import annotations
 

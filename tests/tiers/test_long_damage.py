@@ -55,7 +55,7 @@ def find(folder, name):
     return found
 
 
-def garble(name, share=0.5, n=64):
+def corrupt(name, share=0.5, n=64):
     """Overwrite n bytes from some place on with noise."""
 
     def act(folder):
@@ -101,36 +101,36 @@ CASES = {
     "nothing": (lambda _: None, NOT),
     "touched only": (lambda folder: os.utime(find(folder, "data_level0.bin")), NOT),
     "data deleted": (delete("data_level0.bin"), MUST),
-    "data garbled": (garble("data_level0.bin"), MUST),
+    "data corrupt": (corrupt("data_level0.bin"), MUST),
     "data emptied": (truncate("data_level0.bin"), MUST),
     "header deleted": (delete("header.bin"), MUST),
-    "header garbled": (garble("header.bin"), MUST),
+    "header corrupt": (corrupt("header.bin"), MUST),
     "header emptied": (truncate("header.bin"), MUST),
     "links deleted": (delete("link_lists.bin"), MUST),
-    "links garbled": (garble("link_lists.bin"), MAY),
+    "links corrupt": (corrupt("link_lists.bin"), MAY),
     "links emptied": (truncate("link_lists.bin"), MAY),
     "length deleted": (delete("length.bin"), MUST),
-    "length garbled": (garble("length.bin"), MAY),
+    "length corrupt": (corrupt("length.bin"), MAY),
     "length emptied": (truncate("length.bin"), MAY),
     "pickle deleted": (delete("index_metadata.pickle"), MUST),
-    "pickle garbled": (garble("index_metadata.pickle"), MUST),
+    "pickle corrupt": (corrupt("index_metadata.pickle"), MUST),
     "pickle torn": (truncate("index_metadata.pickle", 0.5), MUST),
     "segment folder removed": (drop_segment, MUST),
-    "database garbled in the middle": (garble("chroma.sqlite3", n=256), MAY),
-    "database garbled at the head": (garble("chroma.sqlite3", 0.0), MUST),
+    "database corrupt in the middle": (corrupt("chroma.sqlite3", n=256), MAY),
+    "database corrupt at the head": (corrupt("chroma.sqlite3", 0.0), MUST),
     "database torn": (truncate("chroma.sqlite3", 0.5), MUST),
     "database emptied": (truncate("chroma.sqlite3"), MUST),
     "database deleted": (delete("chroma.sqlite3"), MUST),
     "folder removed": (shutil.rmtree, MUST),
     "folder is a file": (swap_for_a_file, MUST),
     "stamp deleted": (lambda folder: folder.with_name("chroma.json").unlink(), MUST),
-    "stamp garbled": (lambda folder: folder.with_name("chroma.json").write_text('{"a'), MUST),
+    "stamp corrupt": (lambda folder: folder.with_name("chroma.json").write_text('{"a'), MUST),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_damage_is_survived(copy, case):
-    """Whatever happened to the files, open() ends READY, and once fed all is found."""
+    """After any damage to the files, open() ends READY, and once fed all is found."""
     damage, expected = CASES[case]
     damage(copy.folder)
     tier = copy.tier()
@@ -206,7 +206,7 @@ def test_an_unclean_end_is_probed_and_forgiven(copy):
 
 
 def test_two_unclean_ends_in_a_row_are_rebuilt_unseen(copy, monkeypatch):
-    """What may have killed its owners twice is not opened a third time, not even by a probe."""
+    """A folder that may have killed two owners is not opened again, not even by a probe."""
     monkeypatch.setattr(
         "memento.tiers.recovery.probe", lambda *_, **__: pytest.fail("it was probed")
     )
@@ -244,7 +244,7 @@ def test_close_stops_an_open_that_is_probing(copy):
     _mark_unclean(copy, 1)
     probing = threading.Event()
     tier = copy.tier()
-    tier._samples = lambda: (probing.set(), copy.samples())[1]
+    tier._recovery._samples = lambda: (probing.set(), copy.samples())[1]
     said = []
     opener = threading.Thread(target=lambda: said.append(refusal(tier.open)))
     opener.start()
@@ -282,11 +282,11 @@ def test_rows_missing_since_a_clean_close_are_noticed(copy):
 def test_a_reset_that_the_caller_could_not_note_is_repeated(copy):
     """If on_reset fails, the next open calls it again: no row is left unqueued."""
     tier = copy.tier(identity="other-8")
-    tier._on_reset = _fails
+    tier._recovery._on_reset = _fails
     with pytest.raises(RuntimeError):
         tier.open()
     assert tier.state is LongState.COLD
-    tier._on_reset = copy.resets.append
+    tier._recovery._on_reset = copy.resets.append
     tier.open()
     assert len(copy.resets) == 1
     tier.close()
@@ -358,7 +358,7 @@ def test_a_stamp_reads_as_written(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "[]", "null", '{"identity": 1}', "\ud800", "[" * 100_000])
 def test_an_unreadable_stamp_is_a_finding_not_a_crash(tmp_path, text):
-    """Whatever the stamp file holds, reading it tells that it is unreadable."""
+    """Any damaged stamp file is reported as unreadable."""
     path = tmp_path / "chroma.json"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     assert isinstance(read_stamp(path), StampUnreadable)

@@ -156,13 +156,13 @@ ORPHAN = """
 
 
 def test_a_forked_child_never_opens_a_path_its_parent_had_open(tmp_path):
-    """Chroma hangs on such a path even when it is free, so the child leaves it to others."""
+    """Chroma blocks for ever on such a path even when it is free, so the child does not open it."""
     with process(ORPHAN, tmp_path / "chroma") as parent:
         assert parent.wait(timeout=60) == 0
 
 
 def test_closing_while_chromadb_is_imported_leaves_no_owner(tmp_path, monkeypatch):
-    """close() does not wait for the import, and whoever imported it does not take the folder."""
+    """close() does not wait for the import, and the importing thread does not take the folder."""
     feeder = Feeder(tmp_path / "chroma", 10)
     tier = feeder.tier()
     monkeypatch.setattr("memento.tiers.long.load", tier.close)  # the import takes that long

@@ -86,7 +86,7 @@ def test_each_namespace_has_its_own_rings(memory):
 
 
 def test_only_the_short_tier_is_in_the_ring(memory):
-    """What was put into another tier is not recent."""
+    """A memory that was put into another tier is not recent."""
     memory.add("medium", "medium")
     memory.add("long", "long")
     assert memory.recent() == []
@@ -262,7 +262,7 @@ class TestSnapshot:
             assert not path.exists()
 
     def test_a_folder_in_its_place_is_moved_aside(self, open_memory):
-        """What cannot be read as a file is damage, not an error at start."""
+        """A snapshot that cannot be read is damage, not an error at start."""
         path = snapshot_of(open_memory)
         path.unlink()
         path.mkdir()

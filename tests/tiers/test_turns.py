@@ -1,4 +1,4 @@
-"""Whose text is embedded next: namespaces take turns, and so do sessions within each."""
+"""Namespaces take turns in being embedded, and so do sessions within each."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def fed(feeder):
 
 
 def test_rows_stay_and_the_rest_is_zero(tmp_path):
-    """The size of the files stays, too: Chroma goes by it."""
+    """The size of the files also stays: Chroma relies on it."""
     files = lay_out(tmp_path)
     before = files["header.bin"].read_bytes()
     blank(tmp_path)

@@ -166,7 +166,7 @@ def test_questions_take_turns(memory):
 
 
 def test_two_questions_for_one_text_embed_it_once(memory):
-    """What both need is chosen once."""
+    """A text that both need is chosen once."""
     wishes = Wishes(memory._engine.ledger)
     pair = [Wish(1, [Lacking(7, 5)]) for _ in range(2)]
     with wishes.hold(pair[0]), wishes.hold(pair[1]):

@@ -37,7 +37,7 @@ EVERY = 100_000
 
 
 def write_often() -> None:
-    """Let Chroma write its index to disk every 20 rows in place of every 1,000."""
+    """Let Chroma write its index to disk every 20 rows instead of every 1,000."""
 
     def make(self: ChromaFolder, name: str) -> Any:
         hnsw = {"space": "cosine", "ef_search": EF_SEARCH, "sync_threshold": 20, "batch_size": 10}

@@ -302,7 +302,7 @@ def import_from(folder: Path) -> None:
 
 
 def back_up(folder: Path) -> None:
-    """Put a backup in the place of an earlier one."""
+    """Replace an earlier backup by a new one."""
     with opened(store_of(folder)) as memory:
         memory.store.backup(folder / "backup.db", overwrite=True)
 
@@ -316,7 +316,7 @@ def back_up_plainly(folder: Path) -> None:
 
 
 def export(folder: Path) -> None:
-    """Put an export in the place of an earlier one."""
+    """Replace an earlier export by a new one."""
     with opened(store_of(folder)) as memory:
         memory.store.export(folder / "export.jsonl", overwrite=True)
 
@@ -328,7 +328,7 @@ def restore_new(folder: Path) -> None:
 
 
 def restore_aside(folder: Path) -> None:
-    """Put the store of a backup in the place of another one."""
+    """Replace a store by the store of a backup."""
     restore(folder / "backup.db", store_of(folder), set_aside=True)
 
 

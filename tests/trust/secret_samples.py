@@ -380,7 +380,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "vault-token": (after("hvs.", URLSAFE, 90, 110), after("hvb.", URLSAFE, 138)),
     "xai-key": (after("xai-", ALNUM, 80),),
 }
-"""What a kind is called to how such keys are made."""
+"""The name of each kind, with a maker of such keys."""
 
 SURROUNDINGS = (
     "{}",

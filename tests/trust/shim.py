@@ -15,7 +15,7 @@ from typing import NamedTuple
 SOURCE = Path(__file__).with_name("faultshim.c")
 NO_COMPILER = "no C compiler (cc) to build the fault library with"
 KILL = -9
-"""Given in place of an errno: the process dies by SIGKILL just before the call."""
+"""Given instead of an errno: the process dies by SIGKILL just before the call."""
 
 _HEAD = struct.Struct("=cIQI")
 

@@ -1,4 +1,4 @@
-"""What is only asked, by query, filter or name, is kept nowhere: no file, log or long message."""
+"""The words of a query, filter or name are kept nowhere: no file, log or long message."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ FILTERS = [
     {"where": {"n": {"$gt": 0}}}, {"where": {"n": {"$0": 1}}}, {"where": {"$0": 1}},
     {"key": 0}, {"actor": 0}, {"role": [0]}, {"source": 0},
 ]  # fmt: skip
-"""What every filter may be; a 0 stands for what is looked for."""
+"""The values that each filter may have; a 0 stands for the word to look for."""
 
 
 def filled(shape, asked):
-    """Put what is asked for into the shape of a filter."""
+    """Put the word to look for into the shape of a filter."""
     if isinstance(shape, dict):
         return {filled(key, asked): filled(value, asked) for key, value in shape.items()}
     if isinstance(shape, list):
@@ -133,7 +133,7 @@ def test_the_search_of_the_files_finds_what_is_there(tmp_path):
 
 
 def test_no_message_repeats_a_long_value(tmp_path):
-    """Whatever is refused: of a value no more than 60 characters are shown."""
+    """The message of any refusal shows at most 60 characters of a value."""
     long = "".join(f"{n:04}" for n in range(1_000))
     with MemoryManager(tmp_path, embedder=HashEmbedder(64)) as memory:
         memory.add("the kettle is blue", id="k")

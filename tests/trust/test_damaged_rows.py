@@ -1,4 +1,4 @@
-"""What is not what was written is never handed out as if it were, and no change makes it so."""
+"""A damaged row is never returned as if it were sound, and no change makes it sound."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DAMAGE = {
     "ns": "ns + 1",
     "checksum": "'abc'",
 }
-"""What is done to a column; all that a bit of rot or a stranger's UPDATE may do."""
+"""The damage done to a column: all that bit rot or a foreign UPDATE may do."""
 
 
 def garble(memory, memory_id, what):
@@ -74,7 +74,7 @@ def test_get_names_it(memory, what):
 
 @pytest.mark.parametrize("rev", ["1 << 50", "'x'", "x'ff'", "2.5"])
 def test_a_garbled_revision_leads_no_other_memory_astray(memory, rev):
-    """What is added next lies where it belongs; with a new revision all of it is as it was."""
+    """The next memory has its right place; with a new revision everything is as it was."""
     change = f"UPDATE memories SET rev = {rev} WHERE id = 'hit'"
     memory._engine.ledger.write(lambda c: c.execute(change))
     with pytest.raises(StoreUnusable, match=r"'hit'.*damaged.*memento doctor"):
@@ -97,7 +97,7 @@ def test_a_turn_whose_version_is_garbled_can_be_hidden(memory):
 
 
 def test_an_older_state_does_not_answer_for_a_garbled_one(memory):
-    """What was superseded when it was forgotten does not come back as active."""
+    """A memory that was superseded when it was forgotten does not come back as active."""
     memory.forget("other")
     memory.restore("other")
     memory.add("the kettle coffee is white", supersedes="other")
@@ -111,7 +111,7 @@ def test_an_older_state_does_not_answer_for_a_garbled_one(memory):
 
 
 def test_an_id_that_is_none_is_named_and_stops_no_export(memory):
-    """Whatever damage made of it, and though links and events speak of it."""
+    """Neither a damaged id nor the links and events that name it stop the export."""
     memory.add("beside it", related="hit")
     memory.forget("hit")
     change = "UPDATE memories SET id = x'ff' WHERE id = 'hit'"
@@ -165,7 +165,7 @@ def test_what_was_folded_into_it_stands_in_its_place(memory):
 
 
 def test_the_past_is_looked_at_too(memory):
-    """A garbled earlier text is not what held at a moment, nor in the history."""
+    """A damaged earlier text is not shown as valid at a moment, nor in the history."""
     then = memory.clock()
     memory.update("hit", text="the kettle tea is red")
     assert memory.retrieve("kettle tea", as_of=then)[0].text == "the kettle tea is green"
@@ -199,7 +199,7 @@ def test_whatever_needs_it_is_refused(memory, ask):
     """Lists, rings, changes and what would be derived from it: the same error, nothing written."""
     garble(memory, "turn", "actor")
     memory.add("a new turn", "short", id="new", session="s")
-    with MemoryManager(memory.root, embedder=None) as fresh:  # its ring is read anew
+    with MemoryManager(memory.root, embedder=None) as fresh:  # its ring is read again
         with pytest.raises(StoreUnusable, match="'turn'"):
             ask(fresh)
         assert [one.id for one in fresh.list(ids=["new", "hit"])] == ["hit", "new"]
@@ -221,7 +221,7 @@ def test_whatever_needs_it_is_refused(memory, ask):
 def test_no_change_makes_damage_look_whole(memory, what, change):
     """It can be hidden and replaced; doctor goes on naming it until it is gone."""
     garble(memory, "hit", what)
-    with suppress(StoreUnusable):  # what was hidden cannot be spelt, or by what it is sought
+    with suppress(StoreUnusable):  # its status or its id cannot be read
         change(memory)
     wrong = {found.check for found in memory.store.doctor() if not found.ok}
     assert "memories" in wrong
@@ -241,7 +241,7 @@ def test_what_is_said_again_is_kept_whole(memory):
 
 @pytest.mark.parametrize("what", sorted(DAMAGE.keys() - {"ns"}))
 def test_put_in_its_place_it_is_whole_again(memory, what):
-    """Told anew under its id, a memory is what it is told; the damage stays in the history."""
+    """A memory added again under its id is sound; the damage stays in the history."""
     garble(memory, "hit", what)
     kept = memory.add("the kettle tea is red", "long", id="hit", tags=["k"], replace=True)
     assert memory.get("hit") == kept
@@ -261,7 +261,7 @@ def test_it_can_be_erased_and_stops_no_other_erasure(memory, what):
 
 @pytest.mark.parametrize("what", ["{", "{'seal'", '["other"', '"other"', "5"])
 def test_garbled_histories_and_events_stop_no_erasure(memory, what):
-    """What cannot be read any more goes if it holds the id, and stays if it does not."""
+    """An unreadable line is erased if it holds the id, and stays if it does not."""
     memory.add(f"password={'tr0ub4dor&3'}", id="redacted")
     memory.update("hit", text="the kettle tea is red")
     memory._engine.ledger.write(

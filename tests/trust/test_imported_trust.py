@@ -23,7 +23,7 @@ def text_of(memory):
 
 
 def forged(exported, **changes):
-    """Change fields of every memory of an export, and seal it anew."""
+    """Change fields of every memory of an export, and seal it again."""
     *lines, end = [json.loads(line) for line in exported.splitlines()]
     for line in lines:
         if line["type"] == "memory":

@@ -67,7 +67,7 @@ def test_near_duplicates_fold_within_a_namespace_only(tmp_path):
 
 
 def test_novelty_and_importance_are_ones_own(tmp_path):
-    """What a neighbour has said before is as new here as if nobody had said it."""
+    """A text that a neighbour has said before is as new here as any other."""
     text = "Zephyrine calibrates the turbine at Quillon harbour"
     with MemoryManager(tmp_path / "alone", embedder=None) as memory:
         alone = memory.of("b").add(text).importance

@@ -1,4 +1,4 @@
-"""What is derived is trusted as little as its parents, also where these come after it."""
+"""A derived memory is trusted as little as its parents, also if they arrive later."""
 
 from __future__ import annotations
 
@@ -106,13 +106,13 @@ def test_what_was_approved_stays_so(memory):
     memory.add("a page", id="p", source="tool")
     assert [status for _, status in standing(memory, "c", "d")] == ["active"] * 2
     assert {Trust(trust) for trust, _ in standing(memory, "c", "d")} <= {Trust.WEB, Trust.TOOL}
-    memory.add("put anew", id="c", source=child_of("r", trust="user"), replace=True)
+    memory.add("put again", id="c", source=child_of("r", trust="user"), replace=True)
     memory.add("a page", id="r", source="web")
     assert standing(memory, "c", "d") == [("web", "quarantined")] * 2  # not what was approved
 
 
 def test_a_rule_and_a_pin_fall(memory):
-    """What no untrusted source may make is a fact and unpinned; approval does not change that."""
+    """A rule or a pin of an untrusted source becomes a plain fact; approval keeps it so."""
     memory.add("always obey", id="c", kind="rule", pinned=True, source=child_of("p", trust="user"))
     memory.add("a page", id="p", source="import")
     fallen = memory.get("c")
@@ -186,7 +186,7 @@ def test_an_ordinary_add_asks_nothing_more(memory):
 
 
 def test_who_waits_is_known_no_longer_than_it_is_true(memory):
-    """Not after the parent came, the child was erased, or it was put anew with other parents."""
+    """Not after the parent came, the child was erased, or it was replaced with other parents."""
 
     def awaited():
         return memory._engine.ledger.read(
@@ -206,7 +206,7 @@ def test_who_waits_is_known_no_longer_than_it_is_true(memory):
 @pytest.mark.parametrize("trust", [*Trust])
 @pytest.mark.parametrize("together", [False, True])
 def test_an_import_is_an_arrival(memory, tmp_path, trust, together, monkeypatch):
-    """Whatever the file is trusted: a page in it is held against what waited for it."""
+    """A page in a file of any trust quarantines the memories that were derived from it."""
     monkeypatch.setattr("memento.upkeep.import_lines.BITE", 1)
     memory.add("its summary", id="c", source=child_of("p", trust="user"))
     with MemoryManager(tmp_path / "theirs", embedder=None) as theirs:
@@ -254,7 +254,7 @@ def test_what_waits_survives_backup_salvage_and_a_moment(tmp_path):
 
 
 def test_it_leaves_the_indexes_and_the_ring(tmp_path):
-    """Not found by meaning nor among the newest, here and by who opens the store anew."""
+    """It is not found by meaning nor among the newest, also after opening the store again."""
     with MemoryManager(tmp_path, embedder=HashEmbedder(64)) as memory:
         memory.add("green tea cures", "short", id="s", session="t", source=child_of("p"))
         memory.add("green tea heals", "long", id="l", source=child_of("p"))

@@ -107,7 +107,7 @@ def test_what_was_refused_and_is_gone_is_no_trouble(store, change):
 
 
 def test_a_refused_text_makes_no_neighbour_stop_waiting(tmp_path):
-    """Who waits for their own is not sent away because another's text was refused."""
+    """A caller that waits for its own texts does not fail when another's text is refused."""
     with MemoryManager(tmp_path / "store", embedder=Quoting(16)) as memory:
         memory.of("a").add(TEXT, "long")
         memory.of("a").flush(wait=True, timeout=30)
@@ -117,7 +117,7 @@ def test_a_refused_text_makes_no_neighbour_stop_waiting(tmp_path):
 
 @pytest.mark.parametrize("column", ["memories", "history"])
 def test_damage_is_named_to_its_own_namespace_only(memory, tmp_path, capsys, column):
-    """To others doctor and backup say how many; whoever runs the store may ask for all."""
+    """Doctor and backup tell others only the number; the administrator may ask for all."""
     memory.of("a", "x").add("first", id=ID)
     memory.of("a", "x").update(ID, text="second")
     memory.of("b").add("mine", id="mine")
@@ -147,7 +147,7 @@ def test_damage_is_named_to_its_own_namespace_only(memory, tmp_path, capsys, col
 
 
 def test_damaged_labels_of_a_neighbour_stop_no_export(memory):
-    """What is wrong with another's labels is not met by who exports their own."""
+    """Damaged labels of another namespace do not stop an export of one's own."""
     memory.of("a").add("theirs")
     memory.of("b").add("mine")
     damage = "UPDATE namespaces SET labels = '[' WHERE labels = '[\"a\"]'"

@@ -1,4 +1,4 @@
-"""How periods of ownership are read and compared; `benchmarks/trust.py` runs the processes."""
+"""Periods of ownership are read and compared; `benchmarks/trust.py` runs the processes."""
 
 from __future__ import annotations
 

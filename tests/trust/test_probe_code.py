@@ -17,7 +17,7 @@ from memento.tiers import check_in_child
 
 HOST = Path(__file__).with_name("probe_host.py")
 PACKAGES = ("memento", "chromadb", "numpy", "json", "sitecustomize")
-"""Names under which a folder offers its own code to whoever has it on the path."""
+"""Names under which a folder offers its own code to a process that has it on the path."""
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def ran(cloned: Path) -> str:
 
 
 def said(done: subprocess.CompletedProcess[str]) -> dict:
-    """What the host printed."""
+    """The output of the host."""
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -1,4 +1,4 @@
-"""What untrusted sources say waits for approval, and can be taken back, source by source."""
+"""Texts of untrusted sources need approval, and can be withdrawn, source by source."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_the_order_of_a_batch_does_not_matter(memory, order):
 
 
 def test_a_parent_is_approved_before_its_child(memory):
-    """While it waits the child cannot be approved; once it is approved or rejected, it can."""
+    """The child cannot be approved while the parent is quarantined, and can be afterwards."""
     for number, settle in enumerate((memory.quarantine.approve, memory.quarantine.reject)):
         page = memory.add(f"a page {number}", source="web")
         child = memory.add(f"its summary {number}", source=Source(parents=(page.id,)))
@@ -217,7 +217,7 @@ def test_least_is_least(classes):
 
 
 def test_reject_hides_and_restore_quarantines_again(memory):
-    """A rejected memory is forgotten; restored, it waits again and is not let in."""
+    """A rejected memory is forgotten; once restored, it is quarantined again."""
     kept = memory.add("buy now", source="web")
     assert memory.quarantine.reject(kept.id).status is Status.FORGOTTEN
     with pytest.raises(InvalidInput, match="restore"):
@@ -306,7 +306,7 @@ def test_a_page_replaces_nothing_that_counts(memory):
 
 
 def test_who_is_not_trusted_changes_nothing_that_counts(memory):
-    """An update in the name of a page is refused for what counts; what waits may be put right."""
+    """A page cannot update an active memory; it may correct a quarantined one."""
     mine = memory.add("Rami drinks tea", id="mine")
     page = memory.quarantine.approve(memory.add("Rami drinks beer", id="page", source="web").id)
     waits = memory.add("Rami drinks wine", source="web")
@@ -329,7 +329,7 @@ def test_who_is_not_trusted_changes_nothing_that_counts(memory):
 
 
 def test_a_change_is_trusted_like_who_makes_it(memory):
-    """The user's words, put right by the agent, are the agent's; the agent's stay his."""
+    """The user's words, corrected by the agent, are the agent's; the agent's stay the agent's."""
     mine = memory.add("Rami drinks tea")
     agents = memory.add("Rami drinks milk", source="agent")
     assert memory.update(mine.id, text="Rami drinks rum", source="agent").source.kind is Trust.AGENT
@@ -338,7 +338,7 @@ def test_a_change_is_trusted_like_who_makes_it(memory):
 
 
 def test_a_page_replaces_its_own_words(memory):
-    """What waits, and what it said and is hidden; what was approved only by the same again."""
+    """It replaces its quarantined and hidden words; approved words only by the same words."""
     page = {"text": "one", "id": "p", "source": "web"}
     first = memory.add_many([page], replace=True)[0]
     (second,) = memory.add_many([{**page, "text": "two"}], replace=True)
@@ -373,7 +373,7 @@ def test_no_id_is_kept_from_the_user(memory, text, rejected, replace):
 
 
 def test_no_id_is_kept_from_the_user_within_a_batch(memory):
-    """Whatever the order, and between memories that have nothing to do with it."""
+    """This holds in any order, and between unrelated memories."""
     page = {"text": "tea is green", "id": "t", "source": "web"}
     mine = {"text": "tea is green", "id": "t"}
     for name, batch in (("before", [page, "x", mine, "y"]), ("after", [mine, "x", page, "y"])):
@@ -387,7 +387,7 @@ def test_no_id_is_kept_from_the_user_within_a_batch(memory):
 
 
 def test_the_ring_holds_no_stranger(memory):
-    """Quarantined turns take nobody's place in the ring; approved, they enter it in order."""
+    """Quarantined turns take no place in the ring; approved, they enter it in order."""
     memory.add_many([{"text": f"turn {n}", "tier": "short", "session": "s"} for n in range(3)])
     page = memory.add("a result", "short", session="s", source="tool")
     assert [one.text for one in memory.recent(session="s")] == ["turn 0", "turn 1", "turn 2"]
@@ -396,7 +396,7 @@ def test_the_ring_holds_no_stranger(memory):
 
 
 def test_forget_many_reaches_into_quarantine(memory):
-    """Forgetting a session forgets what tools said in it, too."""
+    """Forgetting a session also forgets the texts of tools in it."""
     memory.add("said", session="s")
     memory.add("result", session="s", source="tool")
     assert len(memory.forget_many(session="s")) == 2
@@ -437,7 +437,7 @@ def test_a_transcript_is_trusted_as_its_speakers(tmp_path, trust, kinds):
 
 
 def test_a_file_cannot_vouch_for_itself(tmp_path):
-    """What a draft says of its source lowers its trust, and never raises it."""
+    """The source that a draft names lowers its trust, and never raises it."""
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "a", "source": {"kind": "web"}}\n{"text": "b"}\n')
     assert [draft.source.kind for draft in read(path)] == ["web", "user"]
@@ -476,7 +476,7 @@ def test_the_command_line(tmp_path, capsys):
 
 
 def test_a_file_ingested_as_ones_own_afterwards_counts(tmp_path, capsys):
-    """What waited since it was ingested as a page's is found once its reader vouches for it."""
+    """A memory ingested as a page's text is found once its reader vouches for it."""
     page = tmp_path / "page.md"
     page.write_text("# Moon\n\nThe moon is cheese.\n\nThe sun is bread.\n")
 

@@ -1,4 +1,4 @@
-"""What nobody approved moves nothing of the user's: no order, no score, no field of an answer."""
+"""Unapproved text changes nothing of the user's: no order, no score, no field of an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file brings is never replayed as a message of a conversation, whatever it says it is."""
+"""Text of a file is never replayed as a message of a conversation, whatever role it claims."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_no_packed_message_unpacks_without_a_bound(manager, caplog):
 
 
 def test_the_classic_memory_shows_turns_alone(manager, tmp_path):
-    """The ring of a session holds what files bring, too; none of it is a message to the chain."""
+    """The ring of a session also holds texts of files; none is a message to the chain."""
     memories = pytest.importorskip("memento_langchain").MementoMemory
     ingested(manager, tmp_path, "user")
     memory = memories(manager=manager, session="alice", return_messages=True)

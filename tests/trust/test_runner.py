@@ -75,7 +75,7 @@ def test_a_verdict_needs_cases_and_a_control_that_fails(changed, verdict):
 
 
 def test_a_harness_gets_an_empty_folder_its_form_and_its_seed(places, options):
-    """What it returns comes back whole, and its folder is gone afterwards."""
+    """Its result comes back whole, and its folder is gone afterwards."""
     record = trust.run(places["fine"], options)
     assert (record.result.verdict, record.result.details) == ("held", ("False 3 1",))
     assert record.command == "python benchmarks/trust.py --only made_up.fine --seed 3"
@@ -123,7 +123,7 @@ def test_the_page_hides_neither_failure_nor_gap():
 
 
 def test_a_record_survives_json():
-    """What is noted reads back equal."""
+    """Noted results read back equal."""
     assert Record.parse(asdict(RECORD)) == RECORD
 
 

@@ -75,7 +75,7 @@ def test_what_is_older_cannot_be_told(memory, tmp_path):
 
 @pytest.mark.parametrize(("table", "change"), CASES)
 def test_an_export_and_a_salvage_leave_it_out(memory, tmp_path, table, change):
-    """Nothing that was garbled gets into another store; every memory does."""
+    """No damaged line gets into another store; every memory does."""
     garble(memory, table, change)
     memory.store.export(stream := io.StringIO())
     with MemoryManager(tmp_path / "copy", embedder=None) as copy:
@@ -90,7 +90,7 @@ def test_an_export_and_a_salvage_leave_it_out(memory, tmp_path, table, change):
 
 
 def test_a_garbled_ending_decides_nothing(memory):
-    """What was forgotten does not come back as approved; a moment and a history say so."""
+    """A forgotten memory does not come back as approved; a moment and a history say so."""
     memory.add("a page", id="page", source="web")
     memory.forget("page")
     garble(memory, "versions", "status = 'active' WHERE reason = 'forgotten'")
@@ -100,7 +100,7 @@ def test_a_garbled_ending_decides_nothing(memory):
 
 
 def test_a_garbled_link_hands_over_no_place(memory):
-    """What a page proposes to replace is believed only as it was written."""
+    """The proposal of a page to replace a memory is believed only as it was written."""
     garble(memory, "links", "weight = 0.5")
     with pytest.raises(StoreUnusable, match=r"link of .*'beer'"):
         memory.quarantine.approve("beer")

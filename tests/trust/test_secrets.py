@@ -1,4 +1,4 @@
-"""Secrets are taken out at the door: by format, on every way in, and nothing else is touched."""
+"""Secrets are removed before storage: by format, on every way in, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_promise_holds_and_its_control_fails(harness, tmp_path):
 
 
 def test_every_kind_has_samples():
-    """What a marker can name is what is measured; there are 40 and more."""
+    """Each kind that a marker can name is measured; there are at least 40."""
     assert set(MAKERS) == set(KINDS)
     assert len(KINDS) >= 40
 
@@ -65,7 +65,7 @@ def test_a_wrong_checksum_is_no_excuse():
 @settings(max_examples=300, deadline=None)
 @given(st.text())
 def test_any_text_is_taken(text):
-    """Whatever the characters: no exception, and a second time changes nothing."""
+    """No characters raise an exception, and a second time changes nothing."""
     once = redact(text, Counter())
     assert redact(once, Counter()) == once
 
@@ -85,7 +85,7 @@ def test_ordinary_sentences_keep_their_identity():
 
 
 def test_only_the_secret_goes():
-    """What stands around a secret stays, and each one is counted."""
+    """The text around a secret stays, and each secret is counted."""
     found: Counter[str] = Counter()
     text = f"use {TOKEN}, not {TOKEN}; db is postgres://ada:Xy12zz9@h/db"
     assert redact(text, found) == (
@@ -202,7 +202,7 @@ def test_a_slot_with_a_secret_in_its_name_is_refused(tmp_path, policy):
 
 
 def test_an_import_goes_through_the_same_door(tmp_path, memory):
-    """Who spoke, too, loses his secrets; a memory whose key holds one comes in without a key."""
+    """The actor is also redacted; a memory whose key holds a secret is stored without a key."""
     config = Config(secrets="allow")
     with MemoryManager(tmp_path / "theirs", embedder=None, config=config) as theirs:
         theirs.add("a", actor=TOKEN, role=TOKEN, source=Source("agent", model=TOKEN))
@@ -228,7 +228,7 @@ def test_an_import_goes_through_the_same_door(tmp_path, memory):
     ids=lambda change: next(iter(change)),
 )
 def test_an_update_is_redacted(memory, change):
-    """What was clean when it came does not become the way in."""
+    """A secret does not get in by an update of a clean memory."""
     kept = memory.update(memory.add("a note").id, **change)
     assert TOKEN not in repr(data(kept))
     assert GONE in repr(data(kept))
@@ -236,7 +236,7 @@ def test_an_update_is_redacted(memory, change):
 
 
 def test_a_replacement_is_redacted(memory):
-    """Putting a memory in the place of another is no way round, and is counted."""
+    """Replacing a memory is redacted and counted like an addition."""
     memory.add("a note", id="n1")
     (kept,) = memory.add_many([{"text": TOKEN, "id": "n1"}], replace=True)
     assert (kept.text, memory.store.stats().redacted) == (GONE, {"github-token": 1})
@@ -273,7 +273,7 @@ def test_secrets_can_be_refused(tmp_path, field):
 
 
 def test_secrets_can_be_allowed(tmp_path):
-    """With ``allow`` every byte stays: the choice of whoever keeps a vault."""
+    """With ``allow`` every byte stays: the choice of a user who has a vault."""
     with MemoryManager(tmp_path, embedder=None, config=Config(secrets="allow")) as memory:
         kept = memory.add(f"it is {TOKEN}", metadata={"k": TOKEN}, tags=[TOKEN])
         assert (kept.text, kept.metadata, kept.tags) == (f"it is {TOKEN}", {"k": TOKEN}, (TOKEN,))
@@ -281,7 +281,7 @@ def test_secrets_can_be_allowed(tmp_path):
 
 
 def test_the_command_line_redacts(tmp_path, capsys):
-    """``memento add`` and ``memento ingest`` go through the same door."""
+    """``memento add`` and ``memento ingest`` are redacted in the same way."""
     root = tmp_path / "store"
     notes = tmp_path / "notes.md"
     notes.write_text(f"# Deploy\n\nThe token is {TOKEN}.\n")
@@ -444,7 +444,7 @@ def test_secrets_in_sentences_are_caught():
 
 @pytest.mark.parametrize("token", ["abcDEFghiJKLmnoPQRstuVWXyz", "kqzvbnwxjrtplmhgfdsc2"])
 def test_a_bearer_token_needs_no_digits(token):
-    """What stands behind ``Authorization: Bearer`` is a token, but for what stands for one."""
+    """The word after ``Authorization: Bearer`` is a token, unless it is a placeholder."""
     for name in ("Authorization", '"authorization"', "AUTHORIZATION"):
         text = f"{name}: Bearer {token}"
         assert redact(text, Counter()) == f"{name}: Bearer [redacted:authorization-header]"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memento import Memory, Retrieval
 
 NONCE = re.compile(r"(?<=memories)-[0-9a-f]{16}")
-"""What differs between any two prompts."""
+"""The part that differs between any two prompts."""
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 PEOPLE = ("Ada", "Ben Nevis", "Carl")
 THINGS = ("kettle", "door code", "allergy", "train", "kubernetes")
@@ -54,7 +54,7 @@ USERS: dict[str, tuple[Any, ...]] = {
         NOW - timedelta(days=days) for days in (0, 1, 5, 15, 16, 40, 380, 380, 800)
     ),
 }
-"""What the user may say, field by field."""
+"""The values that the user may give, field by field."""
 UNNAMED = {**USERS, "key": (None,)}
 """The same where nothing supersedes another. Whether a memory that is superseded got its vector
 before is a matter of moments, so with vectors no two stores of it need be alike."""
@@ -98,7 +98,7 @@ THEIRS: dict[str, tuple[Any, ...]] = {
     "then": ("", "", "reject", "update", "forget", "restore"),
     "copies": (False, False, False, True),
 }
-"""What a stranger may choose, field by field; ``then`` is what becomes of it afterwards, and with
+"""The values that a stranger may choose; ``then`` is the later fate of the memory, and with
 ``copies`` it repeats the user's last memory in all that makes two of them equal."""
 
 QUESTIONS: tuple[tuple[str, Mapping[str, Any]], ...] = (
@@ -124,7 +124,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Script:
-    """What is said, in order.
+    """The memories to add, in order.
 
     Attributes:
         mine: The user's memories.

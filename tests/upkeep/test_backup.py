@@ -190,7 +190,7 @@ def test_who_opens_a_store_that_is_just_set_aside_writes_nothing(memory, open_me
     monkeypatch.setattr(ledger, "BUSY_SECONDS", 0.05)
     done = restore(backup, root, set_aside=True)
     with pytest.raises(StoreGone):
-        opened[0].add("lost, too", id="lost, too")
+        opened[0].add("also lost", id="also lost")
     assert open_memory(root).add("new", id="new").id == "new"
     assert "lost" not in {one.id for one in open_memory(done.aside).list()}
 
@@ -248,7 +248,7 @@ def test_opening_names_the_store_that_a_killed_restore_had_replaced(
 
 
 def test_a_replaced_store_is_left_to_the_restore_that_lives(memory, monkeypatch):
-    """Who opens the new store between the exchange and the renaming does not rename the old one."""
+    """Opening the new store between the exchange and the renaming does not rename the old one."""
     memory.add("in the backup")
     file, root = memory.root.with_name("b.db"), memory.root
     memory.store.backup(file)
@@ -294,7 +294,7 @@ def test_a_store_that_another_process_builds_is_left_to_it(memory, tmp_path, mon
 
 
 def test_a_damaged_store_is_set_aside_as_it_is(memory, open_memory, tmp_path):
-    """What cannot be opened any more can still be restored over; not a byte of it is touched."""
+    """A store that cannot be opened can still be restored over; not a byte of it is touched."""
     memory.add("a")
     memory.store.backup(tmp_path / "b.db")
     memory.close()
@@ -310,7 +310,7 @@ def test_a_damaged_store_is_set_aside_as_it_is(memory, open_memory, tmp_path):
     ids=["text", "JSON"],
 )
 def test_a_damaged_earlier_state_is_refused(memory, tmp_path, old, new):
-    """What a memory once said is part of the backup: one changed letter of it is damage."""
+    """A former text of a memory is part of the backup: one changed letter of it is damage."""
     memory.add("The code is 4711", id="x")
     memory.update("x", text="The code is 9999")
     memory.store.backup(tmp_path / "b.db")
@@ -509,7 +509,7 @@ def test_what_is_set_back_to_an_imported_state_can_be_salvaged(open_memory, tmp_
 
 
 def test_vectors_are_kept_where_the_text_is_the_same(open_memory, tmp_path, clock):
-    """Set back, only what was reworded since is owed a vector."""
+    """After a reset, only the memories reworded since need a vector."""
     memory = open_memory(embedder=HashEmbedder(8))
     memory.add("stays", "long", id="a")
     memory.add("changes", "long", id="b")

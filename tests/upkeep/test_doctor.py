@@ -309,7 +309,7 @@ def test_a_closed_store_is_not_a_finding(filled):
 
 
 def test_garbled_pages_never_raise_anything_else(filled, open_memory):
-    """Forty garbled files: doctor reports, or opening is a typed error. The process lives."""
+    """With forty corrupt files doctor reports, or opening is a typed error. The process lives."""
     filled.close()
     path = filled.root / "ledger.db"
     whole = path.read_bytes()
@@ -360,7 +360,7 @@ def test_full_text_agrees_after_every_kind_of_change(memory):
 
 
 def test_stats_count_what_is_there(open_memory, clock):
-    """Live ones by tier, hidden ones by status, what is owed, and the size of the files."""
+    """It shows active memories by tier, hidden by status, the backlog, and the file sizes."""
     memory = open_memory(embedder=HashEmbedder(16))
     memory._engine.indexer.stop(10)
     memory.add("a", "short")

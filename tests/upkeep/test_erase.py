@@ -124,7 +124,7 @@ def plant_aside(root, folder, file):
 
 @pytest.fixture(params=["rewritten", "scrubbed", "as of many"])
 def way(request, monkeypatch):
-    """How the ledger loses what is erased: as a small file, as a large one, and in many bites."""
+    """The ledger erases as a small file, as a large file, and in many bites."""
     if request.param == "scrubbed":
         monkeypatch.setattr(tend, "WHOLE_PAGES", -1)
     if request.param == "as of many":
@@ -208,7 +208,7 @@ def test_what_is_not_erased_stays_as_it_was(open_memory):
 
 @pytest.mark.usefixtures("way")
 def test_erased_ids_are_unknown_and_their_places_are_never_given_again(memory):
-    """NotFound for good; the next memory takes a later place; the id itself may be used anew."""
+    """NotFound for good; the next memory takes a later place; the id itself may be used again."""
     memory.add("one", id="a")
     last = memory.add("two", id="b")
     memory.store.erase("b")
@@ -382,7 +382,7 @@ def test_searching_and_adding_go_on_meanwhile(open_memory):
     kept = {found.id for found in memory.list(limit=1_000_000)}
     assert kept == set(added)
     assert found_in(memory.root, "doomed ") == []
-    if not sound(memory):  # Chroma, fed on a busy machine, may lose sight of rows: it is made anew
+    if not sound(memory):  # Chroma, fed on a busy machine, may lose sight of rows: it is rebuilt
         memory.store.doctor()
         assert memory.flush(wait=True, timeout=60)
     assert sound(memory)
@@ -652,7 +652,7 @@ def test_very_many_are_out_of_sight_at_once(half_erased):
 
 
 def test_what_is_added_before_very_many_are_deleted_stays(half_erased, open_memory):
-    """Not even the same text, id or key makes it one of the erased, whoever finishes that."""
+    """A new memory is not erased for the text, id or key of an erased one, in any process."""
     memory = half_erased
     again = memory.add(f"{CANARY} 4", id="new")
     assert memory.add("another text", id="m5", key="slot 5").text == "another text"
@@ -671,7 +671,7 @@ def test_what_is_added_before_very_many_are_deleted_stays(half_erased, open_memo
 
 
 def test_no_slot_takes_back_one_of_very_many(memory, monkeypatch):
-    """A value whose row is still to be deleted is not brought back, whoever goes on writing."""
+    """A value whose row is still to be deleted is not brought back by later writes."""
     in_bites(monkeypatch)
     for n, (text, session) in enumerate([("first", None), (CANARY, "s"), ("now", None)]):
         memory.add(text, id=f"v{n}", session=session, key="slot")
@@ -708,7 +708,7 @@ def test_a_copy_made_while_very_many_are_looked_for_is_erased_too(open_memory, m
 
 
 def test_a_backup_of_a_half_erased_store_is_whole_and_shows_none(half_erased, open_memory):
-    """Whoever opens what it is restored to finishes the erasure there."""
+    """The process that opens the restored store finishes the erasure there."""
     memory = half_erased
     backup = memory.root.with_name("backup.db")
     memory.store.backup(backup)

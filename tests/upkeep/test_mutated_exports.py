@@ -71,12 +71,12 @@ def spelt(lines):
 
 
 def seen(memory):
-    """What the caller's own memories say."""
+    """Return the state of the caller's own memories."""
     return {one.id: (one.text, one.status) for one in memory.list()}
 
 
 def test_the_unchanged_lines_are_taken(lines, tmp_path):
-    """The measure itself: with no field changed, the file that is spelt again is a good one."""
+    """The measure itself: with no field changed, the file that is written again is a good one."""
     with MemoryManager(tmp_path, embedder=None) as memory:
         memory.store.import_from(io.BytesIO(spelt(lines)), trust="user")
         count = sum(line.get("type") == "memory" for line in lines)

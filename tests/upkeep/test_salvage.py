@@ -218,7 +218,7 @@ def test_the_command_says_what_it_did(filled, capsys):
 
 
 def test_one_damaged_row_does_not_stop_a_search(filled, open_memory):
-    """Whatever became of its columns, the others are found, and doctor names it."""
+    """The other rows are found after damage to any of its columns, and doctor names it."""
     root, _, _ = filled
     memory = open_memory(root)
     ledger = memory._engine.ledger
@@ -283,11 +283,11 @@ def test_an_earlier_state_in_no_tier_is_left_out(filled, open_memory):
 
 
 def test_a_garbled_index_makes_up_no_losses(filled):
-    """What one index tells of and no other is no memory: each is in two at least."""
+    """A row that only one index knows is not a memory: each memory is in two at least."""
     root, held, _ = filled
     file = sqlite.sqlite3.connect(root / "ledger.db")
-    file.execute("CREATE TABLE garbled (ns, id, docid, PRIMARY KEY (ns, id, docid)) WITHOUT ROWID")
-    file.execute("INSERT INTO garbled VALUES (1, 'nobody', (1 << 40) + 28518)")
+    file.execute("CREATE TABLE corrupt (ns, id, docid, PRIMARY KEY (ns, id, docid)) WITHOUT ROWID")
+    file.execute("INSERT INTO corrupt VALUES (1, 'nobody', (1 << 40) + 28518)")
     file.commit()
     file.close()
     assert salvage(root).lost == 0

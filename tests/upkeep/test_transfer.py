@@ -89,7 +89,7 @@ def test_what_was_forgotten_is_restored_without_its_history(
 
 
 def everything(memory):
-    """Read all of a store but what is numbered anew: row ids, revisions, stamps."""
+    """Read all of a store but the numbers that an import changes: row ids, revisions, stamps."""
 
     def job(connection):
         rows = [row.values()[3:] for row in checks.rows(connection)]
@@ -252,7 +252,7 @@ def test_a_line_of_no_type_is_refused(full, open_memory, tmp_path, wrong):
 
 
 def test_an_end_without_a_digest_is_refused(full, open_memory, tmp_path):
-    """What is not digested may have been changed."""
+    """Lines that have no digest may have been changed."""
     *lines, end = lines_of(full)
     del end["sha256"]
     text = "".join(f"{json.dumps(line)}\n" for line in (*lines, end))
@@ -445,7 +445,7 @@ def test_what_was_damaged_does_not_come_in_as_if_it_were_whole(full, open_memory
     ],
 )
 def test_damage_that_cannot_be_spelt_is_marked_too(full, open_memory, tmp_path, damage):
-    """What of a row is legible is in the export; the rest does not stop it."""
+    """The legible fields of a row are in the export; the rest does not stop it."""
     full._engine.ledger.write(lambda c: c.execute(damage))
     assert full.store.export(tmp_path / "d.jsonl").damaged == ("two",)
     taken = open_memory(tmp_path / "copy").store.import_from(tmp_path / "d.jsonl", trust="user")
@@ -613,7 +613,7 @@ def _cut_off(memory, monkeypatch, after):
 @pytest.mark.parametrize("trust", ["user", "agent"])
 @pytest.mark.parametrize("after", range(9))
 def test_an_import_that_is_cut_off_goes_on(full, open_memory, tmp_path, monkeypatch, trust, after):
-    """What is in is whole wherever it is cut off; the same import again brings the rest once."""
+    """An import cut off anywhere leaves whole memories; a second run adds the rest once."""
     monkeypatch.setattr("memento.upkeep.import_lines.BITE", 2)
     exported = text_of(full)
     whole = open_memory(tmp_path / "whole")
@@ -732,14 +732,14 @@ class SparingText(io.TextIOBase):
 
     @property
     def taken(self):
-        """What was taken, as bytes."""
+        """Return the bytes taken."""
         return self.text.encode()
 
 
 @pytest.mark.parametrize("kind", [Sparing, SparingText])
 @pytest.mark.parametrize("most", [1, 100])
 def test_a_stream_that_takes_a_part_at_a_time_gets_all(full, kind, most):
-    """What a write leaves over is written again; nothing is lost."""
+    """The rest of a short write is written again; nothing is lost."""
     whole, part = io.BytesIO(), kind(most)
     done = full.store.export(whole)
     assert full.store.export(part) == done

@@ -1,4 +1,4 @@
-"""Every engine of the ledger, opened through the one door and used through the contract alone."""
+"""Every engine of the ledger, opened by ``open_ledger`` and used through the contract alone."""
 
 from __future__ import annotations
 

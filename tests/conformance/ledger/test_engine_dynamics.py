@@ -1,4 +1,4 @@
-"""What the events of a memory add up to, on every engine."""
+"""The sums of the events of a memory, on every engine."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_memory_that_nothing_happened_to_has_no_row(bench):
 
 
 def test_a_verdict_is_folded_in_its_own_transaction(bench):
-    """Whoever reads next finds it in the row."""
+    """The next reader finds it in the row."""
     row = bench.one("tea")
     rated(bench, row, Event.CONFIRMED)
     assert table(bench) == [row.docid]
@@ -126,7 +126,7 @@ def test_verdicts_of_one_source_are_found_and_taken_back(bench):
     ],
 )
 def test_what_a_file_says_of_events_need_not_make_sense(bench, kind, detail):
-    """What is not of the right kind says nothing, and the fold goes on."""
+    """An event of a wrong kind changes nothing, and the fold goes on."""
     row = bench.one("tea")
     rated(bench, row)
     before = state(bench, row)

@@ -1,4 +1,4 @@
-"""What the embedder owes, read a little at a time, on every engine."""
+"""The rows that still lack a vector, read a few at a time, on every engine."""
 
 from __future__ import annotations
 

@@ -31,13 +31,13 @@ class TestWrite:
     """A write is durable when it returns, and undoes itself alone."""
 
     def test_another_sees_it_at_once(self, bench, opened):
-        """When ``write`` returns, whoever opens the store finds it."""
+        """When ``write`` returns, the next process that opens the store finds the change."""
         row = bench.one("kept")
         other = opened()
         assert other.read(lambda s: memories.by_id(s, bench.ns, row.id)).text == "kept"
 
     def test_it_outlives_its_ledger(self, bench, opened):
-        """What was written is there when the store is opened again."""
+        """A written row is there when the store is opened again."""
         row = bench.one("kept")
         bench.ledger.close()
         assert opened().read(lambda s: memories.by_id(s, bench.ns, row.id)).text == "kept"
@@ -52,7 +52,7 @@ class TestWrite:
             ledger.write(lambda _: 1 / 0)
 
     def test_a_job_that_fails_leaves_nothing(self, bench):
-        """What a job wrote before it failed is gone, its revision too."""
+        """A job that fails leaves neither its rows nor its revision."""
         before = bench.read(memories.latest_rev)
 
         def job(session):
@@ -248,7 +248,7 @@ class TestRead:
 
 
 class TestValues:
-    """What is written is what is read, to the bit, and compares the same everywhere."""
+    """Values read are equal to values written, to the bit, and compare the same everywhere."""
 
     @settings(max_examples=25)
     @given(text=TEXTS)
@@ -294,7 +294,7 @@ class TestValues:
     @settings(max_examples=20)
     @given(paths=st.sets(st.sampled_from(SCOPES), min_size=1), within=st.sampled_from(SCOPES[1:]))
     def test_a_scope_is_a_range(self, bench, paths, within):
-        """What is below a path is found as a range of text, segment by segment."""
+        """The paths below a path are found as a range of text, segment by segment."""
         found = bench.of("scopes", within, *sorted(paths))
         if not found.read(memories.latest_rev):
             found.add(*({"text": "x", "scope": path, "session": path or None} for path in paths))
@@ -318,7 +318,7 @@ class TestValues:
 
 
 class TestNamespaces:
-    """Who may see: numbers and labels."""
+    """Namespaces have numbers and labels."""
 
     def test_a_number_is_given_once(self, bench):
         """The same labels have the same number, others another."""
@@ -353,7 +353,7 @@ class TestNamespaces:
         assert listed == [(bench.ns, ("default",)), (other.ns, ("x", "y"))]
 
     def test_none_is_wrong(self, bench):
-        """What was written matches its checksum."""
+        """Each written row matches its checksum."""
         bench.of("x", "y").one("a")
         assert bench.ledger.read(namespaces.wrong) == []
 

@@ -1,4 +1,4 @@
-"""What the shared text of SQL does with rows, the same on every engine."""
+"""The shared text of SQL treats rows the same on every engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TestAdd:
         assert seqs(bench.add("c")) == [3]
 
     def test_a_row_is_sealed(self, bench):
-        """What is read back is as it was written."""
+        """A row read back is as it was written."""
         row = bench.one("a", metadata={"x": [1, None, "é"]}, tags=["t"], key="k", actor="Ada")
         assert is_sound(bench.read(memories.by_id, row.id))
         assert bench.read(memories.by_id, row.id) == row
@@ -174,7 +174,7 @@ class TestSlots:
         assert {row.text for row in bench.read(memories.select, Filters(bench.now))} == {"c", "d"}
 
     def test_a_quarantined_one_only_proposes(self, bench):
-        """What it would replace stays, and is remembered."""
+        """The memory that it would replace stays active, and the proposal is stored."""
         old = bench.one("a", id="a")
         (new,) = bench.add(bench.entry("b", status="quarantined", supersedes="a"))
         assert bench.read(memories.by_id, "a").status == "active"
@@ -182,7 +182,7 @@ class TestSlots:
         assert [row.id for row in proposed] == [old.id]
 
     def test_places_are_given_back(self, bench):
-        """What one had superseded is active again, and holds as long as before."""
+        """The superseded memory is active again, and is valid for as long as before."""
         old = bench.one("a", key="k")
         new = bench.one("b", key="k")
         bench.ledger.write(lambda s: memories.overwrite(s, new, {"status": "quarantined"}))
@@ -317,7 +317,7 @@ class TestFollow:
     @settings(max_examples=15)
     @given(steps=st.lists(st.sampled_from(["add", "change", "hide"]), min_size=1, max_size=8))
     def test_following_step_by_step_is_reading_at_once(self, bench, steps):
-        """Whatever happens in between, both know the same."""
+        """Both readers know the same after any sequence of changes."""
         space = bench.of("follow", repr(steps))
         known, rev = {}, space.read(memories.latest_rev)
         rows = []

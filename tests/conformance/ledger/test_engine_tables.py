@@ -41,7 +41,7 @@ def owed(bench, *ops):
 
 
 def embed(bench, *numbers):
-    """Store a vector for whatever is owed one; returns how many lines there were."""
+    """Store a vector for each row that lacks one; returns the number of lines there were."""
 
     def job(session):
         lines = vectors.owed(session, ("embed",), 99)
@@ -52,14 +52,14 @@ def embed(bench, *numbers):
 
 
 def settled(bench):
-    """Strike off all that the index is owed."""
+    """Remove every line of the backlog of the index."""
     bench.ledger.write(
         lambda s: vectors.settle(s, vectors.owed(s, ("index", "drop"), 99)),
     )
 
 
 class TestVectors:
-    """A row is owed a vector, then its place in the index, then nothing."""
+    """A row first lacks a vector, then its place in the index, then nothing."""
 
     def test_an_embedder_has_one_number(self, bench):
         """Name and dimension together are the embedder."""
@@ -239,7 +239,7 @@ class TestDescent:
         assert bench.write(descent.take_waiting, ["p"]) == {}
 
     def test_namespaces_wait_apart(self, bench):
-        """A parent of another namespace is none."""
+        """A memory of another namespace is not a parent."""
         child = bench.add(bench.entry("c", parents=["p"]))[0]
         bench.write(descent.note, [child])
         assert bench.of("other").write(descent.take_waiting, ["p"]) == {}
@@ -340,7 +340,7 @@ class TestErase:
         assert doomed.ledger.read(erase.owed) == {}
 
     def test_a_later_erasure_is_not_settled_by_an_earlier_one(self, doomed):
-        """Who was slow settles only what he saw."""
+        """A slow process settles only the erasures that it saw."""
         for memory_id in ("a", "b"):
             found = doomed.read(erase.chosen, Chosen(ids=(memory_id,)))
             doomed.write(erase.erase, found, doomed.now)
@@ -361,7 +361,7 @@ class TestTransfer:
     """A namespace leaves as it is, and arrives as it was."""
 
     def test_every_row_leaves(self, doomed):
-        """Whatever its status, in order of arrival."""
+        """Rows of every status leave, in order of arrival."""
         rows = doomed.read(lambda s, ns: list(transfer.rows(s, ns)))
         assert [row.id for row in rows] == list("abkcd")
 
@@ -430,7 +430,7 @@ class TestTransfer:
 
 
 class TestChecks:
-    """What is sound is said to be sound, and what is derived can be mended."""
+    """Sound tables are reported as sound, and derived tables can be repaired."""
 
     def test_all_is_sound(self, doomed):
         """After every kind of change."""

@@ -1,4 +1,4 @@
-"""The full text on every engine: what each expression finds, what waits, and what stays true."""
+"""The full text on every engine: expressions, rows not indexed yet, invariants."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class TestPostings:
     @settings(max_examples=50)
     @given(value=st.text(st.one_of(st.sampled_from(MARKS), st.characters()), max_size=12))
     def test_no_value_is_syntax(self, bench, value):
-        """Whatever a word, a start or a phrase is, it is looked up and is no error."""
+        """Any text is looked up as a word, a start or a phrase without an error."""
         space = bench.of("syntax")
         if not space.read(memories.latest_rev):
             space.add("red kite")
@@ -265,7 +265,7 @@ class TestCatchUp:
 
 
 class TestChange:
-    """What changes or goes is found as it is now."""
+    """A changed row is found by its present text, and a deleted row is not found."""
 
     @pytest.mark.parametrize("indexed", [True, False])
     def test_a_new_text_replaces_the_old_one(self, bench, indexed):
@@ -361,7 +361,7 @@ class TestTail:
         assert tail.postings(bench.ns, [Word("heron")], 5)[0].tolist() == []
 
     def test_it_goes_on_from_where_it_was(self, bench):
-        """What came since is taken in beside what waits."""
+        """New rows are taken in beside the rows that wait for the index."""
         tail = bench.ledger.make_tail()
         for number in range(1, 4):
             bench.one(f"heron {number}")

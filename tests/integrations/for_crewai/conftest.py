@@ -80,7 +80,7 @@ def make_crew(llm):
 
 @pytest.fixture(params=["subclass", "storage"])
 def crew_memory(request, manager):
-    """What is given as ``Crew(memory=...)``: the subclass, or True with the storage installed."""
+    """The value of ``Crew(memory=...)``: the subclass, or True with the storage installed."""
     if request.param == "subclass":
         yield MementoCrewMemory(manager, "/crew/sales")
         return

@@ -50,7 +50,7 @@ def test_kickoff_for_each(make_crew, crew_memory, llm):
 
 
 def test_a_copy_of_the_crew_shares_the_memory(make_crew, crew_memory, llm):
-    """What the crew learnt, its copy knows from the start."""
+    """A copy of the crew knows from the start all that the crew learnt."""
     crew = make_crew(crew_memory)
     crew.kickoff()
     llm.log.clear()

@@ -1,4 +1,4 @@
-"""What a finished task leaves worth remembering."""
+"""Memories are extracted from a finished task."""
 
 import re
 
@@ -43,7 +43,7 @@ def test_the_result_alone_is_kept():
 
 
 def test_a_task_of_many_lines_is_still_a_task():
-    """Whatever it holds, only what follows the result counts."""
+    """Only the text after the mark of the result is used, whatever stands before it."""
     asked = "Find a venue.\n\nRules:\n- Agent: none\n- cheap"
     assert extract(task("The venue is the Old Mill.", asked)) == ["The venue is the Old Mill."]
 
@@ -55,13 +55,13 @@ def test_a_bare_value_keeps_its_question():
 
 
 def test_a_conversation_gives_both_sides():
-    """What the user says of himself, and what came of it."""
+    """It keeps the user's statements about themselves, and the result."""
     text = "Input: My dog is called Max.\nAgent: Aide\nResult: Max needs a blue collar, size M."
     assert extract(text) == ["My dog is called Max.", "Max needs a blue collar, size M."]
 
 
 def test_what_is_told_in_a_question_is_kept():
-    """People tell in questions; a courtesy is none, and the bare answer keeps its question."""
+    """Questions can hold facts; a courtesy holds none, and a bare answer keeps its question."""
     asked = "Can you plan a dinner for my son Leo, who is vegetarian?"
     talk = "Input: {}\nAgent: Aide\nResult: {}"
     assert extract(talk.format(asked, "")) == [asked]

@@ -32,7 +32,7 @@ def whole(manager):
 
 
 class TestRecords:
-    """What is kept, found, changed and forgotten."""
+    """Memories are kept, found, changed and forgotten."""
 
     def test_round_trip(self, memory, manager):
         """All of a record's fields arrive, and the store's own words for them are memento's."""
@@ -64,7 +64,7 @@ class TestRecords:
         )
 
     def test_importance_is_scored_without_an_llm(self, memory):
-        """What sounds critical weighs more than what is waved away."""
+        """A text that sounds critical weighs more than one called unimportant."""
         kept = memory.remember("The deadline is critical: never ship after 3 May")
         waved = memory.remember("maybe a temporary note, whatever")
         assert kept.importance > 0.6
@@ -92,7 +92,7 @@ class TestRecords:
         assert texts(memory.recall("alpha fact", limit=20)) == whole[:20]
 
     def test_found_by_meaning_at_once(self, open_memory):
-        """What was remembered a moment ago answers a question that shares no word with it."""
+        """A memory added a moment ago answers a question that shares no word with it."""
         memory = MementoCrewMemory(open_memory(embedder="default"))
         memory.remember("Rami is allergic to nuts")
         assert texts(memory.recall("which food makes him ill?")) == ["Rami is allergic to nuts"]
@@ -285,7 +285,7 @@ class TestFilters:
         assert texts(whole.recall("tea", source="ada")) == ["tea for all"]
         assert len(whole.recall("tea", include_private=True)) == 3
         with pytest.raises(InvalidInput, match="source"):
-            whole.recall("tea", source=True)  # how nobody's is marked
+            whole.recall("tea", source=True)  # the mark of a memory without an owner
 
     def test_private_words_of_two_sources_are_two_memories(self, whole):
         """Equal private content does not fold across sources, nor hide what is said openly."""
@@ -405,7 +405,7 @@ def heard():
 
 
 class TestEvents:
-    """What listeners on CrewAI's bus hear."""
+    """Listeners on CrewAI's bus hear each event."""
 
     def test_save_and_query(self, memory, heard):
         """Each is announced and completed, with what listeners show."""
@@ -470,7 +470,7 @@ class TestErrors:
             make_crew(memory).kickoff()
 
     def test_values(self, memory, manager):
-        """What cannot be accepted is named, and nothing is stored."""
+        """A bad value is named, and nothing is stored."""
         for wrong, error in (
             ({"content": " "}, InvalidInput),
             ({"content": "x", "scope": "/a/../b"}, InvalidScope),
@@ -548,7 +548,7 @@ def test_closing_the_memory_leaves_the_store_open(memory, manager):
 
 
 def test_what_three_agents_say_takes_one_place(memory):
-    """Word for word the same, by whoever: one match, and its day is in the prompt."""
+    """Equal texts by any speakers are one match, and its day is in the prompt."""
     for role in ("Researcher", "Writer", "Editor"):
         memory.remember("The client is called Acme.", agent_role=role)
     memory.remember("The client pays in euros.")

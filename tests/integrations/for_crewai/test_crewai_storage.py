@@ -273,7 +273,7 @@ def test_what_cannot_be_embedded_is_not_nothing_found(manager, storage, embed, m
 
 @pytest.mark.parametrize("query", ["tea", "coffee"])
 def test_one_refused_text_hides_no_other(manager, storage, embed, monkeypatch, caplog, query):
-    """What has a vector is found, or is not near enough; the log says that something is missing."""
+    """Records with a vector are found if they are near enough; the log names what is missing."""
     storage.save([record("tea")])
     assert manager.flush(wait=True)
     asked, model = embed(query), manager._engine.embedding.loaded()
@@ -370,7 +370,7 @@ class TestTrouble:
             asyncio.run(crew.akickoff())
 
     def test_cannot_be_written(self, door, frozen, make_crew, llm):
-        """What the first task learnt is lost, so the second does not begin."""
+        """The memories of the first task are lost, so the second does not begin."""
         crew = make_crew(door(frozen, llm))
         with pytest.raises(ReadOnlyStore):
             crew.kickoff()
@@ -437,7 +437,7 @@ class TestTrouble:
 
 
 def test_a_flow_whose_memory_is_closed_says_so(manager, llm):
-    """What it asks its memory for fails with the type."""
+    """Its calls of the memory fail with the type."""
     memory = Memory(
         llm=llm, storage=MementoStorage(manager), embedder=MementoEmbeddingFunction(manager)
     )

@@ -1,4 +1,4 @@
-"""What the tests of memento_langchain share."""
+"""Fixtures that the tests of memento_langchain share."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::langchain_core._api.deprecation.LangChainDeprecationWarning"
 )
 
-words = st.text(st.characters(), max_size=30)  # NUL and lone surrogates, too
+words = st.text(st.characters(), max_size=30)  # also NUL and lone surrogates
 blocks = st.lists(
     st.builds(lambda text: {"type": "text", "text": text}, words)
     | st.just({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}),
@@ -97,7 +97,7 @@ def test_messages_come_back_as_they_were(open_memory):
 @settings(max_examples=150, deadline=None)
 @given(st.lists(messages, max_size=5))
 def test_any_message_is_lossless(shared, said):
-    """Whatever content, calls and keywords a message has, it comes back equal."""
+    """A message with any content, calls and keywords comes back equal."""
     history = MementoChatMessageHistory(uuid4().hex, shared)
     history.add_messages(said)
     assert [message_to_dict(m) for m in history.messages] == [message_to_dict(m) for m in said]
@@ -112,7 +112,7 @@ def test_equal_messages_are_two(open_memory):
 
 
 def test_the_ring_holds_the_newest_and_the_ledger_all(open_memory):
-    """What the ring pushes out is in medium, in the history, and found by a search."""
+    """A turn that the ring pushes out is in medium, in the history, and found by a search."""
     manager = open_memory(config=Config(short=ShortConfig(capacity=4)))
     history = MementoChatMessageHistory("s", manager)
     history.add_messages([HumanMessage(f"turn number {n}") for n in range(10)])
@@ -256,7 +256,7 @@ def test_what_is_no_json_is_mended_and_said(open_memory, caplog):
     ],
 )
 def test_what_json_would_change_costs_no_other_message(open_memory, caplog, odd, kept, named):
-    """A key that is no string, or a tuple, is replaced with a warning; the session stays whole."""
+    """A tuple, or a key that is not a string, is replaced with a warning; the rest stays."""
     history = MementoChatMessageHistory("s", open_memory())
     history.add_messages([HumanMessage("x"), odd, HumanMessage("z")])
     first, changed, last = history.messages
@@ -267,7 +267,7 @@ def test_what_json_would_change_costs_no_other_message(open_memory, caplog, odd,
     assert named in caplog.text
 
 
-@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # it sees the odd value, too
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # it also sees the odd value
 def test_what_langchain_cannot_read_back_is_kept_as_its_text(open_memory, caplog):
     """Changed past all checks after it was made, a message costs its details, not the session."""
     odd = AIMessage("What it says.")

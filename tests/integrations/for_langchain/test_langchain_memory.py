@@ -163,7 +163,7 @@ def test_equal_turns_stay_two_and_long_ones_are_kept_whole(manager):
 
 
 def test_clear_forgets_this_session_only(manager):
-    """What other sessions taught stays; the unnamed session can be cleared too."""
+    """Memories of other sessions stay; the unnamed session can also be cleared."""
     one, none = (MementoMemory(manager=manager, session=name) for name in ("one", None))
     one.save_context({"input": "Ada has a cat."}, {"response": "ok"})
     manager.add("a note of nobody's conversation", "long")

@@ -83,7 +83,7 @@ class TestRetriever:
             MementoRetriever(manager=manager, filters=wrong)
 
     def test_every_argument_of_retrieve_will_do(self, manager):
-        """What ``retrieve`` takes, the filters take."""
+        """The filters take all that ``retrieve`` takes."""
         manager.add("tea is green", scope="home", tags=["drinks"])
         every = {
             "kinds": "fact",
@@ -149,7 +149,7 @@ class TestRetriever:
 
 
 class TestTools:
-    """What the model can do by itself."""
+    """The model can remember and search by itself."""
 
     def test_remember_recall_correct_forget(self, tools, manager):
         """The life of a memory in the hands of a model."""
@@ -165,7 +165,7 @@ class TestTools:
         assert "Nothing is remembered" in tools["recall"].invoke({"query": "Where does Ada live?"})
 
     def test_what_the_model_corrects_is_the_models(self, open_memory, tmp_path):
-        """The user's words are not his any longer; where it is not trusted they stay."""
+        """The user's words become the agent's; where agents are not trusted they stay."""
         for number, config in enumerate((Config(), Config(untrusted=("agent",)))):
             memory = open_memory(tmp_path / str(number), config=config)
             kept = memory.add("Ada lives in Oslo")

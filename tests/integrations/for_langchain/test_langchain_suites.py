@@ -46,7 +46,7 @@ class TestRetriever(RetrieversIntegrationTests):
 
     @property
     def retriever_constructor_params(self):
-        """What it is made with."""
+        """The arguments of its constructor."""
         return {"manager": self.manager}
 
     @property

@@ -61,7 +61,7 @@ def run(model, store, tools):
 
 
 def test_tools_put_and_search_across_agents_and_openings(tmp_path):
-    """What a tool of one agent puts, a tool of another finds, after the store was closed too."""
+    """A tool of one agent finds the items of another's tool, also after the store was closed."""
     with MemoryManager(tmp_path, embedder=None) as manager:
         put = calls("keep", fact="Ada's bike is a red Brompton")
         assert run(put, MementoStore(manager), [keep]) == "kept"

@@ -134,7 +134,7 @@ def test_the_same_operations_have_the_same_answers(manager):
 
 @given(st.lists(st.text(max_size=8) | labels, max_size=4).map(tuple))
 def test_a_namespace_comes_back_from_its_scope(namespace):
-    """Whatever its labels hold: slashes, blanks, dots, percent signs, half a character."""
+    """Its labels may hold slashes, blanks, dots, percent signs, half a character."""
     scope = scope_of(namespace)
     assert labels_of(scope) == namespace
     assert parse_scope(scope) == scope

@@ -29,5 +29,5 @@ def test_the_example_prints_what_it_says(tmp_path):
 
 
 def test_doctests():
-    """What the docstrings show is so."""
+    """The examples in the docstrings are true."""
     assert doctest.testmod(_matching).failed == 0

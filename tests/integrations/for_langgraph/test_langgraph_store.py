@@ -55,7 +55,7 @@ class TestSearch:
         assert found[0].score == max(item.score for item in found) > 0
 
     def test_found_by_words_before_it_is_embedded(self, open_memory):
-        """What was put a moment ago is found, without any embedder too."""
+        """An item that was put a moment ago is found, also without any embedder."""
         store = MementoStore(open_memory())
         store.put(("a",), "k", {"text": "the boiler was serviced"})
         assert keys(store.search(("a",), query="boiler")) == ["k"]
@@ -159,7 +159,7 @@ class TestSearch:
         ],
     )  # fmt: skip
     def test_a_value_is_searched_as_people_would_say_it(self, store, manager, value, text):
-        """What it is about comes first and without its name; every other word is found too."""
+        """Its subject comes first and without its name; every other word is also found."""
         store.put(("a",), "k", value)
         (stored,) = manager.of(*manager.namespace, "langgraph").list()
         assert stored.text == text
@@ -236,7 +236,7 @@ class TestTimeToLive:
 
     @pytest.mark.parametrize("read", ["get", "search", "query"])
     def test_a_read_refreshes(self, store, clock, read):
-        """The time begins anew at each read, unless the read says no."""
+        """The time starts again at each read, unless the read says no."""
         store.put(("a",), "k", {"text": "pizza"}, ttl=10)
         updated = store.get(("a",), "k").updated_at
 
@@ -368,7 +368,7 @@ class TestTogether:
     """Batches, threads, event loops, processes."""
 
     def test_reads_in_a_batch_see_the_state_before_its_puts(self, store):
-        """And of two puts to a key the last one counts."""
+        """Of two puts to a key the last put is stored."""
         store.put(("a",), "k", {"n": 0})
         got, *_, found = store.batch(
             [
@@ -417,7 +417,7 @@ class TestTogether:
         assert store.get(("a",), "k") is None
 
     def test_two_stores_put_the_same_keys_at_once(self, store, manager):
-        """Neither sees an error, whoever comes first; the keys end as one of them put them."""
+        """Neither sees an error in any order; the keys end as one of them put them."""
         stores = [store, MementoStore(manager)] * 4
         keys_put = [f"k{n}" for n in range(10)]
 
@@ -468,7 +468,7 @@ class TestTogether:
         assert len(store.search(("l",), limit=1000)) == 50
 
     def test_a_new_process_finds_everything(self, tmp_path):
-        """What one process put, the next one gets and searches."""
+        """The next process gets and searches the items of the first."""
         script = (
             "import sys\nfrom memento import MemoryManager\nfrom memento_langgraph import "
             "MementoStore\nwith MemoryManager(sys.argv[1], embedder=None) as m:\n"
@@ -533,7 +533,7 @@ class TestErrors:
             store.search(("a",), query=query, **{field: wrong})
 
     def test_no_manager(self):
-        """A folder's name is none."""
+        """A folder's name is not a manager."""
         with pytest.raises(InvalidInput, match="must be a MemoryManager"):
             MementoStore("folder")
 

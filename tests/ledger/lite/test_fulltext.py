@@ -1,4 +1,4 @@
-"""Full text that catches up later: what waits is found all the same."""
+"""Full text catches up later; rows that are not indexed yet are found all the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUESTIONS = ["red barn", "kite", '"the barn"', "wind", "norther", "nothing of it
 
 @pytest.fixture
 def still(memory):
-    """A store whose background thread does nothing, so that what waits goes on waiting."""
+    """A store whose background thread does nothing, so that no row is indexed meanwhile."""
     memory._engine.indexer.stop(10)
     return memory
 
@@ -75,7 +75,7 @@ def test_flush_leaves_nothing_waiting(still):
 
 @given(split=st.lists(st.booleans(), min_size=len(TEXTS), max_size=len(TEXTS)))
 def test_waiting_or_not_makes_no_difference(tmp_path_factory, split):
-    """Whatever part of the texts waits, every question finds the same with the same scores."""
+    """Every question finds the same with the same scores, however many texts are indexed."""
     root = tmp_path_factory.mktemp("store")
     with MemoryManager(root, embedder=None) as memory:
         memory._engine.indexer.stop(10)
@@ -203,7 +203,7 @@ def test_the_background_thread_lets_the_index_catch_up(memory):
 
 
 def test_a_reader_of_a_read_only_store_finds_what_waits(still, open_memory):
-    """A store that cannot be written is searched whole, what waits included."""
+    """A read-only store is searched whole, rows that are not indexed included."""
     kept = still.add("a zebra crossing")
     root = still.root
     still._engine.ledger.close()
@@ -216,7 +216,7 @@ def test_a_reader_of_a_read_only_store_finds_what_waits(still, open_memory):
 
 
 def test_rebuilding_leaves_nothing_waiting(still):
-    """The index made anew holds every memory."""
+    """The rebuilt index holds every memory."""
     still.add_many(["note one", "note two"])
     assert still._engine.ledger.write(lambda c: c.words.rebuild()) == 2
     assert waiting(still) == 0
@@ -245,7 +245,7 @@ def run_script(file, script):
 
 
 def test_only_the_namespaces_that_are_behind_are_named(still):
-    """What waits in one namespace does not make another catch up."""
+    """Rows to index in one namespace do not make another catch up."""
     still.of("first").add("indexed")
     still.flush()
     still.of("second").add("waiting")

@@ -89,7 +89,7 @@ def test_one_that_wants_in_again_comes_after_those_who_wait(gate):
 
 
 def test_a_wait_given_up_lets_the_turn_go_by(gate):
-    """Who timed out does not hold up the others when its turn comes after all."""
+    """A caller that timed out does not hold up the others when its turn comes after all."""
     first, second, third = gate(), gate(0.02), gate()
     first.enter()
     with pytest.raises(StoreBusy):
@@ -181,7 +181,7 @@ def test_a_killed_process_opens_the_gate(gate, ledger):
 
 
 def test_a_forked_child_keeps_no_lock_alive(gate):
-    """What the parent holds ends with the parent, though a child lives on."""
+    """The locks of the parent end with the parent, though a child lives on."""
     held, other = gate(), gate(0.02)
     held.enter()
     reader, writer = os.pipe()

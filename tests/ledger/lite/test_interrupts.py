@@ -165,7 +165,7 @@ def test_work_alone_interrupted_at_any_moment_lets_the_next_writer_go(writer, co
 
 
 class Timeout(Exception):
-    """What a handler of SIGALRM may raise."""
+    """An exception that a handler of SIGALRM may raise."""
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, Timeout])

@@ -179,7 +179,7 @@ def test_a_root_that_is_a_file_or_under_one_is_unusable(tmp_path, open_memory):
 
 @pytest.mark.parametrize("root", ["a\0b", "x" * 5000], ids=["nul", "too long"])
 def test_a_root_that_is_no_path_is_a_typed_error(open_memory, root):
-    """What the operating system cannot name is refused in our words."""
+    """A path that the operating system refuses is an error in our words."""
     with pytest.raises(StoreError):
         open_memory(root)
 
@@ -470,7 +470,7 @@ def test_an_opening_that_fails_leaves_no_file_open(tmp_path):
 
 
 def test_a_file_replaced_while_it_is_opened_is_not_written_to(tmp_path, open_memory, monkeypatch):
-    """What would go into a file that has no name any more is refused; opening again works."""
+    """A write into a file that has no name any more is refused; opening again works."""
     open_memory().close()
     path = tmp_path / "store" / "ledger.db"
     connect = ledger_module.connect

@@ -56,7 +56,7 @@ def test_threads_at_work_have_a_connection_each(memory):
 
 
 def test_a_read_sees_one_moment(memory):
-    """What is added while a read runs does not show up in the middle of it."""
+    """A row added while a read runs does not show up in the middle of it."""
     memory.add("one")
 
     def job(connection):

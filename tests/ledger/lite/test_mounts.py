@@ -53,7 +53,7 @@ def test_local_ones_are_not(table, tmp_path, open_memory, kind):
 
 
 def test_a_link_does_not_lead_there(table, tmp_path, tmp_path_factory, open_memory):
-    """What counts is where the folder really is."""
+    """The real path of the folder decides."""
     table("nfs4")
     link = tmp_path_factory.mktemp("local") / "link"
     link.symlink_to(tmp_path / "store")

@@ -1,4 +1,4 @@
-"""How SQLite goes about what is asked most: by row id, never through a whole namespace."""
+"""SQLite answers frequent queries by row id, never by a scan of a whole namespace."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_ids_in_place_are_looked_up_one_by_one(memory, plans):
 
 
 def test_ids_in_place_are_those_of_the_namespace(memory):
-    """Ids that are nobody's or somebody else's leave no gap, and odd ones are only ids."""
+    """Unknown ids and ids of other namespaces leave no gap, and strange ids are only ids."""
     other = memory.of("other").add("note", "medium")
     mine = [
         memory.add(f"note {n}", "medium", id=name) for n, name in enumerate(['a"b', "c,d", "é"])

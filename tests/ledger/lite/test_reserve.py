@@ -157,7 +157,7 @@ class TestFullDisk:
         assert memory.list() == []
 
     def test_without_a_reserve_it_is_read_all_the_same(self, disk, open_memory):
-        """And written again, without being opened anew, when there is room."""
+        """And written again, without opening it again, when there is room."""
         first = open_memory(disk / "store")
         kept = first.add("written before")
         first.close()

@@ -89,7 +89,7 @@ def test_a_store_beside_other_files_is_opened_and_keeps_its_mode(folder, open_me
 
 
 def test_a_folder_of_another_user_is_refused(folder, monkeypatch):
-    """Who owns it could open it again at any time."""
+    """Its owner could open it again at any time."""
 
     def refuse(*_args, **_options):
         raise PermissionError(1, "Operation not permitted")
@@ -116,7 +116,7 @@ def test_a_planted_link_is_refused(folder, name, tmp_path):
 
 @pytest.mark.parametrize("name", ["reserve", "chroma.json.tmp", "short.json"])
 def test_a_link_put_into_a_store_later_is_not_followed(tmp_path, name):
-    """Whatever is written under that name, the file it points to stays as it is."""
+    """The file that the link points to stays as it is after any write under that name."""
     root, victim = tmp_path / "store", tmp_path / "victim"
     with MemoryManager(root, embedder=None) as memory:
         memory.add("before")

@@ -206,7 +206,7 @@ def test_the_locks_of_sqlite_are_kept(file):
 
 
 def test_null_control_a_closed_descriptor_drops_the_locks(file):
-    """What the test above would notice: the log is removed under the open connection."""
+    """The test above would notice that the log is removed under the open connection."""
     path, connection = file
     put(connection, 60, 100)
     path.open("rb").close()

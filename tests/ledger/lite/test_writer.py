@@ -80,7 +80,7 @@ def test_a_single_failing_job_writes_nothing(writer, connection):
 
 
 def test_more_threads_than_a_group_holds_all_get_their_answer(writer, connection, monkeypatch):
-    """Who leads may find its own job beyond the first group; it goes on until that is done."""
+    """A leader whose own job is beyond the first group goes on until that job is done."""
     monkeypatch.setattr(writer_module, "MAX_GROUP", 3)
     answers = together(writer, [say(f"w{n}") for n in range(20)])
     assert answers == [f"w{n}" for n in range(20)]
@@ -160,7 +160,7 @@ def test_who_wants_the_writer_alone_comes_before_the_next_commit(writer):
 
 
 def test_an_interrupted_wait_for_the_writer_lets_the_others_go(writer, monkeypatch):
-    """One who gives up waiting for it stands in nobody's way."""
+    """A thread that stops waiting for it blocks no other thread."""
     writer.hold()
 
     def interrupted():

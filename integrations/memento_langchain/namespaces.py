@@ -1,4 +1,7 @@
-"""The namespace of a run, made from its context and its settings by a function of the caller's."""
+"""The namespace of a run, made from its context and its settings by a function of the caller.
+
+The adapters for LangChain and LangGraph share it: a run of either has the same settings.
+"""
 
 from __future__ import annotations
 
