@@ -124,11 +124,6 @@ class Work:
     now: int
     rules: Rules
 
-    @property
-    def session(self) -> Session:
-        """`db`, by its former name, for ``lifecycle/slots.py``."""
-        return self.db
-
 
 class Words(Protocol):
     """The full text of a ledger, as of the transaction of the `Session` it was asked of.

@@ -61,9 +61,9 @@ def supersede(work: Work, old: Row, new: Row) -> None:
         "valid_until": ends,
         "updated_at": work.now,
     }
-    memories.revise(work.session, old, changes, Reason.SUPERSEDED)
-    links.link(work.session, new.docid, old.docid, "supersedes")
-    memories.enqueue(work.session, old, "drop")
+    memories.revise(work.db, old, changes, Reason.SUPERSEDED)
+    links.link(work.db, new.docid, old.docid, "supersedes")
+    memories.enqueue(work.db, old, "drop")
     log_event(work, old, Event.SUPERSEDED, {"by": new.id})
 
 
@@ -83,12 +83,12 @@ def _become_history(work: Work, row: Row, holder: Row) -> None:
 
     One that begins after the holder holds at no moment.
     """
-    after = holders.value_after(work.session, row)
+    after = holders.value_after(work.db, row)
     if after is None:
         supersede(work, row, holder)
         return
     supersede(work, row, after)
-    before = holders.value_before(work.session, row)
+    before = holders.value_before(work.db, row)
     if before is not None and (before.superseded_by == after.id or _reaches(before, row)):
         _end_at(work, before, row)
 
@@ -118,14 +118,14 @@ def contend(
     """
     if row.key is None or row.status not in SLOT_HOLDING:
         return True
-    holder = holders.holder(work.session, row)
+    holder = holders.holder(work.db, row)
     if wins(holder):
         if holder is None:
             _make_room(work, row)
         else:
             yields(work, holder, row)
         return True
-    rival = holder or holders.value_after(work.session, row)
+    rival = holder or holders.value_after(work.db, row)
     if rival is None:
         return True
     loses(work, row, rival)
@@ -143,9 +143,9 @@ def take_place(work: Work, entry: Entry, row: Row) -> None:
     """
     only_proposes = row.status == Status.QUARANTINED
     for memory_id in entry.supersedes:
-        old = memories.by_id(work.session, work.ns, memory_id, damaged=True)
+        old = memories.by_id(work.db, work.ns, memory_id, damaged=True)
         if only_proposes:
-            links.link(work.session, row.docid, old.docid, "proposes")
+            links.link(work.db, row.docid, old.docid, "proposes")
         elif old.status in SLOT_HOLDING:
             supersede(work, old, row)
     dated = "valid_from" not in entry.derived
@@ -165,19 +165,19 @@ def give_back(work: Work, row: Row) -> list[Row]:
         The memories that are active again.
     """
     returned: list[Row] = []
-    for old in holders.replaced_by(work.session, row):
-        if old.key is not None and holders.holder(work.session, old) is not None:
+    for old in holders.replaced_by(work.db, row):
+        if old.key is not None and holders.holder(work.db, old) is not None:
             continue
         changes = {
             "status": Status.ACTIVE.value,
             "superseded_by": None,
             "updated_at": work.now,
-            "valid_until": holders.held_until(work.session, old),
+            "valid_until": holders.held_until(work.db, old),
         }
-        memories.revise(work.session, old, changes, Reason.RETURNED)
-        links.unlink(work.session, row.docid, old.docid, "supersedes")
-        links.link(work.session, row.docid, old.docid, "proposes")
-        memories.enqueue(work.session, old, "embed")
+        memories.revise(work.db, old, changes, Reason.RETURNED)
+        links.unlink(work.db, row.docid, old.docid, "supersedes")
+        links.link(work.db, row.docid, old.docid, "proposes")
+        memories.enqueue(work.db, old, "embed")
         log_event(work, old, Event.RETURNED)
         returned.append(old)
     return returned
@@ -189,7 +189,7 @@ def settle(work: Work, ids: Iterable[str]) -> None:
     Imported former values end where the next value of the slot begins.
     """
     for memory_id in ids:
-        row = memories.by_id(work.session, work.ns, memory_id)
+        row = memories.by_id(work.db, work.ns, memory_id)
         contend(work, row, wins=partial(_is_later, work, row))
         fit(work, row)
 
@@ -205,7 +205,7 @@ def revert(work: Work, key: str, scope: str) -> Row:
         InvalidInput: If there is no such value, or its own time is over.
         StoreUnusable: If it was damaged.
     """
-    session, now = work.session, work.now
+    session, now = work.db, work.now
     present = holders.value_at(session, work.ns, (key, scope), now, now=now, present=True)
     holder = holders.holder_of(session, work.ns, (key, scope))
     said = {row.text for row in (present if holder is None else holder,) if row is not None}
@@ -264,7 +264,7 @@ def fit(work: Work, row: Row) -> None:
     if _has_no_time(work, row):
         _shorten(work, row, row.valid_from)
         return
-    before, after = holders.value_before(work.session, row), holders.value_after(work.session, row)
+    before, after = holders.value_before(work.db, row), holders.value_after(work.db, row)
     if before is not None and _reaches(before, row):
         _shorten(work, before, row.valid_from)
     if after is not None and _reaches(row, after):
@@ -273,7 +273,7 @@ def fit(work: Work, row: Row) -> None:
 
 def _has_no_time(work: Work, row: Row) -> bool:
     """Tell whether a former value begins after the holder, or with one that arrived later."""
-    holder, before = holders.holder(work.session, row), holders.value_before(work.session, row)
+    holder, before = holders.holder(work.db, row), holders.value_before(work.db, row)
     if holder is not None and is_whole(holder) and holder.valid_from <= row.valid_from:
         return True
     return before is not None and _arrival(before) > _arrival(row)
@@ -297,12 +297,12 @@ def _reaches(row: Row, after: Row) -> bool:
 def _shorten(work: Work, row: Row, ends: int) -> None:
     """Let a former value end earlier, with the same successor."""
     changes = {"valid_until": ends, "updated_at": work.now}
-    memories.revise(work.session, row, changes, Reason.SUPERSEDED)
+    memories.revise(work.db, row, changes, Reason.SUPERSEDED)
 
 
 def _is_later(work: Work, row: Row, holder: Row | None) -> bool:
     if holder is None:
-        return holders.value_after(work.session, row, until=work.now) is None
+        return holders.value_after(work.db, row, until=work.now) is None
     return _rank(row, work.now) > _rank(holder, work.now)
 
 
@@ -322,7 +322,7 @@ def _is_present(work: Work, row: Row, holder: Row | None) -> bool:
     one because of it.
     """
     if holder is None or is_planned(holder, work.now):
-        return holders.value_after(work.session, row, until=work.now) is None
+        return holders.value_after(work.db, row, until=work.now) is None
     starts = holder.valid_from
     if not isinstance(starts, int) or row.valid_from >= starts or not is_whole(holder):
         return True
@@ -346,9 +346,9 @@ def _make_room(work: Work, row: Row) -> None:
 
     Plans for later moments are given up with the plan that they led to.
     """
-    for other in holders.values_from(work.session, row):
+    for other in holders.values_from(work.db, row):
         _end_at(work, other, row)
-    before = holders.value_before(work.session, row)
+    before = holders.value_before(work.db, row)
     if before is not None and _reaches(before, row):
         _end_at(work, before, row)
 
@@ -361,9 +361,9 @@ def _end_at(work: Work, old: Row, new: Row) -> None:
         "valid_until": max(old.valid_from, ends),
         "updated_at": work.now,
     }
-    successors = memories.docids_of(work.session, work.ns, [old.superseded_by or ""])
-    memories.revise(work.session, old, changes, Reason.SUPERSEDED)
+    successors = memories.docids_of(work.db, work.ns, [old.superseded_by or ""])
+    memories.revise(work.db, old, changes, Reason.SUPERSEDED)
     for successor in successors.values():
-        links.unlink(work.session, successor, old.docid, "supersedes")
-    links.link(work.session, new.docid, old.docid, "supersedes")
+        links.unlink(work.db, successor, old.docid, "supersedes")
+    links.link(work.db, new.docid, old.docid, "supersedes")
     log_event(work, old, Event.SUPERSEDED, {"by": new.id})
