@@ -298,7 +298,7 @@ def test_awaited(tmp_path):
     async def talk():
         async with AsyncMemoryManager(tmp_path, embedder=HashEmbedder(64)) as memory:
             await memory.keep(["My bike is red."], session="one")
-            found = await memory.recall(["What colour is my bike?"], session="two", wait=5)
+            found = await memory.recall(["What colour is my bike?"], session="two", wait=60)
             return [hit.text for hit in found.hits]
 
     assert asyncio.run(talk()) == ["My bike is red."]
