@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 HARNESSES = ROOT / "tests" / "trust"
 NOTED = ROOT / "benchmarks" / "trust.json"
 PAGE = ROOT / "TRUST.md"
-DEADLINES = {"quick": 120.0, "full": 3 * 3600.0}
-"""Seconds after which a harness counts as hung."""
+DEADLINES = {"quick": 600.0, "full": 3 * 3600.0}
+"""Seconds after which a harness counts as hung: many times what one takes on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)

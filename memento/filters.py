@@ -15,6 +15,7 @@ from memento.check import (
     MAX_INTEGER,
     MAX_ITEMS,
     MAX_URI,
+    chat_role,
     check_flag,
     check_id,
     check_moment,
@@ -239,7 +240,7 @@ def filters_of(
         where=_conditions(where),
         keys=_names("key", key),
         actors=_names("actor", actor),
-        roles=_names("role", role),
+        roles=tuple(map(chat_role, _names("role", role))),
         sources=tuple(short_name("source", one, most=MAX_URI) for one in several("source", source)),
         ids=_ids("ids", ids),
         without=_ids("without", None if without in ([], ()) else without),
@@ -324,7 +325,7 @@ def _below_key(where: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[Con
         if sum(name.count(".") + 1 for name in names) > MAX_PATH:
             raise InvalidInput("where", f"{shown(key)} is nested deeper than {MAX_PATH} names")
         if not isinstance(wanted, Mapping):
-            yield Condition(names, ONE_OF, _options(key, wanted))
+            yield Condition(names, ONE_OF, _choices(key, wanted))
         elif any(map(_is_operator, wanted)):
             yield from (_operation(names, word, value) for word, value in wanted.items())
         elif wanted:
@@ -359,7 +360,8 @@ def _operation(names: tuple[str, ...], word: object, value: Any) -> Condition:
     if word in (ONE_OF, NONE_OF):
         if not isinstance(value, list | tuple | set | frozenset):
             raise InvalidInput("where", f"{shown(key)}: {word} needs a list, not {shown(value)}")
-        return Condition(names, word, _options(key, value))
+        read = _choices if word == ONE_OF else _options
+        return Condition(names, word, read(key, value))
     if word == EXISTS:
         return Condition(names, word, (check_flag(f"where.{EXISTS}", value),))
     bound = _scalar(key, value)
@@ -367,6 +369,15 @@ def _operation(names: tuple[str, ...], word: object, value: Any) -> Condition:
         problem = f"{shown(key)}: {word} needs a number or a string, not {shown(value)}"
         raise InvalidInput("where", problem)
     return Condition(names, word, (bound,))
+
+
+def _choices(key: object, value: object) -> tuple[Scalar, ...]:
+    """Read the values of which a field must have one: with none, nothing could ever match."""
+    options = _options(key, value)
+    if not options:
+        problem = f"{shown(key)} lists no value, so nothing could match; leave the condition out"
+        raise InvalidInput("where", problem)
+    return options
 
 
 def _options(key: object, value: object) -> tuple[Scalar, ...]:

@@ -108,6 +108,11 @@ class TestKeep:
             (Turn("x"), "user", ("user", "user", "active")),
             (Turn("x", "assistant"), "user", ("agent", "assistant", "active")),
             (Turn("x", "tool"), "user", ("tool", "tool", "quarantined")),
+            (Turn("x", " Tool "), "user", ("tool", "tool", "quarantined")),
+            (Turn("x", "function"), "user", ("tool", "function", "quarantined")),
+            (Turn("x", "USER\n"), "user", ("user", "user", "active")),
+            (Turn("x", "user "), "web", ("web", "web", "quarantined")),
+            (Turn("x", " Critic"), "user", ("agent", "Critic", "active")),
             (Turn("x"), "agent", ("agent", "agent", "active")),
             (Turn("x"), "web", ("web", "web", "quarantined")),
             (Turn("x", trust="agent"), "user", ("agent", "agent", "active")),
@@ -298,7 +303,7 @@ def test_awaited(tmp_path):
     async def talk():
         async with AsyncMemoryManager(tmp_path, embedder=HashEmbedder(64)) as memory:
             await memory.keep(["My bike is red."], session="one")
-            found = await memory.recall(["What colour is my bike?"], session="two", wait=5)
+            found = await memory.recall(["What colour is my bike?"], session="two", wait=60)
             return [hit.text for hit in found.hits]
 
     assert asyncio.run(talk()) == ["My bike is red."]

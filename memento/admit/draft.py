@@ -18,6 +18,7 @@ from memento.admit.redact import Redaction, Secrets
 from memento.admit.tier_choice import TierChoice
 from memento.check import (
     Limits,
+    chat_role,
     check_flag,
     check_id,
     check_metadata,
@@ -174,7 +175,8 @@ def _said(draft: Draft, clean: Redaction, limits: Limits) -> _Said:
     scope = parse_scope(draft.scope)
     session = optional_name("session", draft.session)
     actor = clean.name("actor", optional_name("actor", draft.actor))
-    role = clean.name("role", optional_name("role", draft.role))
+    role = optional_name("role", draft.role)
+    role = clean.name("role", None if role is None else chat_role(role))
     columns = words_of.columns(text, actor=actor, role=role, key=key, aliases=aliases, tags=tags)
     head, rest = columns.spoken()
     return _Said(

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
 from memento.admit import Redaction
-from memento.check import member, optional_name, short_name, type_name
+from memento.check import chat_role, member, optional_name, short_name, type_name
 from memento.config import Config
 from memento.errors import InvalidInput
 from memento.language.questions import merely_asks
@@ -71,8 +71,7 @@ def _turn_of(message: object, where: str) -> Turn:
         raise InvalidInput(where, f"text must be a string, not {type_name(turn.text)}")
     if not isinstance(turn.id, str | None):
         raise InvalidInput(where, f"id must be a string, not {type_name(turn.id)}")
-    short_name(f"{where} role", turn.role)
-    return turn
+    return replace(turn, role=chat_role(short_name(f"{where} role", turn.role)))
 
 
 def words_of(content: object, where: str) -> str:
@@ -172,7 +171,9 @@ def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[S
 
 def trust_of(turn: Turn, speaker: Trust = Trust.USER) -> Source:
     """Return how far a turn is trusted: as far as who wrote it, and no further than it says."""
-    by_role = {"user": speaker, "tool": Trust.TOOL}.get(turn.role, Trust.AGENT)
+    by_role = {"user": speaker, "tool": Trust.TOOL, "function": Trust.TOOL}.get(
+        turn.role, Trust.AGENT
+    )
     if turn.trust is None:
         return Source(by_role)
     return Source(Trust.least([by_role, member(Trust, "trust", turn.trust)]))

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from memento.check import chat_role
 from memento.ingest.fields import checked, list_of, mapping, string, time_of
 from memento.ingest.parts import TURN_LIMIT, pieces
 from memento.ingest.source import FilePlace, is_message, source_named, values
@@ -78,7 +79,7 @@ def _messages(value: Any, place: FilePlace, name: str, number: int) -> Iterator[
 def _message(
     fields: Mapping[str, Any], place: FilePlace, talk: _Talk, position: int
 ) -> Iterator[Draft]:
-    role = checked(string, fields.get("role"), place.at("role"))
+    role = chat_role(checked(string, fields.get("role"), place.at("role")))
     if role in UNSPOKEN_ROLES:
         return
     session = _first(fields, _SESSION_FIELDS, place)
@@ -131,7 +132,7 @@ def read_sharegpt(path: Path, name: str) -> Iterator[Draft]:
 def _sharegpt_turn(
     fields: Mapping[str, Any], place: FilePlace, talk: _Talk, position: int
 ) -> Iterator[Draft]:
-    speaker = checked(string, fields.get("from"), place.at("from"))
+    speaker = chat_role(checked(string, fields.get("from"), place.at("from")))
     role = _SHAREGPT_ROLES.get(speaker, speaker)
     if role not in UNSPOKEN_ROLES:
         text = checked(string, fields.get("value"), place.at("value"))

@@ -13,23 +13,13 @@ from itertools import zip_longest
 from pathlib import Path
 
 from memento.ingest.documents import BLOCK_CHARS, facts, facts_of_blocks
+from memento.ingest.markup import BLOCKS, visible
 from memento.ingest.source import FilePlace, bounded, lines, plain_name
 from memento.types import Draft
 
-_NAME = re.compile(r"/?[a-zA-Z][a-zA-Z0-9]*")
 _SPACE = re.compile(r"\s+")
 _HEADING = re.compile(r"h[1-6]")
-_HIDDEN = {
-    name: re.compile(f"</{name}", re.IGNORECASE)
-    for name in ("script", "style", "template", "title", "svg", "noscript")
-}
-"""Elements whose content is not text of the page, with their ends."""
 _LINES = {"br", "li", "tr", "dt", "dd", "option", "caption"}
-_BLOCKS = {
-    *("address", "article", "aside", "blockquote", "body", "details", "div", "dl", "fieldset"),
-    *("figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head"),
-    *("header", "hr", "html", "main", "nav", "ol", "p", "pre", "section", "table", "ul"),
-}
 
 
 def read_html(path: Path, name: str) -> Iterator[Draft]:
@@ -39,7 +29,7 @@ def read_html(path: Path, name: str) -> Iterator[Draft]:
 
 
 def html_blocks(page: str) -> Iterator[tuple[int, str]]:
-    """Yield (level, heading) and (0, paragraph) of a page in order, without its markup.
+    """Yield (level, heading) and (0, paragraph) of a page in order, as a reader sees them.
 
     >>> list(html_blocks("<h2>Tea</h2><p>Green &amp; <b>black</b>.<script>x()</script>"))
     [(2, 'Tea'), (0, 'Green & black.')]
@@ -47,7 +37,7 @@ def html_blocks(page: str) -> Iterator[tuple[int, str]]:
     said: list[str] = []
     level = held = 0
     verbatim = False
-    for tag, text in _tokens(page):
+    for tag, text in visible(page):
         name = tag.removeprefix("/")
         verbatim = tag == "pre" if name == "pre" else verbatim
         if not tag:
@@ -57,7 +47,7 @@ def html_blocks(page: str) -> Iterator[tuple[int, str]]:
             said.append("\n- " if tag == "li" else "\n")
         elif tag in ("td", "th"):
             said.append(" | ")
-        if name in _BLOCKS or held > BLOCK_CHARS:
+        if name in BLOCKS or held > BLOCK_CHARS:
             yield from _closed(level, said)
             said, held = [], 0
             level = int(tag[1]) if _HEADING.fullmatch(tag) else 0
@@ -70,36 +60,6 @@ def _closed(level: int, said: Sequence[str]) -> Iterator[tuple[int, str]]:
     text = "\n".join(line for line in tidy if line not in ("", "-"))
     if text:
         yield level, text.replace("\n", " ") if level else text
-
-
-def _tokens(page: str) -> Iterator[tuple[str, str]]:
-    """Yield (name of a tag, ``""``) and (``""``, text) in order; an end tag begins with ``/``."""
-    at = 0
-    while (begin := page.find("<", at)) != -1:
-        if begin > at:
-            yield "", page[at:begin]
-        tag = _NAME.match(page, begin + 1)
-        if page.startswith("<!--", begin):
-            at = _after(page, "-->", begin + 4)
-        elif tag is None and page[begin + 1 : begin + 2] not in ("!", "?"):
-            yield "", "<"
-            at = begin + 1
-        else:
-            name = "" if tag is None else tag[0].lower()
-            at = _after(page, ">", begin)
-            if name in _HIDDEN:
-                end = _HIDDEN[name].search(page, at)
-                at = len(page) if end is None else _after(page, ">", end.start())
-            elif name:
-                yield name, ""
-    if at < len(page):
-        yield "", page[at:]
-
-
-def _after(page: str, end: str, start: int) -> int:
-    """Return the place after the next ``end``; the end of the page if there is none."""
-    found = page.find(end, start)
-    return len(page) if found == -1 else found + len(end)
 
 
 def read_csv(path: Path, name: str) -> Iterator[Draft]:

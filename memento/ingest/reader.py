@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
 
-from memento.check import member
+from memento.check import chat_role, member
 from memento.ingest.formats import Format
 from memento.ingest.source import JSON_SUFFIXES, FilePlace, is_message, plain_name, values
 from memento.scopes import parse_scope
@@ -94,7 +94,9 @@ def _trusted(draft: Draft, given: Trust) -> Draft:
     """Trust a draft as little as its file, its speaker or its own source is trusted."""
     source = draft.source
     assert isinstance(source, Source)  # noqa: S101 - every reader sets one
-    least = Trust.least([given, source.kind, _SPEAKERS.get(draft.role or "", Trust.USER)])
+    least = Trust.least(
+        [given, source.kind, _SPEAKERS.get(chat_role(draft.role or ""), Trust.USER)]
+    )
     return draft if least is source.kind else replace(draft, source=replace(source, kind=least))
 
 

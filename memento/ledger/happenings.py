@@ -107,6 +107,12 @@ def told_of(session: Session, docid: int) -> list[Happening]:
     return list(sound_ones(session.execute(query, (docid, 0, _LAST)).fetchall()))
 
 
+def told_lately(session: Session, docid: int, since: float) -> list[Happening]:
+    """Read what ``told_of`` does from after a moment on, and every retraction, in order."""
+    query = f"{_TOLD} AND (at > ? OR kind = '{Event.RETRACTED}') ORDER BY event"
+    return list(sound_ones(session.execute(query, (docid, 0, _LAST, since)).fetchall()))
+
+
 def happening(session: Session, ns: int, event: int) -> Happening | None:
     """Read one event of a namespace; None if it has none of that number, or it is damaged."""
     query = f"SELECT {_EVENT} FROM events WHERE event = ? AND ns = ?"

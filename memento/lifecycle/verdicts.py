@@ -86,7 +86,7 @@ def _hidden(row: Row) -> InvalidInput:
 def _write(work: Work, row: Row, verdict: Verdict, config: Dynamics) -> None:
     """Append a verdict, unless it was given just before."""
     since = work.now - config.massed * _SECOND
-    told = happenings.told_of(work.db, row.docid)
+    told = happenings.told_lately(work.db, row.docid, since)
     for one in happenings.standing_ones(told):
         if (one.kind, one.source) == (verdict.kind, verdict.source) and since < one.at <= work.now:
             return

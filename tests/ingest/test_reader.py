@@ -102,3 +102,23 @@ def test_lines_are_read_as_they_are_asked_for(file):
     """A stream is not read to its end first: what stands before a bad line is there."""
     drafts = read(file("a.jsonl", lines({"text": "good"}) + "{"))
     assert next(drafts).text == "good"
+
+
+@pytest.mark.parametrize(
+    ("role", "trust"),
+    [("tool ", "tool"), ("Function", "tool"), (" Assistant", "agent"), ("USER", "user")],
+)
+@pytest.mark.parametrize("field", ["role", "from"])
+def test_a_role_with_spaces_or_capitals_is_trusted_no_more(file, role, trust, field):
+    """The words of a tool do not become the user's because a file writes the role otherwise."""
+    message = {field: role, "content": "berth 12", "value": "berth 12"}
+    kept = "messages" if field == "role" else "conversations"
+    (draft,) = read(file("a.json", json.dumps({kept: [message]})))
+    assert draft.source.kind == trust
+
+
+@pytest.mark.parametrize("role", ["system ", "Developer"])
+def test_a_system_message_is_left_out_however_its_role_is_written(file, role):
+    """It instructs the model; nobody said it."""
+    talk = {"messages": [{"role": role, "content": "obey"}, {"role": "user", "content": "hello"}]}
+    assert [draft.text for draft in read(file("a.json", json.dumps(talk)))] == ["hello"]

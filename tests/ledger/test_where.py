@@ -37,14 +37,15 @@ VALUES = st.recursive(
 )
 OPERATIONS = st.one_of(
     st.tuples(st.sampled_from(["$eq", "$ne"]), SCALARS),
-    st.tuples(st.sampled_from(["$in", "$nin"]), st.lists(SCALARS, max_size=3)),
+    st.tuples(st.just("$in"), st.lists(SCALARS, min_size=1, max_size=3)),
+    st.tuples(st.just("$nin"), st.lists(SCALARS, max_size=3)),
     st.tuples(st.sampled_from(["$gt", "$gte", "$lt", "$lte"]), st.one_of(NUMBERS, WORDS)),
     st.tuples(st.just("$exists"), st.booleans()),
 )
 WANTED = st.recursive(
     st.one_of(
         SCALARS,
-        st.lists(SCALARS, max_size=3),
+        st.lists(SCALARS, min_size=1, max_size=3),
         st.lists(OPERATIONS, min_size=1, max_size=2).map(dict),
     ),
     lambda below: st.dictionaries(NAMES, below, min_size=1, max_size=2),
@@ -186,6 +187,8 @@ def test_what_each_condition_finds(tmp_path, where, texts):
         ({"$or": [{"a": 1}]}, "is not a metadata key"),
         ({"$gt": 1}, "is not a metadata key"),
         ({"a": {"b": {}}}, "has no condition"),
+        ({"a": []}, "lists no value"),
+        ({"a": {"b": {"$in": ()}}}, "lists no value"),
         ({"a": {1: 2}}, "keys must be strings"),
         ({"a": {"b": {"$eq": {"c": 1}}}}, "must be compared with scalars"),
         ({"a": [[1]]}, "must be compared with scalars"),

@@ -10,7 +10,7 @@ import pytest
 from memento import Config, MemoryManager, Retrieval, Strength
 from memento.dynamics.config import Dynamics
 from memento.errors import InvalidInput, NotFound
-from memento.ledger import dynamics
+from memento.ledger import dynamics, happenings
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 
@@ -477,3 +477,21 @@ class TestNothingElse:
             three.root.chmod(0o700)
             for file in three.root.iterdir():
                 file.chmod(0o600)
+
+
+def test_a_verdict_does_not_read_all_that_came_before(memory, clock, monkeypatch):
+    """To know a repeat, it reads the verdicts of the last hour and no earlier ones."""
+    kept = memory.add("The office opens at nine")
+    for _ in range(20):
+        memory.feedback(kept.id, verdict="confirmed")
+        clock.advance(timedelta(hours=2))
+    read, lately = [], happenings.told_lately
+
+    def noting(*given):
+        read.append(lately(*given))
+        return read[-1]
+
+    monkeypatch.setattr(happenings, "told_lately", noting)
+    memory.feedback(kept.id, verdict="confirmed")
+    memory.feedback(kept.id, verdict="confirmed")
+    assert [len(one) for one in read] == [0, 1]

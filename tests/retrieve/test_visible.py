@@ -48,7 +48,7 @@ FILTERS = {
     "any_tags": one_of(TAGS),
     "where": st.dictionaries(
         st.sampled_from(("v", 'k"ey', "absent")),
-        st.sampled_from(VALUES) | st.lists(st.sampled_from(VALUES), max_size=3),
+        st.sampled_from(VALUES) | st.lists(st.sampled_from(VALUES), min_size=1, max_size=3),
         max_size=2,
     ).map(lambda where: filters_of(0, where=where).where),
     "keys": st.lists(st.integers(0, ROWS + 5).map(lambda n: f"k{n}"), max_size=30).map(tuple),

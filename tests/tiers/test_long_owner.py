@@ -129,7 +129,7 @@ FORKING = """
 def test_a_forked_child_owns_nothing_touches_nothing_and_ends(tmp_path):
     """After fork the child refuses, keeps nobody out, and its interpreter exits without hanging."""
     with process(FORKING, tmp_path / "chroma") as parent:
-        out, _ = parent.communicate(timeout=60)
+        out, _ = parent.communicate(timeout=120)
     assert out == "child ended with 7\n"
 
 
@@ -158,7 +158,7 @@ ORPHAN = """
 def test_a_forked_child_never_opens_a_path_its_parent_had_open(tmp_path):
     """Chroma blocks for ever on such a path even when it is free, so the child does not open it."""
     with process(ORPHAN, tmp_path / "chroma") as parent:
-        assert parent.wait(timeout=60) == 0
+        assert parent.wait(timeout=120) == 0
 
 
 def test_closing_while_chromadb_is_imported_leaves_no_owner(tmp_path, monkeypatch):
@@ -205,14 +205,14 @@ LEAVING = """
         name, dim = "slow", 2
         def embed(self, texts):
             loading.set()
-            gone.wait(20)
+            gone.wait(60)
             print("came out of its library", flush=True)
             raise RuntimeError("too late")
 
     loading, gone = threading.Event(), threading.Event()
     memory = MemoryManager(root=Path(sys.argv[1]), embedder=Slow())
     memory.add("a note", "long")
-    loading.wait(20)
+    loading.wait(60)
     memory.close()
     join = threading.Thread.join
     def joining(self, timeout=None):
@@ -226,7 +226,7 @@ LEAVING = """
 def test_the_interpreter_waits_for_a_thread_it_left_loading(tmp_path):
     """A thread stopped inside the C++ of a runtime would abort the process (SIGABRT)."""
     with process(LEAVING, tmp_path / "store") as child:
-        out, _ = child.communicate(timeout=60)
+        out, _ = child.communicate(timeout=120)
     assert (child.returncode, out) == (0, "came out of its library\n")
 
 

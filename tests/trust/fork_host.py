@@ -5,7 +5,8 @@
 It adds one memory, waits for so many seconds, and forks four children: workers that each retrieve
 and add, or a pool that does so twenty times. It ends with 0 if they found what they should and
 everything that they added is there. ``--control`` takes away what a fork waits for; the seconds
-then count from the moment the background thread is loading something.
+then count from the moment the background thread is loading something, and loading takes seconds,
+as on a slow disk, so that the fork comes in the middle of it on any machine.
 """
 
 from __future__ import annotations
@@ -13,12 +14,25 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import threading
 import time
+from importlib.abc import MetaPathFinder
 
 from memento import MemoryManager, forks
 from memento.testing import HashEmbedder
 
 WORKERS = 4
+SLOW = 0.02
+"""Seconds that a background thread takes longer to find each module, in the control."""
+
+
+class SlowDisk(MetaPathFinder):
+    """Finds nothing, and takes its time in every thread but the main one."""
+
+    def find_spec(self, *_: object) -> None:
+        """Wait, and leave the module to the other finders."""
+        if threading.current_thread() is not threading.main_thread():
+            time.sleep(SLOW)
 
 
 def use(number: int) -> bool:
@@ -58,6 +72,8 @@ def until_loading() -> None:
 
 if __name__ == "__main__":
     root, way, embedder, delay, *control = sys.argv[1:]
+    if control:
+        sys.meta_path.insert(0, SlowDisk())
     memory = MemoryManager(root, embedder=HashEmbedder(16) if embedder == "hash" else embedder)
     memory.add("said by the parent", id="parent")
     if control:

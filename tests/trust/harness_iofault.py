@@ -335,7 +335,7 @@ def on_full_disk(disk: Path) -> tuple[int, list[str]]:
         command = ["mount", "-o", "remount,size=400m", str(disk)]
         subprocess.run(command, capture_output=True, check=True)
         memory.add("there is room again")
-        if not memory.store.erase(kept[: FORGOTTEN // 2], timeout=10).complete:
+        if not memory.store.erase(kept[: FORGOTTEN // 2], timeout=60).complete:
             wrong.append("an erasure is not finished though there is room again")
         if named := traces(disk / "store", doomed + kept[: FORGOTTEN // 2]):
             wrong.append(f"erased texts are in {', '.join(named)}")

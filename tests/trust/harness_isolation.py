@@ -52,8 +52,10 @@ GALL = "gall"
 PAGE = "https://example.org/page"
 OURS, THEIRS = "lina", "patient"
 """In every id and text that is one namespace's own, and nowhere else."""
-SETTLE = 20.0
+SETTLE = 60.0
 """Most seconds to wait for the index."""
+CONTROL_TRIES = 10
+"""Seeds with which the machine may miss what the control shows of others."""
 STORE_WIDE = {"stats.long", "stats.ledger_bytes", "doctor", "backup", "reindex"}
 """What is told of the whole store, as SECURITY.md says; it may count others, and name none."""
 UNSTABLE = re.compile(
@@ -297,6 +299,15 @@ def crossing(
     return ""
 
 
+def joined(
+    memory: MemoryManager, adapters: Sequence[str], *, examples: int, steps: int, number: int
+) -> str:
+    """Run the machine on the control, with other seeds until one finds a crossing."""
+    numbers = range(number, number + CONTROL_TRIES)
+    found = (crossing(memory, adapters, examples=examples, steps=steps, number=n) for n in numbers)
+    return next(filter(None, found), "")
+
+
 def nobody_sees_anothers(folder: Path, *, full: bool, seed: int) -> TrustResult:
     """Run the machine on real stores and on one whose manager joins its labels."""
     examples, steps = (200, 30) if full else (10, 15)
@@ -308,7 +319,7 @@ def nobody_sees_anothers(folder: Path, *, full: bool, seed: int) -> TrustResult:
             each = examples // len(indexes)
             found = found or crossing(memory, adapters, examples=each, steps=steps, number=seed)
     with Joined(folder / "control", embedder=Quoting(32), config=quick("exact")) as memory:
-        leaked = crossing(memory, adapters, examples=examples, steps=steps, number=seed)
+        leaked = joined(memory, adapters, examples=examples, steps=steps, number=seed)
     return TrustResult(
         name="one namespace beside others",
         promise="A namespace never sees another's memories: no text, id, count or error shows"

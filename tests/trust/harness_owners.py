@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OWNER = Path(__file__).with_name("chroma_owner.py")
 SECONDS = 4.0
 """Longest time before, and the time after the owner is killed."""
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds after which a process that should have ended counts as hung."""
 MISSES_ALLOWED = 0.01
 """Share of vectors that Chroma may not find: its graph is approximate."""

@@ -197,6 +197,8 @@ for n in range(200):
     os.chmod(f"{sys.argv[1]}/{n}", 0o600)
 """
 """Writes files that are private in the end, and not at first."""
+CARELESS_TRIES = 50
+"""Times it is run at most, until one of its files was seen open."""
 
 
 def files_are_never_open(folder: Path, *, full: bool, seed: int) -> TrustResult:  # noqa: ARG001 - nothing here is random
@@ -220,7 +222,10 @@ def files_are_never_open(folder: Path, *, full: bool, seed: int) -> TrustResult:
     careless.mkdir(mode=0o700)
     control = Watch(careless)
     with control.running():
-        ran([sys.executable, "-c", _CARELESS, str(careless)])
+        for _ in range(CARELESS_TRIES):  # the watch may look elsewhere at each of the moments
+            ran([sys.executable, "-c", _CARELESS, str(careless)])
+            if control.exposed:
+                break
     return TrustResult(
         name="private from the first moment",
         promise="No file of the store, backups included, is ever open to others, not for a moment:"

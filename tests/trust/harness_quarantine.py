@@ -34,6 +34,8 @@ from memento.types import Kind, Memory, Status
 
 ROUNDS = {False: 3, True: 60}
 STEPS = 40
+CONTROL_TRIES = 10
+"""Rounds of a control that may go well by luck before it counts as not failed."""
 FLOOD = {False: 2_500, True: 20_000}
 """Memories of a page's that hold the words of every question; more than are read of a word."""
 UNTRUSTED = ("tool", "web", "import")
@@ -113,6 +115,9 @@ class Room:
         """Take an id before the user does; his words, equal or not, count when they come."""
         name, said = f"id-{len(self.mine)}-{self.dice.randrange(10**9)}", self.said()
         theirs = self.memory.add(said, id=name, source=self._source())
+        if theirs.status is not Status.QUARANTINED:  # in the control, where it is theirs for good
+            self.doubtful.append(theirs.id)
+            return
         if self.dice.random() < 0.3:
             self.memory.quarantine.reject(name)
         if self.dice.random() < 0.3:
@@ -266,6 +271,15 @@ def play(folder: Path, seed: int, *, untrusted: tuple[str, ...]) -> tuple[int, R
     return looks, room
 
 
+def leaking(folder: Path, seed: int) -> list[str]:
+    """Play rounds in which nobody is untrusted, until one leaks; returns its leaks."""
+    for number in range(CONTROL_TRIES):
+        _, room = play(folder / f"{number}", seed + number, untrusted=())
+        if leaks := [what for what in room.wrong if "shows" in what]:
+            return leaks
+    return []
+
+
 def untrusted_words_wait(folder: Path, *, full: bool, seed: int) -> TrustResult:
     """Mix what is trusted with what is not, and look for the latter everywhere."""
     hidden = flooded(folder / "flooded", FLOOD[full])
@@ -275,8 +289,7 @@ def untrusted_words_wait(folder: Path, *, full: bool, seed: int) -> TrustResult:
         cases += looks
         tries += room.tries
         wrong += [f"round {number}: {what}" for what in room.wrong]
-    _, control = play(folder / "control", seed, untrusted=())
-    leaks = [what for what in control.wrong if "shows" in what]
+    leaks = leaking(folder / "control", seed)
     return TrustResult(
         name="poison from pages, tools and strangers' files",
         promise="A memory from an untrusted source, or derived from one, is not in the"
@@ -319,6 +332,14 @@ def unlike(folder: Path, seed: int, *, untrusted: tuple[str, ...], vectors: bool
     return differing(alone, beside)
 
 
+def trusting(folder: Path, seed: int) -> int:
+    """Compare stores that trust the stranger, until two differ; returns in how many answers."""
+    for number in range(CONTROL_TRIES):
+        if found := unlike(folder / f"{number}", seed + number, untrusted=(), vectors=True):
+            return len(found)
+    return 0
+
+
 def unfound(folder: Path, meetings: int, years: int, *, untrusted: tuple[str, ...]) -> list[str]:
     """Ask for a day of each of the user's meetings, beside a flood of claimed dates.
 
@@ -357,7 +378,7 @@ def untrusted_words_move_nothing(folder: Path, *, full: bool, seed: int) -> Trus
         found = unlike(pair, seed + number, untrusted=UNTRUSTED, vectors=vectors)
         wrong += [f"pair {number}: another answer to {what}" for what in found]
     controls = (
-        len(unlike(folder / "control", seed, untrusted=(), vectors=True)),
+        trusting(folder / "control", seed),
         len(unfound(folder / "control dates", meetings, years, untrusted=())),
     )
     return TrustResult(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import time
 from contextlib import suppress
 from hashlib import sha256
 
@@ -169,7 +170,9 @@ def test_what_nobody_foresaw_is_told_by_its_type(memory, monkeypatch, caplog):
     with MemoryManager(memory.root, embedder=HashEmbedder(8)) as other:
         monkeypatch.setattr(other._engine.indexer, "_chores", lambda: 1 / len([]) or TEXT)
         other.add(TEXT)
-        other.flush(wait=True, timeout=5)
+        until = time.monotonic() + 60
+        while not other.of("b").store.stats().trouble and time.monotonic() < until:
+            other.flush(wait=True, timeout=0.1)
         assert other.of("b").store.stats().trouble == {"store": "ZeroDivisionError, see the log"}
 
 

@@ -3,6 +3,7 @@
 import json
 import logging
 import shutil
+import time
 
 import pytest
 
@@ -24,6 +25,15 @@ def precious_in(root):
 def complaints(memory):
     """Return what doctor says is wrong."""
     return " ".join(found.detail for found in memory.store.doctor() if not found.ok)
+
+
+def until(condition):
+    """Wait for a condition, for a minute at most."""
+    for _ in range(6_000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not happen")
 
 
 def put(root, name):
@@ -112,7 +122,7 @@ def test_a_lock_file_of_somebody_else_is_kept(tmp_path):
     with MemoryManager(root, embedder=EMBEDDER) as memory:
         memory.add("the boat is called Ada", "long", id="a")
         memory.add("the boat is green", "long", id="b")
-        memory.flush(wait=True, timeout=1.0)
+        until(lambda: "long" in memory.store.stats().trouble)
         assert not (root / "chroma").exists()
         assert [hit.id for hit in memory.retrieve("called Ada")][:1] == ["a"]
         assert lock.name in memory.store.stats().trouble["long"]
@@ -137,7 +147,7 @@ def test_a_link_in_the_place_of_the_lock_file_is_not_followed(tmp_path, target):
     (root / "chroma.lock").symlink_to(tmp_path / target)
     with MemoryManager(root, embedder=EMBEDDER) as memory:
         memory.add("the boat is called Ada", "long", id="a")
-        memory.flush(wait=True, timeout=1.0)
+        until(lambda: "long" in memory.store.stats().trouble)
         assert memory.store.erase("a", timeout=0).untouched == ("chroma.lock",)
         assert "chroma.lock" in complaints(memory)
     assert mine.read_text() == PRECIOUS

@@ -321,7 +321,7 @@ class TestMounted:
             with pytest.raises(ReadOnlyStore):
                 write()
         assert all(finding.ok for finding in memory.store.doctor())
-        assert memory.flush(wait=True, timeout=5)
+        assert memory.flush(wait=True, timeout=60)
         memory.close()
         subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
 

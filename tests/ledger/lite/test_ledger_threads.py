@@ -22,7 +22,7 @@ ENV = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
 def in_thread(work):
     """Run work in a thread of its own and return its result."""
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(work).result(30)
+        return pool.submit(work).result(60)
 
 
 def in_child(work):
@@ -51,8 +51,8 @@ def test_threads_at_work_have_a_connection_each(memory):
     memory.add("hello")
     met = threading.Barrier(4)
     with ThreadPoolExecutor(4) as pool:
-        reads = [pool.submit(memory._engine.ledger.read, lambda _c: met.wait(10)) for _ in range(4)]
-        assert sorted(read.result(30) for read in reads) == [0, 1, 2, 3]
+        reads = [pool.submit(memory._engine.ledger.read, lambda _c: met.wait(60)) for _ in range(4)]
+        assert sorted(read.result(60) for read in reads) == [0, 1, 2, 3]
 
 
 def test_a_read_sees_one_moment(memory):
@@ -86,7 +86,7 @@ def test_closing_under_load_is_clean(open_memory):
     odd = []
 
     def work(n):
-        started.wait(10)
+        started.wait(60)
         try:
             while True:
                 memory.add(f"more {n} {os.urandom(4).hex()}")
@@ -100,7 +100,7 @@ def test_closing_under_load_is_clean(open_memory):
     threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
     for thread in threads:
         thread.start()
-    started.wait(10)
+    started.wait(60)
     closers = [threading.Thread(target=memory.close) for _ in range(2)]
     for thread in closers:
         thread.start()

@@ -186,7 +186,7 @@ def test_erasing_with_few_descriptors_erases_or_says_what_is_pending(open_memory
             os.close(descriptor)
     if len(memory.list()) == 1:  # the turn alone: the other was erased
         memory.flush(wait=True, timeout=30)
-        assert memory._engine._eraser.wait(20) == {}
+        assert memory._engine._eraser.wait(60) == {}
 
 
 def test_the_second_name_of_a_restored_ledger_is_removed(memory, open_memory):

@@ -20,16 +20,16 @@ def together(writer, jobs):
 
     def first(_connection):
         leading.set()
-        go.wait(10)
+        go.wait(60)
 
     with ThreadPoolExecutor(len(jobs) + 1) as pool:
         head = pool.submit(writer.run, first)
-        assert leading.wait(10)
+        assert leading.wait(60)
         futures = [pool.submit(writer.run, job) for job in jobs]
         while len(writer._waiting) < len(jobs):
             threading.Event().wait(0.001)
         go.set()
-        head.result(10)
+        head.result(60)
         return [future.exception(30) or future.result() for future in futures]
 
 
@@ -125,12 +125,12 @@ def test_those_who_wait_when_it_closes_are_told(writer):
     """Closing lets the job in hand finish; who comes later gets StoreClosed."""
     leading, go = threading.Event(), threading.Event()
     with ThreadPoolExecutor(3) as pool:
-        head = pool.submit(writer.run, lambda _c: (leading.set(), go.wait(10))[1])
-        assert leading.wait(10)
+        head = pool.submit(writer.run, lambda _c: (leading.set(), go.wait(60))[1])
+        assert leading.wait(60)
         closing = pool.submit(writer.close)
         go.set()
-        assert head.result(10) is True
-        closing.result(10)
+        assert head.result(60) is True
+        closing.result(60)
     with pytest.raises(StoreClosed):
         writer.run(say("late"))
     writer.checkpoint()  # nothing to do any more, and no error
@@ -152,7 +152,7 @@ def test_who_wants_the_writer_alone_comes_before_the_next_commit(writer):
 
     busy = threading.Thread(target=write_on)
     busy.start()
-    assert writing.wait(10)
+    assert writing.wait(60)
     writer.alone(lambda _connection: order.append("alone"))
     busy.join()
     assert order.index("alone") == 1
@@ -179,12 +179,12 @@ def test_a_checkpoint_folds_the_log_and_waits_its_turn(writer, connection):
     writer.run(say("hello"))
     leading, go = threading.Event(), threading.Event()
     with ThreadPoolExecutor(2) as pool:
-        head = pool.submit(writer.run, lambda _c: (leading.set(), go.wait(10))[1])
-        assert leading.wait(10)
+        head = pool.submit(writer.run, lambda _c: (leading.set(), go.wait(60))[1])
+        assert leading.wait(60)
         folding = pool.submit(writer.checkpoint)
         go.set()
-        head.result(10)
-        folding.result(10)
+        head.result(60)
+        folding.result(60)
     assert connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[0] == 0
 
 
