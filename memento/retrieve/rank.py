@@ -9,13 +9,15 @@ valid. Memories that say the same become one hit.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from memento.config.retrieve import Weights
-from memento.language.gist import gist
+from memento.language.gist import ending, gist
 from memento.language.words import content, words
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.roster import Floats
@@ -62,24 +64,31 @@ class Candidate:
     newer: int = -1
 
 
-@dataclass(frozen=True, slots=True)
 class Said:
-    """The content of a candidate, for comparison with others.
+    """The content of a candidate, for comparison with others. Each part is read when it is needed.
 
-    Attributes:
-        words: Its words; empty for a long text.
-        gist: What it says; two candidates with an equal gist say the same.
+    Args:
+        text: Its text; a long one is equal only to the same text.
     """
 
-    words: tuple[str, ...]
-    gist: str
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._short = len(text) <= _COMPARED
 
-    @classmethod
-    def of(cls, text: str) -> Said:
-        """Read a text; a long text is equal only to the same text."""
-        if len(text) > _COMPARED:
-            return cls((), text)
-        return cls(tuple(words(text)), gist(text))
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Its words; empty for a long text."""
+        return tuple(words(self._text)) if self._short else ()
+
+    @cached_property
+    def gist(self) -> str:
+        """What it says; two candidates with an equal gist say the same."""
+        return gist(self._text) if self._short else self._text
+
+    @cached_property
+    def ending(self) -> str:
+        """Its last word, see `gist.ending`."""
+        return ending(self._text)
 
 
 Order = Callable[[Sequence[Candidate], Mapping[int, Said]], list[Candidate]]
@@ -259,9 +268,11 @@ def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidat
 
     A memory that the query names exactly is placed before the same text in other letters.
     """
-    kept: dict[tuple[int, str], Candidate] = {}
-    for one in ranked:
-        key = (one.actor, said[one.row].gist)
+    kept: dict[tuple[int, str, str | None], Candidate] = {}
+    ends = [(one.actor, said[one.row].ending) for one in ranked]
+    count = Counter(ends)
+    for one, end in zip(ranked, ends, strict=True):
+        key = (*end, said[one.row].gist if count[end] > 1 else None)  # a gist costs more
         if key in kept:
             stands = kept[key]
             kept[key] = replace(stands, folded=(*stands.folded, one.row))
