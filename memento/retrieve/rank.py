@@ -247,12 +247,17 @@ def newest_first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[
     names the new thing without it. The scores stay with the places.
     """
     order = list(ranked)
+    framed = _framed(ranked, said)
     for at, _ in enumerate(ranked):
         older = order[at]
+        if older.row not in framed:
+            continue
         rivals = [
             place
             for place in range(at + 1, len(order))
-            if order[place].row >= older.row and _replaces(order[place], older, said)
+            if order[place].row >= older.row
+            and order[place].row in framed
+            and _replaces(order[place], older, said)
         ]
         if rivals:
             newest = order.pop(max(rivals, key=lambda place: order[place].row))
@@ -295,6 +300,14 @@ def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> b
     if not _same_frame(said[older.row].words, said[newer.row].words):
         return False
     return all(newer.terms.get(name, 0) >= older.terms.get(name, 0) for name in _ASKED)
+
+
+def _framed(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> set[int]:
+    """Return the rows of statements that begin or end with the same word as another one."""
+    spoken = [(one.row, said[one.row].words) for one in ranked if not one.question]
+    first = Counter(says[0] for _, says in spoken if says)
+    last = Counter(says[-1] for _, says in spoken if says)
+    return {row for row, says in spoken if says and (first[says[0]] > 1 or last[says[-1]] > 1)}
 
 
 def _same_frame(one: Sequence[str], other: Sequence[str]) -> bool:
