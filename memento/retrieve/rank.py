@@ -65,30 +65,26 @@ class Candidate:
 
 
 class Said:
-    """The content of a candidate, for comparison with others. Each part is read when it is needed.
+    """The content of a candidate, for comparison with others.
 
     Args:
         text: Its text; a long one is equal only to the same text.
+
+    Attributes:
+        words: Its words; empty for a long text.
+        ending: Its last word, see `gist.ending`.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._short = len(text) <= _COMPARED
-
-    @cached_property
-    def words(self) -> tuple[str, ...]:
-        """Its words; empty for a long text."""
-        return tuple(words(self._text)) if self._short else ()
+        self.words = tuple(words(text)) if self._short else ()
+        self.ending = ending(text)
 
     @cached_property
     def gist(self) -> str:
-        """What it says; two candidates with an equal gist say the same."""
+        """What it says, read when it is needed; two candidates with an equal gist say the same."""
         return gist(self._text) if self._short else self._text
-
-    @cached_property
-    def ending(self) -> str:
-        """Its last word, see `gist.ending`."""
-        return ending(self._text)
 
 
 Order = Callable[[Sequence[Candidate], Mapping[int, Said]], list[Candidate]]
