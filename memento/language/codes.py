@@ -16,6 +16,7 @@ from memento.language.words import META_WORDS, STOP_WORDS, squeeze
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:[-_/#]+[a-z0-9]+)*", re.ASCII)
 _EDGES = ".,;:!?\"'()[]{}<>\u201c\u201d\u2018\u2019`*#"
+_DIGIT = re.compile(r"\d")
 _PARTS = re.compile(r"[a-z]+|[0-9]+", re.ASCII)
 _YEAR = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _IBAN = re.compile(r"[a-z]{2}\d{2}[a-z0-9]{8,30}", re.ASCII)
@@ -83,7 +84,10 @@ def codes(text: str) -> list[Code]:
     >>> [code.parts for code in codes("what is E-2207, or KL 1583?")]
     [('e', '2207'), ('kl', '1583')]
     """
-    tokens = [token.strip(_EDGES) for token in squeeze(text).split()]
+    squeezed = squeeze(text)
+    if not _DIGIT.search(squeezed):
+        return []
+    tokens = [token.strip(_EDGES) for token in squeezed.split()]
     raw = text.split()
     capital = [one.strip(_EDGES).isupper() for one in raw] if len(raw) == len(tokens) else []
     found: list[Code] = []

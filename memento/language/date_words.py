@@ -23,6 +23,8 @@ _YEAR_WORDS = {
 }  # fmt: skip
 _MONTHS_A_YEAR = 12
 _CENTURY = 100
+_ENGLISH_PARTS = ("day", "week", "month", "year", "afternoon", "evening")
+"""What each English phrase of `tongues` has one of."""
 _NEARBY = 6  # alternatives of a weekday that is named alone
 
 
@@ -36,7 +38,7 @@ def mentions(text: str, on: date, years: Years, *, spoken: bool) -> Iterator[Men
         spoken: Whether it is a statement; a weekday that is named alone is not read in one.
     """
     for tongue, sure in tongues(text):
-        if spoken and tongue is ENGLISH:
+        if tongue is ENGLISH and (spoken or not _may_be_english(text)):
             continue
         for kind, shape in tongue.shapes:
             if spoken and kind in {"weekday", "weekend"}:
@@ -46,6 +48,12 @@ def mentions(text: str, on: date, years: Years, *, spoken: bool) -> Iterator[Men
                     continue
                 if periods := _periods(kind, match, tongue, on, years):
                     yield Mention(*match.span(), periods, loose=kind in {"weekday", "weekend"})
+
+
+def _may_be_english(text: str) -> bool:
+    """Tell cheaply whether the English phrases can be in a text at all."""
+    small = text.lower()
+    return not text.isascii() or any(part in small for part in _ENGLISH_PARTS)
 
 
 def _periods(

@@ -89,10 +89,10 @@ def asked(text: str) -> Former | None:
     (None, None)
     """
     question = _question(text)
-    if _PRESENT.found_in(question):
-        return None
     used_to = _USED_TO.search(question) and not _IS_USED_TO.search(question)
-    if not used_to and not _FORMER.found_in(question):
+    if not used_to and not _FORMER.found_in(question):  # nearly always, so this comes first
+        return None
+    if _PRESENT.found_in(question):
         return None
     found = _BEFORE.search(question)
     after = next(filter(None, found.groups()), "") if found else ""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 FILLERS = frozenset("a an the really just also very so please well oh and that".split())  # noqa: SIM905 - words read better as one text
 """Words without which a text says the same."""
-_END = re.compile(r"[\s.!?…。！？؟]+$")  # noqa: RUF001 - real stops
+_STOPS = ".!?…。！？؟"  # noqa: RUF001 - real stops
 _ASKS = re.compile("[?？؟]")  # noqa: RUF001 - real question marks
 _PAUSES = ",;:"
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
@@ -27,12 +27,37 @@ def gist(text: str) -> str:
     >>> gist("We settled on C#.") == gist("We settled on C++.")
     False
     """
-    plain = unicodedata.normalize("NFC", text).translate(_QUOTES).strip()
-    end = _END.search(plain)
-    asks = "?" if end and _ASKS.search(end.group()) else ""
-    said = plain[: end.start()] if end else plain
+    plain = _plain(text)
+    said = _without_stops(plain)
+    asks = "?" if _ASKS.search(plain, len(said)) else ""
     kept = list(_kept(said.split(), units=_NUMBER.search(said) is not None))
     return f"{' '.join(kept)}{asks}" if kept else plain
+
+
+def ending(text: str) -> str:
+    """Return the last word of a text; texts with an equal gist have the same one.
+
+    It costs little, so that it tells first which texts cannot say the same.
+
+    >>> ending("I really like the red bike!")
+    'bike'
+    """
+    said = _without_stops(_plain(text))
+    return said.rsplit(maxsplit=1)[-1].casefold() if said else ""
+
+
+def _plain(text: str) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text).translate(_QUOTES)
+    return text.strip()
+
+
+def _without_stops(plain: str) -> str:
+    """Drop the stops and the spaces between them from the end of a text."""
+    before, said = "", plain
+    while said != before:
+        before, said = said, said.rstrip(_STOPS).rstrip()
+    return said
 
 
 def _kept(tokens: list[str], *, units: bool) -> Iterator[str]:
@@ -48,6 +73,10 @@ def _kept(tokens: list[str], *, units: bool) -> Iterator[str]:
         # "vitamin A" and "Columbus, OH" end with a word, and not with a filler
         if word.lower() in FILLERS and at != last and (not before or word.islower()):
             continue
-        is_unit = units and _NUMBER.search(before[-1:] + token)
+        is_unit = units and (before[-1:].isdecimal() or _has_digit(token))
         yield token if is_unit else token.casefold()
         before = token
+
+
+def _has_digit(token: str) -> bool:
+    return not token.isalpha() and _NUMBER.search(token) is not None

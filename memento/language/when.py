@@ -84,6 +84,8 @@ _LAST_TALK = re.compile(
     |前回|この前|上次|上一次|上回""",
     re.IGNORECASE | re.VERBOSE,
 )
+_LAST_TALK_PARTS = ("last", "previous", "where", "letzte", "derniere", "ultima")
+"""What an ASCII text has somewhere if it asks for the last conversation."""
 _ASKS_WHEN = re.compile(
     r"\s*(?:when|how\s+long|wann|quand|cu[aá]ndo|¿cu[aá]ndo)\b|いつ|什么时候|什麼時候|何时",
     re.IGNORECASE,
@@ -163,6 +165,8 @@ def times_of(text: str, now: date, years: Iterable[int]) -> Times:
 
 
 def _asks_for_last_talk(text: str) -> bool:
+    if text.isascii() and not any(part in text.lower() for part in _LAST_TALK_PARTS):
+        return False
     return bool(_LAST_TALK.search(text)) and not _ASKS_WHEN.match(text)
 
 

@@ -300,7 +300,7 @@ def _collect(
         for places, bar in judged.stages():
             best = list(_candidates(places, look, gathered, judged))
             texts = look.texts.read([one.row for one in best])
-            answer.take(best, {one.row: Said.of(texts[one.row]) for one in best}, bar)
+            answer.take(best, {one.row: Said(texts[one.row]) for one in best}, bar)
             if room.full(answer.hits):
                 return answer.hits, ranks
         if not gathered.more:

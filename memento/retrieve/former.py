@@ -45,7 +45,10 @@ class Heirs:
     @classmethod
     def of(cls, snap: Snapshot) -> Self:
         """Follow the chains of supersession of a namespace."""
-        former = np.flatnonzero(having_trait(snap.status, "ended") & (snap.successor > 0))
+        former = np.flatnonzero(snap.successor > 0)  # few, so that their status is read alone
+        former = former[having_trait(snap.status[former], "ended")]
+        if not len(former):
+            return cls(former, former)
         after = snap.successor[former]
         heir = np.searchsorted(snap.docid, after)
         known = heir < snap.n
@@ -58,6 +61,8 @@ class Heirs:
 
     def shown(self, mask: Mask) -> Self:
         """Keep the former values that are hidden and whose heir may be found."""
+        if not len(self.former):
+            return self
         kept = mask[self.heir] & ~mask[self.former]
         return type(self)(self.former[kept], self.heir[kept])
 

@@ -9,13 +9,15 @@ valid. Memories that say the same become one hit.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from memento.config.retrieve import Weights
-from memento.language.gist import gist
+from memento.language.gist import ending, gist
 from memento.language.words import content, words
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.roster import Floats
@@ -62,24 +64,27 @@ class Candidate:
     newer: int = -1
 
 
-@dataclass(frozen=True, slots=True)
 class Said:
     """The content of a candidate, for comparison with others.
 
+    Args:
+        text: Its text; a long one is equal only to the same text.
+
     Attributes:
         words: Its words; empty for a long text.
-        gist: What it says; two candidates with an equal gist say the same.
+        ending: Its last word, see `gist.ending`.
     """
 
-    words: tuple[str, ...]
-    gist: str
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._short = len(text) <= _COMPARED
+        self.words = tuple(words(text)) if self._short else ()
+        self.ending = ending(text)
 
-    @classmethod
-    def of(cls, text: str) -> Said:
-        """Read a text; a long text is equal only to the same text."""
-        if len(text) > _COMPARED:
-            return cls((), text)
-        return cls(tuple(words(text)), gist(text))
+    @cached_property
+    def gist(self) -> str:
+        """What it says, read when it is needed; two candidates with an equal gist say the same."""
+        return gist(self._text) if self._short else self._text
 
 
 Order = Callable[[Sequence[Candidate], Mapping[int, Said]], list[Candidate]]
@@ -238,12 +243,17 @@ def newest_first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[
     names the new thing without it. The scores stay with the places.
     """
     order = list(ranked)
+    framed = _framed(ranked, said)
     for at, _ in enumerate(ranked):
         older = order[at]
+        if older.row not in framed:
+            continue
         rivals = [
             place
             for place in range(at + 1, len(order))
-            if order[place].row >= older.row and _replaces(order[place], older, said)
+            if order[place].row >= older.row
+            and order[place].row in framed
+            and _replaces(order[place], older, said)
         ]
         if rivals:
             newest = order.pop(max(rivals, key=lambda place: order[place].row))
@@ -259,9 +269,11 @@ def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidat
 
     A memory that the query names exactly is placed before the same text in other letters.
     """
-    kept: dict[tuple[int, str], Candidate] = {}
-    for one in ranked:
-        key = (one.actor, said[one.row].gist)
+    kept: dict[tuple[int, str, str | None], Candidate] = {}
+    ends = [(one.actor, said[one.row].ending) for one in ranked]
+    count = Counter(ends)
+    for one, end in zip(ranked, ends, strict=True):
+        key = (*end, said[one.row].gist if count[end] > 1 else None)  # a gist costs more
         if key in kept:
             stands = kept[key]
             kept[key] = replace(stands, folded=(*stands.folded, one.row))
@@ -284,6 +296,14 @@ def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> b
     if not _same_frame(said[older.row].words, said[newer.row].words):
         return False
     return all(newer.terms.get(name, 0) >= older.terms.get(name, 0) for name in _ASKED)
+
+
+def _framed(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> set[int]:
+    """Return the rows of statements that begin or end with the same word as another one."""
+    spoken = [(one.row, said[one.row].words) for one in ranked if not one.question]
+    first = Counter(says[0] for _, says in spoken if says)
+    last = Counter(says[-1] for _, says in spoken if says)
+    return {row for row, says in spoken if says and (first[says[0]] > 1 or last[says[-1]] > 1)}
 
 
 def _same_frame(one: Sequence[str], other: Sequence[str]) -> bool:

@@ -64,7 +64,10 @@ LEDGER = "ledger"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A checked call of ``retrieve``; see there for the meaning of each field."""
+    """A checked call of ``retrieve``; see there for the meaning of each field.
+
+    ``past`` has the filters for the former values that may be found as well; None if none may.
+    """
 
     query: str
     k: int | None
@@ -77,6 +80,7 @@ class Request:
     fold: bool
     wait: float
     filters: Filters
+    past: Filters | None
 
     @classmethod
     def checked(
@@ -103,8 +107,9 @@ class Request:
             raise InvalidInput("query", f"must be a string, not {type(query).__name__}")
         if count_tokens is not None and not callable(count_tokens):
             raise InvalidInput("count_tokens", "must be a function of a text, or None")
+        query = plain(query)
         return cls(
-            query=plain(query),
+            query=query,
             k=None if k is None else check_count("k", k),
             match=_check_match(match),
             min_score=check_share("min_score", min_score),
@@ -115,14 +120,8 @@ class Request:
             fold=check_flag("fold", fold),
             wait=check_seconds("wait", wait),
             filters=filters,
+            past=_past(query, filters),
         )
-
-    @property
-    def past(self) -> Filters | None:
-        """Filters for the former values that may be found as well; None if none may."""
-        if self.filters.as_of is not None or former.asked(self.query) is None:
-            return None
-        return replace(self.filters, statuses=having("ended"))
 
     @property
     def shown(self) -> Filters:
@@ -131,6 +130,13 @@ class Request:
         if past is None:
             return filters
         return replace(filters, statuses=(*filters.statuses, *past.statuses))
+
+
+def _past(query: str, filters: Filters) -> Filters | None:
+    """Return filters for the former values that a query may find; None if it asks for none."""
+    if filters.as_of is not None or former.asked(query) is None:
+        return None
+    return replace(filters, statuses=having("ended"))
 
 
 def _check_match(match: str) -> Match:

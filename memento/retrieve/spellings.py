@@ -6,9 +6,9 @@ is looked up is decided here; `by_words` looks it up, and `answer` lifts what ma
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from memento.embed.english import is_common
 from memento.language import codes, words
@@ -56,7 +56,7 @@ def exact(quoted: Iterable[str], text: str, coded: Sequence[Code]) -> tuple[Exac
         found[words.squeeze(phrase)] = _phrase(phrase)
     for code in coded:
         if code.sure:
-            found["".join(code.parts)] = Exact(_any_of(code.spellings()), _held(code.pattern()))
+            found["".join(code.parts)] = Exact(_any_of(code.spellings()), _held(code))
     for phrase in words.identifiers(text):
         letters = "".join(filter(str.isalnum, words.squeeze(phrase)))
         if letters not in found:
@@ -162,8 +162,9 @@ def _phrase(phrase: str) -> Exact:
     return Exact(match, lambda text: words.holds(words.squeeze(text), written))
 
 
-def _held(pattern: re.Pattern[str]) -> Callable[[str], bool]:
-    return lambda text: pattern.search(words.squeeze(text)) is not None
+def _held(code: Code) -> Callable[[str], bool]:
+    pattern = cache(code.pattern)  # costly, and often no memory is there to be searched
+    return lambda text: pattern().search(words.squeeze(text)) is not None
 
 
 def _symbol(symbol: str) -> Exact:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memento.language.gist import FILLERS, gist
+from memento.language.gist import FILLERS, ending, gist
 
 SAME = [
     ("I like the red bike.", "i really like the red bike!"),
@@ -85,3 +85,18 @@ def test_spacing_and_full_stop(text, end):
     """Spacing and a full stop at the end never make a difference, whatever the text."""
     assume(re.search(r"\w", text))
     assert gist(text.strip()) == gist(f"  {text.strip()}{end}")
+
+
+@given(
+    st.lists(st.sampled_from([*sorted(FILLERS), "5", "mW", "MW", "ß", "É", "x,", "?", "。", "…"]))
+)
+def test_an_equal_gist_means_an_equal_ending(tokens):
+    """Texts are compared by their endings first, so no pair with an equal gist may be lost."""
+    spoken = " ".join(tokens)
+    for other in (spoken.upper(), f"{spoken} !", spoken.replace(" ", "  ")):
+        assert gist(other) != gist(spoken) or ending(other) == ending(spoken)
+
+
+def test_the_ending_of_stops_alone():
+    """A text without a word has no last word."""
+    assert ending(" ... !") == ""

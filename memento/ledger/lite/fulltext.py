@@ -214,13 +214,25 @@ def holds(connection: Connection, ns: int, word: str) -> bool:
         word: A folded word of letters and digits only.
     """
     low, high = docid_range(ns)
-    found = connection.execute(
-        "SELECT 1 FROM (SELECT rowid AS found FROM memories_fts WHERE memories_fts MATCH ?"
-        " AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?)"
-        f" CROSS JOIN memories ON docid = found WHERE {_HEARD} LIMIT 1",
-        (f'"{word}"', low, high, MOST_ASKED),
-    ).fetchone()
-    return found is not None
+    asked = (f'"{word}"', low, high)
+    oldest = connection.execute(_OLDEST, asked).fetchone()
+    if oldest is None:
+        return False
+    if connection.execute(_IS_HEARD, oldest).fetchone():  # nearly always, and at half the cost
+        return True
+    return connection.execute(_ANY_HEARD, (*asked, MOST_ASKED)).fetchone() is not None
+
+
+_OLDEST = (
+    "SELECT rowid FROM memories_fts WHERE memories_fts MATCH ? AND rowid BETWEEN ? AND ?"
+    " ORDER BY rowid LIMIT 1"
+)
+_IS_HEARD = f"SELECT 1 FROM memories WHERE docid = ? AND {_HEARD}"
+_ANY_HEARD = (
+    "SELECT 1 FROM (SELECT rowid AS found FROM memories_fts WHERE memories_fts MATCH ?"
+    " AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?)"
+    f" CROSS JOIN memories ON docid = found WHERE {_HEARD} LIMIT 1"
+)
 
 
 def begin_purge(connection: Connection) -> bool:
