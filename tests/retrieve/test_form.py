@@ -66,7 +66,23 @@ def test_another_word_finds_a_memory_and_counts_less_than_the_word_itself(shelf)
     boss = shelf.add("My boss is away")
     found = {one.docid: one.signs["cover"] for one in shelf.find("boss").found}
     assert before < found[boss] == 1
-    assert manager not in found  # the word itself is used here
+    assert found[manager] < found[boss]
+
+
+def test_a_word_that_other_notes_use_still_finds_what_means_the_same(shelf):
+    """In notes, one that uses the word does not hide another that says it otherwise."""
+    note = shelf.add("Omar has a fracture of the wrist")
+    shelf.add("Cut my fringe in the lunch break")
+    assert note in [one.docid for one in shelf.find("what did he break").found]
+
+
+def test_in_conversations_a_word_that_is_used_stands_for_no_other(shelf):
+    """A turn is not found by another word for one that the conversations use."""
+    turn = shelf.add("Omar has a fracture of the wrist", session="a")
+    used = shelf.add("See you in the lunch break", session="b")
+    found = [one.docid for one in shelf.find("what did he break").found]
+    assert used in found
+    assert turn not in found
 
 
 def test_a_kind_of_thing_finds_its_members_and_not_one_member_another():
