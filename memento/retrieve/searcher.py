@@ -203,7 +203,7 @@ class Searcher:
         if ns is None:
             return Retrieval(request.query, took={"total": time.perf_counter() - began})
         missing = self._owing(ns) if request.wait and self._embedding is not None else {}
-        asked = self._embedded(request.query, missing)
+        asked = self._embedded(former.without_successor(request.query), missing)
         embedded = time.perf_counter()
         source = self._source(labels, ns)
         try:
