@@ -203,8 +203,7 @@ class Reader:
     @property
     def vocabulary(self) -> Vocabulary:
         """The words of the namespace: of its newest memories, if it has very many."""
-        skipped = max(0, self.snap.n // _BLOCK - _BLOCKS) * _BLOCK
-        return self.source.vocabulary(int(self.snap.docid[skipped]) if skipped else 0)
+        return self.source.vocabulary(known_from(self.snap))
 
     @property
     def _unseen(self) -> int:
@@ -239,6 +238,12 @@ class Reader:
     def _visible(self, docids: NDArray[np.int64]) -> Rows:
         rows = self.snap.rows_of(docids)
         return rows if self.seen is None else rows[self.seen[rows]]
+
+
+def known_from(snap: Snapshot) -> int:
+    """Return the docid of the oldest memory whose words are known; 0 for all memories."""
+    skipped = max(0, snap.n // _BLOCK - _BLOCKS) * _BLOCK
+    return int(snap.docid[skipped]) if skipped else 0
 
 
 def _no_question(query: Query) -> bool:
