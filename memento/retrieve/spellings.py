@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memento.embed.english import is_common
+from memento.embed.english import is_common, is_form_of_common
 from memento.language import codes, words
 from memento.language.codes import Code
 from memento.language.synonyms import others
@@ -26,7 +26,6 @@ MEANT = 0.5
 """Share of its idf that a word counts in a memory that has another word for the same."""
 _LONGEST = 500  # characters of a question in which typing errors are corrected for its vector
 _LETTERS = re.compile(r"(?<![\w-])[^\W\d_]{4,}(?![\w-])")  # whole words, and no part of a code
-_ENDINGS = ("s", "es", "d", "ed", "ing", "er", "ly")
 _MOST = 3
 """Most words of the vocabulary that may be meant by one mistyped word."""
 _POSSESSIVE = 4
@@ -144,15 +143,10 @@ def meant(text: str, known: Callable[[], Vocabulary], names: Collection[str] = (
 def _right(word: str, known: Callable[[], Vocabulary], names: Collection[str]) -> str | None:
     """Return the word of the namespace that a word is meant to be; None if it is none."""
     term = word.lower()
-    if not is_correctable(term) or _is_inflected(term) or term in names:
+    if not is_correctable(term) or is_form_of_common(term) or term in names:
         return None
     vocabulary = known()
     return None if vocabulary.has(term) else next(iter(vocabulary.near(term)), None)
-
-
-def _is_inflected(term: str) -> bool:
-    """Tell whether a word is a form of a common word: plurals are not among the common ones."""
-    return any(term.endswith(end) and is_common(term[: -len(end)]) for end in _ENDINGS)
 
 
 def weights(terms: Collection[str], present: Mapping[str, bool]) -> dict[str, float]:

@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from memento.embed.english import is_form_of_common
 from memento.language.change import tells_change
 from memento.language.form import wanted
 from memento.language.synonyms import others
@@ -32,6 +33,23 @@ def test_a_name_of_the_question_is_no_answer_to_who():
     form = wanted("who helps Ada")
     assert form is not None
     assert form.fit("Every morning Ada needs help", "fact") == 0
+
+
+def test_the_name_of_a_place_is_no_answer_to_who():
+    """What follows "in" or "at" is a place."""
+    form = wanted("who helps Ada")
+    assert form is not None
+    assert form.fit("She gets help with it at Dobra and in the Holy Cross", "fact") == 0
+    assert form.fit("She gets help with it from Joyce at Dobra", "fact") > 0
+
+
+def test_a_name_that_begins_a_note_is_an_answer_to_who():
+    """A capital letter tells nothing there, so the word must not be a common one."""
+    form = wanted("who helps Ada")
+    assert form is not None
+    fits = [form.fit(text, "fact", is_form_of_common) for text in ("Grazyna helps", "Workers help")]
+    assert fits[0] > fits[1] == 0
+    assert form.fit("Grazyna helps", "fact") == 0
 
 
 def test_a_decision_answers_what_was_decided():
