@@ -19,6 +19,16 @@ def is_common(word: str) -> bool:
     return word in _common()
 
 
+_ENDINGS = ("s", "es", "d", "ed", "ing", "er", "ly")
+
+
+def is_form_of_common(word: str) -> bool:
+    """Tell whether a lower-case word is a common word or an inflected form of one."""
+    return is_common(word) or any(
+        word.endswith(ending) and is_common(word[: -len(ending)]) for ending in _ENDINGS
+    )
+
+
 @cache
 def _common() -> frozenset[str]:
     """Read the vocabulary once; it takes 15 ms. Without the file, no word is common."""

@@ -8,7 +8,7 @@ likelier one. English, with the commonest question words of German, Spanish and 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from memento.language.small import Small
@@ -88,6 +88,8 @@ _PLACE = _any_word(
     "in|at|on|under|behind|next to|near|from|above|below|inside|beside|between|opposite|by|road",
     "street|floor|room|drawer|shelf|cupboard|upstairs|downstairs|left|right|im|am|auf|unter|en|dans",
 )
+_AT = re.compile(r"\b(?:in|at|near|into) (?:the )?(?:[A-ZÀ-Þ][\w'’-]+ ?)+")  # noqa: RUF001 - a real apostrophe
+_FIRST = re.compile(r"[A-ZÀ-Þ][a-zà-ÿ]{2,}(?=['’]s | \w)")  # noqa: RUF001 - a real apostrophe
 _NAME = re.compile(
     r"(?<![.!?:\n\"“(] )(?<!^)(?<!\n)\b[A-ZÀ-Þ][a-zà-ÿ]+\b|\b[A-ZÀ-Þ][a-zà-ÿ]+ [A-ZÀ-Þ][a-zà-ÿ]+\b"
 )
@@ -130,25 +132,32 @@ class Form:
     kinds: tuple[tuple[str, float], ...]
     spoken: frozenset[str]
 
-    def fit(self, text: str, kind: str) -> float:
+    def fit(self, text: str, kind: str, common: Callable[[str], bool] | None = None) -> float:
         """Rate how much of what the question wants a text holds, [0, 1].
 
         Args:
             text: The text.
             kind: The kind of the memory.
+            common: Tells whether a lower-case word is common, so that the first word of a text is
+                no name; None if no first word is to count as a name.
         """
         read = text[:_READ]
         value = sum(worth for pattern, worth in self.held if pattern.found_in(read))
         value += sum(worth for wanted, worth in self.kinds if wanted == kind)
-        if self.who and self._names_another(read):
+        if self.who and self._names_another(read, common):
             value += 1.0
         if value and (_OPENS_QUESTION.begins(read) or _ENDS_QUESTION.search(read)):
             return 0.0
         return min(1.0, value)
 
-    def _names_another(self, text: str) -> bool:
-        """Tell whether a text has a name that the question does not have."""
-        found = (part.lower() for name in _NAME.findall(text) for part in name.split())
+    def _names_another(self, text: str, common: Callable[[str], bool] | None) -> bool:
+        """Tell whether a text has a name that the question does not have, and not of a place."""
+        found = [
+            part.lower() for name in _NAME.findall(_AT.sub(" … ", text)) for part in name.split()
+        ]
+        first = _FIRST.match(text) if common is not None else None
+        if first is not None and common is not None and not common(first[0].lower()):
+            found.append(first[0].lower())
         return any(part not in self.spoken and part not in _NO_NAMES for part in found)
 
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from memento.language.small import Small
-from memento.language.words import terms
+from memento.language.words import STOP_WORDS, terms
 
 _LONGEST = 500  # characters of a question that are read: its end
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")  # noqa: RUF001 - real stops
@@ -43,6 +43,12 @@ _FORMER = Small(
     """,  # noqa: RUF001 - real apostrophes
     re.VERBOSE,
 )
+_BEFORE_A_NAME = re.compile(
+    r"^\W*(?i:who|which|what|where)\b.*\bbefore\s+(?:the\s+)?(?:(?:Dr|Mr|Mrs|Ms|Miss)\.?\s+)?"
+    r"(?!(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May|June|July"
+    r"|August|September|October|November|December|Christmas|Easter|I)\b)[A-ZÀ-Þ]"
+)
+"""It asks for the predecessor of something that has a name."""
 _USED_TO = re.compile(r"\bused\s+to\b", re.IGNORECASE)
 _IS_USED_TO = re.compile(
     r"\b(?:am|is|are|was|were|be|been|being|get|gets|got|getting|['’](?:m|s|re))\s+"  # noqa: RUF001
@@ -61,6 +67,7 @@ _FIRST = re.compile(
 _BEFORE = re.compile(
     r"\bbefore\s+(.+)|\bprior\s+to\s+(.+)|\b(?:avant|antes\s+de)\s+(.+)", re.IGNORECASE
 )
+_SUCCESSOR = re.compile(r"(?<=\w)\s+before\s+[^?.!\n]+\W*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +97,30 @@ def asked(text: str) -> Former | None:
     """
     question = _question(text)
     used_to = _USED_TO.search(question) and not _IS_USED_TO.search(question)
-    if not used_to and not _FORMER.found_in(question):  # nearly always, so this comes first
+    named = "before" in question and _BEFORE_A_NAME.search(question)
+    if not used_to and not named and not _FORMER.found_in(question):  # nearly always: comes first
         return None
     if _PRESENT.found_in(question):
         return None
     found = _BEFORE.search(question)
     after = next(filter(None, found.groups()), "") if found else ""
     return Former(_FIRST.search(question) is not None, frozenset(terms(after)))
+
+
+def without_successor(text: str) -> str:
+    """Drop the value before which the wanted one held: the answer is not near it in meaning.
+
+    It stays if the question has no other word of content.
+
+    >>> without_successor("Which car did we have before the Kia?")
+    'Which car did we have'
+    >>> without_successor("What did we have before the Kia?")
+    'What did we have before the Kia?'
+    """
+    if len(text) > _LONGEST or "before" not in text or asked(text) is None:
+        return text
+    left = _SUCCESSOR.sub("", text)
+    return left if any(word not in STOP_WORDS for word in terms(left)) else text
 
 
 def _question(text: str) -> str:

@@ -262,6 +262,343 @@ chief, ceo, director, head
 money, cash, fund
 kilometre, km, mile
 temperature: degree
+newspaper: paper, magazine, journal
+news: headline, paper
+canine, dog
+feline, cat
+fish: aquarium, trout, salmon
+horse, pony
+chicken: hen, poultry
+pharmacy, chemist, drugstore
+pharmacist, chemist
+inhaler: asthma, puffer
+blood pressure, hypertension
+cardiologist: heart doctor, cardiology, heart
+cardiac: heart
+dermatologist: skin
+ophthalmologist: eye, optician
+midwife: birth, maternity
+paediatrician: pediatrician, doctor
+checkup, check up, examination
+appointment: slot, consultation, booked
+diagnosis: diagnosed, result
+diabetes, diabetic, insulin
+stomach, belly, tummy
+injection: needle, jab
+bandage: plaster, dressing, cast
+crutch: walking stick, cane
+wheelchair: walker, rollator
+hearing aid, deaf
+spouse, wife
+spouse, husband
+fiance, fiancee, engaged
+newborn: baby, infant
+infant, baby
+toddler, little one
+grandchild: grandson, granddaughter
+grandchildren: grandson, granddaughter, grandkids
+in law: mother in law, father in law
+godmother, godfather, godparent
+widow, widower, late husband, late wife
+roommate, flatmate, housemate
+acquaintance, contact
+deceased: died, passed away, late
+wedding: married, ceremony
+anniversary: married, wedding
+honeymoon, wedding trip
+birthplace, born, hometown
+surname, last name, family name
+mobile: smartphone, handset
+cellphone, mobile, phone
+headphones, earphones, earbuds, headset
+charger, charging cable, power bank
+camera, lens, photograph
+tablet: ipad
+internet: provider, fibre
+network: wifi, router
+subscription, membership, plan
+streaming: netflix, spotify
+website, site, web page
+backup, copy, hard drive
+vehicle: motorbike, bike, bus, suv
+automobile, car
+tyre, tire, wheel
+breakdown, broke down, tow
+plate: registration, number plate
+commute: train, bus, tram, cycle, drive
+bus: coach, tram
+underground, subway, metro
+taxi, cab, uber
+ferry, boat, ship
+sail, boat, yacht
+driver: drive, chauffeur
+luggage: rucksack, backpack
+backpack, rucksack
+journey, trip, travel
+itinerary: route, schedule
+timetable, schedule
+residence: live, home, flat
+dwelling: house, home, flat
+lodging: room, hotel, hostel
+basement, cellar
+attic, loft
+hallway, corridor, hall
+staircase, stairs, steps
+storey, floor
+balcony, terrace, patio
+yard, garden, backyard
+fence, hedge, wall
+shed, outbuilding, hut
+curtain, blind
+carpet, rug
+wardrobe, closet, cupboard
+drawer, cabinet
+lamp, light, bulb
+stopcock, water main, mains
+washing machine, laundry
+laundry: washing
+dryer, tumble
+dishwasher: dishes
+hoover, vacuum
+kettle, boil
+stove, cooker
+pan, pot
+chimney, flue, fireplace, sweep
+roofer, roof
+plumber, plumbing
+electrician, electrics, wiring
+painter: paint, decorator
+locksmith, lock
+landline: phone
+downstairs: below, ground floor
+upstairs: above, top floor
+noise, noisy, loud
+odour, smell, stink
+leak, drip
+mould, damp
+mouse, mice, rat
+insect: wasp, bee, ant
+tool: drill, hammer, saw
+ladder, steps
+meter: reading
+utility: gas, electricity, water
+supplier: energy
+moving, relocation, removal
+estate agent, realtor
+purchaser, buyer
+vendor, seller
+bid, offer, offered
+bought, purchase, acquire
+auction, ebay
+discount, voucher, coupon, sale
+receipt, invoice
+deposit, down payment
+installment, instalment, monthly
+loan, credit, mortgage
+cash, coins
+currency: euro, dollar, pound
+iban, account number
+inheritance, inherit, legacy
+scholarship, grant, bursary
+fine, penalty, ticket
+allowance: pocket money
+tip, gratuity
+profession: work, job
+vocation, career
+interview, application
+applicant, candidate
+apprentice, trainee, intern
+internship, placement
+supervisor: advisor, professor
+mentor, coach, trainer
+department, ward, team
+overtime, extra hours
+night shift, nights
+uniform, scrubs
+badge, id card, pass
+locker, padlock
+canteen, cafeteria
+conference, congress, workshop
+presentation, talk, slides
+report, write up, documentation
+assignment: essay, paper
+essay, paper
+dissertation, thesis
+semester, term
+tuition: fee, lesson
+lecture, class, course
+seminar, tutorial
+campus, university
+dorm, dormitory, hall, residence
+flat share, shared flat, roommate
+graduate, graduation
+exam: midterm, final
+resit, retake
+laboratory, lab
+kindergarten, nursery, daycare, preschool
+teacher: lecturer
+caretaker, janitor, concierge
+choir, sing
+singer, sing, vocalist
+musician: guitar, violin, piano, drum
+orchestra, band
+rehearsal, rehearse, practice
+theatre, theater, play
+cinema, film, movie
+museum, gallery, exhibition
+painting, paint, canvas
+knit, crochet, wool
+sew, sewing, tailor
+pottery, ceramic, clay
+chess, board game
+club, society, association
+gym, fitness
+yoga, pilates
+climb, bouldering
+hike, walk, trek
+ski, snowboard
+tennis, badminton, squash
+cyclist, cycle, bike
+race, marathon, competition
+coach: trainer
+team: squad
+angling, fish
+hunting, shoot
+camping, tent, campsite
+beverage: coffee, tea, juice
+tea, cuppa, brew
+coffee: espresso, cappuccino, latte
+soft drink, soda, cola
+wine: red, white
+pub, bar
+bakery, baker, bread
+butcher, meat
+greengrocer, vegetables, veg
+vegetable: carrot, potato, tomato, onion
+fruit: apple, banana, berry, orange
+nut: peanut, hazelnut, cashew, almond
+dairy, lactose, milk, cheese
+seafood, fish, shellfish, prawn
+gluten, coeliac, celiac, wheat
+sweets, candy
+starter, appetizer
+leftovers, rest
+spice, chilli, curry
+pudding, dessert
+cake, birthday cake, bake
+takeaway, delivery, pizza
+diet, eat
+hungry, appetite
+spectacles, glasses
+jewellery, jewelry, ring, necklace
+watch, clock
+shoe: boot, sandal, trainers
+dress, gown, skirt
+umbrella, rain
+handbag, purse, bag
+wallet, purse
+sunscreen, sun cream
+toothbrush, toothpaste
+tattoo, piercing
+beard, shave
+makeup, cosmetics
+rain: storm, wet
+snow, hail, ice
+sunny, sun
+hot, heat, warm
+cold, freezing, chilly
+storm, gale, thunder
+flood, flooded
+weather: snow, hail, storm, sunny, hot
+scared, frightened, afraid
+frighten, scare, terrify
+frighten: scared, terrified, afraid
+nervous, stressed
+sad, down, depressed
+proud, pride
+grumpy, cross, moody
+argue, argument, quarrel, row
+apologise, sorry
+promise, swear
+secret, surprise, confidential
+rumour, gossip
+joke, laugh
+religion, church, mosque, temple
+priest, vicar, pastor, imam
+pray, prayer
+fast: fasting
+christening, baptism, baptised
+citizenship, nationality
+embassy, consulate
+border, customs
+permit, licence
+residence permit, visa
+election, vote
+mayor, council
+charity: donation, donate
+neighbourhood, area, district
+square, market
+bridge, river
+forest, wood, woods
+seaside, beach, coast
+mountain, hill
+island, isle
+foreign, abroad
+language: english, french, spanish, german
+translate, translation
+speak, talk, conversation
+write: wrote, letter
+message, text
+phone call, rang, called
+voicemail, answering machine
+signature, sign
+form: application
+certificate, diploma
+insurer, insurance
+accident, crash, collision
+burglar, break in, burglary
+witness, saw
+court, judge, trial
+emergency: ambulance, urgent
+fire brigade, firefighter
+heavy: weight, kg, kilo, weigh
+tall, height
+long: length
+deep, depth
+fast: speed, quick
+record: best, personal best
+large, big, huge
+small, little, tiny
+repair: garage, workshop, mechanic
+mechanic, repair
+fee: price, cost
+rate, price
+spare, extra
+duplicate, copy
+sibling: twin
+quit: stop, give up
+smoke: cigarette, smoking
+cigarette, tobacco
+absent, away
+attend, join
+host, invite
+arrive, arrival, get there
+depart, departure, leave
+location: address, place
+keep: store, kept
+hide, hidden
+locate: find, kept
+prohibit, forbid, ban
+prohibited, banned, forbidden
+permitted, allowed
+mandatory, must, compulsory
+require, need
+recommend, suggest
+opinion, think
+regret, wish
+success, succeed, pass
+fail, failed
+improve, better
 """
 
 

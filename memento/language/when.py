@@ -85,7 +85,7 @@ _LAST_TALK = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _LAST_TALK_PARTS = ("last", "previous", "where", "letzte", "derniere", "ultima")
-"""What an ASCII text has somewhere if it asks for the last conversation."""
+"""A word that an ASCII text has somewhere if it asks for the last conversation."""
 _ASKS_WHEN = re.compile(
     r"\s*(?:when|how\s+long|wann|quand|cu[aá]ndo|¿cu[aá]ndo)\b|いつ|什么时候|什麼時候|何时",
     re.IGNORECASE,

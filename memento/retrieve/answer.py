@@ -314,11 +314,13 @@ def _collect(
 
 def _orders(look: Look) -> list[rank.Order]:
     """Return what changes the order of scores; nothing if a time or the past is asked for."""
-    if look.query.only_time or look.query.former is not None:
+    if look.query.only_time:
         return []
+    former = look.query.former is not None
     if look.meaning is None:
-        return [rank.newest_first]
-    return [rank.newest_first, Newer(look.snap, look.meaning, look.texts.read).first]
+        return [] if former else [rank.newest_first]
+    changes = Newer(look.snap, look.meaning, look.texts.read)
+    return [changes.last] if former else [rank.newest_first, changes.first]
 
 
 def _candidates(

@@ -116,12 +116,15 @@ def look_up(
 
 
 def _like(query: Query, found: Sequence[_Find], reader: Reader) -> list[Like]:
-    """Find for each word that no memory has the rows that have another word for the same.
+    """Find for each word the rows that have another word for the same.
 
-    Where the word itself is used, people rarely mean another one, and each costs a look-up.
+    In a conversation people rarely mean another word where the word itself is used. A note stands
+    for itself: that a lunch "break" was told does not mean that nobody wrote "fracture".
     """
+    lone = reader.snap.session < 0
+    lonely = bool(lone.any())
     matches = [
-        None if len(one.place.rows) else spellings.synonyms(term)
+        None if len(one.place.rows) and not lonely else spellings.synonyms(term)
         for term, one in zip(query.terms, found, strict=True)
     ]
     places = iter(reader.read([match for match in matches if match is not None]))
@@ -132,7 +135,8 @@ def _like(query: Query, found: Sequence[_Find], reader: Reader) -> list[Like]:
             continue
         other = next(places)
         df = sum(_df(place, reader.snap, whole=place.whole) for place in (one.place, other))
-        like.append(Like(other.rows, df))
+        rows = other.rows[lone[other.rows]] if len(one.place.rows) else other.rows
+        like.append(Like(rows, df))
     return like
 
 
@@ -199,8 +203,7 @@ class Reader:
     @property
     def vocabulary(self) -> Vocabulary:
         """The words of the namespace: of its newest memories, if it has very many."""
-        skipped = max(0, self.snap.n // _BLOCK - _BLOCKS) * _BLOCK
-        return self.source.vocabulary(int(self.snap.docid[skipped]) if skipped else 0)
+        return self.source.vocabulary(known_from(self.snap))
 
     @property
     def _unseen(self) -> int:
@@ -235,6 +238,12 @@ class Reader:
     def _visible(self, docids: NDArray[np.int64]) -> Rows:
         rows = self.snap.rows_of(docids)
         return rows if self.seen is None else rows[self.seen[rows]]
+
+
+def known_from(snap: Snapshot) -> int:
+    """Return the docid of the oldest memory whose words are known; 0 for all memories."""
+    skipped = max(0, snap.n // _BLOCK - _BLOCKS) * _BLOCK
+    return int(snap.docid[skipped]) if skipped else 0
 
 
 def _no_question(query: Query) -> bool:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
+from memento.embed.english import is_form_of_common
 from memento.language.form import Form
 from memento.language.when import Period, said
 from memento.language.words import Cue
@@ -213,7 +214,8 @@ def with_form(form: Form, snap: Snapshot, found: Evidence, texts: Mapping[int, s
     read = np.array(list(texts), np.intp)
     kinds = snap.kind[read].tolist()
     values[np.searchsorted(found.rows, read)] = [
-        form.fit(text, _KIND_NAMES[kind]) for text, kind in zip(texts.values(), kinds, strict=True)
+        form.fit(text, _KIND_NAMES[kind], is_form_of_common)
+        for text, kind in zip(texts.values(), kinds, strict=True)
     ]
     return replace(found, signals={**found.signals, "form": values})
 

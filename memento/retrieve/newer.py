@@ -81,6 +81,27 @@ class Newer:
         ]
         return placed + list(ranked[_DEPTH:])
 
+    def last(self, ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
+        """Place the older of two statements first: the question asks for what held before.
+
+        Args:
+            ranked: Candidates, best first.
+            said: Row to its content, for each of the best.
+
+        Returns:
+            The candidates; the scores stay with the places.
+        """
+        best = list(ranked[:_DEPTH])
+        pairs = self._about_the_same(best, said)
+        if not pairs:
+            return list(ranked)
+        order = _with_older_first(best, pairs)
+        placed = [
+            one if one.score == place.score else replace(one, score=place.score)
+            for one, place in zip(order, best, strict=True)
+        ]
+        return placed + list(ranked[_DEPTH:])
+
     def _about_the_same(self, best: Sequence[Candidate], said: Mapping[int, Said]) -> Pairs:
         possible = list(self._possible(best, said))
         if not possible:
@@ -144,6 +165,22 @@ def _moved(best: Sequence[Candidate], pairs: Pairs) -> list[Candidate]:
             place
             for place in range(at + 1, len(order))
             if order[place].score >= newer.get(order[place].row, 2.0) * older.score
+        ]
+        if rivals:
+            order.insert(at, order.pop(max(rivals, key=lambda place: order[place].row)))
+    return order
+
+
+def _with_older_first(best: Sequence[Candidate], pairs: Pairs) -> list[Candidate]:
+    """Move older statements that fit the query nearly as well before newer ones."""
+    order = list(best)
+    for at in range(len(order)):
+        newer = order[at]
+        rivals = [
+            place
+            for place in range(at + 1, len(order))
+            if order[place].score
+            >= pairs.get(order[place].row, {}).get(newer.row, 2.0) * newer.score
         ]
         if rivals:
             order.insert(at, order.pop(max(rivals, key=lambda place: order[place].row)))

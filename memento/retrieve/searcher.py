@@ -40,9 +40,10 @@ from memento.ledger import memories, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_sound, strings_in, to_memory
-from memento.retrieve import confidence
+from memento.retrieve import confidence, spellings
 from memento.retrieve.answer import Found, Ranking, find
 from memento.retrieve.by_meaning import best_rows, dots
+from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Held, Kept
 from memento.retrieve.choose import choose_index
 from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings
@@ -209,7 +210,7 @@ class Searcher:
         if ns is None:
             return Retrieval(request.query, took={"total": time.perf_counter() - began})
         missing = self._owing(ns) if request.wait and self._embedding is not None else {}
-        asked = self._embedded(request.query, missing)
+        asked = self._embedded(former.without_successor(request.query), missing)
         embedded = time.perf_counter()
         source = self._source(labels, ns)
         try:
@@ -343,6 +344,8 @@ class Searcher:
         snap, allowed, nearest = self._follow(
             source, filters, None if asked is None else asked.model, exact=exact
         )
+        if asked is not None:
+            asked = self._meant(request.query, source, snap, asked)
         if request.query.strip():  # a blank one asks for no vectors, so none were loaded
             self._name_most_owed(source.ns, snap, nearest is not None, missing)
         return find(
@@ -366,6 +369,17 @@ class Searcher:
             fold=request.fold,
             shorten=filters.as_of is None,  # a passage is a part of the present text
         )
+
+    def _meant(
+        self, query: str, source: LedgerSource, snap: Snapshot, asked: _Embedded
+    ) -> _Embedded:
+        """Embed a query again if words of it are typing errors for words of the namespace."""
+        assert self._embedding is not None  # noqa: S101 - it made the vector
+        written = former.without_successor(query)
+        meant = spellings.meant(written, lambda: source.vocabulary(known_from(snap)), snap.people)
+        if meant == written:
+            return asked
+        return replace(asked, vector=self._embedding.query(meant))
 
     def _near(
         self, source: LedgerSource, asked: _Embedded, k: int, filters: Filters, *, exact: bool

@@ -6,11 +6,12 @@ is looked up is decided here; `by_words` looks it up, and `answer` lifts what ma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from memento.embed.english import is_common
+from memento.embed.english import is_common, is_form_of_common
 from memento.language import codes, words
 from memento.language.codes import Code
 from memento.language.synonyms import others
@@ -24,6 +25,8 @@ WEAK = 0.5
 """Share of its idf that a weak word counts beside a stronger one."""
 MEANT = 0.5
 """Share of its idf that a word counts in a memory that has another word for the same."""
+_LONGEST = 500  # characters of a question in which typing errors are corrected for its vector
+_LETTERS = re.compile(r"(?<![\w-])[^\W\d_]{4,}(?![\w-])")  # whole words, and no part of a code
 _MOST = 3
 """Most words of the vocabulary that may be meant by one mistyped word."""
 _POSSESSIVE = 4
@@ -120,6 +123,31 @@ def corrected(term: str, known: Vocabulary) -> Match | None:
     else:
         near = known.near(term) or (known.near(term[:-1]) if term.endswith("ss") else [])
     return _any_of([(word,) for word in near[:_MOST]]) if near else None
+
+
+def meant(text: str, known: Callable[[], Vocabulary], names: Collection[str] = ()) -> str:
+    """Replace the words of a question that are typing errors for words of a namespace.
+
+    The words of memories are looked up with a typing error too, but a vector of a mistyped word
+    is near to nothing.
+
+    Args:
+        text: The question.
+        known: Returns the words of the namespace; called only for a word that is not common.
+        names: Names of participants, which are no typing errors.
+    """
+    if len(text) > _LONGEST:
+        return text
+    return _LETTERS.sub(lambda found: _right(found[0], known, names) or found[0], text)
+
+
+def _right(word: str, known: Callable[[], Vocabulary], names: Collection[str]) -> str | None:
+    """Return the word of the namespace that a word is meant to be; None if it is not a typing error."""
+    term = word.lower()
+    if not is_correctable(term) or is_form_of_common(term) or term in names:
+        return None
+    vocabulary = known()
+    return None if vocabulary.has(term) else next(iter(vocabulary.near(term)), None)
 
 
 def weights(terms: Collection[str], present: Mapping[str, bool]) -> dict[str, float]:

@@ -78,6 +78,12 @@ class Vocabulary:
             self.drop(docid)
         self.first = first
 
+    def has(self, word: str) -> bool:
+        """Tell whether a word is among them, with or without a plural "s"."""
+        with self._lock:
+            at = self._ids.get(_plain(word))
+            return at is not None and self._count[at] > 0
+
     def near(self, word: str) -> list[str]:
         """List the words that differ from a word by the fewest typing errors, if few enough.
 

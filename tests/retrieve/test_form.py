@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from memento.embed.english import is_form_of_common
 from memento.language.change import tells_change
 from memento.language.form import wanted
 from memento.language.synonyms import others
@@ -32,6 +33,23 @@ def test_a_name_of_the_question_is_no_answer_to_who():
     form = wanted("who helps Ada")
     assert form is not None
     assert form.fit("Every morning Ada needs help", "fact") == 0
+
+
+def test_the_name_of_a_place_is_no_answer_to_who():
+    """What follows "in" or "at" is a place."""
+    form = wanted("who helps Ada")
+    assert form is not None
+    assert form.fit("She gets help with it at Dobra and in the Holy Cross", "fact") == 0
+    assert form.fit("She gets help with it from Joyce at Dobra", "fact") > 0
+
+
+def test_a_name_that_begins_a_note_is_an_answer_to_who():
+    """A capital letter tells nothing there, so the word must not be a common one."""
+    form = wanted("who helps Ada")
+    assert form is not None
+    fits = [form.fit(text, "fact", is_form_of_common) for text in ("Grazyna helps", "Workers help")]
+    assert fits[0] > fits[1] == 0
+    assert form.fit("Grazyna helps", "fact") == 0
 
 
 def test_a_decision_answers_what_was_decided():
@@ -66,7 +84,23 @@ def test_another_word_finds_a_memory_and_counts_less_than_the_word_itself(shelf)
     boss = shelf.add("My boss is away")
     found = {one.docid: one.signs["cover"] for one in shelf.find("boss").found}
     assert before < found[boss] == 1
-    assert manager not in found  # the word itself is used here
+    assert found[manager] < found[boss]
+
+
+def test_a_word_that_other_notes_use_still_finds_what_means_the_same(shelf):
+    """In notes, one that uses the word does not hide another that says it otherwise."""
+    note = shelf.add("Omar has a fracture of the wrist")
+    shelf.add("Cut my fringe in the lunch break")
+    assert note in [one.docid for one in shelf.find("what did he break").found]
+
+
+def test_in_conversations_a_word_that_is_used_stands_for_no_other(shelf):
+    """A turn is not found by another word for one that the conversations use."""
+    turn = shelf.add("Omar has a fracture of the wrist", session="a")
+    used = shelf.add("See you in the lunch break", session="b")
+    found = [one.docid for one in shelf.find("what did he break").found]
+    assert used in found
+    assert turn not in found
 
 
 def test_a_kind_of_thing_finds_its_members_and_not_one_member_another():

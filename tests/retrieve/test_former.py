@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memento import MemoryManager
-from memento.language.former import asked
+from memento.language.former import asked, without_successor
 from memento.testing import ManualClock
 
 DAY = timedelta(days=1)
@@ -49,6 +49,9 @@ def texts(memory, query, **options):
         "Quelle voiture avions-nous avant ?",
         "以前の車は何でしたか",
         "And now?\nWhat was it before?",
+        "Who conducted the choir before Szymon?",
+        "What was our car before the Dacia?",
+        "Which surgery treated me before Dr Anand?",
     ],
 )
 def test_a_question_about_the_past_is_recognised(query):
@@ -203,3 +206,30 @@ def test_a_quarantined_memory_lends_nothing(memory):
     memory.add("The parrot loves the kitchen", key="parrot/room", source="web")
     after = [(hit.text, hit.score, hit.confidence) for hit in memory.retrieve("kitchen")]
     assert after == before
+
+
+@pytest.mark.parametrize("day", ["Monday", "Christmas", "March"])
+def test_what_someone_does_before_a_day_is_no_question_about_the_past(day):
+    """A day is no value that another one replaced."""
+    assert asked(f"What should be done before {day}?") is None
+
+
+def test_the_value_before_which_the_wanted_one_held_is_not_embedded():
+    """Only a question about the past loses it, and only if something else is left."""
+    assert without_successor("Who conducted the choir before Ivo?") == "Who conducted the choir"
+    assert without_successor("Who drives before Ivo?\nWhat now?").endswith("What now?")
+    assert without_successor("What did we do before that?") == "What did we do before that?"
+
+
+def test_a_note_of_the_former_value_is_found_although_the_question_names_the_present_one(
+    open_memory,
+):
+    """The question is near the present value in meaning, and asks for the other."""
+    memory = open_memory(embedder="default")
+    old = memory.add("We go about in a Skoda Roomster, dark green, it rattles")
+    memory.add("The Dacia had its first service, the Dacia smells of rolls")
+    memory.flush(wait=True)
+    asked_for = memory.retrieve("Which car did we drive before the Dacia?")
+    without = memory.retrieve("Which car did we drive")
+    signs = {hit.id: hit.signs["cosine"] for hit in asked_for}
+    assert signs[old.id] == {hit.id: hit.signs["cosine"] for hit in without}[old.id]

@@ -99,6 +99,16 @@ def test_a_question_about_the_past_keeps_its_order():
     assert texts(shelf_of(VIOLIN, DRUMS), "what violin did Ada play before?")[0] == VIOLIN
 
 
+def test_a_question_about_the_past_gets_the_older_note_first():
+    """Of two notes without a slot, the older one tells what held before."""
+    shelf = shelf_of(VIOLIN, "No more lessons in violin playing for Ada, Mondays are for drums now")
+    shelf.embed({one: unit(0.3 + 0.6 * at, 1, 0) for at, one in enumerate(shelf.text_of)})
+    query = "what lessons in violin playing did Ada have before?"
+    newer, older = texts(shelf, query.replace(" before", ""))
+    assert newer != VIOLIN == older
+    assert texts(shelf, query)[0] == VIOLIN
+
+
 def test_the_hit_names_the_newer_memory(tmp_path):
     """The hit names the newer memory."""
     clock = ManualClock(NOW)

@@ -5,7 +5,9 @@ from datetime import timedelta
 import pytest
 
 from memento.config.retrieve import RetrieveConfig
+from memento.language import words
 from memento.retrieve import by_words, spellings
+from memento.retrieve.vocabulary import Vocabulary
 from memento.types import Status
 
 CODES = [
@@ -288,3 +290,47 @@ def test_a_frequent_code_is_narrowed_like_a_word(shelf):
     shelf.add("Fault E2207 on the winch", session="s", actor="Bo")
     config = RetrieveConfig(cap=3)
     assert shelf.hits("E 2207 winch", config=config)[0] == "Fault E2207 on the winch"
+
+
+def known(*texts):
+    """The words of some texts."""
+    found = Vocabulary()
+    for at, text in enumerate(texts, 1):
+        found.put(at, words.words(text))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("who is my acountant", "who is my accountant"),
+        ("Phisioterapist, when?", "physiotherapist, when?"),
+        ("what bothers the accountant", "what bothers the accountant"),
+        ("and the bisoprolol of Brothar", "and the bisoprolol of Brothar"),
+        ("order phisio-77 and E-acountant", "order phisio-77 and E-acountant"),
+    ],
+)
+def test_a_question_is_embedded_with_the_words_that_the_memories_spell_otherwise(written, read):
+    """Common words, their forms, words of memories, names and codes stay as they are."""
+    vocabulary = known("Our accountant and his brothers", "My physiotherapist", "bisoprolol")
+    assert spellings.meant(written, lambda: vocabulary, {"brothar"}) == read
+
+
+def test_a_question_of_common_words_does_not_ask_for_the_vocabulary():
+    """It costs nothing where there is nothing to correct."""
+    assert spellings.meant("where do we keep the old keys", pytest.fail) == (
+        "where do we keep the old keys"
+    )
+
+
+def test_a_typing_error_does_not_change_the_vector_of_a_question(open_memory):
+    """What is near in meaning is found by the mistyped question as by the right one."""
+    memory = open_memory(embedder="default")
+    memory.add("The physiotherapist comes on Mondays")
+    other = memory.add("Ola does the exercises for the knee with her")
+    memory.flush(wait=True)
+    cosines = [
+        next(hit.signs["cosine"] for hit in memory.retrieve(query, k=5) if hit.id == other.id)
+        for query in ("exercises of the phisioterapist", "exercises of the physiotherapist")
+    ]
+    assert cosines[0] == cosines[1]
