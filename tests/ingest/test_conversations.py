@@ -49,6 +49,21 @@ def test_what_a_tool_said_is_a_tools_however_its_role_is_called(file, role):
         assert draft.source.kind is Trust.TOOL
 
 
+@pytest.mark.parametrize("kind", [["text"], {"a": 1}, None, 7])
+def test_a_block_of_no_known_type_says_nothing(file, kind):
+    """Whatever its type is, also what is no name at all."""
+    content = [{"type": kind, "text": "not this"}, {"type": "text", "text": "this"}]
+    (draft,) = read(file("a.json", [{"role": "user", "content": content}]))
+    assert draft.text == "this"
+
+
+@pytest.mark.parametrize("odd", ["session_" + "9" * 9_000, "session_01", "session_\u0661"])
+def test_a_session_has_a_plain_number(file, odd):
+    """Other names are no sessions, and hide none."""
+    turns = {"session_1": [{"speaker": "Ada", "text": "this"}], odd: [{"text": "not this"}]}
+    assert [draft.text for draft in read(file("a.json", {"conversation": turns}))] == ["this"]
+
+
 def test_sharegpt_roles_are_translated(file):
     """Human and gpt are user and assistant, as everywhere else."""
     talk = {
