@@ -390,7 +390,7 @@ class StoreView(View):
 
         Raises:
             InvalidInput: If the file would be in the store's own folder.
-            TargetExists: If the file exists already.
+            TargetExists: If the file exists already, or is not a regular file.
             StoreError: If it cannot be written, or the store is damaged. Damaged memories of this
                 namespace are named; those of others are only counted.
         """
@@ -419,7 +419,8 @@ class StoreView(View):
             overwrite: Replace an existing file.
 
         Raises:
-            TargetExists: If the file exists already.
+            InvalidInput: If the file would be in the store's own folder.
+            TargetExists: If the file exists already, or is not a regular file.
             StoreError: If it cannot be written, or the store cannot be read.
         """
         everything = check_flag("all_namespaces", all_namespaces)

@@ -77,6 +77,16 @@ class TestValue:
         clock.advance(-2 * DAY)
         assert memory.value("home").id == last.id
 
+    def test_what_is_told_after_the_clock_was_set_back_is_the_value(self, memory, clock):
+        """The values that it replaced begin later by their own dates, and hold at no moment now."""
+        tell(memory, clock, "Utrecht", "Delft", "Gouda")
+        clock.advance(-3 * DAY)
+        (last,) = tell(memory, clock, "Hoorn")
+        assert memory.value("home").id == last.id
+        (again,) = tell(memory, clock, "Edam")
+        assert memory.value("home").id == again.id
+        assert memory.value("home").id == memory.list(key="home")[0].id
+
     def test_what_is_over_holds_no_more(self, memory, clock):
         """Neither a value that expired, nor one that was valid until a moment; none comes back."""
         for key, end in (("a", {"expires_in": 60}), ("b", {"valid_until": START + 5 * DAY})):
@@ -263,6 +273,15 @@ class TestRevert:
             ("Utrecht", 2, None, "present"),
             ("Delft", 9, 9, "withdrawn"),
         ]
+
+    def test_a_plan_that_was_given_up_never_comes_back(self, memory, clock):
+        """It never held, although the moment that it was made for is past by now."""
+        tell(memory, clock, "Utrecht")
+        memory.add("Delft", key="home", occurred_at=START + 9 * DAY)
+        tell(memory, clock, "Gouda")
+        clock.advance(20 * DAY)
+        assert memory.revert("home").text == "Utrecht"
+        assert memory.revert("home").text == "Gouda"
 
     @pytest.mark.parametrize("end", ["forget", "expire", "erase"])
     def test_of_an_empty_slot_it_is_the_last_value_that_held(self, memory, clock, end):

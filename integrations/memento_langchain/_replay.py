@@ -91,7 +91,8 @@ def _trusts_of(spelt: Mapping[str, Any]) -> Sequence[Trust]:
     """Name how far a memory of such a message can be trusted.
 
     A message of a class that LangChain does not know is encoded as one of type ``chat`` whose role
-    is its type.
+    is its type. An earlier version trusted messages of type ``function`` like the model's.
     """
     types = [spelt["type"], spelt["data"]["role"]] if spelt["type"] == "chat" else [spelt["type"]]
-    return [Trust(source_of(ROLES.get(one, one)).kind) for one in types]
+    trusts = [Trust(source_of(ROLES.get(one, one)).kind) for one in types]
+    return [*trusts, Trust.AGENT] if spelt["type"] == "function" else trusts

@@ -11,6 +11,7 @@ from langchain_core.messages import BaseMessage
 from memento import Memory, MemoryManager, Source, Turn
 from memento.conversation import kept_here, trust_of, words_of
 from memento.errors import InvalidInput
+from memento.language.roles import is_tools
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 WAIT = 5.0
@@ -27,6 +28,9 @@ _MADE = re.compile(rf"{ID}[0-9a-f]{{32}}(-[0-9]+)?")
 
 def role_of(message: BaseMessage) -> str:
     """Return the chat role of a message: ``user``, ``assistant``, ``tool`` ..."""
+    own = getattr(message, "role", None)  # a ChatMessage, whose type says nothing
+    if isinstance(own, str) and is_tools(own):
+        return "tool"
     return ROLES.get(message.type, message.type)
 
 

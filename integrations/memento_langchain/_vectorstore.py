@@ -11,10 +11,10 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
-from memento import Draft, Hit, Kind, Memory, MemoryManager, Source, Tier, Trust
+from memento import Draft, Hit, Kind, Memory, MemoryManager, Source, Status, Tier, Trust
 from memento.check import check_seconds
 from memento.errors import InvalidInput
-from memento.scopes import parse_scope
+from memento.scopes import contains, parse_scope
 from memento.types import TrustName
 from memento_langchain._embeddings import MementoEmbeddings
 from memento_langchain._turns import WAIT, warn
@@ -68,7 +68,7 @@ class MementoVectorStore(VectorStore):
         ids: Sequence[str | None] | None = None,
         **kwargs: Any,
     ) -> list[str]:
-        """Keep texts in one transaction; a document that has one of the ids is replaced.
+        """Keep texts in one transaction; a document here that has one of the ids is replaced.
 
         Args:
             texts: The texts, none empty.
@@ -80,7 +80,8 @@ class MementoVectorStore(VectorStore):
             The ids, in order.
 
         Raises:
-            InvalidInput: If a value cannot be accepted; nothing was written.
+            InvalidInput: If a value cannot be accepted, or an id is that of a memory elsewhere in
+                the namespace; nothing was written.
             StoreError: If they could not be written.
         """
         _refuse(kwargs)
@@ -103,8 +104,19 @@ class MementoVectorStore(VectorStore):
             )
             for text, metadata, name in zip(given, data, named, strict=True)
         ]
+        self._check_places([one for one in ids or () if one])
         self._manager.add_many(drafts, replace=True)
         return named
+
+    def _check_places(self, ids: list[str]) -> None:
+        """Refuse ids of memories that are neither at the scope nor below it."""
+        if not ids or not self._scope:
+            return
+        held = self._manager.list(ids=ids, status=list(Status), limit=len(ids))
+        for memory in held:
+            if not contains(self._scope, memory.scope):
+                problem = f"{memory.id!r} is a memory at the scope {memory.scope!r}"
+                raise InvalidInput("ids", f"{problem}; give the document another id")
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
         """Hide documents; ``MemoryManager.restore`` brings them back, ``store.erase`` removes them.

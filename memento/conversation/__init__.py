@@ -77,7 +77,8 @@ class Conversations(Texts):
         character, and a turn of more than 16,000 characters is kept in pieces.
 
         A turn is trusted as far as who wrote it: ``user`` as ``speaker``, ``tool`` as a tool, so it
-        is quarantined by default, and everything else as an agent.
+        is quarantined by default, and everything else as an agent. Other names and spellings of
+        ``tool``, such as ``function`` and ``TOOL``, are the same to this.
 
         Args:
             messages: The turns in order: ``Turn``, mappings with ``role`` and ``content`` (a text

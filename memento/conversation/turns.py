@@ -19,6 +19,7 @@ from memento.check import chat_role, member, optional_name, short_name, type_nam
 from memento.config import Config
 from memento.errors import InvalidInput
 from memento.language.questions import merely_asks
+from memento.language.roles import is_tools
 from memento.types import Draft, Kind, Memory, Source, Tier, Trust, Turn
 
 PIECE_CHARS = 16_000
@@ -171,9 +172,9 @@ def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[S
 
 def trust_of(turn: Turn, speaker: Trust = Trust.USER) -> Source:
     """Return how far a turn is trusted: as far as who wrote it, and no further than it says."""
-    by_role = {"user": speaker, "tool": Trust.TOOL, "function": Trust.TOOL}.get(
-        turn.role, Trust.AGENT
-    )
+    by_role = speaker if turn.role == "user" else Trust.AGENT
+    if is_tools(turn.role):
+        by_role = Trust.TOOL
     if turn.trust is None:
         return Source(by_role)
     return Source(Trust.least([by_role, member(Trust, "trust", turn.trust)]))

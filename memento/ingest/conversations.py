@@ -26,6 +26,7 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _LOCOMO_TIME = re.compile(
     r"(\d{1,2}):(\d{2})\s*([ap])m\s+on\s+(\d{1,2})\s+([a-z]{3})[a-z]*,?\s+(\d{4})", re.IGNORECASE
 )
+_LOCOMO_SESSION = re.compile(r"session_(0|[1-9][0-9]{0,8})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def _said(content: Any, place: FilePlace) -> str:
     if content is None or isinstance(content, str):
         return checked(string, content or "", place)
     blocks = [mapping(block, place.at(n)) for n, block in enumerate(list_of(content, place))]
-    texts = [block.get("text") for block in blocks if block.get("type") in _TEXT_BLOCKS]
+    texts = [block.get("text") for block in blocks if str(block.get("type")) in _TEXT_BLOCKS]
     return "\n".join(checked(string, text, place) for text in texts)
 
 
@@ -174,7 +175,7 @@ def _locomo_turn(value: Any, place: FilePlace, talk: _Talk, at: datetime | None)
 
 def _locomo_sessions(fields: Mapping[str, Any]) -> list[str]:
     """Return the names of the sessions in the order of their numbers."""
-    numbers = [int(found[1]) for key in fields if (found := re.fullmatch(r"session_(\d+)", key))]
+    numbers = [int(found[1]) for key in fields if (found := _LOCOMO_SESSION.fullmatch(key))]
     return [f"session_{number}" for number in sorted(numbers)]
 
 

@@ -9,7 +9,7 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import unescape
-from itertools import zip_longest
+from itertools import chain, repeat
 from pathlib import Path
 
 from memento.ingest.documents import BLOCK_CHARS, facts, facts_of_blocks
@@ -18,6 +18,10 @@ from memento.ingest.source import FilePlace, bounded, lines, plain_name
 from memento.types import Draft
 
 _SPACE = re.compile(r"\s+")
+_NUMBER = re.compile(r"&#0*([0-9]{1,8})[0-9]*")
+"""A character by its number; Python refuses numbers of thousands of digits."""
+COLUMN_CHARS = 100
+"""Most characters of a column's name; each row repeats it, and a short row could be any length."""
 _HEADING = re.compile(r"h[1-6]")
 _LINES = {"br", "li", "tr", "dt", "dd", "option", "caption"}
 
@@ -41,7 +45,8 @@ def html_blocks(page: str) -> Iterator[tuple[int, str]]:
         name = tag.removeprefix("/")
         verbatim = tag == "pre" if name == "pre" else verbatim
         if not tag:
-            said.append(unescape(text) if verbatim else _SPACE.sub(" ", unescape(text)))
+            shown = unescape(_NUMBER.sub(r"&#\1", text))
+            said.append(shown if verbatim else _SPACE.sub(" ", shown))
             held += len(text)
         elif name in _LINES:
             said.append("\n- " if tag == "li" else "\n")
@@ -84,8 +89,10 @@ def _rows(path: Path, table: Iterable[str], separator: str | None) -> Iterator[s
     try:
         for row in reader:
             if header is None:
-                header = row
-            elif said := [_cell(*pair) for pair in zip_longest(header, row) if pair[1]]:
+                header = [" ".join(name.split())[:COLUMN_CHARS] for name in row]
+                continue
+            named = zip(chain(header, repeat("")), row, strict=False)
+            if said := [_cell(*pair) for pair in named if pair[1]]:
                 yield "; ".join(said)
     except csv.Error as error:
         raise FilePlace(f"{path.name}:{reader.line_num}").error(f"is not CSV: {error}") from error
@@ -96,7 +103,7 @@ def _with(first: str, rest: Iterator[str]) -> Iterator[str]:
     yield from rest
 
 
-def _cell(column: str | None, value: str | None) -> str:
+def _cell(column: str, value: str) -> str:
     """Write a cell with the name of its column, if that has one."""
-    said = " ".join((value or "").split())
-    return f"{column.strip()}: {said}" if column and column.strip() else said
+    said = " ".join(value.split())
+    return f"{column}: {said}" if column else said

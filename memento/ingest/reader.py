@@ -22,12 +22,12 @@ from uuid import UUID, uuid5
 from memento.check import chat_role, member
 from memento.ingest.formats import Format
 from memento.ingest.source import JSON_SUFFIXES, FilePlace, is_message, plain_name, values
+from memento.language.roles import is_tools
 from memento.scopes import parse_scope
 from memento.types import Draft, Source, Trust, TrustName
 
 ID_SPACE = UUID("6a1c0f9e-5d0b-5c52-9a39-0f3f4cf4b6d1")
 """Root of the name-based ids made here. Changing it would make every ingested file new again."""
-_SPEAKERS = {"assistant": Trust.AGENT, "tool": Trust.TOOL, "function": Trust.TOOL}
 
 
 def detect(path: str | Path) -> Format:
@@ -94,9 +94,11 @@ def _trusted(draft: Draft, given: Trust) -> Draft:
     """Trust a draft as little as its file, its speaker or its own source is trusted."""
     source = draft.source
     assert isinstance(source, Source)  # noqa: S101 - every reader sets one
-    least = Trust.least(
-        [given, source.kind, _SPEAKERS.get(chat_role(draft.role or ""), Trust.USER)]
-    )
+    by_agent = chat_role(draft.role or "") == "assistant"
+    speaker = Trust.AGENT if by_agent else Trust.USER
+    if is_tools(draft.role):
+        speaker = Trust.TOOL
+    least = Trust.least([given, source.kind, speaker])
     return draft if least is source.kind else replace(draft, source=replace(source, kind=least))
 
 

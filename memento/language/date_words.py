@@ -24,7 +24,7 @@ _YEAR_WORDS = {
 _MONTHS_A_YEAR = 12
 _CENTURY = 100
 _ENGLISH_PARTS = ("day", "week", "month", "year", "afternoon", "evening")
-"""What each English phrase of `tongues` has one of."""
+"""Every English phrase of `tongues` has one of these words."""
 _NEARBY = 6  # alternatives of a weekday that is named alone
 
 

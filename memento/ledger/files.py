@@ -64,6 +64,19 @@ def path_of(field: str, name: object) -> Path:
     return Path(name).absolute()
 
 
+def path_outside(field: str, name: object, root: Path) -> Path:
+    """Accept the name of a file that is not in the folder of a store; returns it absolute.
+
+    Raises:
+        InvalidInput: If it is no name of a file, or is in that folder, itself or through a link.
+    """
+    path = path_of(field, name)
+    folder, target, beside = map(os.path.realpath, (root, path, path.parent))
+    if Path(folder) in (*Path(target).parents, *Path(beside, path.name).parents):
+        raise InvalidInput(field, "is inside the store's own folder and would be lost with it")
+    return path
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace a file so that a crash leaves the old content or the new, never a mixture.
 
@@ -182,8 +195,10 @@ def new_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """
     draft = None
     try:
-        if path.is_dir() or (not overwrite and os.path.lexists(path)):
+        if not overwrite and os.path.lexists(path):
             raise TargetExists(path, "is there already; give another name, or ask to overwrite")
+        if path.exists() and not path.is_file():  # a rename would take the place of a device
+            raise TargetExists(path, "is not a file and is never replaced; give another name")
         remove_drafts(path)
         draft, held = _make_draft(path)
         try:

@@ -58,7 +58,7 @@ def value_at(
     told = " OR valid_from <= created_at OR valid_from <= updated_at" if present else ""
     found = connection.execute(
         f"{_SELECT} WHERE {_IN_SLOT} AND {_OF_SLOT} AND {_UNEXPIRED} AND (valid_from <= ?{told})"
-        " AND (valid_until IS NULL OR valid_until > ?)"
+        f" AND (valid_until IS NULL OR valid_until > ?) AND {_HELD}"
         " ORDER BY valid_from DESC, docid DESC LIMIT 1",
         (ns, *slot, now, moment, moment),
     ).fetchone()
@@ -81,6 +81,7 @@ def held_before(connection: Session, ns: int, slot: tuple[str, str], now: int) -
     """Yield the past values of a slot that have held, the newest first; some may be damaged."""
     found = connection.execute(
         f"{_SELECT} WHERE {_IN_SLOT} AND {_ENDED} AND {_UNEXPIRED} AND valid_from <= ?"
+        f" AND ({_HELD} OR valid_from <= created_at)"  # else a plan that was given up
         " ORDER BY valid_from DESC, docid DESC",
         (ns, *slot, now, now),
     )

@@ -83,7 +83,7 @@ class Said:
 
     @cached_property
     def gist(self) -> str:
-        """The content in one form, read when it is needed; two candidates with an equal gist say the same."""
+        """Its content, read when it is needed; equal gists say the same."""
         return gist(self._text) if self._short else self._text
 
 

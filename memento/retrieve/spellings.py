@@ -142,7 +142,7 @@ def meant(text: str, known: Callable[[], Vocabulary], names: Collection[str] = (
 
 
 def _right(word: str, known: Callable[[], Vocabulary], names: Collection[str]) -> str | None:
-    """Return the word of the namespace that a word is meant to be; None if it is not a typing error."""
+    """Return the word of the namespace that was meant; None if it is not a typing error."""
     term = word.lower()
     if not is_correctable(term) or is_form_of_common(term) or term in names:
         return None

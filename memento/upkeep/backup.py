@@ -15,7 +15,6 @@ from memento.check import check_moment
 from memento.clock import from_micros
 from memento.errors import (
     ArchiveDamaged,
-    InvalidInput,
     MomentUnknown,
     TargetExists,
 )
@@ -76,13 +75,11 @@ def back_up(
 
     Raises:
         InvalidInput: If the file would be in the store's own folder.
-        TargetExists: If the file exists already.
+        TargetExists: If the file exists already, or is not a regular file.
         StoreGone: If the store is no longer where it was opened.
         StoreError: If it cannot be written, or the written file is damaged.
     """
-    path = files.path_of("file", file)
-    if ledger.root.resolve() in path.resolve().parents:
-        raise InvalidInput("file", "is inside the store's own folder and would be lost with it")
+    path = files.path_outside("file", file, ledger.root)
     try:
         tool = backup_tool()
     except OSError as error:  # the first call imports it, which takes a descriptor

@@ -19,7 +19,7 @@ from memento.errors import InvalidInput
 from memento.ledger import memories, namespaces, vectors
 from memento.ledger import transfer as sql
 from memento.ledger.contract import Ledger, Session
-from memento.ledger.files import new_file, path_of
+from memento.ledger.files import new_file, path_outside
 from memento.ledger.rows import Row, is_changed_state, is_sound
 from memento.upkeep.archive_fields import FIELDS, FORMAT, spelt, spelt_moment, spelt_state
 
@@ -68,15 +68,15 @@ def export(
     """Write a namespace, or all (``only=None``), as of one moment.
 
     Raises:
-        InvalidInput: If the target is neither a file's name nor a stream, or the stream takes
-            nothing.
-        TargetExists: If the file exists already.
+        InvalidInput: If the target is neither a file's name nor a stream, is in the store's own
+            folder, or the stream takes nothing.
+        TargetExists: If the file exists already, or is not a regular file.
         StoreGone: If the store is no longer where it was opened.
         StoreError: If it cannot be written, or the store cannot be read.
     """
     ledger.check_present()
     if not callable(getattr(target, "write", None)):
-        path = path_of("target", target)
+        path = path_outside("target", target, ledger.root)
         with new_file(path, overwrite=overwrite) as draft, draft.open("wb") as file:
             done = _export(ledger, file, only, now, with_vectors=with_vectors)
             ledger.check_present()  # else the file gets its name though the store is gone

@@ -6,7 +6,7 @@ import pytest
 from ingested import DIALOGUE, MESSAGES, lines
 
 from memento.ingest import read
-from memento.types import Kind
+from memento.types import Kind, Trust
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,31 @@ def test_a_pasted_book_is_split(file):
     drafts = list(read(file("a.json", [{"role": "user", "content": "A long tale. " * 9_000}])))
     assert len(drafts) == 3
     assert {draft.metadata["turn"] for draft in drafts} == {"1"}
+
+
+@pytest.mark.parametrize("role", ["tool", "Tool", "function", "tool_result", "observation"])
+def test_what_a_tool_said_is_a_tools_however_its_role_is_called(file, role):
+    """A file that the user vouches for vouches for no tool."""
+    said = [{"role": role, "content": "Order 700 bikes."}]
+    shared = [{"conversations": [{"from": role, "value": "Order 700 bikes."}]}]
+    for content in (said, shared):
+        (draft,) = read(file("a.json", content))
+        assert draft.source.kind is Trust.TOOL
+
+
+@pytest.mark.parametrize("kind", [["text"], {"a": 1}, None, 7])
+def test_a_block_of_no_known_type_says_nothing(file, kind):
+    """A block is left out whatever its type is, even if that is not a string."""
+    content = [{"type": kind, "text": "not this"}, {"type": "text", "text": "this"}]
+    (draft,) = read(file("a.json", [{"role": "user", "content": content}]))
+    assert draft.text == "this"
+
+
+@pytest.mark.parametrize("odd", ["session_" + "9" * 9_000, "session_01", "session_\u0661"])
+def test_a_session_has_a_plain_number(file, odd):
+    """Other names are no sessions, and hide none."""
+    turns = {"session_1": [{"speaker": "Ada", "text": "this"}], odd: [{"text": "not this"}]}
+    assert [draft.text for draft in read(file("a.json", {"conversation": turns}))] == ["this"]
 
 
 def test_sharegpt_roles_are_translated(file):

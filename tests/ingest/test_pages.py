@@ -151,6 +151,20 @@ def test_tabs_and_semicolons_separate_too(file, name, table):
     assert draft.text.startswith("name: Ada; tea: a")
 
 
+def test_a_short_row_takes_no_longer_than_it_is(file):
+    """A first row of 130,000 characters or of 200,000 columns makes no long work of each row."""
+    long = list(read(file("a.csv", "x" * 130_000 + "\n" + "1\n" * 500)))
+    assert {draft.text for draft in long} == {"x" * 100 + ": 1"}
+    wide = list(read(file("b.csv", "c," * 200_000 + "\n" + "1\n" * 20_000)))
+    assert {draft.text for draft in wide} == {"c: 1"}
+
+
+@pytest.mark.parametrize("zeros", ["", "0" * 9_000])
+def test_a_character_has_a_number_of_any_length(zeros):
+    """One beyond Unicode is unknown; one that Python would not read as a number is no error."""
+    assert list(html_blocks(f"a&#{zeros}65;b&#{zeros}{'9' * 9_000};c")) == [(0, "aAb\ufffdc")]
+
+
 def test_a_table_that_cannot_be_read_names_the_line(file):
     """A cell larger than Python's reader takes."""
     path = file("a.csv", "name\nAda\n" + "x" * 200_000 + "\n")

@@ -134,10 +134,37 @@ def test_nothing_is_overwritten_unasked(memory, tmp_path):
     restore(tmp_path / "b", tmp_path / "copy")
 
 
-def test_a_backup_in_the_stores_own_folder_is_refused(memory):
-    """It would be lost with the store, and erasing would miss it."""
+@pytest.mark.parametrize("name", ["b.db", "ledger.db"])
+@pytest.mark.parametrize("verb", ["backup", "export"])
+@pytest.mark.parametrize("where", ["itself", "a link to the folder", "a link inside"])
+def test_a_file_in_the_stores_own_folder_is_refused(memory, tmp_path, name, verb, where):
+    """It would be lost with the store, erasing would miss it, and it could replace the ledger."""
+    memory.add("a")
+    folder = memory.root
+    if where == "a link to the folder":
+        (tmp_path / "link").symlink_to(memory.root)
+        folder = tmp_path / "link"
+    if where == "a link inside" and name != "ledger.db":
+        (memory.root / name).symlink_to(tmp_path / "outside")
     with pytest.raises(InvalidInput, match="store's own folder"):
-        memory.store.backup(memory.root / "b.db")
+        getattr(memory.store, verb)(folder / name, overwrite=True)
+    assert [one.text for one in memory.list()] == ["a"]
+
+
+@pytest.mark.parametrize("verb", ["backup", "export"])
+def test_what_is_not_a_file_is_never_replaced(memory, tmp_path, verb):
+    """A device or a pipe that others use stays, also at the end of a link; a file is replaced."""
+    memory.add("a")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "link", "folder"):
+        with pytest.raises(TargetExists, match="not a file"):
+            getattr(memory.store, verb)(tmp_path / name, overwrite=True)
+    assert (tmp_path / "link").is_fifo()
+    (tmp_path / "plain").write_text("mine")
+    getattr(memory.store, verb)(tmp_path / "plain", overwrite=True)
+    assert "mine" not in (tmp_path / "plain").read_text(errors="replace")
 
 
 def test_a_backup_where_none_can_be_written_leaves_nothing(memory, tmp_path):

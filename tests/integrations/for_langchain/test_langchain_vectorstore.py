@@ -69,6 +69,20 @@ def test_as_a_retriever_by_similarity_and_by_difference(documents):
     assert {one.id for one in retriever.invoke("black tea from Assam")} != {"b", "d"}
 
 
+@pytest.mark.parametrize("hide", [False, True])
+def test_a_document_takes_no_id_from_elsewhere(manager, hide):
+    """Two collections may number their documents alike; neither replaces what is not there."""
+    books = MementoVectorStore(manager, scope="books")
+    books.add_texts(["Ada wrote a book."], ids=["1"])
+    if hide:
+        books.delete(["1"])
+    with pytest.raises(InvalidInput, match="'1' is a memory at the scope 'books'"):
+        MementoVectorStore(manager, scope="films").add_texts(["Bob made a film."], ids=["1"])
+    assert (manager.get("1").text, manager.get("1").scope) == ("Ada wrote a book.", "books")
+    books.add_texts(["Ada wrote two books."], ids=["1"])
+    assert manager.get("1").text == "Ada wrote two books."
+
+
 def test_a_scope_keeps_documents_apart(manager):
     """Other memories are neither found nor deleted, and no call deletes without ids."""
     manager.add("the user likes tea from Assam", id="mine")
