@@ -30,8 +30,9 @@ _UNRELATED, _SPREAD = 0.07, 0.09
 """Mean and standard deviation of the cosine of a question and an unrelated memory, measured with
 the default model and our English set, see `RetrieveConfig.noise`."""
 _KNOWN = 400
-"""Memories from which a word that none of them has is a full sign. With fewer, most words are
-unknown, those of answered questions too: the sign is weaker by the logarithm of their number."""
+"""Memories from which unknown words and the fit are full signs. With fewer, most words are unknown,
+those of answered questions too, and there is little evidence to compare with: these two signs are
+weaker by the logarithm of the number of memories."""
 _PLAIN_FIT = 0.74
 """Fit of a memory outside any session, where it does not tell answered questions from others. With
 this value one constant is calibrated for dialogues (0.72 in the middle for answered questions, 0.62
@@ -48,8 +49,8 @@ class Signs:
         cover: Share of the query's words, by rarity, in it and its neighbours' heads, [0, 1].
         share: Its share among all candidates, [0, 1], summing to 1: the softmax of the sums of
             evidence, as in the fit of the weights.
-        fit: Its sum of evidence divided by the largest sum possible, [0, 1]; the same for all
-            memories outside any session.
+        fit: Its sum of evidence divided by the largest sum possible, [0, 1]; nearer to a constant
+            in a small store, and that constant for memories outside any session.
         unknown: Share of the query's words, by rarity, that no memory has, [0, 1]; less in a small
             store. The same for every candidate.
         noise: Cosine that the nearest of as many unrelated memories has. The same for every
@@ -93,11 +94,18 @@ def signs(
     for weight in rank.weights_of(evidence.signals, evidence, weights, alone).values():
         most += weight
     fit: Floats = np.clip(sums / np.where(most > 0, most, np.float32(1)), 0, 1)
-    fit = np.where(evidence.alone, np.float32(_PLAIN_FIT), fit)
-    cover = np.zeros_like(evidence.cover) if hollow else evidence.cover
     among = max(evidence.among, 1)
-    unknown = evidence.unknown * min(1.0, math.log(among) / math.log(_KNOWN))
-    return Signs(evidence.cosine, cover, share, fit, unknown, noise(among))
+    known = min(1.0, math.log(among) / math.log(_KNOWN))
+    fit = np.where(evidence.alone, 0, known) * (fit - _PLAIN_FIT) + _PLAIN_FIT
+    cover = np.zeros_like(evidence.cover) if hollow else evidence.cover
+    return Signs(
+        evidence.cosine,
+        cover,
+        share,
+        fit.astype(np.float32),
+        evidence.unknown * known,
+        noise(among),
+    )
 
 
 def noise(among: int) -> float:

@@ -97,6 +97,15 @@ def test_a_cosine_is_worth_less_among_more_memories():
     assert many < 0.7 * few
 
 
+def test_the_only_memory_is_not_doubted_for_want_of_evidence():
+    """In a store of two turns, half of the possible evidence is no sign against an answer."""
+    few, many = (
+        confidence.of_answer(signs_of([0.2], [0.3], [0.3], among=n).of(np.arange(1)), Sure())
+        for n in (2, 2_000)
+    )
+    assert few > 0.16 > many
+
+
 def test_no_hit_is_surer_than_the_answer():
     """A candidate that has all of the evidence, by itself, does not make up for weak signs."""
     found = signs_of([1, 0], [0.1, 0], [0.1, 0], unknown=0.9)
