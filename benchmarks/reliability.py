@@ -42,10 +42,10 @@ BINS = 10
 L2 = 1e-6
 STEPS = 30
 SIGNS = {
-    "hit": ("cosine", "cover", "log share"),
-    "hit_by_words": ("cover", "log share"),
-    "answer": ("cosine", "cover", "fit"),
-    "answer_by_words": ("cover", "fit"),
+    "hit": ("above noise", "cover", "log share", "unknown"),
+    "hit_by_words": ("cover", "log share", "unknown"),
+    "answer": ("above noise", "cover", "fit", "unknown"),
+    "answer_by_words": ("cover", "fit", "unknown"),
     "near": ("cosine",),
 }
 """The signs each logistic of `memento.config.retrieve.Sure` reads, before its constant."""
@@ -98,13 +98,20 @@ def questions(
 def judged(file: str, found: Retrieval, gold: frozenset[str] | None) -> Iterator[Case]:
     """Compare what was found with what is right."""
     right = [str(hit.metadata["turn"]) in (gold or ()) for hit in found]
-    for hit, good in zip(found, right, strict=True):
-        signs = dict(hit.signs, **{"log share": float(np.log(max(hit.signs["share"], 1e-6)))})
-        yield Case(file, "hit", hit.confidence, good, gold is not None, signs)
+    signs = [read(hit.signs) for hit in found]
+    for hit, good, seen in zip(found, right, signs, strict=True):
+        yield Case(file, "hit", hit.confidence, good, gold is not None, seen)
     if found:
-        names = [name for name in ("cosine", "cover", "fit") if name in found[0].signs]
-        signs = {name: max(hit.signs[name] for hit in found) for name in names}
-        yield Case(file, "answer", found.confidence, any(right), gold is not None, signs)
+        best = {name: max(seen[name] for seen in signs) for name in signs[0]}
+        yield Case(file, "answer", found.confidence, any(right), gold is not None, best)
+
+
+def read(signs: Mapping[str, float]) -> dict[str, float]:
+    """Return the signs of a hit as the logistics read them."""
+    known = dict(signs, **{"log share": float(np.log(max(signs["share"], 1e-6)))})
+    if "cosine" in signs:
+        known["above noise"] = signs["cosine"] - signs["noise"]
+    return known
 
 
 def bins(chances: Sequence[float], right: Sequence[bool]) -> list[tuple[float, float, int]]:

@@ -357,7 +357,9 @@ class Hit:
             budget and only this part was counted; else None. Marks (``…``) show what is left out.
         signs: Numbers that give the confidence: ``cosine`` to the query; ``cover``, the share of
             the query's words in the memory, weighted by rarity; ``share`` of the evidence of all
-            candidates; ``fit``, the share of the greatest evidence possible.
+            candidates; ``fit``, the share of the greatest evidence possible; ``unknown``, the share
+            of the query's words that no memory has; ``noise``, the cosine that the nearest of as
+            many unrelated memories has.
         newer: Id of a newer memory about the same thing that says that something changed, or None.
     """
 

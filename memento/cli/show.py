@@ -153,6 +153,7 @@ def _certainty(hit: Hit) -> Text:
         f"cosine {signs['cosine']:.2f}" if "cosine" in signs else "",
         f"{signs['cover']:.0%} of the query's words" if "cover" in signs else "",
         f"{signs['share']:.0%} of all evidence" if "share" in signs else "",
+        f"{signs['unknown']:.0%} of the words unknown" if signs.get("unknown") else "",
     ]
     ranks = ", ".join(f"{name} #{rank}" for name, rank in sorted(hit.ranks.items()))
     folded = f"; stands for {len(hit.folded)} more that say the same" if hit.folded else ""

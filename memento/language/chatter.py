@@ -15,7 +15,7 @@ _PHATIC_WORDS = """
 righto rightio ta tata cheerio howdy yo aye morning mornin evenin okey
 ok okay k kk thanks thank thx ty cheers please great good nice cool perfect fine awesome wonderful
 lovely excellent brilliant amazing yes yeah yep yup no nope nah sure wait stop gotcha haha hahaha
-hehe lol hm hmm mhm hello hi hey bye goodbye never nevermind sounds really funny right alright
+ha hehe lol hm hmm mhm hello hi hey bye goodbye never nevermind sounds really funny right alright
 exactly agreed continue wow oh ah aha indeed absolutely definitely true np bless cu go got that
 thats makes see danke vielen bitte ja nein genau klar gut gute guten hallo tschüss prima super
 merci oui non bonjour bonsoir salut bonne accord parfait bien gracias muchas sí si vale hola

@@ -167,12 +167,7 @@ def _sure(hits: Sequence[Candidate], config: RetrieveConfig) -> float:
     """Estimate the chance that an answer is among the hits: at least that of the best hit."""
     if not hits:
         return 0.0
-    seen = [one.signs for one in hits]
-    cosine, cover, fit = (
-        max(signs[name] for signs in seen) if name in seen[0] else None
-        for name in ("cosine", "cover", "fit")
-    )
-    chance = confidence.of_answer(cosine, cover or 0.0, fit or 0.0, config.sure)
+    chance = confidence.of_answer([one.signs for one in hits], config.sure)
     return max(chance, *(one.confidence for one in hits))
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.config.retrieve import RetrieveConfig
+from memento.language.weak import EMPTY_WORDS
 from memento.language.words import STOP_WORDS, is_unspaced
 from memento.ledger.match import All, Any, Match, Start
 from memento.retrieve import spellings
@@ -79,12 +80,15 @@ class Lexical:
         cover: (n,) share of the query's idf found in the row and its neighbours, [0, 1].
         matched: (n,) bit i is set if the row itself has term i.
         sessions: BM25 of each session, >= 0.
+        unknown: Share of the query's idf in words that tell what it is about and that no memory
+            has, in any spelling or as another word for the same, [0, 1].
     """
 
     score: Floats
     cover: Floats
     matched: NDArray[np.uint32]
     sessions: Floats
+    unknown: float = 0.0
 
 
 def look_up(
@@ -369,12 +373,14 @@ def bm25(
     score, mass = np.zeros(snap.n, np.float32), np.zeros(snap.n, np.float32)
     tf, matched = np.zeros(snap.n, np.float32), np.zeros(snap.n, np.uint32)
     sessions = np.zeros(len(snap.sessions), np.float32)
-    total = 0.0
+    total = unknown = 0.0
     for bit, (term, posting) in enumerate(zip(query.terms, postings, strict=True)):
         # A row may be in it several times, so the values below depend only on the row.
         rows = _count(tf, posting, snap, config)
         weight = posting.weight * idf(posting.df, snap.live)
         total += weight
+        if term not in EMPTY_WORDS and not len(posting.own) and not len(posting.like.rows):
+            unknown += weight
         weight *= posting.alike
         length = snap.window_words[rows] / np.float32(snap.mean_window)
         score[rows] = score[rows] + weight * _saturated(tf[rows], length, config)
@@ -385,7 +391,8 @@ def bm25(
             _add_like(score, mass, posting, rows, snap, config)
         if len(sessions) and term in query.topic:
             _add_sessions(sessions, posting, weight, snap, config)
-    return Lexical(score, mass / np.float32(total or 1.0), matched, sessions)
+    share = np.float32(total or 1.0)
+    return Lexical(score, mass / share, matched, sessions, unknown / float(share))
 
 
 def idf(df: float, n: int) -> float:

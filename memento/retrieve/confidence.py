@@ -1,14 +1,16 @@
-"""Estimate how sure an answer is, from four signs that are comparable across queries. Pure.
+"""Estimate how sure an answer is, from signs that are comparable across queries. Pure.
 
-A score only orders the hits of one query. A sign means the same for every query: how close the
-vectors are, which share of the query's words is there, the memory's share of the evidence of all
-candidates, and its share of the greatest evidence possible. The chance is a logistic function of
-the signs, fitted to questions with known answers and as many without an answer.
+A score only orders the hits of one query. A sign means the same for every query and in every
+store: how close the vectors are, beyond what the nearest of so many memories reaches by chance;
+which share of the query's words is there; which share of them no memory has ever had; the memory's
+share of the evidence of all candidates, and its share of the greatest evidence possible. The chance
+is a logistic function of the signs, fitted to questions with known answers and to others without.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +26,17 @@ CONTINUES = 0.5
 """Share of its confidence that a hit keeps if the query is a short question after other lines: what
 was said before often finds the memory it was about, and not the answer to the question. On two
 development lives, a third of such first hits is right."""
+_UNRELATED, _SPREAD = 0.07, 0.09
+"""Mean and standard deviation of the cosine of a question and an unrelated memory, measured with
+the default model and our English set, see `RetrieveConfig.noise`."""
+_KNOWN = 400
+"""Memories from which unknown words and the fit are full signs. With fewer, most words are unknown,
+those of answered questions too, and there is little evidence to compare with: these two signs are
+weaker by the logarithm of the number of memories."""
+_PLAIN_FIT = 0.74
+"""Fit of a memory outside any session, where it does not tell answered questions from others. With
+this value one constant is calibrated for dialogues (0.72 in the middle for answered questions, 0.62
+for foreign ones) and for notes."""
 _LEAST = 1e-6  # smallest share; smaller ones are raised to it before the logarithm
 
 
@@ -36,13 +49,20 @@ class Signs:
         cover: Share of the query's words, by rarity, in it and its neighbours' heads, [0, 1].
         share: Its share among all candidates, [0, 1], summing to 1: the softmax of the sums of
             evidence, as in the fit of the weights.
-        fit: Its sum of evidence divided by the largest sum possible, [0, 1].
+        fit: Its sum of evidence divided by the largest sum possible, [0, 1]; nearer to a constant
+            in a small store, and that constant for memories outside any session.
+        unknown: Share of the query's words, by rarity, that no memory has, [0, 1]; less in a small
+            store. The same for every candidate.
+        noise: Cosine that the nearest of as many unrelated memories has. The same for every
+            candidate.
     """
 
     cosine: Floats | None
     cover: Floats
     share: Floats
     fit: Floats
+    unknown: float
+    noise: float
 
     def of(self, places: Rows) -> list[dict[str, float]]:
         """Return the signs of some candidates by name."""
@@ -50,7 +70,10 @@ class Signs:
         if self.cosine is not None:
             known["cosine"] = self.cosine
         values = [column[places].tolist() for column in known.values()]
-        return [dict(zip(known, row, strict=True)) for row in zip(*values, strict=True)]
+        shared = {"unknown": self.unknown}
+        if self.cosine is not None:
+            shared["noise"] = self.noise
+        return [dict(zip(known, row, strict=True), **shared) for row in zip(*values, strict=True)]
 
 
 def signs(
@@ -71,34 +94,79 @@ def signs(
     for weight in rank.weights_of(evidence.signals, evidence, weights, alone).values():
         most += weight
     fit: Floats = np.clip(sums / np.where(most > 0, most, np.float32(1)), 0, 1)
+    among = max(evidence.among, 1)
+    known = min(1.0, math.log(among) / math.log(_KNOWN))
+    fit = np.where(evidence.alone, 0, known) * (fit - _PLAIN_FIT) + _PLAIN_FIT
     cover = np.zeros_like(evidence.cover) if hollow else evidence.cover
-    return Signs(evidence.cosine, cover, share, fit)
+    return Signs(
+        evidence.cosine,
+        cover,
+        share,
+        fit.astype(np.float32),
+        evidence.unknown * known,
+        noise(among),
+    )
 
 
-def of_hits(found: Signs, sure: Sure) -> Floats:
-    """Estimate for each candidate the chance that it answers the query, (m,) in [0, 1]."""
-    told = np.log(np.maximum(found.share, np.float32(_LEAST)))
-    if found.cosine is None:
-        by_cover, by_share, constant = sure.hit_by_words
-        return _chance(by_cover * found.cover + by_share * told + constant)
-    by_cosine, by_cover, by_share, constant = sure.hit
-    return _chance(by_cosine * found.cosine + by_cover * found.cover + by_share * told + constant)
-
-
-def of_answer(cosine: float | None, cover: float, fit: float, sure: Sure) -> float:
-    """Estimate the chance that an answer is among the hits, [0, 1].
+def noise(among: int) -> float:
+    """Return the cosine that the nearest of some unrelated memories has, about.
 
     Args:
-        cosine: Largest cosine of a hit, or None without vectors.
-        cover: Largest cover of a hit.
-        fit: Largest fit of a hit.
+        among: Number of memories, >= 1.
+
+    Source: Fisher & Tippett, Limiting Forms of the Frequency Distribution of the Largest or
+    Smallest Member of a Sample, 1928: the largest of n normal values grows as sqrt(2 ln n).
+
+    >>> round(noise(20), 2), round(noise(400), 2)
+    (0.29, 0.38)
+    """
+    return _UNRELATED + _SPREAD * math.sqrt(2 * math.log(among))
+
+
+def of_hits(found: Signs, best: Rows, sure: Sure) -> Floats:
+    """Estimate for each candidate the chance that it answers the query, (m,) in [0, 1].
+
+    None is above the chance that an answer is among the best candidates.
+
+    Args:
+        found: Signs of the candidates.
+        best: Places of the best candidates.
         sure: The logistics.
     """
-    if cosine is None:
-        by_cover, by_fit, constant = sure.answer_by_words
-        return 1 / (1 + math.exp(-(by_cover * cover + by_fit * fit + constant)))
-    by_cosine, by_cover, by_fit, constant = sure.answer
-    logit = by_cosine * cosine + by_cover * cover + by_fit * fit + constant
+    if not len(found.share):
+        return found.share
+    alone = _alone(found, sure)
+    most: Floats = np.minimum(alone, np.float32(of_answer(found.of(best), sure)))
+    return most
+
+
+def _alone(found: Signs, sure: Sure) -> Floats:
+    """Estimate the chance of each candidate from its own signs."""
+    told = np.log(np.maximum(found.share, np.float32(_LEAST)))
+    if found.cosine is None:
+        by_cover, by_share, by_unknown, constant = sure.hit_by_words
+        base = by_unknown * found.unknown + constant
+        return _chance(by_cover * found.cover + by_share * told + base)
+    by_cosine, by_cover, by_share, by_unknown, constant = sure.hit
+    base = by_unknown * found.unknown + constant - by_cosine * found.noise
+    return _chance(by_cosine * found.cosine + by_cover * found.cover + by_share * told + base)
+
+
+def of_answer(found: Sequence[Mapping[str, float]], sure: Sure) -> float:
+    """Estimate the chance that an answer is among some hits, [0, 1].
+
+    Args:
+        found: Signs of each hit by name, see `Signs.of`; at least one.
+        sure: The logistics.
+    """
+    best = {name: max(signs[name] for signs in found) for name in found[0]}
+    if "cosine" not in best:
+        by_cover, by_fit, by_unknown, constant = sure.answer_by_words
+        logit = constant
+    else:
+        by_cosine, by_cover, by_fit, by_unknown, constant = sure.answer
+        logit = by_cosine * (best["cosine"] - best["noise"]) + constant
+    logit += by_cover * best["cover"] + by_fit * best["fit"] + by_unknown * best["unknown"]
     return 1 / (1 + math.exp(-logit))
 
 

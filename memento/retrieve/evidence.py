@@ -44,6 +44,8 @@ class Evidence:
         cosine: (m,) the larger of own and smoothed cosine, or None without vectors.
         cover: (m,) share of the query's idf in the row and its neighbours, [0, 1].
         alone: (m,) whether it belongs to no session.
+        unknown: Share of the query's idf in words that no memory has, [0, 1].
+        among: Number of memories that were searched, >= 0.
     """
 
     rows: Rows
@@ -51,6 +53,8 @@ class Evidence:
     cosine: Floats | None
     cover: Floats
     alone: Mask
+    unknown: float = 0.0
+    among: int = 1
 
 
 def weigh(
@@ -59,6 +63,7 @@ def weigh(
     rows: Rows,
     lexical: Lexical,
     meaning: Meaning | None,
+    among: int,
 ) -> Evidence:
     """Collect the evidence for the candidates, except that which needs their texts.
 
@@ -68,6 +73,7 @@ def weigh(
         rows: Candidates, ascending.
         lexical: Scores of every row by the words of the query.
         meaning: Gives cosines; None to search by words only.
+        among: Number of memories that were searched.
     """
     cosines = None if meaning is None else meaning.of(rows)
     answers = answering(snap, rows, lexical, meaning)
@@ -87,7 +93,7 @@ def weigh(
     if query.periods:
         signals["calendar"] = calendar(query.periods, snap.occurred_at[rows])
     cosine = None if cosines is None else np.maximum(cosines.own, cosines.smooth)
-    return Evidence(rows, signals, cosine, cover, ~in_session)
+    return Evidence(rows, signals, cosine, cover, ~in_session, lexical.unknown, among)
 
 
 def answering(snap: Snapshot, rows: Rows, lexical: Lexical, meaning: Meaning | None) -> Floats:

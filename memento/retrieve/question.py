@@ -13,6 +13,7 @@ from memento.language.codes import codes
 from memento.language.form import Form
 from memento.language.former import Former
 from memento.language.small import Small
+from memento.language.weak import EMPTY_WORDS
 from memento.language.when import Period, times_of
 from memento.ledger.match import Match, Start, Word
 from memento.retrieve import spellings
@@ -51,6 +52,7 @@ _SEVERAL = Small(
     |\bhistory\s+of\b|\bthroughout\b|\bacross\s+(?:all|my|our)\b|\bsteps\b""",
     re.VERBOSE,
 )
+_HOLLOW = spelling.STOP_WORDS | spelling.META_WORDS | EMPTY_WORDS
 _SHORT_QUESTION = 8  # words of a last line that leans on the lines before it
 _KEYWORDS = 1  # words of a query that is only a date, up to which its words are looked up too
 MAX_TEXT = 4000
@@ -72,7 +74,7 @@ class Query:
         codes: The words of its identifiers, in which no typing error is looked for.
         periods: Times it asks about: all that its dates may mean.
         times: One tuple per date that it names: what it may mean, the likeliest first.
-        hollow: Whether all its words are stop words: "what do you think".
+        hollow: Whether no word tells what it is about: "what do you think".
         continues: Whether it is a short question after other lines, see `continues`.
         only_time: Whether it asks for a time and nothing else; then it has no ``terms``.
         last_talk: Whether it asks for the last conversation.
@@ -149,7 +151,7 @@ def parse(
         codes=frozenset(word for code in coded for word in code.words),
         periods=tuple(times.periods),
         times=times.named,
-        hollow=all(word in spelling.STOP_WORDS or word in spelling.META_WORDS for word in terms),
+        hollow=_HOLLOW.issuperset(terms),
         continues=continues(seen),
         only_time=times.only and not bare,
         last_talk=times.last_talk,

@@ -15,6 +15,7 @@ from memento.retrieve.gather import Gathered
 from memento.retrieve.look import Look, Rerank
 from memento.retrieve.roster import Floats, Rows
 
+_SURE = 10  # candidates that bound the confidence of each
 _READ = 16  # candidates whose texts are read for the kind of answer that the query wants
 _STAGE, _MOST_IN_STAGE = 16, 64  # candidates whose texts are read together
 
@@ -61,7 +62,8 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
         sums = sums + parts["reranked"]
     scores = rank.scale(sums, rank.strength(weighed.cosine, weighed.cover))
     named = np.zeros(len(weighed.rows), np.float32)
-    sure = confidence.of_hits(seen, look.config.sure)
+    best = np.argsort(-scores, kind="stable")[:_SURE]
+    sure = confidence.of_hits(seen, best, look.config.sure)
     if look.query.continues:
         sure *= np.float32(confidence.CONTINUES)
     if look.then is not None and look.query.only_time:
@@ -87,7 +89,8 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
 def _weigh(look: Look, gathered: Gathered) -> Evidence:
     """Collect the evidence; read the most promising texts if the query asks about dates."""
     query, snap, rows, words = look.query, look.snap, gathered.rows, gathered.words
-    weighed = evidence.weigh(query, snap, rows, words, look.meaning)
+    among = int(np.count_nonzero(look.mask))
+    weighed = evidence.weigh(query, snap, rows, words, look.meaning, among)
     if look.then is None:
         return weighed
     if query.last_talk:

@@ -14,7 +14,7 @@ from memento.retrieve.evidence import Evidence
 PARTS = st.floats(0, 1, width=32)
 
 
-def signs_of(window, cover, cosine):
+def signs_of(window, cover, cosine, *, unknown=0.0, among=300):
     """Read the signs of candidates with these values."""
     values = np.array(window, np.float32)
     found = Evidence(
@@ -23,9 +23,16 @@ def signs_of(window, cover, cosine):
         None if cosine is None else np.array(cosine, np.float32),
         np.array(cover, np.float32),
         alone=np.zeros(len(window), np.bool_),
+        unknown=unknown,
+        among=among,
     )
     sums = values * np.float32(Weights().window) + found.cover * np.float32(Weights().cover)
     return confidence.signs(found, sums, Weights(), Weights())
+
+
+def chances_of(found):
+    """Estimate the chance of each candidate; all of them bound each other."""
+    return confidence.of_hits(found, np.arange(len(found.share)), Sure())
 
 
 @given(st.lists(st.tuples(PARTS, PARTS, PARTS), min_size=1, max_size=8), st.booleans())
@@ -33,11 +40,11 @@ def test_signs_and_chances_stay_in_bounds(candidates, with_vectors):
     """Every chance is one, the shares sum to one, with vectors and without."""
     window, cover, cosine = zip(*candidates, strict=True)
     found = signs_of(window, cover, cosine if with_vectors else None)
-    chances = confidence.of_hits(found, Sure())
+    chances = chances_of(found)
     assert ((chances >= 0) & (chances <= 1)).all()
     assert found.share.sum() == pytest.approx(1, abs=1e-5)
     assert ((found.fit >= 0) & (found.fit <= 1)).all()
-    names = {"cover", "share", "fit"} | ({"cosine"} if with_vectors else set())
+    names = {"cover", "share", "fit", "unknown"} | ({"cosine", "noise"} if with_vectors else set())
     assert [set(signs) for signs in found.of(np.arange(len(window)))] == [names] * len(window)
 
 
@@ -45,20 +52,22 @@ def test_signs_and_chances_stay_in_bounds(candidates, with_vectors):
 def test_more_of_a_sign_is_never_less_sure(cover, fit, cosine, more):
     """An answer's chance does not fall when a sign grows."""
     sure = Sure()
-    for vector in (None, cosine):
-        chance = confidence.of_answer(vector, cover, fit, sure)
+    by_words = {"cover": cover, "fit": fit, "unknown": 0.5}
+    for known in (by_words, by_words | {"cosine": cosine, "noise": 0.3}):
+        chance = confidence.of_answer([known], sure)
         assert 0 <= chance <= 1
-        assert confidence.of_answer(vector, max(cover, more), fit, sure) >= chance
-        assert confidence.of_answer(vector, cover, max(fit, more), sure) >= chance
-    assert confidence.of_answer(max(cosine, more), cover, fit, sure) >= confidence.of_answer(
-        cosine, cover, fit, sure
-    )
+        for name in known.keys() & {"cover", "fit", "cosine"}:
+            raised = known | {name: max(known[name], more)}
+            assert confidence.of_answer([raised], sure) >= chance
+        for name in known.keys() & {"unknown", "noise"}:
+            raised = known | {name: max(known[name], more)}
+            assert confidence.of_answer([raised], sure) <= chance
 
 
 def test_one_of_many_alike_is_less_sure_than_one_alone():
     """Ten memories with the same evidence share the chance that one alone has."""
-    alone = confidence.of_hits(signs_of([1], [1], [0.5]), Sure())[0]
-    among = confidence.of_hits(signs_of([1] * 10, [1] * 10, [0.5] * 10), Sure())[0]
+    alone = chances_of(signs_of([1], [1], [0.5]))[0]
+    among = chances_of(signs_of([1] * 10, [1] * 10, [0.5] * 10))[0]
     assert among < alone / 2
 
 
@@ -70,4 +79,56 @@ def test_an_answer_is_at_least_as_sure_as_its_best_hit(open_memory):
     for question in ("where is the boiler?", "boiler", "which printer is broken?", "floor 3"):
         found = memory.retrieve(question, 10)
         assert found.confidence >= max(hit.confidence for hit in found)
-        assert all(hit.signs.keys() == {"cover", "share", "fit"} for hit in found)
+        assert all(hit.signs.keys() == {"cover", "share", "fit", "unknown"} for hit in found)
+
+
+@pytest.mark.parametrize("cosine", [None, [0.4]])
+def test_a_word_that_no_memory_has_lowers_the_chance(cosine):
+    """The rest of the evidence is the same; in a store of one memory it is no sign."""
+    known, unknown = (signs_of([1], [0.5], cosine, unknown=share) for share in (0.0, 0.6))
+    assert chances_of(unknown)[0] < 0.6 * chances_of(known)[0]
+    single = [signs_of([1], [0.5], cosine, unknown=share, among=1) for share in (0.0, 0.6)]
+    assert chances_of(single[0])[0] == chances_of(single[1])[0]
+
+
+def test_a_cosine_is_worth_less_among_more_memories():
+    """The nearest of many unrelated memories is nearer than that of a few."""
+    few, many = (chances_of(signs_of([1], [0], [0.4], among=n))[0] for n in (20, 20_000))
+    assert many < 0.7 * few
+
+
+def test_the_only_memory_is_not_doubted_for_want_of_evidence():
+    """In a store of two turns, half of the possible evidence is no sign against an answer."""
+    few, many = (
+        confidence.of_answer(signs_of([0.2], [0.3], [0.3], among=n).of(np.arange(1)), Sure())
+        for n in (2, 2_000)
+    )
+    assert few > 0.16 > many
+
+
+def test_no_hit_is_surer_than_the_answer():
+    """A candidate that has all of the evidence, by itself, does not make up for weak signs."""
+    found = signs_of([1, 0], [0.1, 0], [0.1, 0], unknown=0.9)
+    answer = confidence.of_answer(found.of(np.arange(2)), Sure())
+    assert chances_of(found).max() <= answer + 1e-6
+
+
+def test_words_that_name_nothing_are_no_sign(shelf):
+    """A memory with all the words of "are you sure" does not answer it."""
+    shelf.add("Mr Hale is sure about the boiler")
+    shelf.add("The boiler is in the cellar")
+    empty = shelf.find("are you sure").found[0].signs
+    assert (empty["cover"], empty["unknown"]) == (0, 0)
+    assert shelf.find("are you sure about the boiler").found[0].signs["cover"] > 0.5
+
+
+def test_an_unknown_word_is_one_in_no_spelling_and_without_another_word(shelf):
+    """A typing error and a synonym are not unknown; a thing never told is."""
+    for text in ("The accountant is Mr Hale", "Our dog is Rex", "The boiler is in the cellar"):
+        shelf.add(text)
+    unknown = {
+        text: shelf.find(text).found[0].signs["unknown"]
+        for text in ("the acountant and the boiler", "our pet and the boiler", "Mr Hale's yacht")
+    }
+    assert unknown["the acountant and the boiler"] == unknown["our pet and the boiler"] == 0
+    assert unknown["Mr Hale's yacht"] > 0
