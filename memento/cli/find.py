@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
@@ -11,8 +10,10 @@ import typer
 from memento.cli.options import (
     HERE,
     AsJson,
+    AsOf,
     EmbedderName,
     Kinds,
+    KnownAt,
     Namespace,
     OneLine,
     Root,
@@ -25,7 +26,6 @@ from memento.cli.options import (
     Until,
     count_of,
     examples,
-    moment_of,
     option,
     where_of,
 )
@@ -54,6 +54,7 @@ class Match(StrEnum):
         'memento retrieve "what can Rami not eat?"',
         'memento retrieve "release plan" -k 3 --since 2025-05-01 --explain',
         "memento retrieve deadline --tier long --json",
+        'memento retrieve "who leads the team?" --as-of 2025-03-01',
     )
 )
 def retrieve(
@@ -73,10 +74,8 @@ def retrieve(
     tag: Tags = None,
     since: Since = None,
     until: Until = None,
-    as_of: Annotated[
-        datetime | None,
-        option("--as-of", parser=moment_of, metavar="MOMENT", help="Those valid at this moment."),
-    ] = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
     min_score: Annotated[float, option("--min-score", help="Least score, 0 to 1.")] = 0.0,
     min_confidence: Annotated[
         float, option("--min-confidence", help="Nothing below this chance of an answer, 0 to 1.")
@@ -111,6 +110,7 @@ def retrieve(
             since=since,
             until=until,
             as_of=as_of,
+            known_at=known_at,
             min_score=min_score,
             min_confidence=min_confidence,
             cutoff=cutoff,
@@ -282,6 +282,8 @@ def list_(
     ] = None,
     since: Since = None,
     until: Until = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
     newest_first: Annotated[bool, option("--newest-first", help="Reverse the order.")] = False,
     limit: Annotated[int, option("--limit", help="Most memories.")] = 100,
     offset: Annotated[int, option("--offset", help="Memories to skip first.")] = 0,
@@ -307,6 +309,8 @@ def list_(
             where=where_of(where or ()),
             since=since,
             until=until,
+            as_of=as_of,
+            known_at=known_at,
             newest_first=newest_first,
             limit=limit,
             offset=offset,

@@ -185,6 +185,19 @@ Until = Annotated[
     datetime | None,
     option("--until", parser=moment_of, metavar="MOMENT", help="Said before; as for --since."),
 ]
+AsOf = Annotated[
+    datetime | None,
+    option("--as-of", parser=moment_of, metavar="MOMENT", help="Those valid at this moment."),
+]
+KnownAt = Annotated[
+    datetime | None,
+    option(
+        "--known-at",
+        parser=moment_of,
+        metavar="MOMENT",
+        help="As it was recorded at this moment.",
+    ),
+]
 Ids = Annotated[
     list[str], typer.Argument(metavar="ID...", help="Ids of memories, or parts of them.")
 ]

@@ -165,21 +165,29 @@ def texts(connection: Session, ns: int, docids: Sequence[int]) -> dict[int, str]
     return found
 
 
-def reword_as_of(connection: Session, rows: Iterable[Row], moment: int) -> set[int]:
-    """Give rows the text they had at a moment, microseconds; returns those where it is damaged."""
+def reword_as_of(
+    connection: Session, rows: Iterable[Row], moment: int, *, known_at: int | None = None
+) -> set[int]:
+    """Give rows the text they had at a moment, microseconds; returns those where it is damaged.
+
+    No text from quarantine answers for the past. With ``known_at``, changes after it are ignored.
+    """
     garbled: set[int] = set()
     for row in rows:
         if row.version > 1:
-            earlier = connection.execute(
-                f"SELECT {STATE} FROM versions WHERE docid = ? AND until > ? ORDER BY rev LIMIT 1",
-                (row.docid, moment),
-            ).fetchone()
+            earlier = connection.execute(_STATE_AT, (row.docid, moment, known_at)).fetchone()
             if earlier is not None:
                 state = State(*earlier)
                 if is_changed_state(row, state):
                     garbled.add(row.docid)
                 row.text = state.text
     return garbled
+
+
+_STATE_AT = (
+    f"SELECT {STATE} FROM versions WHERE docid = ?1 AND until > ?2 AND until <= coalesce(?3, until)"
+    f" AND {sql('accepted')} ORDER BY rev LIMIT 1"
+)
 
 
 def docids_of(connection: Session, ns: int, ids: Sequence[str]) -> dict[str, int]:
