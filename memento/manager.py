@@ -38,6 +38,7 @@ from memento.filters import (
 )
 from memento.ledger import memories
 from memento.lifecycle import change
+from memento.locks import Locks
 from memento.policy import prompt
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.slots import Slots
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
 KEEP = change.KEEP
 
 
-class MemoryManager(Browse, Slots, Conversations, Verdicts):
+class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called
@@ -294,9 +295,9 @@ class MemoryManager(Browse, Slots, Conversations, Verdicts):
                 superseded ones too.
             known_at: Answer as this call would have answered at this moment, from what was recorded
                 by then; also with memories that were forgotten since. Erased ones are gone, and
-                those that are or were in quarantine are left out. With ``as_of``: what was known at the one
-                moment about the other. Such a query is not recorded. A memory whose text changed
-                since is found by its words of then, not by meaning.
+                those that are or were in quarantine are left out. With ``as_of``: what was known at
+                the one moment about the other. Such a query is not recorded. A memory whose text
+                changed since is found by its words of then, not by meaning.
             min_score: Drop hits below this score, [0, 1].
             min_confidence: Return nothing if the chance that an answer is among the hits is below
                 this, [0, 1]: greetings, thanks, and questions about other things.

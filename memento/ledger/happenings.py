@@ -107,6 +107,12 @@ def told_of(session: Session, docid: int) -> list[Happening]:
     return list(sound_ones(session.execute(query, (docid, 0, _LAST)).fetchall()))
 
 
+def last_of(session: Session, docid: int, kind: str) -> int:
+    """Return the number of the last event of a kind of one memory; 0 if there is none."""
+    query = "SELECT coalesce(max(event), 0) FROM events WHERE docid = ? AND kind = ?"
+    return int(session.execute(query, (docid, kind)).fetchone()[0])
+
+
 def happening(session: Session, ns: int, event: int) -> Happening | None:
     """Read one event of a namespace; None if it has none of that number, or it is damaged."""
     query = f"SELECT {_EVENT} FROM events WHERE event = ? AND ns = ?"

@@ -43,6 +43,7 @@ from memento.ledger.rows import (
     strings_in,
 )
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.levels import USER
 from memento.status import check_transition, having, sql, sql_lacking
 from memento.types import Event, Reason
 
@@ -299,6 +300,15 @@ def expired(connection: Session, ns: int, now: int) -> list[int]:
         " AND expires_at <= ? ORDER BY docid"
     )
     return [docid for (docid,) in connection.execute(query, (*docid_range(ns), now))]
+
+
+def locked(connection: Session, ns: int) -> list[int]:
+    """Return the row ids of the memories that the user locked, ascending."""
+    query = (
+        f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND (pinned & {USER}) <> 0"
+        f" AND {_FOUND} AND {NOT_ERASED} ORDER BY docid"
+    )
+    return [docid for (docid,) in connection.execute(query, docid_range(ns))]
 
 
 def tally(connection: Session, ns: int, filters: Filters, by: str) -> dict[str, int]:
