@@ -57,10 +57,10 @@ _STATES = f"SELECT docid, {STATE} FROM versions WHERE docid"
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What differs between a namespace now and as it was recorded at a moment.
+    """The differences between a namespace now and as it was recorded at a moment.
 
     Attributes:
-        moment: The moment, microseconds; what was recorded at it belongs to it.
+        moment: The moment, microseconds; changes recorded at it belong to it.
         changed: Row ids of the memories that changed since, to each as it was then.
         absent: Row ids of the memories that were not recorded yet, or are not shown by the past.
         damaged: Ids of the memories whose state of then is damaged; they are among the absent.

@@ -41,7 +41,7 @@ class World:
     """A namespace as it was recorded at a moment.
 
     Attributes:
-        past: What differs from now.
+        past: Its differences from now.
         outlines: The outlines of its memories, in order of arrival.
         reworded: Row ids of the memories whose words were others, to these words.
         revoiced: Row ids of the memories that have no vector of what they said then, ascending.

@@ -100,7 +100,7 @@ def test_a_stranger_s_proposal_does_not_replace_it(memory):
 
 
 def test_a_repeat_is_counted_and_changes_nothing_else(memory, rule):
-    """Who says the same again is not refused; tags, tier and expiry stay as they are."""
+    """The same said again is not refused; tags, tier and expiry stay as they are."""
     again = memory.add(RULE, "long", kind="rule", key="when", session="s", tags=["new"])
     assert again.id == rule.id
     assert again.reinforced == 1
@@ -244,7 +244,7 @@ def test_two_verdicts_of_two_days_take_a_promotion_away(memory, clock):
 
 
 def test_quarantine_is_above_a_lock(memory):
-    """What turns out to be derived from a page cannot be kept by a lock."""
+    """A lock does not keep a memory that turns out to be derived from a page."""
     child = memory.add("so it is open", source=Source(parents=("page",)))
     memory.lock(child.id)
     memory.add("it is open", source="web", id="page")

@@ -21,7 +21,7 @@ from memento.upkeep.backup import restore
 STEP = timedelta(minutes=1)
 WORDS = ("tea", "door", "plan", "blue", "walk", "harbour")
 CALM = Config(short=ShortConfig(capacity=100))
-"""What the ring pushes out leaves no state behind, so nothing is pushed out here."""
+"""A turn that the ring pushes out leaves no state behind, so no turn is pushed out here."""
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_as_of_lists_replaced_values_too(memory, clock):
 
 
 def test_a_text_from_quarantine_does_not_answer_for_the_past(memory, clock):
-    """What a page said before a person corrected and approved it is nobody's word."""
+    """A page is shown with the text that a person approved, not with the one before."""
     page = memory.add("The door is red", source="web", occurred_at=clock())
     clock.advance(STEP)
     memory.update(page.id, text="The door is blue")
@@ -165,7 +165,7 @@ def test_a_changed_text_has_no_vector_of_then(tmp_path, clock):
 
 
 def test_quarantine_never_appears_through_history(memory, clock):
-    """Neither what waits, nor what was believed then and is in quarantine or rejected now."""
+    """Neither a quarantined page, nor a memory of then that is in quarantine or rejected now."""
     memory.add("The door is open", source="web")
     child = memory.add("So the harbour is open", source=Source(parents=("page",)))
     then = clock()
