@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from memento.check import shown
 from memento.dynamics.fold import DAY
 from memento.errors import InvalidInput, LockedMemory, TooManyLocks, UntrustedSource
 from memento.ledger import dynamics, happenings, memories
@@ -62,7 +63,7 @@ def is_locked(row: Row) -> bool:
     return bool(_bits(row) & USER)
 
 
-def lock(work: Work, memory_id: str, level: str) -> Row:
+def lock(work: Work, memory_id: str, level: object) -> Row:
     """Lock a memory; its expiry is taken away. A higher lock takes the place of a lower one.
 
     Raises:
@@ -71,8 +72,8 @@ def lock(work: Work, memory_id: str, level: str) -> Row:
         UntrustedSource: If the user did not say it.
         TooManyLocks: If the user locked as many as may be.
     """
-    if level not in BITS:
-        raise InvalidInput("level", f"is not one of: {', '.join(BITS)}")
+    if not isinstance(level, str) or level not in BITS:
+        raise InvalidInput("level", f"{shown(level)} is not one of: {', '.join(BITS)}")
     row = _to_protect(work, memory_id)
     if _bits(row) & BITS[level] or is_locked(row):
         return row

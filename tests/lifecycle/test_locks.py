@@ -137,8 +137,9 @@ def test_a_lock_goes_from_level_to_level(memory):
     assert memory.unlock(tea.id) == unlocked
     reasons = [state.reason for state in memory.history(tea.id)]
     assert reasons == ["locked", "locked", "unlocked", "present"]
-    with pytest.raises(InvalidInput, match="level"):
-        memory.lock(tea.id, "none")
+    for level in ("none", None, ["user"]):
+        with pytest.raises(InvalidInput, match="level"):
+            memory.lock(tea.id, level)
     with pytest.raises(NotFound):
         memory.lock("nobody")
 

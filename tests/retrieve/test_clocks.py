@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -162,6 +163,28 @@ def test_a_changed_text_has_no_vector_of_then(tmp_path, clock):
         found = memory.retrieve("green tea in the garden", known_at=then)
         assert [hit.id for hit in found] == [same.id]
         assert "meaning" in found[0].ranks
+
+
+class _Index:
+    """An index of five vectors, the nearest of which has the largest docid."""
+
+    def nearest(self, vector, n):
+        """Return as many as there are."""
+        docids = np.arange(5, 0, -1)[:n]
+        return docids, docids / vector
+
+    def vectors_of(self, docids):
+        """Return a vector that is no zero."""
+        return np.ones((len(docids), 2), np.float32)
+
+
+def test_an_index_of_present_vectors_answers_for_what_did_not_change():
+    """It is asked for more as long as what came later, or said something else, is in the way."""
+    then = clocks.PastNearest(_Index(), np.array([1, 2, 3]), np.array([3]))
+    docids, cosines = then.nearest(10.0, 1)
+    assert (docids.tolist(), cosines.tolist()) == ([2], [0.2])
+    assert then.nearest(10.0, 4)[0].tolist() == [2, 1]
+    assert then.vectors_of(np.array([2, 3])).tolist() == [[1, 1], [0, 0]]
 
 
 def test_quarantine_never_appears_through_history(memory, clock):
