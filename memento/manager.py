@@ -225,6 +225,7 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
             UntrustedSource: If it would be a rule, be pinned or replace an active memory, and
                 ``source`` is not trusted.
             NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
+            LockedMemory: If it would replace a memory that is locked against it.
             StoreError: If it could not be written; see its subclasses.
 
         >>> import tempfile
@@ -548,6 +549,7 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
 
         Raises:
             NotFound: If this namespace has no such id.
+            LockedMemory: If the user locked it.
             InvalidInput: If a value cannot be accepted, or the memory is forgotten.
             UntrustedSource: If it would be a rule or be pinned, and its own source or ``source`` is
                 not trusted; or if ``source`` is not trusted and the memory is not quarantined.
@@ -575,6 +577,7 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
 
         Raises:
             NotFound: If this namespace has no such id.
+            LockedMemory: If the user locked it.
         """
         now = self._engine.now()
         return self._change(id, now, lambda work: change.forget(work, id), makes_room=True)
@@ -595,6 +598,8 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
 
         Raises:
             InvalidInput: If a filter cannot be accepted, or no filter is given.
+            LockedMemory: If the user locked one of them: nothing is hidden. Leave it out with
+                ``without``, or unlock it.
         """
         if all(value is None for value in filters.values()):
             raise InvalidInput("filters", 'none given; pass one, or within="" for all memories')
@@ -632,6 +637,7 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
 
         Raises:
             NotFound: If this namespace lacks one of the ids; nothing was changed.
+            LockedMemory: If the user locked one of them; nothing was changed.
             InvalidInput: If ``expires_in`` is not a time to live.
         """
         now = self._engine.now()
@@ -663,6 +669,7 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
 
         Raises:
             NotFound: If this namespace has no such id.
+            LockedMemory: If the user locked it.
             InvalidInput: If there is no such tier.
         """
         now = self._engine.now()

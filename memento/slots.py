@@ -150,6 +150,7 @@ class Slots(View):
 
         Raises:
             InvalidInput: If no earlier value is left, or it was valid only until a past moment.
+            LockedMemory: If the present value is locked.
             StoreUnusable: If the value before is damaged.
             StoreError: If it could not be written.
         """

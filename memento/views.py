@@ -253,6 +253,7 @@ class QuarantineView(View):
         Raises:
             NotFound: If this namespace has no such id.
             InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
+            LockedMemory: If it would replace a memory that is locked.
         """
         now = self._engine.now()
         return self._change(id, now, lambda work: trust.approve(work, id))
@@ -281,6 +282,7 @@ class QuarantineView(View):
 
         Raises:
             InvalidInput: If ``uri`` is not an address.
+            LockedMemory: If the user locked one of them; nothing was hidden.
         """
         check_flag("dry_run", dry_run)
         address, now = self._address(uri), self._engine.now()
