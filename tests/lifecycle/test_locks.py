@@ -156,6 +156,24 @@ def test_only_the_user_replaces_a_promoted_one(memory):
     assert memory.get(tea.id).status == "superseded"
 
 
+def test_a_memory_that_is_trusted_less_loses_its_lock(memory):
+    """Only what the user says can be locked, and an agent has changed it."""
+    tea = memory.add("tea", pinned=True)
+    memory.lock(tea.id, "promoted")
+    changed = memory.update(tea.id, text="coffee", source="agent")
+    assert (changed.source.kind, changed.pinned, changed.lock) == ("agent", True, None)
+    with pytest.raises(UntrustedSource):
+        memory.lock(tea.id, "promoted")
+
+
+def test_a_slot_holds_a_locked_value_against_the_past(memory, clock):
+    """A value from an earlier moment enters the history before it and changes nothing of it."""
+    locked = memory.lock(memory.add("Helix", key="editor").id)
+    memory.add("Vim", key="editor", occurred_at=clock() - timedelta(days=9))
+    assert memory.get(locked.id) == locked
+    assert [one.memory.text for one in memory.history(key="editor")] == ["Vim", "Helix"]
+
+
 @pytest.mark.parametrize("verb", ["lock", "pin"])
 def test_only_what_the_user_says_can_be_protected(memory, verb, clock):
     """Not what an agent or a page says, approved or not, and nothing that is hidden."""
