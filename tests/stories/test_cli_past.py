@@ -17,6 +17,8 @@ def test_two_clocks(memento):
         "active"
     ]
     assert memento("list", "--as-of", then, "--json").data == []
+    value = memento("value", "lead", "--known-at", then, "--json").data
+    assert value["text"] == "Lena leads the team"
     later = memento("list", "--known-at", "2999-01-01")
     assert (later.status, "future" in later.err) == (2, True)
 
