@@ -7,6 +7,7 @@ forks        a fork of the process waits for work that its child could not finis
 language     pure text: words, stems, dates, questions, statements
 layout       names of the files and folders of a store
 clock        the present moment, and times as microseconds
+levels       pins and locks: what the bits of a memory say
 display      values on one line, as a table of a notebook, and as JSON
 types        the values that callers see: memories, drafts, hits and their vocabulary
 protocols    the interfaces of replaceable parts: embedder, reranker, clock
@@ -32,6 +33,7 @@ long_turns   a turn that is longer than a memory may be, in parts
 views        verbs that are not for every day: ``memory.quarantine``, ``memory.store``
 browse       lists, counts, history and links: all that is read without a query
 documents    a long text in parts: a document that may change
+locks        lock and pin a memory: nobody changes it, it never fades
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
 conversation  the turns of a conversation: keep each once, recall for the next
@@ -47,6 +49,7 @@ of memento; ``tests/integrations/test_doors.py`` has the list.
 from typing import TYPE_CHECKING, Any
 
 from memento.config import Config
+from memento.conversation.values import Recalled, Turn
 from memento.filters import Filtering, check_filters
 from memento.manager import MemoryManager
 from memento.types import (
@@ -57,7 +60,6 @@ from memento.types import (
     Hit,
     Kind,
     Memory,
-    Recalled,
     Related,
     Retrieval,
     SlotValue,
@@ -66,7 +68,6 @@ from memento.types import (
     Strength,
     Tier,
     Trust,
-    Turn,
     Version,
 )
 

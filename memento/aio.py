@@ -38,6 +38,7 @@ from memento.conversation import Conversations
 from memento.documents import Texts
 from memento.feedback import Verdicts
 from memento.filters import filters_of
+from memento.locks import Locks
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
 from memento.slots import Slots, SlotValues, Versions
@@ -55,7 +56,9 @@ R = TypeVar("R")
 V = TypeVar("V", bound=View)
 C = TypeVar("C", bound=Callable[..., Any])
 
-_INHERITED = frozenset(mixin.__name__ for mixin in (Browse, Slots, Texts, Conversations, Verdicts))
+_INHERITED = frozenset(
+    mixin.__name__ for mixin in (Browse, Slots, Locks, Texts, Conversations, Verdicts)
+)
 """Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
 """Wait of a call after `settle`, in seconds: so short that it only reports what is missing."""
@@ -358,6 +361,10 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     revert = _threaded(MemoryManager.revert)
     full_id = _threaded(MemoryManager.full_id)
     related = _threaded(MemoryManager.related)
+    lock = _threaded(MemoryManager.lock)
+    unlock = _threaded(MemoryManager.unlock)
+    pin = _threaded(MemoryManager.pin)
+    unpin = _threaded(MemoryManager.unpin)
     feedback = _threaded(MemoryManager.feedback)
     cite = _threaded(MemoryManager.cite)
     retract = _threaded(MemoryManager.retract)

@@ -6,11 +6,12 @@ Nothing here ranks, and nothing needs an index: each verb reads rows of the ledg
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Literal, Unpack
 
 from memento.check import check_count, check_id, optional_name, shown
 from memento.errors import InvalidInput
-from memento.filters import Filtering, filtering, filters_of
+from memento.filters import Filtering, check_known_at, filtering, filters_of
 from memento.ledger import memories
 from memento.types import Related, Status, StatusName, Tallied, Version
 from memento.upkeep import lineage
@@ -32,6 +33,8 @@ class Browse(View):
         newest_first: bool = False,
         limit: int = 100,
         offset: int = 0,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
         **filters: Unpack[Filtering],
     ) -> Memories:
         """List memories in order, without ranking.
@@ -43,19 +46,28 @@ class Browse(View):
             newest_first: Reverse the order.
             limit: Most memories to return, 1 to 1,000,000.
             offset: Number of memories to skip first, >= 0.
+            as_of: Only memories that were valid at this moment, with the text that they had then;
+                unless ``status`` says otherwise, superseded ones too.
+            known_at: List what this call would have listed at this moment, as it was recorded; see
+                ``retrieve``.
             filters: See ``Filtering``.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
+            StoreUnusable: If a memory, or its state of then, is damaged.
         """
         if order not in ("arrival", "occurred"):
             raise InvalidInput("order", f"{shown(order)} is not one of: arrival, occurred")
+        now = self._engine.now()
+        moment = check_known_at(known_at, now, statuses=status)
+        present = now if moment is None else moment
         return self._listed(
-            filtering(self._engine.now(), filters, Browse.list, statuses=status),
+            filtering(present, filters, Browse.list, statuses=status, as_of=as_of),
             by_time=order == "occurred",
             newest_first=newest_first,
             limit=limit,
             offset=offset,
+            known_at=moment,
         )
 
     def counts(self, by: Tallied = "scope", **filters: Unpack[Filtering]) -> dict[str, int]:

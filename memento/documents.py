@@ -40,7 +40,8 @@ from memento.ingest.sections import PART_LIMIT, Part, parts
 from memento.ingest.source import lines, plain_name
 from memento.ledger import memories
 from memento.ledger.rows import Row, mapping_in, sound, to_memory
-from memento.lifecycle import change
+from memento.levels import PINNED
+from memento.lifecycle import change, locks
 from memento.long_turns import PART, id_of_content
 from memento.protocols import Progress
 from memento.scopes import parse_scope
@@ -288,7 +289,8 @@ def keep(
         if row is None:
             changed.append(draft)
         elif not _says_so(to_memory(row, labels), draft):
-            changed.append(replace(draft, pinned=bool(row.pinned)))
+            changed.append(replace(draft, pinned=bool(row.pinned & PINNED)))
+    locks.guard([*gone, *(known[one.id or ""] for one in changed if one.id in known)])
     total = len(document.drafts)
     for start in range(0, len(changed), BATCH):
         if progress is not None:

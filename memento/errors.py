@@ -8,6 +8,8 @@
     │   └── UntrustedSource     its source may not make rules, pin memories or replace active ones
     ├── NotFound                no such memory in this namespace (also a LookupError)
     ├── IdConflict              the id belongs to a memory with other content
+    ├── LockedMemory            a lock forbids this change of a memory
+    ├── TooManyLocks            as many memories are locked as may be
     ├── StoreError              the ledger cannot carry out the call
     │   ├── StoreClosed         the manager was closed
     │   ├── StoreFromTheFuture  written by a newer version of memento
@@ -151,6 +153,36 @@ class IdConflict(MementoError):
             "use update() to change it, or another id"
         )
         self.memory_id = memory_id
+
+
+class LockedMemory(MementoError):
+    """A lock forbids this change of a memory; nothing was written.
+
+    Attributes:
+        memory_id: The memory.
+        level: Level of its lock: ``user`` or ``promoted``.
+    """
+
+    def __init__(self, memory_id: str, level: str) -> None:
+        why = {"promoted": "; only the user may replace it"}.get(level, "")
+        super().__init__(
+            f"memory {memory_id!r} is locked ({level}){why}; unlock it first: unlock(id) or"
+            " `memento unlock ID`"
+        )
+        self.memory_id = memory_id
+        self.level = level
+
+
+class TooManyLocks(MementoError):
+    """As many memories of this namespace are locked as may be; nothing was written.
+
+    Attributes:
+        limit: Most memories that can be locked.
+    """
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"{limit} memories are locked already, which is the limit; unlock some")
+        self.limit = limit
 
 
 class StoreError(MementoError):

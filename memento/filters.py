@@ -100,6 +100,7 @@ class Retrieving(Filtering, total=False):
 
     match: Match
     as_of: datetime | None
+    known_at: datetime | None
     min_score: float
     min_confidence: float
     cutoff: float
@@ -223,7 +224,7 @@ def filters_of(
         InvalidInput: If a value is not of its kind.
     """
     wanted = members(Status, "status", statuses) or having("found")
-    if check_flag("include_superseded", include_superseded) or as_of is not None:
+    if check_flag("include_superseded", include_superseded) or (as_of is not None and not statuses):
         wanted = tuple(dict.fromkeys((*wanted, *having("ended"))))
     if check_flag("include_quarantined", include_quarantined):
         wanted = tuple(dict.fromkeys((*wanted, Status.QUARANTINED.value)))
@@ -249,6 +250,36 @@ def filters_of(
         until=None if until is None else check_moment("until", until),
         as_of=None if as_of is None else check_moment("as_of", as_of),
     )
+
+
+def check_known_at(
+    known_at: object,
+    now: int,
+    *,
+    include_quarantined: object = False,
+    statuses: Status | StatusName | Sequence[Status | StatusName] | None = None,
+) -> int | None:
+    """Accept the moment by which something must have been recorded, or None.
+
+    Args:
+        known_at: The moment.
+        now: The present moment, microseconds.
+        include_quarantined: Whether memories in quarantine are asked for.
+        statuses: Statuses that are asked for.
+
+    Raises:
+        InvalidInput: If it is no moment or in the future, or memories in quarantine are asked for:
+            the past does not show them.
+    """
+    if known_at is None:
+        return None
+    moment = check_moment("known_at", known_at)
+    if moment > now:
+        raise InvalidInput("known_at", "is in the future; nothing is known of it yet")
+    wanted = members(Status, "status", statuses)
+    if include_quarantined or Status.QUARANTINED in wanted:
+        raise InvalidInput("known_at", "shows nothing from quarantine; ask for that without it")
+    return moment
 
 
 def check_filters(given: Mapping[str, Any]) -> None:

@@ -28,9 +28,17 @@ from memento.conversation import Conversations
 from memento.engine import Engine
 from memento.errors import InvalidInput, NotFound
 from memento.feedback import Verdicts
-from memento.filters import Filtering, Retrieving, check_names, filtering, several
+from memento.filters import (
+    Filtering,
+    Retrieving,
+    check_known_at,
+    check_names,
+    filtering,
+    several,
+)
 from memento.ledger import memories
 from memento.lifecycle import change
+from memento.locks import Locks
 from memento.policy import prompt
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.slots import Slots
@@ -58,7 +66,7 @@ if TYPE_CHECKING:
 KEEP = change.KEEP
 
 
-class MemoryManager(Browse, Slots, Conversations, Verdicts):
+class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called
@@ -217,6 +225,7 @@ class MemoryManager(Browse, Slots, Conversations, Verdicts):
             UntrustedSource: If it would be a rule, be pinned or replace an active memory, and
                 ``source`` is not trusted.
             NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
+            LockedMemory: If it would replace a memory that is locked against it.
             StoreError: If it could not be written; see its subclasses.
 
         >>> import tempfile
@@ -258,6 +267,7 @@ class MemoryManager(Browse, Slots, Conversations, Verdicts):
         *,
         match: Match = "auto",
         as_of: datetime | None = None,
+        known_at: datetime | None = None,
         min_score: float = 0.0,
         min_confidence: float = 0.0,
         cutoff: float = 0.0,
@@ -282,7 +292,13 @@ class MemoryManager(Browse, Slots, Conversations, Verdicts):
                 list more ids in ``folded``).
             match: ``"auto"`` prefers memories whose key or alias the query names; ``"names"``
                 returns only those; ``"text"`` ignores names.
-            as_of: Only memories that were valid at this moment.
+            as_of: Only memories that were valid at this moment, with the text that they had then;
+                superseded ones too.
+            known_at: Answer as this call would have answered at this moment, from what was recorded
+                by then; also with memories that were forgotten since. Erased ones are gone, and
+                those that are or were in quarantine are left out. With ``as_of``: what was known at
+                the one moment about the other. Such a query is not recorded. A memory whose text
+                changed since is found by its words of then, not by meaning.
             min_score: Drop hits below this score, [0, 1].
             min_confidence: Return nothing if the chance that an answer is among the hits is below
                 this, [0, 1]: greetings, thanks, and questions about other things.
@@ -328,6 +344,12 @@ class MemoryManager(Browse, Slots, Conversations, Verdicts):
         searcher = self._engine.searcher  # loads what the next line imports, safe from forks
         from memento.retrieve.searcher import Request  # noqa: PLC0415 - needs NumPy
 
+        now = self._engine.now()
+        moment = check_known_at(known_at, now, include_quarantined=include_quarantined)
+        if moment is not None:
+            from memento.retrieve.clocks import PastSearcher  # noqa: PLC0415 - needs NumPy
+
+            searcher = PastSearcher(searcher, moment)
         request = Request.checked(
             query,
             k=k,
@@ -340,7 +362,7 @@ class MemoryManager(Browse, Slots, Conversations, Verdicts):
             fold=fold,
             wait=wait,
             filters=filtering(
-                self._engine.now(),
+                now if moment is None else moment,
                 filters,
                 MemoryManager.retrieve,
                 as_of=as_of,
@@ -352,7 +374,7 @@ class MemoryManager(Browse, Slots, Conversations, Verdicts):
             lambda: searcher.search(self._namespace, request),
             wait=request.wait,
             sessions=request.filters.sessions,
-            record=check_flag("record", record),
+            record=check_flag("record", record) and moment is None,
         )
 
     def nearest(
@@ -461,6 +483,7 @@ class MemoryManager(Browse, Slots, Conversations, Verdicts):
         if tokens is not None:
             check_count("tokens", tokens, most=MAX_TOKENS)
         record = check_flag("record", options.get("record", True))
+        record = record and options.get("known_at") is None
         options["record"] = False  # only what the block shows is recorded
         found = self.retrieve(query, k, **options)
         block = prompt.compose(
@@ -526,6 +549,7 @@ class MemoryManager(Browse, Slots, Conversations, Verdicts):
 
         Raises:
             NotFound: If this namespace has no such id.
+            LockedMemory: If the user locked it.
             InvalidInput: If a value cannot be accepted, or the memory is forgotten.
             UntrustedSource: If it would be a rule or be pinned, and its own source or ``source`` is
                 not trusted; or if ``source`` is not trusted and the memory is not quarantined.
@@ -553,6 +577,7 @@ class MemoryManager(Browse, Slots, Conversations, Verdicts):
 
         Raises:
             NotFound: If this namespace has no such id.
+            LockedMemory: If the user locked it.
         """
         now = self._engine.now()
         return self._change(id, now, lambda work: change.forget(work, id), makes_room=True)
@@ -573,6 +598,8 @@ class MemoryManager(Browse, Slots, Conversations, Verdicts):
 
         Raises:
             InvalidInput: If a filter cannot be accepted, or no filter is given.
+            LockedMemory: If the user locked one of them: nothing is hidden. Leave it out with
+                ``without``, or unlock it.
         """
         if all(value is None for value in filters.values()):
             raise InvalidInput("filters", 'none given; pass one, or within="" for all memories')
@@ -610,6 +637,7 @@ class MemoryManager(Browse, Slots, Conversations, Verdicts):
 
         Raises:
             NotFound: If this namespace lacks one of the ids; nothing was changed.
+            LockedMemory: If the user locked one of them; nothing was changed.
             InvalidInput: If ``expires_in`` is not a time to live.
         """
         now = self._engine.now()
@@ -641,6 +669,7 @@ class MemoryManager(Browse, Slots, Conversations, Verdicts):
 
         Raises:
             NotFound: If this namespace has no such id.
+            LockedMemory: If the user locked it.
             InvalidInput: If there is no such tier.
         """
         now = self._engine.now()

@@ -9,12 +9,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import overload
 
-from memento import layout
 from memento.check import check_id, check_moment, short_name
-from memento.errors import AmbiguousId, InvalidInput, NotFound, StoreUnusable
-from memento.ledger import holders, memories
-from memento.ledger.contract import Session, Work
-from memento.ledger.rows import Row, damaged, sound
+from memento.errors import AmbiguousId, InvalidInput, NotFound
+from memento.filters import check_known_at
+from memento.ledger import holders, memories, past
+from memento.ledger.contract import Work
 from memento.lifecycle import slots
 from memento.scopes import parse_scope
 from memento.types import Memory, SlotValue, Version
@@ -32,7 +31,14 @@ SHORTEST_ID = 6
 class Slots(View):
     """Verbs of the manager that read slots and the history of memories."""
 
-    def value(self, key: str, *, scope: str = "", as_of: datetime | None = None) -> Memory | None:
+    def value(
+        self,
+        key: str,
+        *,
+        scope: str = "",
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+    ) -> Memory | None:
         """Return the memory that holds a slot.
 
         A value that was told for a later moment (``occurred_at``) holds the slot only from then on;
@@ -43,6 +49,8 @@ class Slots(View):
             scope: Scope of the slot, exactly; outer scopes are not looked at.
             as_of: The moment at which it must hold, with a time zone; None for now. For another
                 moment, the memory has the text that it had then.
+            known_at: The value that this call would have returned at this moment, as it was
+                recorded; see ``retrieve``.
 
         Returns:
             The memory; None if nothing holds the slot. A forgotten, quarantined or expired memory
@@ -62,21 +70,12 @@ class Slots(View):
         """
         slot = _slot(key, scope)
         now = self._engine.now()
-        moment = now if as_of is None else check_moment("as_of", as_of)
+        moment = None if as_of is None else check_moment("as_of", as_of)
+        known = check_known_at(known_at, now)
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
             return None
-
-        def job(connection: Session) -> Row | None:
-            row = holders.value_at(connection, ns, slot, moment, now=now, present=as_of is None)
-            if row is None:
-                return None
-            sound(row)
-            if as_of is not None and memories.reword_as_of(connection, [row], moment):
-                raise StoreUnusable(layout.LEDGER, f"an earlier state of {damaged([row.id])}")
-            return row
-
-        found = self._engine.ledger.read(job)
+        found = self._engine.ledger.read(lambda c: past.value(c, ns, slot, moment, known, now=now))
         return None if found is None else self._memory(found)
 
     @overload
@@ -151,6 +150,7 @@ class Slots(View):
 
         Raises:
             InvalidInput: If no earlier value is left, or it was valid only until a past moment.
+            LockedMemory: If the present value is locked.
             StoreUnusable: If the value before is damaged.
             StoreError: If it could not be written.
         """

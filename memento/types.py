@@ -29,6 +29,7 @@ KindName: TypeAlias = Literal[
     "article",
 ]
 StatusName: TypeAlias = Literal["active", "superseded", "forgotten", "quarantined"]
+LockName: TypeAlias = Literal["promoted", "user"]
 TrustName: TypeAlias = Literal["user", "agent", "tool", "web", "import"]
 Match: TypeAlias = Literal["auto", "names", "text"]
 Tallied: TypeAlias = Literal["scope", "tag", "kind", "tier", "session", "actor", "key"]
@@ -114,6 +115,10 @@ class Reason(StrEnum):
     DISOWNED = "disowned"
     DISTRUSTED = "distrusted"
     """A parent arrived later and was untrusted, so the memory was quarantined."""
+    LOCKED = "locked"
+    UNLOCKED = "unlocked"
+    PINNED = "pinned"
+    UNPINNED = "unpinned"
     INHERITED = "inherited"
     """The same, but the memory had been approved before: only its trust fell."""
     PRESENT = "present"
@@ -138,6 +143,10 @@ class Event(StrEnum):
     DISOWNED = "disowned"
     DISTRUSTED = "distrusted"
     INHERITED = "inherited"
+    LOCKED = "locked"
+    UNLOCKED = "unlocked"
+    PINNED = "pinned"
+    UNPINNED = "unpinned"
     REDACTED = "redacted"
     RETRIEVED = "retrieved"
     USED = "used"
@@ -190,6 +199,8 @@ class Memory:
         metadata: JSON object of the caller.
         source: Where it comes from.
         pinned: Whether it never fades.
+        lock: ``user`` if nothing may change it until ``unlock``, ``promoted`` if only the user may
+            replace it, or None.
         occurred_at: When it happened or was said, UTC.
         created_at: When the ledger stored it, UTC.
         updated_at: When it last changed, UTC.
@@ -219,6 +230,7 @@ class Memory:
     metadata: Mapping[str, Any]
     source: Source
     pinned: bool
+    lock: LockName | None
     occurred_at: datetime
     created_at: datetime
     updated_at: datetime
@@ -288,7 +300,8 @@ class Version:
         tier: Its tier.
         until: When the next state replaced it, UTC; None for the present state.
         reason: Why this state ended, a word of ``Reason``. By a change of content: ``updated``,
-            ``merged``, ``replaced``, ``moved``. By a change of status: ``superseded``,
+            ``merged``, ``replaced``, ``moved``. By a lock or a pin: ``locked``, ``unlocked``,
+            ``pinned``, ``unpinned``. By a change of status: ``superseded``,
             ``forgotten``, ``disowned`` (forgotten with its source), ``restored``, ``approved``,
             ``rejected``. Because a parent arrived late: the memory was quarantined (``distrusted``)
             or, already approved, only lost trust (``inherited``). Because the memory that had
@@ -519,44 +532,6 @@ class Retrieval(Sequence[Hit]):
         ] or ["nothing found"]
         blocks += [f"not asked: {tier} ({why})" for tier, why in sorted(self.missing.items())]
         return "\n\n".join(blocks)
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One message of a conversation, for ``keep`` and ``recall``.
-
-    Attributes:
-        text: Its words; a blank one is not kept.
-        role: Who speaks: ``user``, ``assistant``, ``tool`` or ``system``.
-        id: What the message is called in its conversation, call after call; None if it has no name
-            that lasts.
-        actor: Name of the speaker, or None.
-        trust: How far it is trusted, if less than its role is; None for what its role is.
-    """
-
-    text: str
-    role: str = "user"
-    id: str | None = None
-    actor: str | None = None
-    trust: Trust | str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """The answer of ``recall``: what to show a model that goes on with a conversation.
-
-    Attributes:
-        block: The memories as a block for a prompt; ``""`` if nothing bears on the conversation.
-            Equal memories give an equal block.
-        hits: The memories, best first, each text once. The block may show fewer: what fits.
-        missing: Name of each part that could not be searched to the reason.
-        confidence: Estimated chance that an answer is among the hits, [0, 1].
-    """
-
-    block: str = ""
-    hits: tuple[Hit, ...] = ()
-    missing: Mapping[str, str] = field(default_factory=dict)
-    confidence: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from memento.check import (
 from memento.engine import Change, Engine
 from memento.errors import InvalidInput, NotFound
 from memento.filters import filters_of
-from memento.ledger import memories
+from memento.ledger import past
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, sound, to_memory
@@ -167,6 +167,7 @@ class View:
         newest_first: bool,
         limit: int,
         offset: int,
+        known_at: int | None = None,
     ) -> Memories:
         """Check how to list, then list the memories that match the filters."""
         check_count("limit", limit, most=1_000_000)
@@ -175,17 +176,8 @@ class View:
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
             return []
-        rows = self._engine.ledger.read(
-            lambda c: memories.select(
-                c,
-                ns,
-                filters,
-                newest_first=newest_first,
-                by_time=by_time,
-                limit=limit,
-                offset=offset,
-            )
-        )
+        page = past.Page(by_time, newest_first, limit, offset)
+        rows = self._engine.ledger.read(lambda c: past.listed(c, ns, filters, page, known_at))
         return self._read(rows)
 
     def _known_namespace(self, memory_id: str) -> int:
@@ -261,6 +253,7 @@ class QuarantineView(View):
         Raises:
             NotFound: If this namespace has no such id.
             InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
+            LockedMemory: If it would replace a memory that is locked.
         """
         now = self._engine.now()
         return self._change(id, now, lambda work: trust.approve(work, id))
@@ -289,6 +282,7 @@ class QuarantineView(View):
 
         Raises:
             InvalidInput: If ``uri`` is not an address.
+            LockedMemory: If the user locked one of them; nothing was hidden.
         """
         check_flag("dry_run", dry_run)
         address, now = self._address(uri), self._engine.now()

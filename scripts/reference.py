@@ -28,6 +28,7 @@ from memento.config import tiers as tiers_config
 from memento.documents import Texts
 from memento.dynamics import config as dynamics_config
 from memento.feedback import Verdicts
+from memento.locks import Locks
 from memento.manager import KEEP, MemoryManager
 from memento.slots import Slots
 from memento.upkeep import backup, erase, export, import_, lineage
@@ -167,6 +168,7 @@ def api() -> str:
     parts += _public("", Browse)
     parts += _public("", Texts)
     parts += _public("", Slots)
+    parts += _public("", Locks)
     parts += _public("", Verdicts)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):
         parts += [f"## memory.{name}\n", docstring(view.__doc__) + "\n", *_public(f"{name}.", view)]

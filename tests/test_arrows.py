@@ -8,7 +8,7 @@ import pytest
 import memento
 
 ROOMS = [
-    {"errors", "forks", "language", "layout", "clock", "display"},
+    {"errors", "forks", "language", "layout", "clock", "display", "levels"},
     {"types", "scopes", "protocols"},
     {"status", "check", "dynamics"},
     {"ledger.match"},  # what is looked up, and what every engine owes: no engine in sight
@@ -26,7 +26,7 @@ ROOMS = [
     {"engine"},
     {"long_turns"},
     {"views"},
-    {"browse", "documents", "feedback", "slots"},
+    {"browse", "documents", "feedback", "locks", "slots"},
     {"conversation"},
     {"manager"},
     {"aio"},

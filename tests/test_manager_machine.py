@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from memento import Config, MemoryManager
 from memento.config.tiers import ShortConfig
-from memento.errors import InvalidInput, NotFound
+from memento.errors import InvalidInput, LockedMemory, NotFound
 from memento.testing import ManualClock
 
 RING = 3
@@ -86,22 +87,30 @@ class Manager(RuleBasedStateMachine):
     )
     def add(self, text, tier, key, scope, session, expires):
         """Add one, or reinforce the one that is there."""
-        kept = self.memory.add(
-            text, tier, key=key, scope=scope, session=session, expires_in=expires
-        )
         said = (text, key, scope, session)
         equal = [
             i
             for i, t in self.model.items()
             if (t.text, t.key, t.scope, t.session) == said and self.live(t)
         ]
-        if equal and not (session and tier == "short"):  # a conversation keeps its turns
+        again = equal and not (session and tier == "short")  # a conversation keeps its turns
+
+        def call():
+            return self.memory.add(
+                text, tier, key=key, scope=scope, session=session, expires_in=expires
+            )
+
+        rival = None if again else self.holder(Told(key=key, scope=scope))
+        if self.refused(rival, call):
+            return
+        kept = call()
+        if again:
             assert kept.id == equal[0]
             self.merge(self.model[equal[0]], tier, expires)
             return
         told = Told(
             text=text, tier=tier, key=key, scope=scope, session=session, status="active", by=None,
-            reinforced=0, history=1, version=1,
+            reinforced=0, history=1, version=1, locked=None,
             expires=expires and self.clock() + timedelta(seconds=expires),
         )  # fmt: skip
         holder = self.holder(told)
@@ -113,6 +122,8 @@ class Manager(RuleBasedStateMachine):
     def merge(self, told, tier, expires):
         """Count a repeat; the higher tier and the longer life win."""
         told.reinforced += 1
+        if told.locked is not None:
+            return
         if told.expires:
             told.expires = expires and max(told.expires, self.clock() + timedelta(seconds=expires))
         order = ["short", "medium", "long"]
@@ -124,6 +135,8 @@ class Manager(RuleBasedStateMachine):
     def update(self, at, text):
         """Change a text."""
         told = self.model[memory_id := self.some(at)]
+        if self.refused(memory_id, lambda: self.memory.update(memory_id, text=text)):
+            return
         if told.status == "forgotten":
             with pytest.raises(InvalidInput):
                 self.memory.update(memory_id, text=text)
@@ -140,6 +153,11 @@ class Manager(RuleBasedStateMachine):
         told = self.model[memory_id := self.some(at)]
         if told.status == "forgotten" or told.scope == scope:
             return
+        there = Told(key=told.key, scope=scope)
+        rival = self.holder(there, but=memory_id) if told.status == "active" else None
+        for one in (memory_id, rival):
+            if self.refused(one, lambda: self.memory.update(memory_id, scope=scope)):
+                return
         self.memory.update(memory_id, scope=scope)
         told.scope, told.version, told.history = scope, told.version + 1, told.history + 1
         holder = self.holder(told, but=memory_id)
@@ -151,6 +169,8 @@ class Manager(RuleBasedStateMachine):
     def forget(self, at):
         """Hide it."""
         told = self.model[memory_id := self.some(at)]
+        if self.refused(memory_id, lambda: self.memory.forget(memory_id)):
+            return
         self.memory.forget(memory_id)
         if told.status != "forgotten":
             told.was, told.status, told.history = told.status, "forgotten", told.history + 1
@@ -180,11 +200,44 @@ class Manager(RuleBasedStateMachine):
     def move(self, at, tier):
         """Put it into another tier."""
         told = self.model[memory_id := self.some(at)]
+        if told.tier != tier and self.refused(memory_id, lambda: self.memory.move(memory_id, tier)):
+            return
         self.memory.move(memory_id, tier)
         told.history += told.tier != tier
         if told.tier != tier:
             told.tier = tier
             self.overflow(told.session)
+
+    @precondition(lambda self: self.model)
+    @rule(at=st.integers(0, 99))
+    def lock(self, at):
+        """Lock it: from then on it is compared with all that it was."""
+        told = self.model[memory_id := self.some(at)]
+        if not self.live(told):
+            with pytest.raises(InvalidInput):
+                self.memory.lock(memory_id)
+            return
+        locked = self.memory.lock(memory_id)
+        if told.locked is None:
+            told.history, told.expires = told.history + 1, None
+            told.locked = locked
+
+    @precondition(lambda self: self.model)
+    @rule(at=st.integers(0, 99))
+    def unlock(self, at):
+        """Let it be changed again."""
+        told = self.model[memory_id := self.some(at)]
+        self.memory.unlock(memory_id)
+        told.history += told.locked is not None
+        told.locked = None
+
+    def refused(self, memory_id, change):
+        """Tell whether a memory is locked, and then that a change of it is refused."""
+        if memory_id is None or self.model[memory_id].locked is None:
+            return False
+        with pytest.raises(LockedMemory, match=memory_id):
+            change()
+        return True
 
     @rule(seconds=st.sampled_from([1, 31]))
     def wait(self, seconds):
@@ -222,6 +275,15 @@ class Manager(RuleBasedStateMachine):
             assert (held.status, held.superseded_by) == (told.status, told.by)
             assert (held.reinforced, held.version) == (told.reinforced, told.version)
             assert len(self.memory.history(memory_id)) == told.history
+
+    @invariant()
+    def a_locked_memory_is_what_it_was(self):
+        """But for the count of its repeats, and the ring, which pushes out any turn."""
+        for memory_id, told in getattr(self, "model", {}).items():
+            if told.locked is not None:
+                now, was = self.memory.get(memory_id), told.locked
+                same = {"tier": was.tier, "updated_at": was.updated_at, "reinforced": 0}
+                assert replace(now, **same) == replace(was, reinforced=0)
 
     @invariant()
     def every_view_shows_what_is_live(self):

@@ -122,6 +122,8 @@ def _print_receipt(done: Erasure, *, derived: bool) -> None:
         typer.echo(f"{memory_id}  {said}")
     for memory_id in done.derived:
         typer.echo(f"{memory_id}  {said if derived else 'kept'}, derived")
+    for memory_id in done.locked:
+        typer.echo(f"{memory_id}  {'is' if done.dry_run else 'was'} locked")
     if done.dry_run:
         return
     rows = ", ".join(f"{count} {table}" for table, count in sorted(done.rows.items()) if count)

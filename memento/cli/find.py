@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
@@ -11,9 +10,11 @@ import typer
 from memento.cli.options import (
     HERE,
     AsJson,
+    AsOf,
     EmbedderName,
     Id,
     Kinds,
+    KnownAt,
     Namespace,
     OneLine,
     Query,
@@ -27,7 +28,6 @@ from memento.cli.options import (
     Until,
     count_of,
     examples,
-    moment_of,
     option,
     where_of,
 )
@@ -56,6 +56,7 @@ class Match(StrEnum):
         'memento retrieve "what can Rami not eat?"',
         'memento retrieve "release plan" -k 3 --since 2025-05-01 --explain',
         "memento retrieve deadline --tier long --json",
+        'memento retrieve "who leads the team?" --as-of 2025-03-01',
     )
 )
 def retrieve(
@@ -75,10 +76,8 @@ def retrieve(
     tag: Tags = None,
     since: Since = None,
     until: Until = None,
-    as_of: Annotated[
-        datetime | None,
-        option("--as-of", parser=moment_of, metavar="MOMENT", help="Those valid at this moment."),
-    ] = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
     min_score: Annotated[float, option("--min-score", help="Least score, 0 to 1.")] = 0.0,
     min_confidence: Annotated[
         float, option("--min-confidence", help="Nothing below this chance of an answer, 0 to 1.")
@@ -113,6 +112,7 @@ def retrieve(
             since=since,
             until=until,
             as_of=as_of,
+            known_at=known_at,
             min_score=min_score,
             min_confidence=min_confidence,
             cutoff=cutoff,
@@ -284,6 +284,8 @@ def list_(
     ] = None,
     since: Since = None,
     until: Until = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
     newest_first: Annotated[bool, option("--newest-first", help="Reverse the order.")] = False,
     limit: Annotated[int, option("--limit", help="Most memories.")] = 100,
     offset: Annotated[int, option("--offset", help="Memories to skip first.")] = 0,
@@ -309,6 +311,8 @@ def list_(
             where=where_of(where or ()),
             since=since,
             until=until,
+            as_of=as_of,
+            known_at=known_at,
             newest_first=newest_first,
             limit=limit,
             offset=offset,

@@ -187,6 +187,19 @@ Until = Annotated[
 ]
 Query = Annotated[list[str], typer.Argument(help="The query, in plain words.")]
 Id = Annotated[str, typer.Argument(help="Id of the memory, or a part of it.")]
+AsOf = Annotated[
+    datetime | None,
+    option("--as-of", parser=moment_of, metavar="MOMENT", help="Those valid at this moment."),
+]
+KnownAt = Annotated[
+    datetime | None,
+    option(
+        "--known-at",
+        parser=moment_of,
+        metavar="MOMENT",
+        help="As it was recorded at this moment.",
+    ),
+]
 Ids = Annotated[
     list[str], typer.Argument(metavar="ID...", help="Ids of memories, or parts of them.")
 ]

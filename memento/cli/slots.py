@@ -11,6 +11,7 @@ from memento.cli.options import (
     HERE,
     AsJson,
     EmbedderName,
+    KnownAt,
     Namespace,
     Root,
     examples,
@@ -37,6 +38,7 @@ def value(
         datetime | None,
         option("--as-of", parser=moment_of, metavar="MOMENT", help="Its value at this moment."),
     ] = None,
+    known_at: KnownAt = None,
     as_json: AsJson = False,
     root: Root = HERE,
     namespace: Namespace = "default",
@@ -44,7 +46,7 @@ def value(
 ) -> None:
     """Show the memory that holds a slot. Exits with 0 also if none does."""
     with open_store(root, namespace, embedder) as memory:
-        found = memory.value(key, scope=scope, as_of=as_of)
+        found = memory.value(key, scope=scope, as_of=as_of, known_at=known_at)
     if as_json:
         print_json(found)
     else:

@@ -26,12 +26,13 @@ from memento.conversation.turns import (
     turns_of,
     words_of,
 )
+from memento.conversation.values import Recalled, Turn
 from memento.conversation.verbs import Verbs
 from memento.documents import Texts
 from memento.errors import InvalidInput
 from memento.filters import Filtering, members
 from memento.policy.prompt import TOKENS
-from memento.types import Kind, Recalled, Trust, Turn
+from memento.types import Kind, Trust
 from memento.views import Memories
 
 __all__ = [

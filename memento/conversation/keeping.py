@@ -13,10 +13,11 @@ from typing import cast
 
 from memento.check import check_source
 from memento.conversation.turns import SAID, Said, kept_here, placed, turn_id
+from memento.conversation.values import Turn
 from memento.conversation.verbs import Verbs
 from memento.errors import IdConflict
 from memento.status import having
-from memento.types import Draft, Memory, Status, Trust, Turn
+from memento.types import Draft, Memory, Status, Trust
 from memento.views import View
 
 REMEMBERED = 10_000

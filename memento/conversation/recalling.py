@@ -17,6 +17,7 @@ from typing import Any
 
 from memento.check import MAX_K
 from memento.conversation.turns import Said, pieces
+from memento.conversation.values import Recalled
 from memento.conversation.verbs import Verbs
 from memento.filters import several
 from memento.language.chatter import is_chatter
@@ -24,7 +25,7 @@ from memento.language.gist import gist
 from memento.language.questions import beyond
 from memento.language.words import content, terms
 from memento.policy import prompt
-from memento.types import Hit, Kind, Recalled, Retrieval, Status, Trust
+from memento.types import Hit, Kind, Retrieval, Status, Trust
 
 TURNS = 3
 """Messages of the user that the query is made of, the last one included."""

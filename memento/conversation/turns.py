@@ -17,10 +17,11 @@ from typing import Any
 from memento.admit import Redaction
 from memento.check import chat_role, member, optional_name, short_name, type_name
 from memento.config import Config
+from memento.conversation.values import Turn
 from memento.errors import InvalidInput
 from memento.language.questions import merely_asks
 from memento.language.roles import is_tools
-from memento.types import Draft, Kind, Memory, Source, Tier, Trust, Turn
+from memento.types import Draft, Kind, Memory, Source, Tier, Trust
 
 PIECE_CHARS = 16_000
 """Most characters of a turn in one memory; a longer turn is kept in pieces."""

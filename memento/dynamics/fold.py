@@ -52,6 +52,12 @@ _SAID_AGAIN = Effect(use=1.0, grows=True, valence=1.0)
 FOLDED = frozenset({*VERDICTS, Event.REINFORCED, Event.RETRIEVED})
 """The events that change a state."""
 
+_MUTED: dict[str | None, frozenset[str]] = {
+    "promoted": frozenset({Event.IGNORED}),
+    "user": frozenset({Event.IGNORED, Event.WRONG, Event.HARMFUL}),
+}
+"""Level of a lock to the events that have no effect while a memory has it."""
+
 _PRAISED, _PASSED_OVER, _BLAMED, _REPEATED = 1, 2, 4, 8
 """Counted once a day: each sort of verdict of the agent, and a repetition by the user."""
 
@@ -65,12 +71,14 @@ class Basis:
         trust: Class of its origin.
         kind: Kind of statement.
         importance: [0, 1].
+        lock: Level of its lock, see ``memento.levels``.
     """
 
     at: int
     trust: str
     kind: str
     importance: float
+    lock: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +184,8 @@ def step(state: State, event: Occurrence, basis: Basis, config: Dynamics) -> Sta
         basis: What the memory is.
         config: Settings.
     """
+    if event.kind in _MUTED.get(basis.lock, ()):
+        return state
     effect, weight, mark = _heard(event, config)
     now = max(state.at, event.at)
     marks, spent = (state.marks, state.spent) if now // DAY == state.today else (0, 0.0)

@@ -260,6 +260,17 @@ class Tail(Protocol):
         """
         ...
 
+    def hold(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
+        """Take in documents that no ledger has, such as texts of an earlier moment.
+
+        Of a tail that does so, ``follow`` is never asked.
+
+        Args:
+            ns: Namespace number.
+            documents: Row ids and what is to be found of each, ascending.
+        """
+        ...
+
     def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
         """Find the newest waiting rows of a namespace that match; see `Words.postings`.
 
@@ -486,8 +497,12 @@ class BackupTool(Protocol):
         """Return the earliest moment a ledger can be set back to, microseconds; None for any."""
         ...
 
-    def set_back_to(self, path: Path, moment: int) -> int:
-        """Undo all that happened after a moment; returns how many memories are left."""
+    def set_back_to(self, path: Path, moment: int, taken_at: int | None = None) -> int:
+        """Undo all that happened after a moment; returns how many memories are left.
+
+        From then on the recording of the ledger begins with the latest moment that it knew, or at
+        which it was copied (``taken_at``), see ``past``.
+        """
         ...
 
 

@@ -49,6 +49,7 @@ from memento.ledger.happenings import (
 )
 from memento.ledger.rows import Row, is_sound
 from memento.ledger.schema import SEQ_BITS
+from memento.levels import lock_of
 from memento.status import having
 from memento.types import Event
 
@@ -156,7 +157,8 @@ class _Fold:
 
 def basis_of(row: Row) -> Basis:
     """Return what the dynamics of a memory start from."""
-    return Basis(at=row.created_at, trust=row.trust, kind=row.kind, importance=row.importance)
+    lock = lock_of(row.pinned) if isinstance(row.pinned, int) else None
+    return Basis(row.created_at, row.trust, row.kind, row.importance, lock)
 
 
 def feels(row: Row) -> bool:
@@ -281,6 +283,15 @@ def forget_all(session: Session) -> None:
     session.execute(
         "DELETE FROM meta WHERE name = ?1 OR (name >= ?2 AND name < ?2 || '~')", (_CURSOR, _DAYS)
     )
+
+
+def fold_again(session: Session, docid: int) -> None:
+    """Note that a memory is to be folded again from the start, whether or not it has a row.
+
+    For a change of its lock: events that had no effect while it was locked made no row.
+    """
+    nothing = dict.fromkeys(_NAMES, 0) | {"sums": b"", "used_at": None}
+    session.execute(_PUT, (docid, 1, *nothing.values()))
 
 
 def drop_rows(session: Session) -> None:

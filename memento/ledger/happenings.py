@@ -113,6 +113,12 @@ def told_lately(session: Session, docid: int, since: float) -> list[Happening]:
     return list(sound_ones(session.execute(query, (docid, 0, _LAST, since)).fetchall()))
 
 
+def last_of(session: Session, docid: int, kind: str) -> int:
+    """Return the number of the last event of a kind of one memory; 0 if there is none."""
+    query = "SELECT coalesce(max(event), 0) FROM events WHERE docid = ? AND kind = ?"
+    return int(session.execute(query, (docid, kind)).fetchone()[0])
+
+
 def happening(session: Session, ns: int, event: int) -> Happening | None:
     """Read one event of a namespace; None if it has none of that number, or it is damaged."""
     query = f"SELECT {_EVENT} FROM events WHERE event = ? AND ns = ?"

@@ -43,6 +43,7 @@ from memento.ledger.rows import (
     strings_in,
 )
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.levels import USER
 from memento.status import check_transition, having, sql, sql_lacking
 from memento.types import Event, Reason
 
@@ -165,21 +166,29 @@ def texts(connection: Session, ns: int, docids: Sequence[int]) -> dict[int, str]
     return found
 
 
-def reword_as_of(connection: Session, rows: Iterable[Row], moment: int) -> set[int]:
-    """Give rows the text they had at a moment, microseconds; returns those where it is damaged."""
+def reword_as_of(
+    connection: Session, rows: Iterable[Row], moment: int, *, known_at: int | None = None
+) -> set[int]:
+    """Give rows the text they had at a moment, microseconds; returns those where it is damaged.
+
+    No text from quarantine answers for the past. With ``known_at``, changes after it are ignored.
+    """
     garbled: set[int] = set()
     for row in rows:
         if row.version > 1:
-            earlier = connection.execute(
-                f"SELECT {STATE} FROM versions WHERE docid = ? AND until > ? ORDER BY rev LIMIT 1",
-                (row.docid, moment),
-            ).fetchone()
+            earlier = connection.execute(_STATE_AT, (row.docid, moment, known_at)).fetchone()
             if earlier is not None:
                 state = State(*earlier)
                 if is_changed_state(row, state):
                     garbled.add(row.docid)
                 row.text = state.text
     return garbled
+
+
+_STATE_AT = (
+    f"SELECT {STATE} FROM versions WHERE docid = ?1 AND until > ?2 AND until <= coalesce(?3, until)"
+    f" AND {sql('accepted')} ORDER BY rev LIMIT 1"
+)
 
 
 def docids_of(connection: Session, ns: int, ids: Sequence[str]) -> dict[str, int]:
@@ -291,6 +300,15 @@ def expired(connection: Session, ns: int, now: int) -> list[int]:
         " AND expires_at <= ? ORDER BY docid"
     )
     return [docid for (docid,) in connection.execute(query, (*docid_range(ns), now))]
+
+
+def locked(connection: Session, ns: int) -> list[int]:
+    """Return the row ids of the memories that the user locked, ascending."""
+    query = (
+        f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND (pinned & {USER}) <> 0"
+        f" AND {_FOUND} AND {NOT_ERASED} ORDER BY docid"
+    )
+    return [docid for (docid,) in connection.execute(query, docid_range(ns))]
 
 
 def tally(connection: Session, ns: int, filters: Filters, by: str) -> dict[str, int]:

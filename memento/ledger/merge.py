@@ -36,6 +36,7 @@ from typing import Any
 
 from memento.check import MAX_ITEMS
 from memento.ledger.rows import Row, mapping_in, strings_in
+from memento.levels import LOCKS
 from memento.status import having
 from memento.types import Kind, Tier, Trust
 
@@ -67,6 +68,7 @@ def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) ->
         return {}
     if _outranks(new, row):
         both = {name: getattr(new, name) for name in (*SOURCE, *_SAID)}
+        both["pinned"] |= row.pinned & LOCKS
     else:
         both = _both(row, new, derived, metadata_bytes)
     if "tier" not in derived or "importance" not in derived or new.pinned:
@@ -95,7 +97,7 @@ def may_add(row: Row, new: Row) -> bool:
 def _both(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> dict[str, Any]:
     """Join what two sources say that are trusted alike."""
     both: dict[str, Any] = {
-        "pinned": max(row.pinned, new.pinned),
+        "pinned": row.pinned | new.pinned,
         "kind": row.kind if new.kind == Kind.FACT else new.kind,
         "tags": _joined(row.tags, new.tags),
         "aliases": _joined(row.aliases, new.aliases),

@@ -16,6 +16,7 @@ from memento.ledger import conditions, dialect
 from memento.ledger.conditions import Clause, Condition
 from memento.ledger.dialect import each_of, without_index
 from memento.ledger.rows import docid_range
+from memento.levels import PINNED
 from memento.scopes import ancestors
 from memento.status import having, sql_lacking
 
@@ -132,7 +133,7 @@ def _what(filters: Filters) -> Iterator[Clause]:
     if filters.without:
         yield f"NOT id {_LISTED}", [json.dumps(filters.without)]
     if filters.pinned is not None:
-        yield "pinned = ?", [int(filters.pinned)]
+        yield f"(pinned & {PINNED}) = ?", [int(filters.pinned)]
 
 
 def _where(filters: Filters) -> Iterator[Clause]:

@@ -16,6 +16,7 @@ from memento.clock import from_micros
 from memento.errors import StoreUnusable
 from memento.language.words import Columns, columns
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.levels import PINNED, lock_of
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
 
@@ -331,7 +332,8 @@ def _memory(row: Row, namespace: tuple[str, ...]) -> Memory:
         source=Source(
             _TRUSTS[row.trust], row.source_uri, row.source_model, _strings(row.source_parents)
         ),
-        pinned=bool(row.pinned),
+        pinned=bool(row.pinned & PINNED),
+        lock=lock_of(row.pinned),
         occurred_at=from_micros(row.occurred_at),
         created_at=from_micros(row.created_at),
         updated_at=from_micros(row.updated_at),

@@ -21,7 +21,8 @@ from memento.ledger import memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, columns_of, content_hash
-from memento.lifecycle import slots, trust
+from memento.levels import LOCKS
+from memento.lifecycle import locks, slots, trust
 from memento.lifecycle.steps import ENDED, FOUND, INDEXED, SLOT_HOLDING, hide, holds, log_event
 from memento.scopes import parse_scope
 from memento.status import having
@@ -131,6 +132,7 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
     row = memories.by_id(session, work.ns, memory_id)
     if row.status == Status.FORGOTTEN:
         raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
+    locks.guard([row])
     _check_author(row, asked.author, untrusted)
     changes = _changes(row, asked)
     if not changes:
@@ -138,6 +140,7 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
     least = Trust.least([Trust(row.trust), asked.author]).value
     if least != row.trust:
         changes["trust"] = least
+        changes |= locks.lost(work, row, changes.get("pinned", row.pinned))
     kind, pinned = changes.get("kind", row.kind), bool(changes.get("pinned", row.pinned))
     trust.check_standing(least, kind, pinned=pinned, untrusted=untrusted)
     reworded = "text" in changes
@@ -181,21 +184,34 @@ def forget(work: Work, memory_id: str) -> Row:
 
     Raises:
         NotFound: If the namespace has no such id.
+        LockedMemory: If the user locked it.
     """
-    return hide(work, memories.by_id(work.db, work.ns, memory_id, damaged=True), Reason.FORGOTTEN)
+    row = memories.by_id(work.db, work.ns, memory_id, damaged=True)
+    locks.guard([row])
+    return hide(work, row, Reason.FORGOTTEN)
 
 
 def to_forget(connection: Session, ns: int, filters: Filters) -> list[int]:
-    """Find every memory that fits and is not hidden yet, quarantined ones too: row ids."""
-    return memories.matching(connection, ns, _not_hidden(filters))
+    """Find every memory that fits and is not hidden yet, quarantined ones too: row ids.
+
+    Raises:
+        LockedMemory: If the user locked one of them.
+    """
+    found = memories.matching(connection, ns, _not_hidden(filters))
+    locked = sorted(set(memories.locked(connection, ns)).intersection(found))
+    locks.guard(memories.by_docids(connection, ns, locked).values())
+    return found
 
 
 def forget_those(work: Work, docids: Sequence[int], filters: Filters) -> list[Row]:
-    """Hide those of some memories that still fit, in order of arrival; see ``forget``."""
-    return [
-        hide(work, row, Reason.FORGOTTEN)
-        for row in memories.fitting(work.db, work.ns, _not_hidden(filters), docids)
-    ]
+    """Hide those of some memories that still fit, in order of arrival; see ``forget``.
+
+    Raises:
+        LockedMemory: If the user locked one of them.
+    """
+    rows = memories.fitting(work.db, work.ns, _not_hidden(filters), docids)
+    locks.guard(rows)
+    return [hide(work, row, Reason.FORGOTTEN) for row in rows]
 
 
 def _not_hidden(filters: Filters) -> Filters:
@@ -207,7 +223,10 @@ def sweep(work: Work, docids: Sequence[int]) -> list[Row]:
     return [
         hide(work, row, Reason.FORGOTTEN)
         for _, row in sorted(memories.by_docids(work.db, work.ns, docids).items())
-        if row.status in FOUND and row.expires_at is not None and row.expires_at <= work.now
+        if row.status in FOUND
+        and row.expires_at is not None
+        and row.expires_at <= work.now
+        and not locks.is_locked(row)
     ]
 
 
@@ -216,9 +235,11 @@ def touchable(connection: Session, ns: int, ids: Sequence[str], *, now: int) -> 
 
     Raises:
         NotFound: If the namespace lacks one of the ids.
+        LockedMemory: If the user locked one of them.
         StoreUnusable: If one is damaged.
     """
     rows = [memories.by_id(connection, ns, memory_id) for memory_id in ids]
+    locks.guard(rows)
     return [row.docid for row in rows if row.status in FOUND and holds(row, now)]
 
 
@@ -230,6 +251,7 @@ def touch(work: Work, docids: Sequence[int], ends: int | None) -> list[Row]:
     """
     rows = memories.by_docids(work.db, work.ns, docids)
     live = [row for docid in docids if (row := rows.get(docid)) and row.status in FOUND]
+    locks.guard(live)
     return [
         memories.overwrite(work.db, row, {"expires_at": ends})
         for row in live
@@ -294,6 +316,7 @@ def move(work: Work, memory_id: str, tier: object) -> Row:
     row = memories.by_id(session, work.ns, memory_id)
     if row.tier == target:
         return row
+    locks.guard([row])
     memories.revise(session, row, {"tier": target.value, "updated_at": work.now}, Reason.MOVED)
     hidden = target is Tier.SHORT or row.status not in INDEXED
     memories.enqueue(session, row, "drop" if hidden else "index")
@@ -323,6 +346,8 @@ def _changes(row: Row, asked: Accepted) -> dict[str, Any]:
         raise InvalidInput("valid_until", "must be later than the start of validity")
     if "text" in wanted:
         wanted["cues"] = cues(wanted["text"], row.role)
+    if "pinned" in wanted:
+        wanted["pinned"] |= row.pinned & LOCKS
     wanted["aliases"] = _aliases(row, asked)
     if "text" in wanted or "scope" in wanted:
         text, scope = wanted.get("text", row.text), wanted.get("scope", row.scope)

@@ -18,7 +18,8 @@ from memento.ledger import descent, erase_many, links, memories
 from memento.ledger.contract import Work
 from memento.ledger.merge import MAX_STATES, may_add, merged
 from memento.ledger.rows import NAMES, Row, columns_of, is_sound, sound
-from memento.lifecycle import slots, trust
+from memento.levels import LOCKS
+from memento.lifecycle import locks, slots, trust
 from memento.lifecycle.steps import (
     ACCEPTED,
     ENDED,
@@ -224,7 +225,12 @@ def _fold(work: Work, entry: Entry, row: Row) -> None:
 
 
 def _may_merge(work: Work, entry: Entry, row: Row) -> bool:
-    """Tell whether a repeat may change a memory: it is not over, and both are accepted or not."""
+    """Tell whether a repeat may change a memory: it is not over, and both are accepted or not.
+
+    Nothing that a repeat says is merged into a memory that the user locked.
+    """
+    if locks.is_locked(row):
+        return False
     if row.status in ENDED:
         return entry.row.status in SLOT_HOLDING
     alike = (row.status in ACCEPTED) == _is_accepted(entry)
@@ -364,9 +370,12 @@ def _put_over(work: Work, row: Row, entry: Entry) -> None:
     renewed = damaged or row.status != entry.row.status or not holds(row, work.now)
     changes = _replacement(work, row, entry, damaged=damaged, renewed=renewed)
     if not renewed and changes.keys() == {"expires_at", "updated_at"}:
+        if locks.is_locked(row):
+            return  # it says that already
         memories.overwrite(session, row, changes)
         log_event(work, row, Event.TOUCHED)
         return
+    locks.guard_replaced(row, entry.row.trust)
     if row.source_parents != "[]":
         descent.stop_waiting(session, row.docid)
     reworded = renewed or not changes.keys().isdisjoint(_EMBEDDED)
@@ -401,12 +410,13 @@ def _replacement(
 
 
 def _differences(row: Row, entry: Entry) -> dict[str, Any]:
-    """Return the columns in which an entry differs from a row, and its values."""
-    return {
-        name: getattr(entry.row, name)
-        for name in _REPLACED
-        if getattr(row, name) != getattr(entry.row, name)
-    }
+    """Return the columns in which an entry differs from a row, and its values.
+
+    The lock of a memory stays.
+    """
+    wanted = {name: getattr(entry.row, name) for name in _REPLACED}
+    wanted["pinned"] |= row.pinned & LOCKS
+    return {name: value for name, value in wanted.items() if getattr(row, name) != value}
 
 
 def _is_accepted(entry: Entry) -> bool:

@@ -12,7 +12,7 @@ change              who holds the slot afterwards
 ``approve``         the approved memory
 ``restore``         the present holder, unless its time is over
 ``revert``          a copy of the value before, which begins now
-import              the value that holds from later on
+import              the one that the user locked, or the value that holds from later on
 ==================  ================================================================================
 
 Afterwards at most one value of the slot holds at any moment. A former value ends where the next one
@@ -34,6 +34,8 @@ from memento.errors import InvalidInput
 from memento.ledger import holders, links, memories
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row, columns_of, content_hash, is_whole, sound
+from memento.levels import PINNED
+from memento.lifecycle import locks
 from memento.lifecycle.steps import ENDED, SLOT_HOLDING, log_event
 from memento.types import Event, Reason, Status, Tier
 
@@ -48,9 +50,11 @@ def supersede(work: Work, old: Row, new: Row) -> None:
 
     Raises:
         InvalidInput: If both are the same memory.
+        LockedMemory: If the old one is locked against the new one.
     """
     if old.docid == new.docid:
         raise InvalidInput("supersedes", "a memory cannot supersede itself")
+    locks.guard_replaced(old, new.trust)
     ends = new.valid_from
     if is_whole(old):
         ends = max(old.valid_from, ends)
@@ -245,6 +249,7 @@ def _from_now_on(before: Row, now: int, ends: int | None) -> Row:
         updated_at=now,
         valid_from=now,
         valid_until=ends,
+        pinned=before.pinned & PINNED,
         superseded_by=None,
         reinforced=0,
         version=1,
@@ -303,6 +308,8 @@ def _shorten(work: Work, row: Row, ends: int) -> None:
 def _is_later(work: Work, row: Row, holder: Row | None) -> bool:
     if holder is None:
         return holders.value_after(work.db, row, until=work.now) is None
+    if locks.is_locked(row) != locks.is_locked(holder):
+        return locks.is_locked(row)
     return _rank(row, work.now) > _rank(holder, work.now)
 
 

@@ -26,7 +26,7 @@ from memento.errors import InvalidInput, UntrustedSource
 from memento.ledger import descent, links, memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, is_changed_state, is_sound, sound, strings_in
-from memento.lifecycle import slots
+from memento.lifecycle import locks, slots
 from memento.lifecycle.steps import ACCEPTED, SLOT_HOLDING, hide, log_event
 from memento.types import Event, Kind, Reason, Status, Tier, Trust
 
@@ -199,17 +199,26 @@ def from_source(connection: Session, ns: int, uri: str) -> list[Row]:
 
 
 def to_disown(connection: Session, ns: int, uri: str) -> list[int]:
-    """Find everything from a source, and all that was derived from it, that is not hidden yet."""
-    return [row.docid for row in from_source(connection, ns, uri) if row.status != Status.FORGOTTEN]
+    """Find everything from a source, and all that was derived from it, that is not hidden yet.
+
+    Raises:
+        LockedMemory: If the user locked one of these.
+    """
+    rows = [row for row in from_source(connection, ns, uri) if row.status != Status.FORGOTTEN]
+    locks.guard(rows)
+    return [row.docid for row in rows]
 
 
 def disown(work: Work, docids: Sequence[int]) -> list[Row]:
-    """Forget what comes from a source that is not to be believed."""
-    return [
-        hide(work, row, Reason.DISOWNED)
-        for _, row in sorted(memories.by_docids(work.db, work.ns, docids).items())
-        if row.status != Status.FORGOTTEN
-    ]
+    """Forget what comes from a source that is not to be believed.
+
+    Raises:
+        LockedMemory: If the user locked one of these.
+    """
+    rows = memories.by_docids(work.db, work.ns, docids)
+    shown = [row for _, row in sorted(rows.items()) if row.status != Status.FORGOTTEN]
+    locks.guard(shown)
+    return [hide(work, row, Reason.DISOWNED) for row in shown]
 
 
 def disowned(connection: Session, ns: int, uri: str) -> list[str]:
@@ -254,6 +263,8 @@ def _lower_trust(work: Work, child: Row, heard: Sequence[Row]) -> bool:
         changes["status"] = Status.QUARANTINED.value
     if trust in work.rules.untrusted and child.kind == Kind.RULE:
         changes["kind"] = Kind.FACT.value
+    if changes:
+        changes |= locks.lost(work, child, child.pinned)
     if trust in work.rules.untrusted and child.pinned:
         changes["pinned"] = 0
     hidden = doubted and child.status == Status.FORGOTTEN

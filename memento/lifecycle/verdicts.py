@@ -15,6 +15,7 @@ from memento.ledger import dynamics, happenings, memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.happenings import Happening
 from memento.ledger.rows import Row
+from memento.lifecycle import locks
 from memento.lifecycle.steps import ACCEPTED, log_event
 from memento.types import Event, Status, Trust
 
@@ -70,6 +71,7 @@ def give(
         row = memories.by_id(work.db, work.ns, verdict.memory_id)
         if row.status in ACCEPTED:
             _write(work, row, verdict, config)
+            locks.judged(work, row)
             rows.append(row)
         elif not lenient:
             raise _hidden(row)

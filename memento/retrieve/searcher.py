@@ -49,7 +49,7 @@ from memento.retrieve.choose import choose_index
 from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings
 from memento.retrieve.look import Rerank
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
-from memento.retrieve.source import WIDER
+from memento.retrieve.source import WIDER, Nearest
 from memento.retrieve.visible import allow, needs_ledger
 from memento.status import having
 from memento.tiers.embedder import StoreEmbedder
@@ -405,7 +405,7 @@ class Searcher:
 
     def _follow(
         self, source: LedgerSource, filters: Filters, model: int | None, *, exact: bool
-    ) -> tuple[Snapshot, Mask, LongSearch | None]:
+    ) -> tuple[Snapshot, Mask, Nearest | None]:
         """Bring the namespace up to date; return it, the rows that pass, and the vector index.
 
         Args:
@@ -422,7 +422,7 @@ class Searcher:
         hidden = source.hidden(filters)
         held = self._kept.hold(source.ns)
         source.known = held.words
-        nearest: LongSearch | None = None
+        nearest: Nearest | None = None
         with held.lock:
             held.rev, edition = self._ledger.read(lambda c: self._follow_rows(c, source.ns, held))
             source.state = held.rev, edition
@@ -531,17 +531,8 @@ class Searcher:
         """
         beside = [docid for one in ranking.found for docid in (*one.folded, one.newer) if docid]
 
-        def job(connection: Session) -> tuple[dict[int, Row], set[int]]:
-            rows = memories.by_docids(
-                connection, ns, [*(one.docid for one in ranking.found), *beside]
-            )
-            garbled = {docid for docid, row in rows.items() if not is_sound(row)}
-            if filters.as_of is not None:
-                sound = [row for docid, row in rows.items() if docid not in garbled]
-                garbled |= memories.reword_as_of(connection, sound, filters.as_of)
-            return rows, garbled
-
-        rows, garbled = self._ledger.read(job)
+        docids = [*(one.docid for one in ranking.found), *beside]
+        rows, garbled = self._ledger.read(lambda c: self._rows(c, ns, docids, filters))
         if garbled:
             missing[LEDGER] = damaged([str(rows[docid].id) for docid in sorted(garbled)])
             log.warning("left out of an answer: %s", missing[LEDGER])
@@ -551,6 +542,17 @@ class Searcher:
             if docid not in garbled and row.status in filters.statuses
         }
         return tuple(_hit(labels, shown, one) for one in _standing(ranking.found, shown))
+
+    def _rows(
+        self, connection: Session, ns: int, docids: Sequence[int], filters: Filters
+    ) -> tuple[dict[int, Row], set[int]]:
+        """Read rows as an answer shows them; also the row ids of those that are damaged."""
+        rows = memories.by_docids(connection, ns, docids)
+        garbled = {docid for docid, row in rows.items() if not is_sound(row)}
+        if filters.as_of is not None:
+            sound = [row for docid, row in rows.items() if docid not in garbled]
+            garbled |= memories.reword_as_of(connection, sound, filters.as_of)
+        return rows, garbled
 
 
 def _allowed(source: LedgerSource, snap: Snapshot, filters: Filters) -> Mask:

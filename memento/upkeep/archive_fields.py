@@ -14,9 +14,12 @@ from memento.clock import from_micros
 from memento.errors import InvalidInput
 from memento.language.words import Columns, cues
 from memento.ledger.rows import Row, State, columns_of, state_of
+from memento.levels import BITS, PINNED, lock_of
 from memento.scopes import parse_scope
 from memento.types import Kind, Status, Tier, Trust
 
+LOCK = "lock"
+"""Field of a memory that is locked, besides ``FIELDS``: its level."""
 FORMAT = 1
 """Version of the format that this code writes, and the newest that it reads."""
 
@@ -32,12 +35,19 @@ def spelt_state(state: State) -> dict[str, Any]:
     """Encode an earlier state of a memory."""
     line = state._asdict() | {"until": spelt_moment(state.until)}
     if state.earlier is not None:
+        earlier = json.loads(state.earlier)
         line["earlier"] = {
             name: value if name == "content_hash" else spelt(name, value)
-            for name, value in json.loads(state.earlier).items()
+            for name, value in earlier.items()
             if name not in MADE_HERE and name != "ended"
-        }
+        } | spelt_lock(earlier["pinned"])
     return line
+
+
+def spelt_lock(pinned: int) -> dict[str, str]:
+    """Encode the lock of a memory, which most have not: the field ``lock``, or nothing."""
+    level = lock_of(pinned)
+    return {} if level is None else {LOCK: level}
 
 
 def spelt(name: str, value: Any) -> Any:
@@ -49,7 +59,7 @@ def spelt(name: str, value: Any) -> Any:
     if name in _JSON:
         return json.loads(value)
     if name == "pinned":
-        return bool(value)
+        return bool(value & PINNED)
     return value.hex() if isinstance(value, bytes) else value
 
 
@@ -62,6 +72,7 @@ def read_row(line: Mapping[str, Any], limits: check.Limits) -> tuple[Row, Column
     """Make a row from a line, validated as by ``add``; also the columns for full text."""
     values = {name: _read(name, line[name], limits) for name in FIELDS}
     values["id"] = check.check_id(values["id"])
+    values["pinned"] |= _lock(line)
     row = Row(**values, docid=0, ns=0, rev=0, words=0, head_words=0, cues=0, checksum=b"")
     return row, measure(row)
 
@@ -74,7 +85,10 @@ def read_state(line: Mapping[str, Any], present: Row, limits: check.Limits) -> S
     until, reason = read_moment("until", line["until"]), check.short_name("reason", line["reason"])
     if line["earlier"] is None:
         return State(**columns, until=until, reason=reason, earlier=None)
-    values = {name: _read(name, value, limits) for name, value in line["earlier"].items()}
+    earlier = line["earlier"]
+    values = {name: _read(name, earlier[name], limits) for name in earlier if name != LOCK}
+    if LOCK in earlier:
+        values["pinned"] |= _lock(earlier)
     past = replace(present, **columns, **values)
     measure(past)
     return state_of(past, until, reason)
@@ -87,6 +101,15 @@ def measure(row: Row) -> Columns:
     row.cues = cues(row.text, row.role)
     row.seal()
     return document
+
+
+def _lock(line: Mapping[str, Any]) -> int:
+    """Read the bit of a lock; 0 if there is none."""
+    level = line.get(LOCK)
+    if level is None:
+        return 0
+    known = isinstance(level, str) and level in BITS
+    return BITS[level] if known else refuse(LOCK, f"is not one of: {', '.join(BITS)}")
 
 
 def _read(name: str, value: Any, limits: check.Limits) -> Any:

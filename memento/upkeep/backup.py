@@ -160,7 +160,7 @@ def _build(source: Path, target: Path, moment: int | None) -> tuple[int, int | N
         count = found.memories
         if moment is not None:
             _check_reach(source, draft, moment, found.taken_at)
-            count = tool.set_back_to(draft, moment)
+            count = tool.set_back_to(draft, moment, found.taken_at)
     return count, found.taken_at
 
 

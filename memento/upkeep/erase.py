@@ -37,7 +37,7 @@ from memento.errors import (
     StoreError,
 )
 from memento.ledger import erase as sql
-from memento.ledger import erase_many, vectors
+from memento.ledger import erase_many, memories, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.erase import Chosen
 from memento.ledger.files import explain_os, remove_litter, sync_folder, unfinished, written
@@ -84,6 +84,8 @@ class Erasure:
         not_reached: Copies that erasing cannot reach. They include stores that a restore or a
             salvage set aside beside this one, which keep their memories, and files there that a
             killed process left unfinished.
+        locked: Ids of those memories that the user had locked: a lock does not keep a memory from
+            being erased.
     """
 
     ids: tuple[str, ...]
@@ -96,6 +98,7 @@ class Erasure:
     pending: Mapping[str, str] = field(default_factory=dict)
     untouched: tuple[str, ...] = ()
     not_reached: tuple[str, ...] = NOT_REACHED
+    locked: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -161,9 +164,11 @@ class Eraser:
         """Report what would be erased; see ``erase``."""
         roots: dict[int, str] = {}
         also: dict[int, str] = {}
+        locked: tuple[str, ...] = ()
         if ns is not None:
             roots = self._ledger.read(lambda c: sql.chosen(c, ns, what))
             also = self._ledger.read(lambda c: sql.derived(c, ns, roots))
+            locked = self._locked(ns, roots | also)
         elif what.ids:
             raise NotFound(what.ids[0])
         return Erasure(
@@ -171,6 +176,7 @@ class Eraser:
             tuple(also.values()),
             from_micros(now),
             dry_run=True,
+            locked=locked,
             not_reached=(*NOT_REACHED, *self._beside()),
         )
 
@@ -201,6 +207,7 @@ class Eraser:
         strangers = self._strangers()  # before anything is erased: it may fail
         newest, roots, also = self._ledger.read(lambda c: (sql.newest(c, ns), *choose(c)))
         doomed = roots | also if derived else roots
+        locked = self._locked(ns, doomed)
 
         def mark(connection: Session) -> dict[int, str]:
             late = sql.derived(connection, ns, doomed, after=newest) if derived else {}
@@ -218,6 +225,7 @@ class Eraser:
             derived=tuple(also.values()),
             at=from_micros(now),
             dry_run=False,
+            locked=locked,
             rows=dict(self._rows),
             removed=tuple(self._removed),
             rewritten=tuple(self._rewritten),
@@ -225,6 +233,11 @@ class Eraser:
             untouched=strangers,
             not_reached=(*NOT_REACHED, *self._beside()),
         )
+
+    def _locked(self, ns: int, doomed: Mapping[int, str]) -> tuple[str, ...]:
+        """Return the ids of the memories that the user locked."""
+        found = self._ledger.read(lambda c: memories.locked(c, ns))
+        return tuple(doomed[docid] for docid in found if docid in doomed)
 
     def _begin(self) -> None:
         """Do every step that is possible now; others become pending, as the rows are gone."""

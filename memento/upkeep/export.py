@@ -21,7 +21,14 @@ from memento.ledger import transfer as sql
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.files import new_file, path_outside
 from memento.ledger.rows import Row, is_changed_state, is_sound
-from memento.upkeep.archive_fields import FIELDS, FORMAT, spelt, spelt_moment, spelt_state
+from memento.upkeep.archive_fields import (
+    FIELDS,
+    FORMAT,
+    spelt,
+    spelt_lock,
+    spelt_moment,
+    spelt_state,
+)
 
 _UNSPEAKABLE = (ValueError, TypeError, AttributeError, OverflowError)
 """Errors from encoding a damaged value."""
@@ -173,7 +180,8 @@ def _export_memories(
             line |= {**legible, "id": str(row.id), "versions": [], "damaged": True}
             writer.damaged.append(line["id"])
         else:
-            line |= {**legible, "versions": _past(connection, writer, row)}
+            line |= {**legible, **spelt_lock(row.pinned)}
+            line["versions"] = _past(connection, writer, row)
         blob = None if model is None else sql.vector(connection, row.docid, model)
         if blob is not None:
             line["vector"] = base64.b64encode(blob).decode()

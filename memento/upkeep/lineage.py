@@ -13,6 +13,7 @@ from memento.ledger import memories, namespaces, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_changed_state
+from memento.levels import MOST_LOCKED, WARN_LOCKED
 from memento.lifecycle.slots import is_planned
 from memento.lifecycle.steps import ENDED
 from memento.status import lacking
@@ -31,6 +32,7 @@ class Stats:
         trouble: Each part that does not work at present to the reason, if it concerns the whole
             store or memories of this namespace. Nothing is told about memories of others.
         redacted: Kind of secret to the number removed from added or updated memories.
+        locked: Number of memories that the user locked. From 80 on ``trouble`` has a warning.
         long: State of the long tier's index, which the whole store shares: ``cold``, ``ready`` ...
         ledger_bytes: Size of the ledger file and its log, all namespaces together.
     """
@@ -41,6 +43,7 @@ class Stats:
     embedders: Mapping[str, int]
     trouble: Mapping[str, str]
     redacted: Mapping[str, int]
+    locked: int
     long: str
     ledger_bytes: int
 
@@ -55,16 +58,25 @@ def stats(
 ) -> Stats:
     """Count the memories of a namespace and their backlog."""
     found = {} if ns is None else ledger.read(lambda c: memories.counts(c, ns, now))
+    locked = 0 if ns is None else len(ledger.read(lambda c: memories.locked(c, ns)))
     return Stats(
         tiers={tier.value: found.get(tier.value, 0) for tier in Tier},
         hidden={status: found.get(status, 0) for status in lacking("found")},
         backlog={} if ns is None else ledger.read(lambda c: vectors.backlog_in(c, ns)),
         embedders={} if ns is None else ledger.read(lambda c: vectors.embedders(c, ns)),
-        trouble=dict(trouble),
+        trouble={**trouble, **_near_the_limit(locked)},
         redacted={} if ns is None else dict(ledger.read(lambda c: memories.redactions(c, ns))),
+        locked=locked,
         long=long,
         ledger_bytes=ledger.path.stat().st_size + ledger.wal_bytes(),
     )
+
+
+def _near_the_limit(locked: int) -> dict[str, str]:
+    """Warn before no more memories can be locked."""
+    if locked < WARN_LOCKED:
+        return {}
+    return {"locks": f"{locked} of at most {MOST_LOCKED} memories are locked; unlock some"}
 
 
 def per_namespace(ledger: Ledger, now: int) -> dict[tuple[str, ...], int]:

@@ -22,6 +22,8 @@ EXAMPLES = [
     errors.UntrustedSource("kind", "a web page cannot make a rule"),
     errors.NotFound("abc"),
     errors.IdConflict("abc"),
+    errors.LockedMemory("abc", "user"),
+    errors.TooManyLocks(100),
     errors.StoreError("/x", "broke"),
     errors.StoreClosed("/x"),
     errors.StoreFromTheFuture("/x", found=9, known=1),

@@ -88,6 +88,30 @@ def test_an_adapter_is_thin(module):
     assert len(module.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
+FOR_PEOPLE = {"lock", "unlock", "pin", "unpin", "approve", "quarantine"}
+"""Verbs of the manager that no model may have as a tool."""
+
+
+def of_people(tree):
+    """List the verbs for people that a module uses of anything."""
+    return sorted(
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in FOR_PEOPLE
+    )
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_no_adapter_locks_or_approves(module):
+    """So no model can: a lock is the user's word, and so is an approval."""
+    assert of_people(ast.parse(module.read_text(encoding="utf-8"))) == []
+    assert of_people(ast.parse("memory.lock(one)\nmemory.quarantine.approve(two)")) == [
+        "approve",
+        "lock",
+        "quarantine",
+    ]
+
+
 def test_there_are_adapters():
     """The list is not empty by a wrong path."""
     packages = {module.parent.name for module in MODULES}

@@ -57,6 +57,7 @@ def memory(text: str, **changes: object) -> Memory:
         "metadata": {},
         "source": Source(),
         "pinned": False,
+        "lock": None,
         "occurred_at": MOMENT,
         "created_at": MOMENT,
         "updated_at": MOMENT,

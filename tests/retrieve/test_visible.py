@@ -1,4 +1,4 @@
-"""What may be seen: the same rows in SQL (`predicate`) as in RAM (`allow`)."""
+"""The same rows are visible in SQL (`predicate`) as in RAM (`allow`)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,6 @@ def some(random):
         "session": random.choice([None, *SESSIONS]),
         "tags": random.sample(TAGS, random.randrange(3)),
         "metadata": {"v": random.choice([*VALUES, [1], {"x": 1}]), 'k"ey': random.choice(VALUES)},
-        "pinned": random.random() < 0.3,
         "actor": random.choice([None, *ACTORS]),
         "role": random.choice([None, "user", "assistant"]),
         "source": random.choice([Source("user"), Source("user", PAGE), Source("agent")]),
@@ -86,6 +85,7 @@ def stored(random):
     return {
         "status": random.choice([status.value for status in TABLE]),
         "superseded_by": random.choice([None, None, "m1", "missing"]),
+        "pinned": random.choice([0, 0, 1, 2, 4, 5]),
         "occurred_at": random.choice(MOMENTS),
         "valid_from": random.choice(MOMENTS),
         "valid_until": random.choice([None, random.choice(MOMENTS)]),

@@ -98,6 +98,7 @@ def held(root: Path, dim: int = 0) -> Held | None:
 
 def _fields(one: Any) -> list[Any]:
     names = ("text", "tier", "status", "kind", "key", "superseded_by", "session", "tags", "version")
+    names += ("lock", "expires_at")
     return [str(getattr(one, name)) for name in (*names, "metadata", "source")]
 
 
@@ -242,6 +243,20 @@ def rated(folder: Path) -> None:
         memory.feedback([one.id for one in memory.list()], verdict="wrong", source="agent")
 
 
+def lockable(folder: Path) -> None:
+    """Make a store with a memory that will expire."""
+    filled(folder)
+    with opened(store_of(folder), now=START) as memory:
+        memory.add("the gate code is 1904", id="doomed", expires_in=86_400)
+
+
+def locked(folder: Path) -> None:
+    """Make a store with a locked memory."""
+    lockable(folder)
+    with opened(store_of(folder), now=START) as memory:
+        memory.lock("doomed")
+
+
 def conversation(folder: Path) -> None:
     """Keep a thread whose second message is long."""
     with opened(store_of(folder)) as memory:
@@ -356,6 +371,16 @@ def _say(memory: MemoryManager, turns: list[Turn]) -> None:
     memory.keep(turns, session=THREAD)
 
 
+def lock(memory: MemoryManager) -> None:
+    """Lock a memory that has an expiry, which the lock takes away."""
+    memory.lock("doomed")
+
+
+def unlock(memory: MemoryManager) -> None:
+    """Take that lock away."""
+    memory.unlock("doomed")
+
+
 def judge(memory: MemoryManager) -> None:
     """Give a verdict on everything that is active."""
     memory.feedback([one.id for one in memory.list()], verdict="confirmed")
@@ -397,6 +422,8 @@ THINGS = {
     "reindex": Thing(embedded, verb(lambda memory: memory.store.reindex(), 32), dim=32),
     "forget": Thing(filled, verb(forget)),
     "forget_source": Thing(from_the_web, verb(forget_source), between=is_cut),
+    "lock": Thing(lockable, verb(lock)),
+    "unlock": Thing(locked, verb(unlock)),
     "approve": Thing(from_the_web, verb(approve)),
     "erase": Thing(filled, verb(erase)),
     "erase of many": Thing(long_session, verb(erase_session)),

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from memento.errors import ArchiveDamaged, StoreUnusable
-from memento.ledger import checks, descent, dynamics, memories, namespaces, schema
+from memento.ledger import checks, descent, dynamics, memories, namespaces, past, schema
 from memento.ledger.contract import Contents
 from memento.ledger.lite import fulltext, migrations, tend
 from memento.ledger.lite.sqlite import Connection, connect, translated
@@ -129,15 +129,17 @@ def reach(path: Path) -> int | None:
         return None if earliest is None else int(earliest)
 
 
-def set_back_to(path: Path, moment: int) -> int:
+def set_back_to(path: Path, moment: int, taken_at: int | None = None) -> int:
     """Undo all that happened in a ledger after a moment; returns how many memories are left.
 
     Args:
         path: A ledger of the present schema that nobody else has open.
         moment: Microseconds since 1970 UTC; what happened at it counts as done.
+        taken_at: When the ledger was copied, if that is known: up to then it knew more.
     """
     with _alone(path) as connection:
         connection.execute("BEGIN IMMEDIATE")
+        _note_line(connection, moment if taken_at is None else max(moment, taken_at))
         _drop_later(connection, moment)
         for (docid,) in connection.execute(_CHANGED_SINCE, (moment,)).fetchall():
             _set_back_row(connection, memories.by_docid(connection, docid), moment)
@@ -152,6 +154,17 @@ def set_back_to(path: Path, moment: int) -> int:
         connection.execute("COMMIT")
         connection.execute("VACUUM")
         return int(count)
+
+
+def _note_line(connection: Connection, moment: int) -> None:
+    """Note from when on the recording is whole: after all that is to be undone."""
+    (latest,) = connection.execute(
+        "SELECT max(ifnull((SELECT max(updated_at) FROM memories), ?1),"
+        " ifnull((SELECT max(until) FROM versions), ?1),"
+        " ifnull((SELECT max(at) FROM events), ?1), ?1)",
+        (moment,),
+    ).fetchone()
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (past.LINE, latest))
 
 
 _CAME_SINCE = (

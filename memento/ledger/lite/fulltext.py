@@ -352,6 +352,13 @@ class LiteTail:
                     _insert_postings(self._open(), waiting)
                     self._held[ns] = waiting[-1][0]
 
+    def hold(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
+        """Take in documents that no ledger has, such as texts of an earlier moment."""
+        if documents:
+            with self._turn(), self._lock:
+                _insert_postings(self._open(), documents)
+                self._held[ns] = documents[-1][0]
+
     def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
         """Find the newest waiting rows of a namespace that match each expression.
 

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memento.language.words import columns
 from memento.ledger import memories
 from memento.ledger.match import All, Any, In, Phrase, Start, Word
-from memento.ledger.rows import columns_of
+from memento.ledger.rows import columns_of, docid_of
 
 SHELF = [
     {"text": "The red kite circled over the old barn."},
@@ -386,6 +387,19 @@ class TestTail:
             space.ledger.read(lambda s, ns=space.ns: tail.follow(s, ns, 1))
         assert tail.postings(bench.ns, [Word("kite")], 5)[0].tolist() == []
         assert tail.postings(other.ns, [Word("kite")], 5)[0].tolist() == [1]
+
+    def test_texts_of_another_moment_are_found_by_it_alone(self, bench):
+        """Documents that it is given, which no row has; those of no namespace but their own."""
+        bench.one("heron")
+        tail, other = bench.ledger.make_tail(), bench.ns + 1
+        words = [columns("kite"), columns("owl")]
+        first = docid_of(bench.ns, 0)
+        tail.hold(bench.ns, [])
+        assert tail.postings(bench.ns, [Word("kite")], 5)[0].tolist() == []
+        tail.hold(bench.ns, [(first + 3, words[0]), (first + 9, words[1])])
+        found = tail.postings(bench.ns, [Word("kite"), Word("owl"), Word("heron")], 5)
+        assert [one.tolist() for one in found] == [[3], [9], []]
+        assert tail.postings(other, [Word("kite")], 5)[0].tolist() == []
 
     def test_one_never_asked_about_is_empty(self, bench):
         """It takes in nothing by itself."""
