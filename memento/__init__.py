@@ -9,6 +9,7 @@ layout       names of the files and folders of a store
 clock        the present moment, and times as microseconds
 display      values on one line, as a table of a notebook, and as JSON
 types        the values that callers see: memories, drafts, hits and their vocabulary
+past         the values that tell of the past: states, changes, differences
 protocols    the interfaces of replaceable parts: embedder, reranker, clock
 scopes       namespaces (who may see a memory) and scope paths (where it applies)
 check        accept or refuse one value: the same rule at every entry
@@ -34,6 +35,7 @@ browse       lists, counts, history and links: all that is read without a query
 documents    a long text in parts: a document that may change
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
+changes      correct, list changes and undo them, differences between two moments
 conversation  the turns of a conversation: keep each once, recall for the next
 manager      the object people use: each verb calls the rooms below
 aio          the same verbs, awaited
@@ -45,6 +47,7 @@ from typing import TYPE_CHECKING, Any
 from memento.config import Config
 from memento.filters import Filtering, check_filters
 from memento.manager import MemoryManager
+from memento.past import Change, Diff, SlotValue, Undone, Version
 from memento.types import (
     Belief,
     Draft,
@@ -56,14 +59,12 @@ from memento.types import (
     Recalled,
     Related,
     Retrieval,
-    SlotValue,
     Source,
     Status,
     Strength,
     Tier,
     Trust,
     Turn,
-    Version,
 )
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ __version__ = "0.1.0"
 __all__ = [
     "AsyncMemoryManager",
     "Belief",
+    "Change",
     "Config",
+    "Diff",
     "Draft",
     "Evidence",
     "Filtering",
@@ -93,6 +96,7 @@ __all__ = [
     "Tier",
     "Trust",
     "Turn",
+    "Undone",
     "Version",
     "check_filters",
 ]

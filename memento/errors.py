@@ -8,6 +8,7 @@
     │   └── UntrustedSource     its source may not make rules, pin memories or replace active ones
     ├── NotFound                no such memory in this namespace (also a LookupError)
     ├── IdConflict              the id belongs to a memory with other content
+    ├── NothingToUndo           no such change, or one that cannot be undone
     ├── StoreError              the ledger cannot carry out the call
     │   ├── StoreClosed         the manager was closed
     │   ├── StoreFromTheFuture  written by a newer version of memento
@@ -151,6 +152,20 @@ class IdConflict(MementoError):
             "use update() to change it, or another id"
         )
         self.memory_id = memory_id
+
+
+class NothingToUndo(MementoError):
+    """There is nothing that ``undo`` could undo; nothing was written.
+
+    Attributes:
+        change: Number of the change, or of the run, or None.
+        problem: Why it cannot be undone.
+    """
+
+    def __init__(self, change: int | None, problem: str) -> None:
+        super().__init__(problem)
+        self.change = change
+        self.problem = problem
 
 
 class StoreError(MementoError):

@@ -30,6 +30,7 @@ from memento.cli import (
     rescue,
     slots,
     tour,
+    undo,
     upkeep,
 )
 from memento.cli.options import examples, moment_of, option, seconds_of
@@ -58,6 +59,7 @@ for family in (
     slots,
     overview,
     change,
+    undo,
     quarantine,
     rate,
     erase,

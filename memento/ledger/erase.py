@@ -53,6 +53,7 @@ _OF_ROW = {
     "embeddings": ("docid",),
     "backlog": ("docid",),
     "links": ("src", "dst"),
+    "changed_links": ("src", "dst"),
     "events": ("docid",),
     "awaited": ("docid",),
     "dynamics": ("docid",),

@@ -67,7 +67,7 @@ _SAME_SESSION, _PAST = same("session"), skipping()
 
 _INSERT = f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})"
 _SELECT = f"SELECT {COLUMNS} FROM memories"
-_KEEP = f"INSERT INTO versions (docid, rev, {STATE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_KEEP = f"INSERT INTO versions (docid, rev, {STATE}, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 def by_id(connection: Session, ns: int, memory_id: str, *, damaged: bool = False) -> Row:
@@ -371,19 +371,26 @@ def overflow(work: Work, sessions: Iterable[str | None]) -> None:
         )
 
 
-def revise(connection: Session, row: Row, changes: Mapping[str, Any], reason: Reason) -> Row:
-    """Change columns of a row and keep its earlier state.
+def revise(
+    connection: Session,
+    row: Row,
+    changes: Mapping[str, Any],
+    reason: Reason,
+    change: int | None = None,
+) -> Row:
+    """Change columns of a row and keep its earlier state; ``changes.revise`` is for our own writes.
 
     Args:
         connection: Inside a transaction.
         row: The row as it is; changed in place.
         changes: Column names to new values; must hold ``updated_at``.
         reason: What changes it, for ``versions``.
+        change: Number of the change that this is a part of; None for none.
 
     Returns:
         The row as it is now.
     """
-    keep_version(connection, row, reason, changes["updated_at"])
+    keep_version(connection, row, reason, changes["updated_at"], change)
     return overwrite(connection, row, changes)
 
 
@@ -415,9 +422,11 @@ def overwrite(
     return row
 
 
-def keep_version(connection: Session, row: Row, reason: Reason, until: int) -> None:
-    """Write down the present state of a row before it changes."""
-    connection.execute(_KEEP, (row.docid, row.rev, *state_of(row, until, reason.value)))
+def keep_version(
+    connection: Session, row: Row, reason: Reason, until: int, change: int | None = None
+) -> None:
+    """Write down the present state of a row before it changes; see ``revise``."""
+    connection.execute(_KEEP, (row.docid, row.rev, *state_of(row, until, reason.value), change))
 
 
 def states(connection: Session, docid: int) -> list[State]:

@@ -31,7 +31,7 @@ import uuid_utils
 from memento.admit.draft import to_json
 from memento.admit.entry import Entry
 from memento.errors import InvalidInput
-from memento.ledger import holders, links, memories
+from memento.ledger import chains, changes, holders, memories
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row, columns_of, content_hash, is_whole, sound
 from memento.lifecycle.steps import ENDED, SLOT_HOLDING, log_event
@@ -47,22 +47,24 @@ def supersede(work: Work, old: Row, new: Row) -> None:
     """Let ``old`` be replaced by ``new``: it stops holding when the new one starts.
 
     Raises:
-        InvalidInput: If both are the same memory.
+        InvalidInput: If both are the same memory, or ``old`` superseded ``new`` or what did.
     """
     if old.docid == new.docid:
         raise InvalidInput("supersedes", "a memory cannot supersede itself")
+    if new.superseded_by is not None and _follows(work, new, old):
+        raise InvalidInput("supersedes", "would make a circle")
     ends = new.valid_from
     if is_whole(old):
         ends = max(old.valid_from, ends)
         ends = ends if old.valid_until is None else min(ends, old.valid_until)
-    changes = {
+    values = {
         "status": Status.SUPERSEDED.value,
         "superseded_by": new.id,
         "valid_until": ends,
         "updated_at": work.now,
     }
-    memories.revise(work.session, old, changes, Reason.SUPERSEDED)
-    links.link(work.session, new.docid, old.docid, "supersedes")
+    changes.revise(work, old, values, Reason.SUPERSEDED)
+    changes.link(work, new.docid, old.docid, "supersedes")
     memories.enqueue(work.session, old, "drop")
     log_event(work, old, Event.SUPERSEDED, {"by": new.id})
 
@@ -84,13 +86,24 @@ def _become_history(work: Work, row: Row, holder: Row) -> None:
     One that begins after the holder holds at no moment.
     """
     after = holders.value_after(work.session, row)
-    if after is None:
+    if after is None or _follows(work, after, row):
         supersede(work, row, holder)
         return
     supersede(work, row, after)
     before = holders.value_before(work.session, row)
-    if before is not None and (before.superseded_by == after.id or _reaches(before, row)):
+    if before is None:
+        return
+    follows = before.superseded_by == after.id
+    if follows or (_reaches(before, row) and not _follows(work, after, before)):
         _end_at(work, before, row)
+
+
+def _follows(work: Work, row: Row, other: Row) -> bool:
+    """Tell whether a memory comes to be superseded by another one, however far off."""
+    session, ns = work.session, work.ns
+    return chains.is_successor(session, ns, other.id) and chains.leads_to(
+        session, ns, row.id, other.id
+    )
 
 
 def contend(
@@ -145,7 +158,7 @@ def take_place(work: Work, entry: Entry, row: Row) -> None:
     for memory_id in entry.supersedes:
         old = memories.by_id(work.session, work.ns, memory_id, damaged=True)
         if only_proposes:
-            links.link(work.session, row.docid, old.docid, "proposes")
+            changes.link(work, row.docid, old.docid, "proposes")
         elif old.status in SLOT_HOLDING:
             supersede(work, old, row)
     dated = "valid_from" not in entry.derived
@@ -168,15 +181,15 @@ def give_back(work: Work, row: Row) -> list[Row]:
     for old in holders.replaced_by(work.session, row):
         if old.key is not None and holders.holder(work.session, old) is not None:
             continue
-        changes = {
+        values = {
             "status": Status.ACTIVE.value,
             "superseded_by": None,
             "updated_at": work.now,
             "valid_until": holders.held_until(work.session, old),
         }
-        memories.revise(work.session, old, changes, Reason.RETURNED)
-        links.unlink(work.session, row.docid, old.docid, "supersedes")
-        links.link(work.session, row.docid, old.docid, "proposes")
+        changes.revise(work, old, values, Reason.RETURNED)
+        changes.unlink(work, row.docid, old.docid, "supersedes")
+        changes.link(work, row.docid, old.docid, "proposes")
         memories.enqueue(work.session, old, "embed")
         log_event(work, old, Event.RETURNED)
         returned.append(old)
@@ -218,7 +231,7 @@ def revert(work: Work, key: str, scope: str) -> Row:
         problem = f"the value of {key!r} before, {before.id!r}, was valid only until a past moment"
         raise InvalidInput("key", f"{problem}; add its text again if it is true now")
     row = _from_now_on(before, now, ends)
-    memories.insert_rows(session, work.ns, [(row, columns_of(row))])
+    changes.insert_rows(work, [(row, columns_of(row))])
     contend(work, row)
     if row.tier != Tier.SHORT:
         return row
@@ -296,8 +309,8 @@ def _reaches(row: Row, after: Row) -> bool:
 
 def _shorten(work: Work, row: Row, ends: int) -> None:
     """Let a former value end earlier, with the same successor."""
-    changes = {"valid_until": ends, "updated_at": work.now}
-    memories.revise(work.session, row, changes, Reason.SUPERSEDED)
+    values = {"valid_until": ends, "updated_at": work.now}
+    changes.revise(work, row, values, Reason.SUPERSEDED)
 
 
 def _is_later(work: Work, row: Row, holder: Row | None) -> bool:
@@ -356,14 +369,14 @@ def _make_room(work: Work, row: Row) -> None:
 def _end_at(work: Work, old: Row, new: Row) -> None:
     """Let a former value be replaced by ``new`` instead of its successor, and end at its start."""
     ends = new.valid_from if old.valid_until is None else min(new.valid_from, old.valid_until)
-    changes = {
+    values = {
         "superseded_by": new.id,
         "valid_until": max(old.valid_from, ends),
         "updated_at": work.now,
     }
     successors = memories.docids_of(work.session, work.ns, [old.superseded_by or ""])
-    memories.revise(work.session, old, changes, Reason.SUPERSEDED)
+    changes.revise(work, old, values, Reason.SUPERSEDED)
     for successor in successors.values():
-        links.unlink(work.session, successor, old.docid, "supersedes")
-    links.link(work.session, new.docid, old.docid, "supersedes")
+        changes.unlink(work, successor, old.docid, "supersedes")
+    changes.link(work, new.docid, old.docid, "supersedes")
     log_event(work, old, Event.SUPERSEDED, {"by": new.id})

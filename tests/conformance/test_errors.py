@@ -22,6 +22,7 @@ EXAMPLES = [
     errors.UntrustedSource("kind", "a web page cannot make a rule"),
     errors.NotFound("abc"),
     errors.IdConflict("abc"),
+    errors.NothingToUndo(7, "there is no change 7"),
     errors.StoreError("/x", "broke"),
     errors.StoreClosed("/x"),
     errors.StoreFromTheFuture("/x", found=9, known=1),

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from memento.errors import ArchiveDamaged, StoreUnusable
-from memento.ledger import checks, descent, dynamics, memories, namespaces, schema
+from memento.ledger import changes, checks, descent, dynamics, memories, namespaces, schema
 from memento.ledger.contract import Contents
 from memento.ledger.lite import fulltext, migrations, tend
 from memento.ledger.lite.sqlite import Connection, connect, translated
@@ -87,6 +87,8 @@ def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
                 problems.append("links were changed")
             if version >= schema.SEALED and checks.changed_events(connection):
                 problems.append("events were changed")
+            if version >= schema.NUMBERED and checks.changed_changes(connection):
+                problems.append("changes were changed")
             if not fulltext.intact(connection):
                 problems.append("its full text is damaged")
         except StoreUnusable as error:
@@ -145,6 +147,7 @@ def set_back_to(path: Path, moment: int) -> int:
         descent.note_all(connection)
         connection.execute("DELETE FROM versions WHERE until > ?", (moment,))
         connection.execute("DELETE FROM events WHERE at > ?", (moment,))
+        changes.set_back_to(connection, moment)
         dynamics.forget_all(connection)
         connection.execute("DELETE FROM backlog")
         checks.owe_missing(connection)
@@ -175,6 +178,8 @@ def _drop_later(connection: Connection, moment: int) -> None:
         ("events", "docid"),
         ("links", "src"),
         ("links", "dst"),
+        ("changed_links", "src"),
+        ("changed_links", "dst"),
     ):
         connection.execute(f"DELETE FROM {table} WHERE {key} IN ({_CAME_SINCE})", (moment,))
     connection.execute(f"DELETE FROM memories WHERE docid IN ({_CAME_SINCE})", (moment,))
