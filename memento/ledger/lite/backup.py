@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from memento.errors import ArchiveDamaged, StoreUnusable
-from memento.ledger import changes, checks, descent, dynamics, memories, namespaces, schema
+from memento.ledger import changes, checks, descent, dynamics, links, memories, namespaces, schema
 from memento.ledger.contract import Contents
 from memento.ledger.lite import fulltext, migrations, tend
 from memento.ledger.lite.sqlite import Connection, connect, translated
@@ -144,6 +144,7 @@ def set_back_to(path: Path, moment: int) -> int:
         for (docid,) in connection.execute(_CHANGED_SINCE, (moment,)).fetchall():
             _set_back_row(connection, memories.by_docid(connection, docid), moment)
         _drop_later_links(connection, moment)
+        _link_again(connection)
         descent.note_all(connection)
         connection.execute("DELETE FROM versions WHERE until > ?", (moment,))
         connection.execute("DELETE FROM events WHERE at > ?", (moment,))
@@ -256,6 +257,16 @@ def _drop_later_links(connection: Connection, moment: int) -> None:
         " AND json_extract(events.detail, '$.by') = memories.id)",
         (moment,),
     )
+
+
+def _link_again(connection: Connection) -> None:
+    """Make again the links of supersession that were removed after the moment, as by an undo."""
+    found = connection.execute(
+        "SELECT heir.docid, old.docid FROM memories AS old JOIN memories AS heir"
+        " ON heir.ns = old.ns AND heir.id = old.superseded_by WHERE old.superseded_by IS NOT NULL"
+    ).fetchall()
+    for src, dst in found:
+        links.link(connection, src, dst, "supersedes")
 
 
 def _taken_at(connection: Connection) -> int | None:
