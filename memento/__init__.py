@@ -10,6 +10,7 @@ clock        the present moment, and times as microseconds
 levels       pins and locks: what the bits of a memory say
 display      values on one line, as a table of a notebook, and as JSON
 types        the values that callers see: memories, drafts, hits and their vocabulary
+past         the values that tell of the past: states, changes, differences
 protocols    the interfaces of replaceable parts: embedder, reranker, clock
 scopes       namespaces (who may see a memory) and scope paths (where it applies)
 check        accept or refuse one value: the same rule at every entry
@@ -36,6 +37,7 @@ documents    a long text in parts: a document that may change
 locks        lock and pin a memory: nobody changes it, it never fades
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
+changes      correct, list changes and undo them, differences between two moments
 conversation  the turns of a conversation: keep each once, recall for the next
 manager      the object people use: each verb calls the rooms below
 aio          the same verbs, awaited
@@ -52,6 +54,7 @@ from memento.config import Config
 from memento.conversation.values import Recalled, Turn
 from memento.filters import Filtering, check_filters
 from memento.manager import MemoryManager
+from memento.past import Change, Diff, SlotValue, Undone, Version
 from memento.types import (
     Belief,
     Draft,
@@ -62,13 +65,11 @@ from memento.types import (
     Memory,
     Related,
     Retrieval,
-    SlotValue,
     Source,
     Status,
     Strength,
     Tier,
     Trust,
-    Version,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +80,9 @@ __version__ = "0.1.0"
 __all__ = [
     "AsyncMemoryManager",
     "Belief",
+    "Change",
     "Config",
+    "Diff",
     "Draft",
     "Evidence",
     "Filtering",
@@ -98,6 +101,7 @@ __all__ = [
     "Tier",
     "Trust",
     "Turn",
+    "Undone",
     "Version",
     "check_filters",
 ]

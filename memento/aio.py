@@ -33,6 +33,7 @@ from typing import (
 )
 
 from memento.browse import Browse
+from memento.changes import Changes
 from memento.check import check_seconds
 from memento.conversation import Conversations
 from memento.documents import Texts
@@ -57,7 +58,7 @@ V = TypeVar("V", bound=View)
 C = TypeVar("C", bound=Callable[..., Any])
 
 _INHERITED = frozenset(
-    mixin.__name__ for mixin in (Browse, Slots, Locks, Texts, Conversations, Verdicts)
+    mixin.__name__ for mixin in (Browse, Slots, Locks, Texts, Conversations, Verdicts, Changes)
 )
 """Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
@@ -370,10 +371,16 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     retract = _threaded(MemoryManager.retract)
     belief = _threaded(MemoryManager.belief)
     strength = _threaded(MemoryManager.strength)
+    correct = _threaded(MemoryManager.correct)
+    changes = _threaded(MemoryManager.changes)
+    undo = _threaded(MemoryManager.undo)
+    head = _threaded(MemoryManager.head)
+    evolution = _threaded(MemoryManager.evolution)
+    diff = _threaded(MemoryManager.diff)
     close = _threaded(MemoryManager.close)
 
     @overload
-    async def history(self, id: str) -> Versions: ...
+    async def history(self, id: str, *, chain: bool = False) -> Versions: ...
 
     @overload
     async def history(self, *, key: str, scope: str = "") -> SlotValues: ...
@@ -384,10 +391,13 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
         *,
         key: str | None = None,
         scope: str = "",
+        chain: bool = False,
     ) -> Versions | SlotValues:
         """Like ``MemoryManager.history``, as a coroutine."""
         history: Any = self._sync.history  # the checks of the overloads are the namesake's
-        found: Versions | SlotValues = await asyncio.to_thread(history, id, key=key, scope=scope)
+        found: Versions | SlotValues = await asyncio.to_thread(
+            history, id, key=key, scope=scope, chain=chain
+        )
         return found
 
     async def flush(

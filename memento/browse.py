@@ -13,7 +13,8 @@ from memento.check import check_count, check_id, optional_name, shown
 from memento.errors import InvalidInput
 from memento.filters import Filtering, check_known_at, filtering, filters_of
 from memento.ledger import memories
-from memento.types import Related, Status, StatusName, Tallied, Version
+from memento.past import Version
+from memento.types import Related, Status, StatusName, Tallied
 from memento.upkeep import lineage
 from memento.views import Memories, View
 

@@ -406,5 +406,6 @@ def _forget(engine: Engine, labels: tuple[str, ...], rows: Sequence[Row]) -> Non
         [row.docid for row in rows],
         lambda work, some: change.forget_those(work, some, asked),
         now,
+        verb="add_document",
         makes_room=True,
     )

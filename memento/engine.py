@@ -19,7 +19,7 @@ from importlib import import_module
 from math import inf
 from pathlib import Path
 from time import monotonic
-from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from memento import layout
 from memento.admit.draft import admit, at_position
@@ -39,15 +39,15 @@ from memento.errors import (
 )
 from memento.forks import whole
 from memento.language.tokens import estimate
-from memento.ledger import erase, namespaces, vectors
+from memento.ledger import changes, erase, namespaces, vectors
 from memento.ledger.checks import Sees, everyone
 from memento.ledger.contract import Rules, Session, Work
 from memento.ledger.erase import Chosen
 from memento.ledger.opening import open_ledger
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_BITS
+from memento.lifecycle.bites import Bites, Change
 from memento.lifecycle.remember import remember
-from memento.policy import Relevant
 from memento.protocols import Progress, Reranker
 from memento.tiers.embedder import StoreEmbedder
 from memento.tiers.indexer import Indexer
@@ -55,7 +55,7 @@ from memento.tiers.marks import LedgerMarks
 from memento.tiers.progress import Owed, told
 from memento.tiers.short import ShortTier
 from memento.tiers.waiting import Wish
-from memento.types import Draft, Finding, Retrieval, Tier, Trust
+from memento.types import Draft, Finding, Tier, Trust
 from memento.upkeep import doctor
 from memento.upkeep.erase import Eraser, Erasure
 from memento.upkeep.import_ import Imported, import_from
@@ -82,8 +82,6 @@ _CALIBRATED = "all-MiniLM-L6-v2"  # the model in the package, as an embedder nam
 
 
 A = TypeVar("A")
-Change: TypeAlias = Callable[[Work, Sequence[A]], Sequence[Row]]
-"""Changes some memories in one transaction."""
 
 
 class Engine:
@@ -173,6 +171,8 @@ class Engine:
         *,
         replace: bool = False,
         progress: Progress | None = None,
+        verb: str = "add",
+        guard: Callable[[Work], object] | None = None,
     ) -> list[Row]:
         """Validate drafts and write them in one durable transaction.
 
@@ -181,6 +181,8 @@ class Engine:
             drafts: The memories to write.
             replace: Let each replace the memory that has its id.
             progress: Told how many drafts are checked, and all at the end.
+            verb: The call that it is, for ``changes``.
+            guard: Called first in the transaction; it may refuse.
         """
         now = self.now()
         known = self.ledger.find_namespace(labels)
@@ -205,7 +207,11 @@ class Engine:
         def job(session: Session) -> tuple[int, list[Row], list[Row], Met | None]:
             ns = self._new_namespace(session, labels) if known is None else known
             work = Work(session, ns, now, self.rules)
-            return ns, *remember(work, entries, self._novelty, replace=replace)
+            if guard is not None:
+                guard(work)
+            done = remember(work, entries, self._novelty, replace=replace)
+            changes.finish(work, verb, Trust.least(Trust(e.row.trust) for e in entries))
+            return ns, *done
 
         ns, rows, judged_again, met = self.ledger.write(job)
         if met is not None:
@@ -229,7 +235,14 @@ class Engine:
         return ns
 
     def in_bites(
-        self, ns: int, things: Sequence[A], job: Change[A], now: int, *, makes_room: bool = False
+        self,
+        ns: int,
+        things: Sequence[A],
+        job: Change[A],
+        now: int,
+        *,
+        verb: str,
+        makes_room: bool = False,
     ) -> list[Row]:
         """Change many memories, ``BITE`` per transaction, so that other writers never wait long.
 
@@ -240,18 +253,14 @@ class Engine:
             things: The memories, by row id or id, as the job takes them.
             job: Changes some of them; returns their rows.
             now: The present moment, microseconds.
+            verb: The call that it is, for ``changes``; all transactions are one run.
             makes_room: See ``Ledger.write``.
         """
+        bites = Bites(things, job, lambda c: Work(c, ns, now, self.rules), verb, BITE)
         rows: list[Row] = []
         try:
-            for start in range(
-                0, len(things) or 1, BITE
-            ):  # with nothing to change, a read-only store raises its error even so
-                part = things[start : start + BITE]
-                rows += self.ledger.write(
-                    lambda c, part=part: job(Work(c, ns, now, self.rules), part),  # type: ignore[misc]
-                    makes_room=makes_room,
-                )
+            for done in bites.carry_out(self.ledger, makes_room=makes_room):
+                rows += done
         finally:
             self.changed(ns, rows)
         return rows
@@ -457,20 +466,6 @@ class Engine:
             return self.embedding.count_tokens(text)
         except (EmbedderError, MissingExtra):
             return estimate(text)
-
-    def cut_for(self, found: Retrieval, *, budget: bool) -> Relevant:
-        """Return what shortens the long memories of an answer to its query.
-
-        Args:
-            found: The answer.
-            budget: Whether there is a token budget.
-        """
-        config = self.config.retrieve
-        several = config.passage if budget else None
-        if self.embedding is None or not found.hits or "meaning" not in found[0].ranks:
-            return Relevant(found.query, config.long, several)
-        near = self.embedding.nearness(found.query)
-        return Relevant(found.query, config.long, several, near, best=found[0].text)
 
     def sees(self, labels: tuple[str, ...]) -> Sees:
         """Return a test whether a namespace number is that of the namespace with these labels.

@@ -10,6 +10,7 @@
     ├── IdConflict              the id belongs to a memory with other content
     ├── LockedMemory            a lock forbids this change of a memory
     ├── TooManyLocks            as many memories are locked as may be
+    ├── NothingToUndo           no such change, or one that cannot be undone
     ├── StoreError              the ledger cannot carry out the call
     │   ├── StoreClosed         the manager was closed
     │   ├── StoreFromTheFuture  written by a newer version of memento
@@ -183,6 +184,20 @@ class TooManyLocks(MementoError):
     def __init__(self, limit: int) -> None:
         super().__init__(f"{limit} memories are locked already, which is the limit; unlock some")
         self.limit = limit
+
+
+class NothingToUndo(MementoError):
+    """There is nothing that ``undo`` could undo; nothing was written.
+
+    Attributes:
+        change: Number of the change, or of the run, or None.
+        problem: Why it cannot be undone.
+    """
+
+    def __init__(self, change: int | None, problem: str) -> None:
+        super().__init__(problem)
+        self.change = change
+        self.problem = problem
 
 
 class StoreError(MementoError):

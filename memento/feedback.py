@@ -158,7 +158,11 @@ class Verdicts(View):
         if ns is not None and found:
             settings = engine.config.dynamics
             engine.in_bites(
-                ns, found, lambda work, some: verdicts.retract(work, some, settings), engine.now()
+                ns,
+                found,
+                lambda work, some: verdicts.retract(work, some, settings),
+                engine.now(),
+                verb="retract",
             )
         return len(found)
 

@@ -52,7 +52,7 @@ class Locks(View):
         (True, 'Never deploy on a Friday')
         """
         now = self._engine.now()
-        return self._change(id, now, lambda work: locks.lock(work, id, level))
+        return self._change(id, now, lambda work: locks.lock(work, id, level), verb="lock")
 
     def unlock(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Take the lock of a memory away, whatever its level. One without a lock stays as it is.
@@ -62,7 +62,9 @@ class Locks(View):
         Raises:
             NotFound: If this namespace has no such id.
         """
-        return self._change(id, self._engine.now(), lambda work: locks.unlock(work, id))
+        return self._change(
+            id, self._engine.now(), lambda work: locks.unlock(work, id), verb="unlock"
+        )
 
     def pin(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Let a memory never fade, like ``add(pinned=True)``; it can still be changed.
@@ -72,7 +74,7 @@ class Locks(View):
             InvalidInput: If it is not active or has expired.
             UntrustedSource: If it is not from the user.
         """
-        return self._change(id, self._engine.now(), lambda work: locks.pin(work, id))
+        return self._change(id, self._engine.now(), lambda work: locks.pin(work, id), verb="pin")
 
     def unpin(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Let a memory fade again. One that is not pinned stays as it is.
@@ -80,4 +82,6 @@ class Locks(View):
         Raises:
             NotFound: If this namespace has no such id.
         """
-        return self._change(id, self._engine.now(), lambda work: locks.unpin(work, id))
+        return self._change(
+            id, self._engine.now(), lambda work: locks.unpin(work, id), verb="unpin"
+        )

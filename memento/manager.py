@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from memento.browse import Browse
+from memento.changes import Changes
 from memento.check import (
     MAX_IDS,
     MAX_TOKENS,
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
 KEEP = change.KEEP
 
 
-class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
+class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called
@@ -492,7 +493,7 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
             tokens=tokens,
             count_tokens=count_tokens or self._engine.count_tokens,
             ids=show_ids,
-            cut=self._engine.cut_for(found, budget=tokens is not None),
+            cut=self._cut_for(found, budget=tokens is not None),
         )
         if record and block.shown:
             self._engine.accessed(self._namespace, list(block.shown))
@@ -570,7 +571,10 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
         )
         now = self._engine.now()
         asked = change.accept(corrections, now=now, config=self._engine.config)
-        return self._change(id, now, lambda work: change.update(work, id, asked))
+        by = asked.author.value
+        return self._change(
+            id, now, lambda work: change.update(work, id, asked), verb="update", by=by
+        )
 
     def forget(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Hide a memory at once; ``restore`` brings it back.
@@ -580,7 +584,9 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
             LockedMemory: If the user locked it.
         """
         now = self._engine.now()
-        return self._change(id, now, lambda work: change.forget(work, id), makes_room=True)
+        return self._change(
+            id, now, lambda work: change.forget(work, id), verb="forget", makes_room=True
+        )
 
     def forget_many(self, **filters: Unpack[Filtering]) -> Ids:
         """Hide every memory that matches the filters.
@@ -609,6 +615,7 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
             lambda c, ns: change.to_forget(c, ns, asked),
             lambda work, some: change.forget_those(work, some, asked),
             now,
+            verb="forget_many",
             makes_room=True,
         )
 
@@ -620,7 +627,11 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
         """
         now = self._engine.now()
         return self._change_many(
-            lambda c, ns: memories.expired(c, ns, now), change.sweep, now, makes_room=True
+            lambda c, ns: memories.expired(c, ns, now),
+            change.sweep,
+            now,
+            verb="sweep",
+            makes_room=True,
         )
 
     def touch(self, ids: str | Sequence[str], expires_in: timedelta | float | None) -> Ids:
@@ -649,6 +660,7 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
             lambda c, ns: change.touchable(c, ns, named, now=now),
             lambda work, some: change.touch(work, some, ends),
             now,
+            verb="touch",
         )
 
     def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
@@ -662,7 +674,7 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
                 before in a slot hold again; for another one, add its text again.
         """
         now = self._engine.now()
-        return self._change(id, now, lambda work: change.restore(work, id))
+        return self._change(id, now, lambda work: change.restore(work, id), verb="restore")
 
     def move(self, id: str, tier: Tier | TierName) -> Memory:  # noqa: A002 - the field's own name
         """Put a memory into another tier.
@@ -673,7 +685,7 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts):
             InvalidInput: If there is no such tier.
         """
         now = self._engine.now()
-        return self._change(id, now, lambda work: change.move(work, id, tier))
+        return self._change(id, now, lambda work: change.move(work, id, tier), verb="move")
 
     def flush(
         self,

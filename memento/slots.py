@@ -9,14 +9,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import overload
 
-from memento.check import check_id, check_moment, short_name
+from memento.check import check_flag, check_id, check_moment, short_name
 from memento.errors import AmbiguousId, InvalidInput, NotFound
 from memento.filters import check_known_at
-from memento.ledger import holders, memories, past
-from memento.ledger.contract import Work
+from memento.ledger import changes, holders, memories, past
+from memento.ledger.contract import Session, Work
+from memento.ledger.rows import Row
 from memento.lifecycle import slots
+from memento.past import SlotValue, Version
 from memento.scopes import parse_scope
-from memento.types import Memory, SlotValue, Version
+from memento.types import Memory
 from memento.upkeep import lineage
 from memento.views import View
 
@@ -79,7 +81,7 @@ class Slots(View):
         return None if found is None else self._memory(found)
 
     @overload
-    def history(self, id: str) -> Versions: ...
+    def history(self, id: str, *, chain: bool = False) -> Versions: ...
 
     @overload
     def history(self, *, key: str, scope: str = "") -> SlotValues: ...
@@ -90,6 +92,7 @@ class Slots(View):
         *,
         key: str | None = None,
         scope: str = "",
+        chain: bool = False,
     ) -> Versions | SlotValues:
         """Return every state of a memory, or every value of a slot.
 
@@ -97,6 +100,8 @@ class Slots(View):
             id: Id of a memory, whatever its status.
             key: A slot, instead of an id.
             scope: Scope of the slot, exactly.
+            chain: For an id: whether to return also the states of what superseded the memory, of
+                what it superseded, and so on, memory by memory, the oldest first.
 
         Returns:
             For an id, the states of that memory, oldest first; the last is the present one. For a
@@ -107,17 +112,21 @@ class Slots(View):
         Raises:
             NotFound: If this namespace has no such id. A slot without values has an empty history.
             InvalidInput: If not exactly one of ``id`` and ``key`` is given, or ``scope`` without
-                ``key``.
+                ``key``, or ``chain`` with it.
             StoreUnusable: If a state or a value is damaged.
         """
         if (id is None) == (key is None):
             raise InvalidInput("id", "give either the id of a memory or key= of a slot")
+        check_flag("chain", chain)
         if key is not None:
+            if chain:
+                raise InvalidInput("chain", "is for an id; a key has all values of its slot")
             return self._values(_slot(key, scope))
         if scope != "":
             raise InvalidInput("scope", "is for a key; an id needs none")
         memory_id = check_id(id)
-        return lineage.history(self._engine.ledger, self._known_namespace(memory_id), memory_id)
+        ns = self._known_namespace(memory_id)
+        return lineage.history(self._engine.ledger, ns, memory_id, chain=chain)
 
     def _values(self, slot: tuple[str, str]) -> SlotValues:
         ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
@@ -159,7 +168,15 @@ class Slots(View):
         ns = engine.ledger.find_namespace(self._namespace)
         if ns is None:
             raise slots.nothing_before(*slot)
-        row = engine.ledger.write(lambda c: slots.revert(Work(c, ns, now, engine.rules), *slot))
+        number = ns
+
+        def job(session: Session) -> Row:
+            work = Work(session, number, now, engine.rules)
+            row = slots.revert(work, *slot)
+            changes.finish(work, "revert")
+            return row
+
+        row = engine.ledger.write(job)
         engine.background.fresh.add(ns)
         engine.changed(ns, [row])
         return self._memory(row)

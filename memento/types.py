@@ -121,6 +121,8 @@ class Reason(StrEnum):
     UNPINNED = "unpinned"
     INHERITED = "inherited"
     """The same, but the memory had been approved before: only its trust fell."""
+    UNDONE = "undone"
+    """The change that had made it was undone."""
     PRESENT = "present"
     """Of the present state, which has not ended."""
 
@@ -155,6 +157,7 @@ class Event(StrEnum):
     WRONG = "wrong"
     HARMFUL = "harmful"
     RETRACTED = "retracted"
+    UNDONE = "undone"
     ERASED = "erased"
 
 
@@ -287,53 +290,6 @@ class Draft:
     supersedes: str | Sequence[str] = ()
     related: str | Sequence[str] = ()
     id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """One state of a memory.
-
-    Attributes:
-        version: Number of that state, from 1.
-        text: Its text.
-        status: Its status.
-        tier: Its tier.
-        until: When the next state replaced it, UTC; None for the present state.
-        reason: Why this state ended, a word of ``Reason``. By a change of content: ``updated``,
-            ``merged``, ``replaced``, ``moved``. By a lock or a pin: ``locked``, ``unlocked``,
-            ``pinned``, ``unpinned``. By a change of status: ``superseded``,
-            ``forgotten``, ``disowned`` (forgotten with its source), ``restored``, ``approved``,
-            ``rejected``. Because a parent arrived late: the memory was quarantined (``distrusted``)
-            or, already approved, only lost trust (``inherited``). Because the memory that had
-            superseded it was quarantined: ``returned``. The present state has the reason
-            ``present``.
-    """
-
-    version: int
-    text: str
-    status: Status
-    tier: Tier
-    until: datetime | None
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class SlotValue:
-    """One value of a slot, and the time in which it held.
-
-    Attributes:
-        memory: The memory; active, or superseded.
-        since: From when it held, UTC.
-        until: Until when (exclusive), UTC; None for open.
-        reason: Why it ended: ``superseded`` by another memory, or ``ended`` because it was valid
-            only until then. ``present`` if it holds now; ``planned`` if it is to hold from a later
-            moment on; ``withdrawn`` if it was planned and superseded before it held.
-    """
-
-    memory: Memory
-    since: datetime
-    until: datetime | None
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

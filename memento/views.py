@@ -22,15 +22,17 @@ from memento.check import (
     member,
     short_name,
 )
-from memento.engine import Change, Engine
+from memento.engine import Engine
 from memento.errors import InvalidInput, NotFound
 from memento.filters import filters_of
-from memento.ledger import past
+from memento.ledger import changes, past
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, sound, to_memory
 from memento.lifecycle import change, trust
+from memento.lifecycle.bites import Change
 from memento.long_turns import add_turns
+from memento.policy import Relevant
 from memento.types import Draft, Finding, Memory, Retrieval, Status, Trust, TrustName
 from memento.upkeep import lineage
 from memento.upkeep.backup import Backup, back_up
@@ -159,6 +161,20 @@ class View:
             engine.accessed(self._namespace, [hit.id for hit in found.hits])
         return found
 
+    def _cut_for(self, found: Retrieval, *, budget: bool) -> Relevant:
+        """Return what shortens the long memories of an answer to its query.
+
+        Args:
+            found: The answer.
+            budget: Whether there is a token budget.
+        """
+        engine, config = self._engine, self._engine.config.retrieve
+        several = config.passage if budget else None
+        if engine.embedding is None or not found.hits or "meaning" not in found[0].ranks:
+            return Relevant(found.query, config.long, several)
+        near = engine.embedding.nearness(found.query)
+        return Relevant(found.query, config.long, several, near, best=found[0].text)
+
     def _listed(
         self,
         filters: Filters,
@@ -187,22 +203,35 @@ class View:
         return ns
 
     def _change(
-        self, memory_id: str, now: int, job: Callable[[Work], Row], *, makes_room: bool = False
+        self,
+        memory_id: str,
+        now: int,
+        job: Callable[[Work], Row],
+        *,
+        verb: str,
+        by: str = Trust.USER,
+        makes_room: bool = False,
     ) -> Memory:
         engine, ns = self._engine, self._known_namespace(check_id(memory_id))
-        row = engine.ledger.write(
-            lambda c: job(Work(c, ns, now, engine.rules)), makes_room=makes_room
-        )
+
+        def carry_out(session: Session) -> Row:
+            work = Work(session, ns, now, engine.rules)
+            row = job(work)
+            changes.finish(work, verb, by)
+            return row
+
+        row = engine.ledger.write(carry_out, makes_room=makes_room)
         engine.changed(ns, [row])
         return self._memory(row)
 
     def _change_many(
-        self, find: Find[A], job: Change[A], now: int, *, makes_room: bool = False
+        self, find: Find[A], job: Change[A], now: int, *, verb: str, makes_room: bool = False
     ) -> Ids:
-        return [row.id for row in self._change_rows(find, job, now, makes_room=makes_room)]
+        changed = self._change_rows(find, job, now, verb=verb, makes_room=makes_room)
+        return [row.id for row in changed]
 
     def _change_rows(
-        self, find: Find[A], job: Change[A], now: int, *, makes_room: bool = False
+        self, find: Find[A], job: Change[A], now: int, *, verb: str, makes_room: bool = False
     ) -> Sequence[Row]:
         """Find the things to change, then change them in several transactions."""
         engine = self._engine
@@ -210,7 +239,7 @@ class View:
         if ns is None:
             return ()
         found = engine.ledger.read(lambda c: find(c, ns))
-        return engine.in_bites(ns, found, job, now, makes_room=makes_room)
+        return engine.in_bites(ns, found, job, now, verb=verb, makes_room=makes_room)
 
 
 class QuarantineView(View):
@@ -256,7 +285,7 @@ class QuarantineView(View):
             LockedMemory: If it would replace a memory that is locked.
         """
         now = self._engine.now()
-        return self._change(id, now, lambda work: trust.approve(work, id))
+        return self._change(id, now, lambda work: trust.approve(work, id), verb="approve")
 
     def reject(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Forget a quarantined memory; ``restore`` puts it back into quarantine.
@@ -266,7 +295,9 @@ class QuarantineView(View):
             InvalidInput: If the memory is not quarantined.
         """
         now = self._engine.now()
-        return self._change(id, now, lambda work: trust.reject(work, id), makes_room=True)
+        return self._change(
+            id, now, lambda work: trust.reject(work, id), verb="reject", makes_room=True
+        )
 
     def forget_source(self, uri: str, *, dry_run: bool = False) -> Memories:
         """Hide all memories from a source and those derived from them; see ``restore_source``.
@@ -297,6 +328,7 @@ class QuarantineView(View):
             lambda c, ns: trust.to_disown(c, ns, address),
             trust.disown,
             now,
+            verb="forget_source",
             makes_room=True,
         ):
             hidden += rows
@@ -315,6 +347,7 @@ class QuarantineView(View):
             lambda c, ns: trust.disowned(c, ns, address),
             lambda work, some: [change.restore(work, one) for one in some],
             self._engine.now(),
+            verb="restore_source",
         )
         return [self._memory(row) for row in rows]
 

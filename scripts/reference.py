@@ -18,9 +18,10 @@ from typing import Any
 import typer
 
 import memento
-from memento import check, config, errors, filters, types
+from memento import check, config, errors, filters, past, types
 from memento.admit import tier_choice
 from memento.browse import Browse
+from memento.changes import Changes
 from memento.cli import __doc__ as cli_words
 from memento.cli import app
 from memento.config import retrieve as retrieve_config
@@ -68,8 +69,11 @@ VALUES = (
     types.Source,
     types.Hit,
     types.Retrieval,
-    types.Version,
-    types.SlotValue,
+    past.Version,
+    past.SlotValue,
+    past.Change,
+    past.Undone,
+    past.Diff,
     types.Related,
     types.Belief,
     types.Evidence,
@@ -170,6 +174,7 @@ def api() -> str:
     parts += _public("", Slots)
     parts += _public("", Locks)
     parts += _public("", Verdicts)
+    parts += _public("", Changes)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):
         parts += [f"## memory.{name}\n", docstring(view.__doc__) + "\n", *_public(f"{name}.", view)]
     parts.append("## Without a manager\n")

@@ -10,6 +10,7 @@ import memento
 ROOMS = [
     {"errors", "forks", "language", "layout", "clock", "display", "levels"},
     {"types", "scopes", "protocols"},
+    {"past"},
     {"status", "check", "dynamics"},
     {"ledger.match"},  # what is looked up, and what every engine owes: no engine in sight
     {"ledger.contract"},
@@ -26,7 +27,7 @@ ROOMS = [
     {"engine"},
     {"long_turns"},
     {"views"},
-    {"browse", "documents", "feedback", "locks", "slots"},
+    {"browse", "changes", "documents", "feedback", "locks", "slots"},
     {"conversation"},
     {"manager"},
     {"aio"},

@@ -147,6 +147,44 @@ class Manager(RuleBasedStateMachine):
             told.text = text
 
     @precondition(lambda self: self.model)
+    @rule(at=st.integers(0, 99), undone=st.booleans())
+    def correct(self, at, undone):
+        """Let another text take its place, and perhaps have it back at once."""
+        told = self.model[memory_id := self.some(at)]
+        text = f"corrected tea {len(self.model)}"
+        if not self.live(told):
+            with pytest.raises(InvalidInput):
+                self.memory.correct(memory_id, text)
+            return
+        kept = self.memory.correct(memory_id, text)
+        facts = vars(told) | {"text": text, "reinforced": 0, "history": 1, "version": 1}
+        self.model[kept.id] = Told(**facts)
+        self.supersede(memory_id, kept.id)
+        if undone:
+            self.undo({memory_id: ("active", None), kept.id: ("forgotten", None)})
+
+    def undo(self, states):
+        """Undo the newest change, which leads to these statuses and successors."""
+        (newest,) = self.memory.changes(limit=1)
+        assert set(self.memory.undo(newest.number).memories) == set(states)
+        for memory_id, (status, by) in states.items():
+            told = self.model[memory_id]
+            told.was, told.status, told.by = told.status, status, by
+            told.history += 1
+
+    @precondition(lambda self: self.model)
+    @rule(at=st.integers(0, 99))
+    def forget_and_undo(self, at):
+        """Hide it, undo that, and undo the undo."""
+        told = self.model[memory_id := self.some(at)]
+        if told.status == "forgotten":
+            return
+        before = told.status, told.by
+        self.forget(at)
+        self.undo({memory_id: before})
+        self.undo({memory_id: ("forgotten", told.by)})
+
+    @precondition(lambda self: self.model)
     @rule(at=st.integers(0, 99), scope=SCOPES)
     def rescope(self, at, scope):
         """Change where it applies, and take the slot there."""

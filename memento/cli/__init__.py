@@ -31,6 +31,7 @@ from memento.cli import (
     rescue,
     slots,
     tour,
+    undo,
     upkeep,
 )
 from memento.cli.options import examples, moment_of, option, seconds_of
@@ -60,6 +61,7 @@ for family in (
     overview,
     change,
     protect,
+    undo,
     quarantine,
     rate,
     erase,

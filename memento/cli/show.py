@@ -21,7 +21,8 @@ from rich.text import Text
 from memento.display import data, one_line, plain, spelt
 
 if TYPE_CHECKING:
-    from memento.types import Finding, Hit, Memory, Related, Retrieval, SlotValue, Version
+    from memento.past import SlotValue, Version
+    from memento.types import Finding, Hit, Memory, Related, Retrieval
     from memento.upkeep.lineage import Stats
 
 PIPE_WIDTH = 100

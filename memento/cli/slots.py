@@ -56,6 +56,7 @@ def value(
 @app.command(
     epilog=examples(
         "memento history 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10",
+        "memento history 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10 --chain",
         "memento history --key user/editor",
     )
 )
@@ -67,6 +68,10 @@ def history(
     *,
     key: Annotated[str | None, option("--key", help="A slot, instead of an id.")] = None,
     scope: Scope = "",
+    chain: Annotated[
+        bool,
+        option("--chain", help="Also of what superseded the memory, and what that superseded."),
+    ] = False,
     as_json: AsJson = False,
     root: Root = HERE,
     namespace: Namespace = "default",
@@ -75,11 +80,11 @@ def history(
     """Show every state a memory had, or every value of a slot, oldest first."""
     from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
-    if (id is None) == (key is None) or (key is None and scope):
+    if (id is None) == (key is None) or (key is None and scope) or (id is None and chain):
         raise typer.BadParameter("give either an id, or --key and perhaps --scope", ctx=context)
     with open_store(root, namespace, embedder) as memory:
         values = [] if key is None else memory.history(key=key, scope=scope)
-        states = [] if id is None else memory.history(memory.full_id(id))
+        states = [] if id is None else memory.history(memory.full_id(id), chain=chain)
     if as_json:
         print_json(values or states)
     elif values or states:

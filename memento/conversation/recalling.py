@@ -233,7 +233,7 @@ def _block(
         nonce=_nonce(shown),
         tokens=tokens,
         count_tokens=view._engine.count_tokens,  # noqa: SLF001 - a part of the manager
-        cut=view._engine.cut_for(found, budget=tokens is not None),  # noqa: SLF001 - as above
+        cut=view._cut_for(found, budget=tokens is not None),  # noqa: SLF001 - as above
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from memento.config import Config
 from memento.engine import Engine
+from memento.policy import Relevant
 from memento.types import Draft, Memory, Retrieval
 
 Memories = list[Memory]
@@ -26,6 +27,10 @@ class Verbs(Protocol):
     @property
     def namespace(self) -> tuple[str, ...]:
         """The labels of the namespace."""
+        ...
+
+    def _cut_for(self, found: Retrieval, *, budget: bool) -> Relevant:
+        """Return what shortens long memories."""
         ...
 
     def add_many(self, items: Sequence[Draft], *, replace: bool = False) -> Memories:

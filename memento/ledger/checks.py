@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 
+from memento.ledger import changes
 from memento.ledger.contract import Session
 from memento.ledger.dialect import one_of
 from memento.ledger.erase_many import UNDER_WAY
@@ -84,6 +85,11 @@ def changed_events(connection: Session) -> int:
     """Count the events that are not as they were written."""
     found = connection.execute("SELECT ns, at, kind, docid, detail, seal FROM events")
     return sum(is_changed_event(*event) for event in found)
+
+
+def changed_changes(connection: Session) -> int:
+    """Count the rows of ``changes`` that are not as they were written."""
+    return sum(changes.is_changed(one) for one in changes.every(connection))
 
 
 def stale_rows(connection: Session) -> list[Whose]:

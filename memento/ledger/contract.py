@@ -19,7 +19,7 @@ and the tests in ``tests/conformance/ledger`` hold each engine to the promises. 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -107,6 +107,19 @@ class Rules:
     untrusted: Collection[str]
 
 
+@dataclass(slots=True)
+class Trace:
+    """The traces that a write leaves for the change that it is, see ``changes``.
+
+    Attributes:
+        number: Number of the change, once it ended a state of a memory; None before.
+        first: First revision that the write took; None as long as it is not known.
+    """
+
+    number: int | None = None
+    first: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """One transaction that changes one namespace: what each step of a write gets first.
@@ -117,12 +130,14 @@ class Work:
         ns: Namespace number.
         now: The present moment, microseconds since 1970 UTC; the same for all steps.
         rules: The settings that the write obeys.
+        trace: The traces it leaves for the change that it is.
     """
 
     db: Session
     ns: int
     now: int
     rules: Rules
+    trace: Trace = field(default_factory=Trace)
 
 
 class Words(Protocol):

@@ -9,12 +9,12 @@ memories are erased by ``erase_many``.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from memento.errors import NotFound
-from memento.ledger import dynamics, memories
+from memento.ledger import dynamics, links, memories
 from memento.ledger.contract import Session
 from memento.ledger.dialect import (
     SKIP_IF_THERE,
@@ -53,6 +53,7 @@ _OF_ROW = {
     "embeddings": ("docid",),
     "backlog": ("docid",),
     "links": ("src", "dst"),
+    "changed_links": ("src", "dst"),
     "events": ("docid",),
     "awaited": ("docid",),
     "dynamics": ("docid",),
@@ -149,8 +150,9 @@ def erase(connection: Session, ns: int, doomed: dict[int, str], now: int) -> dic
         How many rows were deleted, by table.
     """
     leave_numbers(connection, ns, [*doomed])
+    heirs = successors(connection, [*doomed])
     counts = delete(connection, [*doomed])
-    counts["events"] += forget_ids(connection, ns, frozenset(doomed.values()))
+    counts["events"] += forget_ids(connection, ns, heirs)
     memories.record(connection, ns, now, Event.ERASED, None, {"memories": len(doomed)})
     owe(connection, PARTS)
     return counts
@@ -182,10 +184,30 @@ def delete(connection: Session, docids: list[int]) -> dict[str, int]:
     return counts
 
 
-def forget_ids(connection: Session, ns: int, ids: frozenset[str]) -> int:
+Heirs: TypeAlias = Mapping[str, str | None]
+"""Ids that are erased, each to the id of its successor, None for none."""
+
+
+def successors(connection: Session, docids: list[int]) -> dict[str, str | None]:
+    """Read the ids of rows that are erased, and what superseded each."""
+    query = f"SELECT id, superseded_by FROM memories WHERE docid {_MINE}"
+    return dict(connection.execute(query, (json.dumps(docids),)).fetchall())
+
+
+def heir_of(heirs: Heirs, memory_id: str | None) -> str | None:
+    """Return the first of a memory and its successors that is not erased; None for none."""
+    for _ in range(len(heirs) + 1):  # a circle of an earlier memento also ends
+        if memory_id is None or memory_id not in heirs:
+            return memory_id
+        memory_id = heirs[memory_id]
+    return None
+
+
+def forget_ids(connection: Session, ns: int, heirs: Heirs) -> int:
     """Take ids out of all that names them; returns how many events were about nothing else."""
+    ids = frozenset(heirs)
     for docid in rows_naming(connection, ns, ids):
-        clean_row(connection, docid, ids)
+        clean_row(connection, docid, heirs)
     for docid, rev in states_naming(connection, ns, ids):
         clean_state(connection, docid, rev, ids)
     return sum(clean_event(connection, event, ids) for event in events_naming(connection, ns, ids))
@@ -203,10 +225,19 @@ def rows_naming(connection: Session, ns: int, ids: frozenset[str]) -> list[int]:
     return [docid for (docid,) in found]
 
 
-def clean_row(connection: Session, docid: int, ids: frozenset[str]) -> None:
-    """Take ids out of a row, if it is still there."""
-    if row := memories.by_docids(connection, docid >> SEQ_BITS, [docid]).get(docid):
-        memories.overwrite(connection, row, _without_ids(vars_of(row), ids))
+def clean_row(connection: Session, docid: int, heirs: Heirs) -> None:
+    """Take ids out of a row, if it is still there; its chain closes up over what is erased."""
+    ns = docid >> SEQ_BITS
+    row = memories.by_docids(connection, ns, [docid]).get(docid)
+    if row is None:
+        return
+    changes = _without_ids(vars_of(row), frozenset(heirs))
+    heir = heir_of(heirs, row.superseded_by)
+    known = memories.docids_of(connection, ns, [heir] if heir else [])
+    if heir in known and heir not in (row.id, row.superseded_by):
+        changes["superseded_by"] = heir
+        links.link(connection, known[heir], docid, "supersedes")
+    memories.overwrite(connection, row, changes)
 
 
 _STATES = f"SELECT docid, rev, {STATE} FROM versions WHERE earlier IS NOT NULL AND docid"

@@ -93,22 +93,24 @@ def delete_some(connection: Session, which: Marked) -> dict[str, int] | None:
 
 
 def _note_ids(connection: Session, name: str, docids: list[int]) -> None:
-    query = f"SELECT id FROM memories WHERE docid {one_of()}"
-    ids = [memory_id for (memory_id,) in connection.execute(query, (json.dumps(docids),))]
+    heirs = erase.successors(connection, docids)
     connection.execute(
         f"INSERT INTO meta VALUES (?, ?) {SKIP_IF_THERE}",
-        (name, json.dumps(ids)),
+        (name, json.dumps(heirs)),
     )
 
 
-def ids_of(connection: Session, which: Marked) -> frozenset[str]:
-    """Return the ids of what was deleted."""
+def heirs_of(connection: Session, which: Marked) -> dict[str, str | None]:
+    """Return the ids of what was deleted, each with that of its successor.
+
+    A process of schema 8 or earlier noted no successors.
+    """
     query = "SELECT value FROM meta WHERE name >= ?1 AND name < ?1 || '~'"
-    return frozenset(
-        memory_id
-        for (listed,) in connection.execute(query, (which.ids,))
-        for memory_id in json.loads(listed)
-    )
+    heirs: dict[str, str | None] = {}
+    for (listed,) in connection.execute(query, (which.ids,)):
+        noted = json.loads(listed)
+        heirs |= noted if isinstance(noted, dict) else dict.fromkeys(noted)
+    return heirs
 
 
 def drop_ids(connection: Session, which: Marked) -> int:
@@ -138,8 +140,9 @@ def make_way(connection: Session, ns: int, ids: Iterable[str]) -> None:
     )
     doomed = dict(connection.execute(query, (ns, json.dumps(list(ids)))).fetchall())
     if doomed:
+        heirs = erase.successors(connection, [*doomed])
         erase.delete(connection, [*doomed])
-        erase.forget_ids(connection, ns, frozenset(doomed.values()))
+        erase.forget_ids(connection, ns, heirs)
 
 
 def is_under_way(connection: Session) -> bool:

@@ -32,6 +32,12 @@ def holder(connection: Session, row: Row) -> Row | None:
     return None if found is None else Row(*found)
 
 
+def holders_of(connection: Session, row: Row) -> list[Row]:
+    """Return the active memories that fill the slot of ``row``; itself if it is one of them."""
+    query = f"{_SELECT} WHERE {_IN_SLOT} AND {_HOLDS_SLOT}"
+    return [Row(*found) for found in connection.execute(query, (row.ns, row.key, row.scope))]
+
+
 def holder_of(connection: Session, ns: int, slot: tuple[str, str]) -> Row | None:
     """Return the active memory that fills a slot, given as key and scope, whether it holds now."""
     found = connection.execute(

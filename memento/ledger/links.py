@@ -26,11 +26,13 @@ def put_link(connection: Session, src: int, dst: int, relation: str, weight: flo
     return made.rowcount > 0
 
 
-def unlink(connection: Session, src: int, dst: int, relation: str) -> None:
-    """Remove a link between two memories, if there is one."""
-    connection.execute(
-        "DELETE FROM links WHERE src = ? AND dst = ? AND relation = ?", (src, dst, relation)
-    )
+def unlink(connection: Session, src: int, dst: int, relation: str) -> float | None:
+    """Remove a link between two memories; returns its weight, None if there is none."""
+    found = connection.execute(
+        "DELETE FROM links WHERE src = ? AND dst = ? AND relation = ? RETURNING weight",
+        (src, dst, relation),
+    ).fetchone()
+    return None if found is None else float(found[0])
 
 
 def linked(connection: Session, docid: int) -> list[tuple[int, int, str]]:

@@ -40,7 +40,6 @@ from memento.ledger.rows import (
     sound,
     state_of,
     string_in,
-    strings_in,
 )
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.levels import USER
@@ -68,7 +67,7 @@ _SAME_SESSION, _PAST = same("session"), skipping()
 
 _INSERT = f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})"
 _SELECT = f"SELECT {COLUMNS} FROM memories"
-_KEEP = f"INSERT INTO versions (docid, rev, {STATE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_KEEP = f"INSERT INTO versions (docid, rev, {STATE}, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 def by_id(connection: Session, ns: int, memory_id: str, *, damaged: bool = False) -> Row:
@@ -389,19 +388,26 @@ def overflow(work: Work, sessions: Iterable[str | None]) -> None:
         )
 
 
-def revise(connection: Session, row: Row, changes: Mapping[str, Any], reason: Reason) -> Row:
-    """Change columns of a row and keep its earlier state.
+def revise(
+    connection: Session,
+    row: Row,
+    changes: Mapping[str, Any],
+    reason: Reason,
+    change: int | None = None,
+) -> Row:
+    """Change columns of a row and keep its earlier state; ``changes.revise`` is for our own writes.
 
     Args:
         connection: Inside a transaction.
         row: The row as it is; changed in place.
         changes: Column names to new values; must hold ``updated_at``.
         reason: What changes it, for ``versions``.
+        change: Number of the change that this is a part of; None for none.
 
     Returns:
         The row as it is now.
     """
-    keep_version(connection, row, reason, changes["updated_at"])
+    keep_version(connection, row, reason, changes["updated_at"], change)
     return overwrite(connection, row, changes)
 
 
@@ -433,9 +439,11 @@ def overwrite(
     return row
 
 
-def keep_version(connection: Session, row: Row, reason: Reason, until: int) -> None:
-    """Write down the present state of a row before it changes."""
-    connection.execute(_KEEP, (row.docid, row.rev, *state_of(row, until, reason.value)))
+def keep_version(
+    connection: Session, row: Row, reason: Reason, until: int, change: int | None = None
+) -> None:
+    """Write down the present state of a row before it changes; see ``revise``."""
+    connection.execute(_KEEP, (row.docid, row.rev, *state_of(row, until, reason.value), change))
 
 
 def states(connection: Session, docid: int) -> list[State]:
@@ -542,18 +550,6 @@ def next_rev(connection: Session, ns: int) -> int:
     return latest_rev(connection, ns) + 1
 
 
-def changes_since(connection: Session, ns: int, rev: int, *, limit: int) -> list[Row]:
-    """Return the rows of a namespace that came or changed after ``rev``."""
-    found = connection.execute(f"{_SINCE.format(COLUMNS)} LIMIT ?", (*_since(ns, rev), limit))
-    return [Row(*values) for values in found]
-
-
-def changed_since(connection: Session, ns: int, rev: int) -> dict[int, Row]:
-    """Read the rows of a namespace that changed after ``rev`` and after they came, by row id."""
-    query = f"{_SELECT} WHERE ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK})"
-    return {values[0]: Row(*values) for values in connection.execute(query, (ns, rev))}
-
-
 def newest_short(connection: Session, ns: int, session: str | None, limit: int) -> list[Row]:
     """Return the newest turns of a session's ring, newest first."""
     query = (
@@ -561,67 +557,6 @@ def newest_short(connection: Session, ns: int, session: str | None, limit: int) 
         " ORDER BY docid DESC LIMIT ?"
     )
     return [Row(*found) for found in connection.execute(query, (ns, session, limit))]
-
-
-def outlines_since(connection: Session, ns: int, rev: int) -> list[tuple[Any, ...]]:
-    """Return what the read path keeps in RAM of every row that came, changed or went after ``rev``.
-
-    Each is (docid, session, actor, scope, tier, kind, status, words, head_words, cues,
-    importance, occurred_at, expires_at, valid_from, valid_until, successor, key, aliases):
-    times in microseconds since 1970 UTC, the row id of the successor (-1 if it is not stored),
-    aliases as JSON. Of what was erased only the row id is left.
-    """
-    outlines = connection.execute(_SINCE.format(_OUTLINE), _since(ns, rev)).fetchall()
-    return outlines + [(docid, *_NOTHING) for docid in erased_since(connection, ns, rev)]
-
-
-def said_since(
-    connection: Session, ns: int, rev: int, first: int
-) -> Iterator[tuple[int, str, str | None, list[str | None]]]:
-    """Yield what is said in every row from ``first`` on that came or changed after ``rev``.
-
-    Each is (docid, status, text, names): actor or role, key, aliases, tags. A damaged value is
-    None or left out.
-    """
-    low, high, _, _ = _since(ns, rev)
-    columns = "docid, status, text, ifnull(actor, role), key, aliases, tags"
-    query = f"SELECT * FROM ({_SINCE.format(columns)}) WHERE docid >= ?5"
-    for docid, status, text, who, key, aliases, tags in connection.execute(
-        query, (low, high, ns, rev, first)
-    ):
-        names = [string_in(who), string_in(key), *strings_in(aliases), *strings_in(tags)]
-        yield docid, status, string_in(text), names
-
-
-def erased_since(connection: Session, ns: int, rev: int) -> list[int]:
-    """Return the row ids that came up to ``rev`` and were erased after it."""
-    low, _ = docid_range(ns)
-    query = "SELECT docid FROM erased WHERE ns = ? AND rev > ? AND docid <= ?"
-    return [docid for (docid,) in connection.execute(query, (ns, rev, low + rev))]
-
-
-_NOTHING = (
-    None, None, "", "medium", "fact", "erased", 0, 0, 0, 0.0, 0, None, 0, None, None, None, "[]",
-)  # fmt: skip
-"""The outline of an erased memory, but for its row id."""
-
-
-_OUTLINE = (
-    "docid, session, actor, scope, tier, kind, status, words, head_words, cues, importance,"
-    " occurred_at, expires_at, valid_from, valid_until, CASE WHEN superseded_by IS NOT NULL THEN"
-    " ifnull((SELECT heir.docid FROM memories AS heir WHERE heir.ns = memories.ns"
-    " AND heir.id = memories.superseded_by), -1) END, key, aliases"
-)
-_SINCE = (
-    "SELECT {0} FROM memories WHERE docid > ?1 AND docid <= ?2"
-    " UNION ALL SELECT {0} FROM memories WHERE ns = ?3 AND rev > ?4"
-    f" AND rev <> (docid & {SEQ_MASK}) AND docid <= ?1"
-)
-
-
-def _since(ns: int, rev: int) -> tuple[int, int, int, int]:
-    low, high = docid_range(ns)
-    return low + rev, high, ns, rev
 
 
 def latest_rev(connection: Session, ns: int) -> int:

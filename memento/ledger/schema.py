@@ -17,11 +17,14 @@ from memento.status import having
 APPLICATION_ID = 0x6D656D6F
 """``memo`` in ASCII: tells our file from another program's."""
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """Version this code writes; kept in ``PRAGMA user_version``."""
 
 SEALED = 6
 """First version whose links and events have a seal, see ``M006``."""
+
+NUMBERED = 9
+"""First version that numbers changes, see ``M009``."""
 
 WHOLE_HISTORY = 2
 """First version that keeps earlier states whole, see ``M002``."""
@@ -241,3 +244,36 @@ CREATE INDEX events_by_docid ON events (docid) WHERE docid IS NOT NULL;
 """
 """The sums of the events, see ``dynamics``: derived, so it has no seals and no revisions. The
 events of one memory are found without going through the log."""
+
+M009 = """
+CREATE TABLE changes (
+    change INTEGER PRIMARY KEY,
+    ns INTEGER NOT NULL,
+    run INTEGER,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    by TEXT NOT NULL,
+    rev_from INTEGER NOT NULL,
+    rev_to INTEGER NOT NULL,
+    undone_by INTEGER,
+    undoes INTEGER,
+    seal BLOB NOT NULL
+);
+CREATE INDEX changes_by_run ON changes (run) WHERE run IS NOT NULL;
+ALTER TABLE versions ADD COLUMN change INTEGER;
+CREATE INDEX versions_by_change ON versions (change) WHERE change IS NOT NULL;
+CREATE TABLE changed_links (
+    change INTEGER NOT NULL,
+    src INTEGER NOT NULL,
+    dst INTEGER NOT NULL,
+    relation TEXT NOT NULL,
+    weight REAL NOT NULL,
+    made INTEGER NOT NULL,
+    PRIMARY KEY (change, src, relation, dst)
+) WITHOUT ROWID;
+CREATE INDEX changed_links_by_src ON changed_links (src);
+CREATE INDEX changed_links_by_dst ON changed_links (dst);
+"""
+"""Calls that changed memories, see ``changes``. An earlier state says which change ended it; null
+for what is older, and for what an import brought. A change holds numbers and words of memento, so
+nothing of an erased memory can be in it."""

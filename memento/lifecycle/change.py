@@ -17,6 +17,7 @@ from memento.admit.redact import Redaction
 from memento.config import Config
 from memento.errors import InvalidInput, UntrustedSource
 from memento.language.words import cues
+from memento.ledger import changes as recorded
 from memento.ledger import memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
@@ -147,7 +148,7 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
     retitled = reworded or "aliases" in changes or "tags" in changes
     rescoped = "scope" in changes
     changes |= {"updated_at": work.now, "version": row.version + 1}
-    memories.keep_version(session, row, Reason.UPDATED, work.now)
+    recorded.keep_version(work, row, Reason.UPDATED)
     if retitled:
         columns = columns_of(replace(row, **changes))
         changes |= {"words": columns.words, "head_words": columns.head_words}
@@ -278,7 +279,8 @@ def restore(work: Work, memory_id: str) -> Row:
         return row
     status = trust.status_before(session, row)
     status = status or _likely_status(row, work.rules.untrusted)
-    memories.revise(session, row, {"status": status, "updated_at": work.now}, Reason.RESTORED)
+    restored = {"status": status, "updated_at": work.now}
+    recorded.revise(work, row, restored, Reason.RESTORED)
     log_event(work, row, Event.RESTORED)
     if status in ENDED:
         memories.enqueue(session, row, "drop")  # it may have been forgotten without a vector
@@ -317,7 +319,8 @@ def move(work: Work, memory_id: str, tier: object) -> Row:
     if row.tier == target:
         return row
     locks.guard([row])
-    memories.revise(session, row, {"tier": target.value, "updated_at": work.now}, Reason.MOVED)
+    moved = {"tier": target.value, "updated_at": work.now}
+    recorded.revise(work, row, moved, Reason.MOVED)
     hidden = target is Tier.SHORT or row.status not in INDEXED
     memories.enqueue(session, row, "drop" if hidden else "index")
     log_event(work, row, Event.MOVED, {"to": target.value})

@@ -26,6 +26,7 @@ from collections.abc import Iterable
 from memento.check import shown
 from memento.dynamics.fold import DAY
 from memento.errors import InvalidInput, LockedMemory, TooManyLocks, UntrustedSource
+from memento.ledger import changes as recorded
 from memento.ledger import dynamics, happenings, memories
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row
@@ -175,7 +176,7 @@ def _to_protect(work: Work, memory_id: str) -> Row:
 
 def _set(work: Work, row: Row, changes: dict[str, int | None], reason: Reason) -> None:
     before = row.pinned
-    memories.revise(work.db, row, changes | {"updated_at": work.now}, reason)
+    recorded.revise(work, row, changes | {"updated_at": work.now}, reason)
     if lock_of(before) != lock_of(row.pinned):
         dynamics.fold_again(work.db, row.docid)
 

@@ -14,7 +14,8 @@ from typing import Any
 from memento.admit.entry import Entry
 from memento.admit.novelty import Met, Novelty
 from memento.errors import IdConflict, UntrustedSource
-from memento.ledger import descent, erase_many, links, memories
+from memento.ledger import changes as recorded
+from memento.ledger import descent, erase_many, memories, since
 from memento.ledger.contract import Work
 from memento.ledger.merge import MAX_STATES, may_add, merged
 from memento.ledger.rows import NAMES, Row, columns_of, is_sound, sound
@@ -99,7 +100,7 @@ def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:
     memories.overflow(work, {row.session for row in rows if row.tier == Tier.SHORT})
     if not several:
         return rows
-    changed = memories.changed_since(work.db, work.ns, before)  # by a later one of them
+    changed = since.changed_since(work.db, work.ns, before)  # by a later one of them
     return [changed.get(row.docid, row) for row in rows]
 
 
@@ -139,7 +140,7 @@ def _write_run(work: Work, run: Sequence[Entry]) -> list[Row]:
                 sound(found, entry.row.id)
                 continue  # a retry: all but what it adds was done the first time
         settled.append((entry, rows[-1]))
-    memories.insert_rows(work.db, work.ns, [(entry.row, entry.text) for entry in fresh])
+    recorded.insert_rows(work, [(entry.row, entry.text) for entry in fresh])
     for entry, row in repeated:
         _fold(work, entry, row)
     for entry, row in settled:
@@ -246,7 +247,7 @@ def _merge(work: Work, row: Row, changes: dict[str, Any], count: dict[str, Any])
     session, names = work.db, sorted(changes)
     kept = "trust" in changes or memories.count_states(session, row.docid, "merged") < MAX_STATES
     if kept:
-        memories.keep_version(session, row, Reason.MERGED, work.now)
+        recorded.keep_version(work, row, Reason.MERGED)
     if not changes.keys().isdisjoint(("aliases", "tags")):
         columns = columns_of(with_changes(row, **changes))
         changes |= {"words": columns.words, "head_words": columns.head_words}
@@ -265,7 +266,7 @@ def _relate(work: Work, entry: Entry, row: Row) -> None:
     for memory_id in entry.related:
         other = memories.by_id(work.db, work.ns, memory_id, damaged=True)
         if row is entry.row or may_add(row, entry.row):
-            links.link(work.db, row.docid, other.docid, "related")
+            recorded.link(work, row.docid, other.docid, "related")
 
 
 def _insert_taking_ids(work: Work, entries: Sequence[Entry]) -> list[Row]:
@@ -379,7 +380,7 @@ def _put_over(work: Work, row: Row, entry: Entry) -> None:
     if row.source_parents != "[]":
         descent.stop_waiting(session, row.docid)
     reworded = renewed or not changes.keys().isdisjoint(_EMBEDDED)
-    memories.keep_version(session, row, Reason.REPLACED, work.now)
+    recorded.keep_version(work, row, Reason.REPLACED)
     changes |= {"version": row.version + 1} if isinstance(row.version, int) else {"version": 1}
     changes |= {"created_at": work.now} if renewed else {}
     memories.overwrite(session, row, changes, anew=damaged)

@@ -31,7 +31,7 @@ import uuid_utils
 from memento.admit.draft import to_json
 from memento.admit.entry import Entry
 from memento.errors import InvalidInput
-from memento.ledger import holders, links, memories
+from memento.ledger import chains, changes, holders, memories
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row, columns_of, content_hash, is_whole, sound
 from memento.levels import PINNED
@@ -49,24 +49,26 @@ def supersede(work: Work, old: Row, new: Row) -> None:
     """Let ``old`` be replaced by ``new``: it stops holding when the new one starts.
 
     Raises:
-        InvalidInput: If both are the same memory.
+        InvalidInput: If both are the same memory, or ``old`` superseded ``new`` or what did.
         LockedMemory: If the old one is locked against the new one.
     """
     if old.docid == new.docid:
         raise InvalidInput("supersedes", "a memory cannot supersede itself")
+    if new.superseded_by is not None and _follows(work, new, old):
+        raise InvalidInput("supersedes", "would make a circle")
     locks.guard_replaced(old, new.trust)
     ends = new.valid_from
     if is_whole(old):
         ends = max(old.valid_from, ends)
         ends = ends if old.valid_until is None else min(ends, old.valid_until)
-    changes = {
+    values = {
         "status": Status.SUPERSEDED.value,
         "superseded_by": new.id,
         "valid_until": ends,
         "updated_at": work.now,
     }
-    memories.revise(work.db, old, changes, Reason.SUPERSEDED)
-    links.link(work.db, new.docid, old.docid, "supersedes")
+    changes.revise(work, old, values, Reason.SUPERSEDED)
+    changes.link(work, new.docid, old.docid, "supersedes")
     memories.enqueue(work.db, old, "drop")
     log_event(work, old, Event.SUPERSEDED, {"by": new.id})
 
@@ -88,13 +90,24 @@ def _become_history(work: Work, row: Row, holder: Row) -> None:
     One that begins after the holder holds at no moment.
     """
     after = holders.value_after(work.db, row)
-    if after is None:
+    if after is None or _follows(work, after, row):
         supersede(work, row, holder)
         return
     supersede(work, row, after)
     before = holders.value_before(work.db, row)
-    if before is not None and (before.superseded_by == after.id or _reaches(before, row)):
+    if before is None:
+        return
+    follows = before.superseded_by == after.id
+    if follows or (_reaches(before, row) and not _follows(work, after, before)):
         _end_at(work, before, row)
+
+
+def _follows(work: Work, row: Row, other: Row) -> bool:
+    """Tell whether a memory comes to be superseded by another one, however far off."""
+    session, ns = work.db, work.ns
+    return chains.is_successor(session, ns, other.id) and chains.leads_to(
+        session, ns, row.id, other.id
+    )
 
 
 def contend(
@@ -149,7 +162,7 @@ def take_place(work: Work, entry: Entry, row: Row) -> None:
     for memory_id in entry.supersedes:
         old = memories.by_id(work.db, work.ns, memory_id, damaged=True)
         if only_proposes:
-            links.link(work.db, row.docid, old.docid, "proposes")
+            changes.link(work, row.docid, old.docid, "proposes")
         elif old.status in SLOT_HOLDING:
             supersede(work, old, row)
     dated = "valid_from" not in entry.derived
@@ -172,15 +185,15 @@ def give_back(work: Work, row: Row) -> list[Row]:
     for old in holders.replaced_by(work.db, row):
         if old.key is not None and holders.holder(work.db, old) is not None:
             continue
-        changes = {
+        values = {
             "status": Status.ACTIVE.value,
             "superseded_by": None,
             "updated_at": work.now,
             "valid_until": holders.held_until(work.db, old),
         }
-        memories.revise(work.db, old, changes, Reason.RETURNED)
-        links.unlink(work.db, row.docid, old.docid, "supersedes")
-        links.link(work.db, row.docid, old.docid, "proposes")
+        changes.revise(work, old, values, Reason.RETURNED)
+        changes.unlink(work, row.docid, old.docid, "supersedes")
+        changes.link(work, row.docid, old.docid, "proposes")
         memories.enqueue(work.db, old, "embed")
         log_event(work, old, Event.RETURNED)
         returned.append(old)
@@ -222,7 +235,7 @@ def revert(work: Work, key: str, scope: str) -> Row:
         problem = f"the value of {key!r} before, {before.id!r}, was valid only until a past moment"
         raise InvalidInput("key", f"{problem}; add its text again if it is true now")
     row = _from_now_on(before, now, ends)
-    memories.insert_rows(session, work.ns, [(row, columns_of(row))])
+    changes.insert_rows(work, [(row, columns_of(row))])
     contend(work, row)
     if row.tier != Tier.SHORT:
         return row
@@ -301,8 +314,8 @@ def _reaches(row: Row, after: Row) -> bool:
 
 def _shorten(work: Work, row: Row, ends: int) -> None:
     """Let a former value end earlier, with the same successor."""
-    changes = {"valid_until": ends, "updated_at": work.now}
-    memories.revise(work.db, row, changes, Reason.SUPERSEDED)
+    values = {"valid_until": ends, "updated_at": work.now}
+    changes.revise(work, row, values, Reason.SUPERSEDED)
 
 
 def _is_later(work: Work, row: Row, holder: Row | None) -> bool:
@@ -363,14 +376,14 @@ def _make_room(work: Work, row: Row) -> None:
 def _end_at(work: Work, old: Row, new: Row) -> None:
     """Let a former value be replaced by ``new`` instead of its successor, and end at its start."""
     ends = new.valid_from if old.valid_until is None else min(new.valid_from, old.valid_until)
-    changes = {
+    values = {
         "superseded_by": new.id,
         "valid_until": max(old.valid_from, ends),
         "updated_at": work.now,
     }
     successors = memories.docids_of(work.db, work.ns, [old.superseded_by or ""])
-    memories.revise(work.db, old, changes, Reason.SUPERSEDED)
+    changes.revise(work, old, values, Reason.SUPERSEDED)
     for successor in successors.values():
-        links.unlink(work.db, successor, old.docid, "supersedes")
-    links.link(work.db, new.docid, old.docid, "supersedes")
+        changes.unlink(work, successor, old.docid, "supersedes")
+    changes.link(work, new.docid, old.docid, "supersedes")
     log_event(work, old, Event.SUPERSEDED, {"by": new.id})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memento.ledger import memories
+from memento.ledger import changes, memories
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row
 from memento.status import having
@@ -29,8 +29,8 @@ def hide(work: Work, row: Row, reason: Reason) -> Row:
     """Make a memory forgotten, for a reason; one that is forgotten already stays as it is."""
     if row.status == Status.FORGOTTEN:
         return row
-    changes = {"status": Status.FORGOTTEN.value, "updated_at": work.now}
-    memories.revise(work.db, row, changes, reason)
+    hidden = {"status": Status.FORGOTTEN.value, "updated_at": work.now}
+    changes.revise(work, row, hidden, reason)
     memories.enqueue(work.db, row, "drop")
     log_event(work, row, Event(reason.value))
     return row

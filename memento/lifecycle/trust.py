@@ -23,6 +23,7 @@ from typing import Any
 
 from memento.admit.entry import Entry
 from memento.errors import InvalidInput, UntrustedSource
+from memento.ledger import changes as recorded
 from memento.ledger import descent, links, memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, is_changed_state, is_sound, sound, strings_in
@@ -108,7 +109,8 @@ def status_before(connection: Session, row: Row) -> str | None:
             return None
         if state.reason == Reason.DISTRUSTED:
             return Status.QUARANTINED.value
-        if state.reason in HIDING:
+        undone = state.reason == Reason.UNDONE and state.status != Status.FORGOTTEN
+        if undone or state.reason in HIDING:
             return state.status
     return None
 
@@ -153,7 +155,7 @@ def approve(work: Work, memory_id: str) -> Row:
     behind = row.superseded_by is not None  # another memory has replaced it by now
     status = Status.SUPERSEDED if behind else Status.ACTIVE
     changes = {"status": status.value, "updated_at": work.now}
-    memories.revise(work.db, row, changes, Reason.APPROVED)
+    recorded.revise(work, row, changes, Reason.APPROVED)
     if not behind:
         memories.enqueue(work.db, row, "embed")
     log_event(work, row, Event.APPROVED)
@@ -271,7 +273,7 @@ def _lower_trust(work: Work, child: Row, heard: Sequence[Row]) -> bool:
     if not changes and not (hidden and status_before(work.db, child) in ACCEPTED):
         return False
     reason = Reason.DISTRUSTED if doubted else Reason.INHERITED
-    memories.revise(work.db, child, changes | {"updated_at": work.now}, reason)
+    recorded.revise(work, child, changes | {"updated_at": work.now}, reason)
     if "status" in changes:
         memories.enqueue(work.db, child, "drop")
     log_event(work, child, Event(reason.value), {"by": [parent.id for parent in heard]})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from memento.dynamics.config import Dynamics
 from memento.dynamics.fold import VERDICTS
 from memento.errors import InvalidInput
-from memento.ledger import dynamics, happenings, memories
+from memento.ledger import changes, dynamics, happenings, memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.happenings import Happening
 from memento.ledger.rows import Row
@@ -75,6 +75,8 @@ def give(
             rows.append(row)
         elif not lenient:
             raise _hidden(row)
+    if verdicts:
+        changes.finish(work, "feedback", Trust.least(one.source for one in verdicts))
     dynamics.catch_up(work.db, config)
     return rows
 

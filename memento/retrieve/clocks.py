@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from memento.language.words import Columns, words
-from memento.ledger import memories, past
+from memento.ledger import memories, past, since
 from memento.ledger.contract import Session, Tail
 from memento.ledger.match import Match
 from memento.ledger.past import Past
@@ -77,7 +77,7 @@ def _voice(row: Row) -> list[object]:
 def _outlines(session: Session, ns: int, then: Past) -> list[RosterRow]:
     """Return the outlines of the memories that were there."""
     gone = then.absent | then.changed.keys()
-    now = memories.outlines_since(session, ns, 0)
+    now = since.outlines_since(session, ns, 0)
     rows = [RosterRow._make((*one[:-1], strings_in(one[-1]))) for one in now if one[0] not in gone]
     names = [row.superseded_by for row in then.changed.values() if row.superseded_by is not None]
     heirs = memories.docids_of(session, ns, names)
@@ -144,7 +144,7 @@ class PastSource(LedgerSource):
     def _learn(self, session: Session, first: int) -> None:
         assert self._words is not None  # noqa: S101 - made by the only caller
         then = self.world.past
-        for docid, status, text, names in memories.said_since(session, self.ns, 0, first):
+        for docid, status, text, names in since.said_since(session, self.ns, 0, first):
             if status in HEARD and docid not in then.absent and docid not in then.changed:
                 said = [part for part in (text, *names) if part]
                 self._words.put(docid, words("\n".join(said)))

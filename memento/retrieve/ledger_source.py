@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.language.words import words
-from memento.ledger import memories, vectors
+from memento.ledger import memories, since, vectors
 from memento.ledger.contract import Ledger, Session, Tail
 from memento.ledger.match import Match
 from memento.ledger.predicate import Filters
@@ -149,9 +149,9 @@ def _follow_words(connection: Session, ns: int, known: Vocabulary, first: int) -
         known.drop_before(first)
     if rev == known.rev:
         return
-    for docid in memories.erased_since(connection, ns, known.rev):
+    for docid in since.erased_since(connection, ns, known.rev):
         known.drop(docid)
-    for docid, status, text, names in memories.said_since(connection, ns, known.rev, first):
+    for docid, status, text, names in since.said_since(connection, ns, known.rev, first):
         if status in HEARD:
             known.put(docid, words("\n".join([part for part in (text, *names) if part])))
         else:

@@ -36,7 +36,7 @@ from memento.errors import (
 from memento.language import former
 from memento.language.plain import plain
 from memento.language.tokens import estimate
-from memento.ledger import memories, vectors
+from memento.ledger import memories, since, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_sound, strings_in, to_memory
@@ -158,7 +158,7 @@ _GARBLED = (KeyError, TypeError, ValueError, OverflowError)
 
 
 def _rows_since(connection: Session, ns: int, rev: int) -> list[RosterRow]:
-    outlines = memories.outlines_since(connection, ns, rev)
+    outlines = since.outlines_since(connection, ns, rev)
     return [RosterRow._make((*outline[:-1], strings_in(outline[-1]))) for outline in outlines]
 
 

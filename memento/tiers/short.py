@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from memento import layout
 from memento.clock import in_name, system_clock
 from memento.config.tiers import ShortConfig
-from memento.ledger import erase, memories
+from memento.ledger import erase, memories, since
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.files import remove_litter, write_atomically
 from memento.ledger.rows import NAMES, Row
@@ -176,9 +176,9 @@ class ShortTier:
             self._rings.popitem(last=False)
 
     def _apply(self, ns: int, seen: int, connection: Session) -> None:
-        if gone := set(memories.erased_since(connection, ns, seen)):
+        if gone := set(since.erased_since(connection, ns, seen)):
             self._drop(ns, gone)
-        changed = memories.changes_since(connection, ns, seen, limit=CATCH_UP + 1)
+        changed = since.changes_since(connection, ns, seen, limit=CATCH_UP + 1)
         if len(changed) > CATCH_UP:
             for key in [key for key in self._rings if key[0] == ns]:
                 self._rings[key] = deque(maxlen=0)

@@ -64,6 +64,7 @@ def examine(
         "namespaces": lambda: _owners(ledger),
         "history": lambda: _history(ledger, sees),
         "links and events": lambda: _marks(ledger),
+        "changes": lambda: _changes(ledger),
         "full text": lambda: _fulltext(ledger, sees, repair=repair),
         "derived rows": lambda: _strays(ledger, repair=repair),
         "dynamics": lambda: _dynamics(ledger, settings, repair=repair),
@@ -218,6 +219,13 @@ def _labels(ledger: Ledger, ns: int) -> str:
         return "/".join(ledger.labels(ns))
     except StoreError:  # the labels are damaged also, which has its own finding
         return f"namespace {ns}"
+
+
+def _changes(ledger: Ledger) -> Finding:
+    if changed := ledger.read(checks.changed_changes):
+        detail = f"{changed} changes were changed outside memento, and cannot be undone"
+        return Finding("changes", ok=False, detail=detail)
+    return Finding("changes", ok=True, detail="each matches its checksum")
 
 
 def _fulltext(ledger: Ledger, sees: Sees, *, repair: bool) -> Finding:

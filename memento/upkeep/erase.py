@@ -315,9 +315,11 @@ class Eraser:
 
         An earlier state can name an id only if the row did.
         """
-        ids = self._ledger.read(lambda c: erase_many.ids_of(c, which))
+        heirs = self._ledger.read(lambda c: erase_many.heirs_of(c, which))
+        ids = frozenset(heirs)
         self._in_bites(
-            lambda c: sql.rows_naming(c, which.ns, ids), lambda c, row: sql.clean_row(c, row, ids)
+            lambda c: sql.rows_naming(c, which.ns, ids),
+            lambda c, row: sql.clean_row(c, row, heirs),
         )
         self._in_bites(
             lambda c: sql.states_naming(c, which.ns, ids),

@@ -9,14 +9,14 @@ from math import inf
 from typing import TypeVar
 
 from memento.admit.entry import Entry
-from memento.ledger import memories
+from memento.ledger import changes, memories
 from memento.ledger import transfer as sql
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
 from memento.lifecycle import slots, trust
 from memento.lifecycle.steps import log_event
-from memento.types import Event, Status, Tier
+from memento.types import Event, Status, Tier, Trust
 from memento.upkeep.import_lines import Arrival, EventLine, Item, Labels, Link, Terms
 
 W = TypeVar("W", Arrival, Link, EventLine)
@@ -70,7 +70,10 @@ class Taking:
         """
         done = sql.imported_to(connection, self._name)
         for ns, arrivals in self._of_kind(bite, Arrival):
-            self._put_memories(self._work(connection, ns), arrivals)
+            work = self._work(connection, ns)
+            self._put_memories(work, arrivals)
+            door = self._terms.door
+            changes.finish(work, "import_from", Trust.USER if door is None else door.trust)
         for ns, links in self._of_kind(bite, Link):
             for link in links:
                 self._put_link(connection, ns, link)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from memento import layout
 from memento.clock import from_micros
 from memento.errors import StoreUnusable
+from memento.ledger import chains, memories, namespaces, vectors
 from memento.ledger import links as sql
-from memento.ledger import memories, namespaces, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
-from memento.ledger.rows import Row, damaged, is_changed_state
+from memento.ledger.rows import Row, State, sound
+from memento.ledger.states import numbered, past
 from memento.levels import MOST_LOCKED, WARN_LOCKED
 from memento.lifecycle.slots import is_planned
 from memento.lifecycle.steps import ENDED
+from memento.past import Version
 from memento.status import lacking
-from memento.types import Reason, Status, Tier, Version
+from memento.types import Reason, Status, Tier, Trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,11 @@ def per_namespace(ledger: Ledger, now: int) -> dict[tuple[str, ...], int]:
     return ledger.read(count)
 
 
-def history(ledger: Ledger, ns: int, memory_id: str) -> list[Version]:
+def history(ledger: Ledger, ns: int, memory_id: str, *, chain: bool = False) -> list[Version]:
     """Return every state of a memory, oldest first; the last is the present one.
+
+    With ``chain`` also those of all memories of its chain of supersession, memory by memory, in the
+    order in which they began to be valid.
 
     Raises:
         NotFound: If the namespace has no such id.
@@ -102,14 +108,25 @@ def history(ledger: Ledger, ns: int, memory_id: str) -> list[Version]:
 
     def job(connection: Session) -> list[Version]:
         row = memories.by_id(connection, ns, memory_id)
-        states = memories.states(connection, row.docid)
-        if any(is_changed_state(row, state) for state in states):
-            raise StoreUnusable(layout.LEDGER, f"an earlier state of {damaged([memory_id])}")
-        earlier = [_version(memory_id, *state[:6]) for state in states]
-        present = (row.version, row.text, row.status, row.tier, None, Reason.PRESENT.value)
-        return [*earlier, _version(memory_id, *present)]
+        if not chain:
+            return _states(connection, row)
+        rows = chains.members(connection, ns, chains.head(connection, row))
+        return [state for one in rows for state in _states(connection, sound(one))]
 
     return ledger.read(job)
+
+
+def _states(connection: Session, row: Row) -> list[Version]:
+    """Return every state of a memory, oldest first.
+
+    Raises:
+        StoreUnusable: If a state was damaged.
+    """
+    earlier = [
+        _version(past(row, state), state, number, by, whole=state.earlier is not None)
+        for state, number, by in numbered(connection, row.docid)
+    ]
+    return [*earlier, _version(row, None, None, None, whole=True)]
 
 
 def endings(rows: Sequence[Row], now: int) -> list[str]:
@@ -160,13 +177,37 @@ def related(
 
 
 def _version(
-    memory_id: str, version: int, text: str, status: str, tier: str, until: int | None, reason: str
+    row: Row, state: State | None, number: int | None, by: str | None, *, whole: bool
 ) -> Version:
+    """Describe a state of a memory.
+
+    Args:
+        row: The memory as it was in that state.
+        state: The state as it was kept; None for the present one.
+        number: Number of the change that ended it.
+        by: Class of who made that change.
+        whole: Whether its validity is known.
+    """
     try:
-        ended = None if until is None else from_micros(until)
-        return Version(version, text, Status(status), Tier(tier), ended, reason)
+        return Version(
+            version=row.version,
+            text=row.text,
+            status=Status(row.status),
+            tier=Tier(row.tier),
+            until=None if state is None else from_micros(state.until),
+            reason=Reason.PRESENT.value if state is None else state.reason,
+            id=row.id,
+            valid_from=from_micros(row.valid_from) if whole else None,
+            valid_until=_moment(row.valid_until) if whole else None,
+            change=number,
+            by=None if by is None else Trust(by),
+        )
     except (ValueError, TypeError, OverflowError) as error:
         raise StoreUnusable(
             layout.LEDGER,
-            f"a state of memory {memory_id!r} is damaged ({error}); run `memento doctor`",
+            f"a state of memory {row.id!r} is damaged ({error}); run `memento doctor`",
         ) from error
+
+
+def _moment(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)

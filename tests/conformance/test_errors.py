@@ -24,6 +24,7 @@ EXAMPLES = [
     errors.IdConflict("abc"),
     errors.LockedMemory("abc", "user"),
     errors.TooManyLocks(100),
+    errors.NothingToUndo(7, "there is no change 7"),
     errors.StoreError("/x", "broke"),
     errors.StoreClosed("/x"),
     errors.StoreFromTheFuture("/x", found=9, known=1),

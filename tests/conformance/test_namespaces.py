@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import io
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,7 +13,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
 from memento import MemoryManager
 from memento.display import data
-from memento.errors import InvalidInput, NotFound
+from memento.errors import InvalidInput, NotFound, NothingToUndo
 from memento.testing import HashEmbedder
 from memento.views import QuarantineView, StoreView
 
@@ -31,6 +32,16 @@ def reverted(memory, key, scope):
         return None
 
 
+def undone(memory):
+    """Undo every change that there may be; None if the namespace has none."""
+    for number in range(1, 20):
+        try:
+            return memory.undo(number)
+        except NothingToUndo:
+            continue
+    return None
+
+
 WITH_ID = {
     "get": lambda m, i: m.get(i),
     "update": lambda m, i: m.update(i, text="stolen"),
@@ -44,6 +55,9 @@ WITH_ID = {
     "strength": lambda m, i: m.strength(i),
     "feedback": lambda m, i: m.feedback(i, useful=True),
     "full_id": lambda m, i: m.full_id(i),
+    "correct": lambda m, i: m.correct(i, "stolen"),
+    "changes": lambda m, i: m.changes(id=i),
+    "head": lambda m, i: m.head(i),
     "related": lambda m, i: m.related(i),
     "lock": lambda m, i: m.lock(i),
     "unlock": lambda m, i: m.unlock(i),
@@ -61,6 +75,9 @@ WITHOUT_ID = {
     "value": lambda m: m.value("plan", scope="a"),
     "revert": lambda m: reverted(m, "plan", "a"),
     "retract": lambda m: m.retract(source="user"),
+    "undo": undone,
+    "evolution": lambda m: [*m.evolution("plan", scope="a"), *m.evolution("the-id")],
+    "diff": lambda m: m.diff(datetime(2020, 1, 1, tzinfo=UTC)),
     "recent": lambda m: m.recent(session="s"),
     "quarantine": lambda m: m.quarantine.list(),
     "forget_source": lambda m: m.quarantine.forget_source("https://a.example", dry_run=True),

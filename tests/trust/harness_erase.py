@@ -106,6 +106,8 @@ def plant(view: MemoryManager, canary: str, others: int) -> None:
     view.add(texts[2], "short", id=f"turn-{canary}", session=canary, source=source)
     child = Source("agent", f"file:///{canary}", parents=(f"id-{canary}",))
     view.add(f"derived: {canary} of {where}", "long", session=canary, source=child)
+    view.update(f"turn-{canary}", text=f"the passport was {canary} of {where}")
+    view.undo(view.changes(limit=1)[0].number)
     view.add_many({"text": f"note number {n}", "tier": "long", "id": f"n{n}"}
                   for n in range(others))  # fmt: skip
 

@@ -14,6 +14,7 @@ import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ USUAL: dict[str, Any] = {
     "messages": ["a green door"],
     "tier": "long", "uri": "https://example.org", "texts": ["a green door"], "vector": [1.0],
     "ids": ["mine"], "expires_in": 60, "by": "kind", "labels": "mine",
+    "key_or_id": "door", "since": datetime(2025, 1, 1, tzinfo=UTC),
     "target": "mine", "retrieval": Retrieval("a green door"), "answer": "The door is green.",
 }  # fmt: skip
 

@@ -13,12 +13,13 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest import mock
 
 import script
 from harness_iofault import QUIET
 
 from memento import MemoryManager, Source, Status, Turn, engine
-from memento.errors import NotFound, TargetExists
+from memento.errors import NotFound, NothingToUndo, TargetExists
 from memento.layout import LEDGER
 from memento.ledger import erase_many
 from memento.testing import HashEmbedder
@@ -127,6 +128,15 @@ def is_cut(found: Held, before: Held, after: Held) -> bool:
     count = sum(done)
     whole = before | {name: after[name] for name in order[:count]}
     return found == whole and (count % BITE == 0 or count == len(order))
+
+
+def is_cut_back(found: Held, before: Held, after: Held) -> bool:
+    """Tell whether the last bites are undone, each of them whole, and nothing else is."""
+    order = changed(before, after)
+    back = [name for name in order if found.get(name) == after[name]]
+    whole = before | {name: after[name] for name in back}
+    rest = len(order) - len(back)
+    return found == whole and back == order[rest:] and rest % BITE == 0
 
 
 def is_cut_edit(found: Held, before: Held, after: Held) -> bool:
@@ -257,6 +267,17 @@ def locked(folder: Path) -> None:
         memory.lock("doomed")
 
 
+def corrected(folder: Path) -> None:
+    """Make a store in which a call of several bites, and a correction, can be undone."""
+    filled(folder)
+    with opened(store_of(folder), now=START) as memory:
+        engine.BITE = BITE
+        memory.add("the ferry leaves at six", id="ferry", key="ferry")
+        memory.update(memory.correct("ferry", "the ferry leaves at nine").id, tags=["boat"])
+        memory.add_many({"text": f"note {n}", "id": f"n{n}"} for n in range(MANY))
+        memory.forget_many(ids=[f"n{n}" for n in range(MANY)])
+
+
 def conversation(folder: Path) -> None:
     """Keep a thread whose second message is long."""
     with opened(store_of(folder)) as memory:
@@ -381,6 +402,28 @@ def unlock(memory: MemoryManager) -> None:
     memory.unlock("doomed")
 
 
+def correct(memory: MemoryManager) -> None:
+    """Let another text take the place of a value, under an id that is known."""
+    found = memory.value("ferry")
+    if found is not None and found.id != "corrected":
+        with mock.patch("uuid_utils.uuid7", return_value="corrected"):
+            memory.correct(found.id, "the ferry leaves at ten")
+
+
+def undo(memory: MemoryManager) -> None:
+    """Undo the correction, with the change that stands in its way, unless that is done."""
+    first = memory.changes(id="ferry")[-1]
+    if first.undone_by is None:
+        memory.undo(first.number, force=True)
+
+
+def undo_run(memory: MemoryManager) -> None:
+    """Undo a call of several bites; what was undone before stays so."""
+    run = next(one.run for one in memory.changes() if one.kind == "forget_many")
+    with suppress(NothingToUndo):
+        memory.undo(run=run)
+
+
 def judge(memory: MemoryManager) -> None:
     """Give a verdict on everything that is active."""
     memory.feedback([one.id for one in memory.list()], verdict="confirmed")
@@ -429,6 +472,9 @@ THINGS = {
     "erase of many": Thing(long_session, verb(erase_session)),
     "feedback": Thing(rated, verb(judge), told_of_all),
     "retract": Thing(rated, verb(retract), told_of_all),
+    "correct": Thing(corrected, verb(correct)),
+    "undo": Thing(corrected, verb(undo)),
+    "undo of a run": Thing(corrected, verb(undo_run), between=is_cut_back),
     "a message edited": Thing(conversation, verb(edit), between=is_cut_edit),
     "import": Thing(exported, import_from, between=is_cut),
     "backup": Thing(saved_before, back_up, restored_backup),

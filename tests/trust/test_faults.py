@@ -7,6 +7,7 @@ import harness_iofault
 import harness_kill
 import harness_ledger
 import harness_powercut
+import harness_undo
 import harness_writers
 import pytest
 
@@ -16,6 +17,7 @@ HARNESSES = (
     *harness_gone.HARNESSES,
     *harness_kill.HARNESSES,
     *harness_ledger.HARNESSES,
+    *harness_undo.HARNESSES,
     *harness_writers.HARNESSES,
 )
 

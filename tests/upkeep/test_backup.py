@@ -9,6 +9,7 @@ import re
 import shutil
 import stat
 import threading
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from memento.errors import (
     ArchiveDamaged,
     InvalidInput,
     MomentUnknown,
+    NothingToUndo,
     StoreBusy,
     StoreError,
     StoreFromTheFuture,
@@ -434,7 +436,20 @@ WORDS = st.sampled_from(["tea", "door", "plan", "blue"])
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(
-            ["add", "add", "add", "update", "retag", "forget", "restore", "move", "replace", "put"]
+            [
+                "add",
+                "add",
+                "add",
+                "update",
+                "retag",
+                "forget",
+                "restore",
+                "move",
+                "replace",
+                "put",
+                "undo",
+                "undo",
+            ]
         ),
         st.integers(0, 30),
         st.lists(WORDS, min_size=1, max_size=2).map(" ".join),
@@ -466,6 +481,9 @@ def take(memory, step):
         memory.move(one, tier)
     elif what == "put":
         memory.add(text, tier, id=one, key=key, session=text, replace=True)
+    elif what == "undo" and (made := memory.changes(limit=1)):
+        with suppress(NothingToUndo):
+            memory.undo(made[0].number)
     elif what == "replace":
         memory.add(f"{text} instead of {len(known)}", tier, supersedes=one)
 
@@ -478,6 +496,10 @@ def comparable(dumped):
 
 @settings(max_examples=40)
 @given(steps=STEPS)
+@example([  # the undo takes away the link of supersession
+    ("add", 1, "tea", "medium", "k"), ("add", 1, "door", "medium", "k"),
+    ("undo", 0, "tea", "medium", None),
+])  # fmt: skip
 @example([  # the repeat keeps a memory for good that was to expire
     ("add", 0, "tea", "medium", None), ("retag", 0, "tea", "short", None),
     ("add", 0, "tea", "medium", None),

@@ -48,6 +48,7 @@ def test_a_healthy_store_is_well(filled):
         "namespaces",
         "history",
         "links and events",
+        "changes",
         "full text",
         "derived rows",
         "dynamics",

@@ -221,6 +221,20 @@ def test_erased_ids_are_unknown_and_their_places_are_never_given_again(memory):
 
 
 @pytest.mark.usefixtures("way")
+def test_a_chain_closes_up_over_what_is_erased(memory):
+    """The memory before it points to the one after it, however many go at once."""
+    for n in range(4):
+        memory.add(f"value {n}", id=f"v{n}", key="slot")
+    assert memory.store.erase(["v1", "v2"]).complete
+    assert memory.get("v0").superseded_by == "v3"
+    assert [(one.memory.id, one.relation) for one in memory.related("v0")] == [("v3", "supersedes")]
+    assert memory.head("v0").id == "v3"
+    assert memory.store.erase("v3").complete
+    assert memory.get("v0").superseded_by is None
+    assert sound(memory)
+
+
+@pytest.mark.usefixtures("way")
 def test_what_named_it_does_not_name_it_any_more(memory):
     """Superseded by it, derived from it, logged with it: the others stay, the id is gone."""
     memory.add("old", id="old")

@@ -136,7 +136,8 @@ def test_what_comes_out_goes_in_and_comes_out_the_same(full, open_memory, tmp_pa
     assert (taken.links, taken.events) == (done.links, done.events)
     assert everything(copy) == everything(full)
     assert replace(copy.get("three"), seq=0) == replace(full.get("three"), seq=0)
-    assert copy.history("three") == full.history("three")
+    unnumbered = [replace(one, change=None, by=None) for one in full.history("three")]
+    assert copy.history("three") == unnumbered  # numbers of changes are of one store
     assert sound(copy)
     copy.store.export(tmp_path / "again.jsonl", all_namespaces=True)
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "all.jsonl").read_bytes()

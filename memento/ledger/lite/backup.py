@@ -7,7 +7,17 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from memento.errors import ArchiveDamaged, StoreUnusable
-from memento.ledger import checks, descent, dynamics, memories, namespaces, past, schema
+from memento.ledger import (
+    changes,
+    checks,
+    descent,
+    dynamics,
+    links,
+    memories,
+    namespaces,
+    past,
+    schema,
+)
 from memento.ledger.contract import Contents
 from memento.ledger.lite import fulltext, migrations, tend
 from memento.ledger.lite.sqlite import Connection, connect, translated
@@ -87,6 +97,8 @@ def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
                 problems.append("links were changed")
             if version >= schema.SEALED and checks.changed_events(connection):
                 problems.append("events were changed")
+            if version >= schema.NUMBERED and checks.changed_changes(connection):
+                problems.append("changes were changed")
             if not fulltext.intact(connection):
                 problems.append("its full text is damaged")
         except StoreUnusable as error:
@@ -144,9 +156,11 @@ def set_back_to(path: Path, moment: int, taken_at: int | None = None) -> int:
         for (docid,) in connection.execute(_CHANGED_SINCE, (moment,)).fetchall():
             _set_back_row(connection, memories.by_docid(connection, docid), moment)
         _drop_later_links(connection, moment)
+        _link_again(connection)
         descent.note_all(connection)
         connection.execute("DELETE FROM versions WHERE until > ?", (moment,))
         connection.execute("DELETE FROM events WHERE at > ?", (moment,))
+        changes.set_back_to(connection, moment)
         dynamics.forget_all(connection)
         connection.execute("DELETE FROM backlog")
         checks.owe_missing(connection)
@@ -188,6 +202,8 @@ def _drop_later(connection: Connection, moment: int) -> None:
         ("events", "docid"),
         ("links", "src"),
         ("links", "dst"),
+        ("changed_links", "src"),
+        ("changed_links", "dst"),
     ):
         connection.execute(f"DELETE FROM {table} WHERE {key} IN ({_CAME_SINCE})", (moment,))
     connection.execute(f"DELETE FROM memories WHERE docid IN ({_CAME_SINCE})", (moment,))
@@ -264,6 +280,16 @@ def _drop_later_links(connection: Connection, moment: int) -> None:
         " AND json_extract(events.detail, '$.by') = memories.id)",
         (moment,),
     )
+
+
+def _link_again(connection: Connection) -> None:
+    """Make again the links of supersession that were removed after the moment, as by an undo."""
+    found = connection.execute(
+        "SELECT heir.docid, old.docid FROM memories AS old JOIN memories AS heir"
+        " ON heir.ns = old.ns AND heir.id = old.superseded_by WHERE old.superseded_by IS NOT NULL"
+    ).fetchall()
+    for src, dst in found:
+        links.link(connection, src, dst, "supersedes")
 
 
 def _taken_at(connection: Connection) -> int | None:

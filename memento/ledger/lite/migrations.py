@@ -101,6 +101,10 @@ def _migrations() -> Migrations:
     def m008_dynamics(db: Database) -> None:
         _run(db, schema.M008)
 
+    @migrations()
+    def m009_changes(db: Database) -> None:
+        _run(db, schema.M009)
+
     return migrations
 
 

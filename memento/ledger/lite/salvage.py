@@ -217,8 +217,10 @@ def _take_indexed(found: Rescued, versions: list[tuple[Any, ...]], values: tuple
         case (int(src), str(relation), int(dst), float(weight), bytes(seal)):
             if not is_changed_link(src, dst, relation, weight, seal):
                 found.links.append((src, dst, relation, weight, seal))
-        case (int(), int(), int(), str(), str(), str(), int(), str(), str()):
-            versions.append(values)
+        case (int(), int(), int(), str(), str(), str(), int(), str(), str(), *change) if (
+            len(change) <= 1
+        ):
+            versions.append(values[:9])
 
 
 def _drop_outdated(found: Rescued) -> None:

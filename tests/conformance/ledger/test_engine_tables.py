@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from memento.errors import IdConflict, NotFound
-from memento.ledger import checks, descent, erase, memories, transfer, vectors
+from memento.ledger import checks, descent, erase, memories, since, transfer, vectors
 from memento.ledger.erase import Chosen
 from memento.ledger.match import Word
 from memento.ledger.predicate import Filters
@@ -322,8 +322,8 @@ class TestErase:
         rev = doomed.read(memories.latest_rev)
         found = doomed.read(erase.chosen, Chosen(ids=("d",)))
         doomed.write(erase.erase, found, doomed.now)
-        assert doomed.read(memories.erased_since, rev) == list(found)
-        gone = [one for one in doomed.read(memories.outlines_since, rev) if one[6] == "erased"]
+        assert doomed.read(since.erased_since, rev) == list(found)
+        gone = [one for one in doomed.read(since.outlines_since, rev) if one[6] == "erased"]
         assert [one[0] for one in gone] == list(found)
         assert doomed.one("new").docid > max(found)
 

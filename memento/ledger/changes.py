@@ -1,0 +1,318 @@
+"""Changes: each call that ended a state of a memory, numbered. SQL only; the rules are above.
+
+A write that ends a state takes a number for it, and the state keeps that number. At the end of its
+transaction the write is one row of ``changes``, with the revisions that it took. A plain ``add``, a
+repeat, a later expiry and an overflow of the ring end no state, and so they write nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memento.language.words import Columns
+from memento.ledger import links, memories, states
+from memento.ledger.contract import Session, Work
+from memento.ledger.dialect import SKIP_IF_THERE
+from memento.ledger.rows import Row, docid_of, seal_of
+from memento.types import Reason, Trust
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One row of ``changes``.
+
+    Attributes:
+        change: Its number, in the order in which the changes were made.
+        ns: Namespace number.
+        run: Number of the first change of the call, if it made several; else None.
+        at: When, microseconds.
+        kind: The verb that was called.
+        by: Class of who called it.
+        rev_from: First revision that it took.
+        rev_to: Last revision that it took.
+        undone_by: Number of the change that undid it; None if none did, or if that was undone.
+        undoes: Number of the change that it undid; None if it is no undo.
+    """
+
+    change: int
+    ns: int
+    run: int | None
+    at: int
+    kind: str
+    by: str
+    rev_from: int
+    rev_to: int
+    undone_by: int | None
+    undoes: int | None
+
+    def seal(self) -> bytes:
+        """Digest it, to notice damage on the disk."""
+        values = (self.change, self.ns, self.run, self.at, self.kind, self.by)
+        return seal_of(*values, self.rev_from, self.rev_to, self.undone_by, self.undoes)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The states of one memory that a change ended.
+
+    Attributes:
+        docid: Row id of the memory.
+        before: Revision of the first of them: the state before the change.
+        last: Revision of the last of them.
+    """
+
+    docid: int
+    before: int
+    last: int
+
+
+_FIELDS = "change, ns, run, at, kind, by, rev_from, rev_to, undone_by, undoes"
+_SELECT = f"SELECT {_FIELDS}, seal FROM changes"
+
+
+def begin(work: Work) -> int:
+    """Return the number of the change that a write is, from here on."""
+    trace = work.trace
+    if trace.number is None:
+        query = "SELECT ifnull(max(change), 0) + 1 FROM changes"
+        trace.number = int(work.db.execute(query).fetchone()[0])
+        if trace.first is None:
+            trace.first = memories.next_rev(work.db, work.ns)
+    return trace.number
+
+
+def insert_rows(work: Work, fresh: Sequence[tuple[Row, Columns]]) -> None:
+    """Insert rows; see ``memories.insert_rows``."""
+    memories.insert_rows(work.db, work.ns, fresh)
+    if fresh and work.trace.first is None:
+        work.trace.first = fresh[0][0].rev
+
+
+def keep_version(work: Work, row: Row, reason: Reason) -> None:
+    """Write down the present state of a row before this change ends it."""
+    memories.keep_version(work.db, row, reason, work.now, begin(work))
+
+
+def revise(work: Work, row: Row, changes: Mapping[str, Any], reason: Reason) -> Row:
+    """Change columns of a row and keep its earlier state; see ``memories.revise``."""
+    return memories.revise(work.db, row, changes, reason, begin(work))
+
+
+def link(work: Work, src: int, dst: int, relation: str, weight: float = 1.0) -> None:
+    """Link two memories; linking them again changes nothing."""
+    if links.put_link(work.db, src, dst, relation, weight):
+        _note_link(work, src, dst, relation, weight, made=True)
+
+
+def unlink(work: Work, src: int, dst: int, relation: str) -> None:
+    """Remove a link between two memories, if there is one."""
+    weight = links.unlink(work.db, src, dst, relation)
+    if weight is not None:
+        _note_link(work, src, dst, relation, weight, made=False)
+
+
+def _note_link(work: Work, src: int, dst: int, relation: str, weight: float, *, made: bool) -> None:
+    """Note that a change made or removed a link; a write that is no change needs no note."""
+    if work.trace.number is None:
+        return
+    work.db.execute(
+        f"INSERT INTO changed_links VALUES (?, ?, ?, ?, ?, ?) {SKIP_IF_THERE}",
+        (work.trace.number, src, dst, relation, weight, int(made)),
+    )
+
+
+def finish(
+    work: Work,
+    kind: str,
+    by: str = Trust.USER,
+    *,
+    run: int | None = None,
+    begins_run: bool = False,
+    undoes: int | None = None,
+) -> int | None:
+    """Write down the change that a write was, if it ended a state; returns its number.
+
+    Args:
+        work: The transaction, at its end.
+        kind: The verb that was called.
+        by: Class of who called it.
+        run: Number of the first change of the call; None if there is none.
+        begins_run: Whether it is the first change of a call that makes several.
+        undoes: Number of the change that it undid.
+    """
+    trace = work.trace
+    if trace.number is None or trace.first is None:
+        return None
+    made = Recorded(
+        change=trace.number,
+        ns=work.ns,
+        run=trace.number if begins_run and run is None else run,
+        at=work.now,
+        kind=kind,
+        by=str(by),
+        rev_from=trace.first,
+        rev_to=memories.latest_rev(work.db, work.ns),
+        undone_by=None,
+        undoes=undoes,
+    )
+    put(work.db, made)
+    return made.change
+
+
+def put(session: Session, one: Recorded) -> None:
+    """Write a row."""
+    session.execute(
+        f"INSERT INTO changes ({_FIELDS}, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (*_values(one), one.seal()),
+    )
+
+
+def _values(one: Recorded) -> tuple[Any, ...]:
+    return (
+        one.change, one.ns, one.run, one.at, one.kind, one.by, one.rev_from, one.rev_to,
+        one.undone_by, one.undoes,
+    )  # fmt: skip
+
+
+def is_changed(values: Sequence[Any]) -> bool:
+    """Tell whether a row, its seal last, is not as it was written."""
+    return bool(Recorded(*values[:-1]).seal() != values[-1])
+
+
+def every(session: Session) -> list[tuple[Any, ...]]:
+    """Read every row of every namespace with its seal, in order."""
+    return session.execute(f"{_SELECT} ORDER BY change").fetchall()
+
+
+def find(session: Session, ns: int, number: int) -> Recorded | None:
+    """Read a change of a namespace; None if it has none of that number, or it is damaged."""
+    found = session.execute(f"{_SELECT} WHERE change = ? AND ns = ?", (number, ns)).fetchone()
+    return None if found is None or is_changed(found) else Recorded(*found[:-1])
+
+
+def of_run(session: Session, ns: int, run: int) -> list[Recorded]:
+    """Read the changes of a run, the newest first; damaged ones are left out."""
+    query = f"{_SELECT} WHERE run = ? AND ns = ? ORDER BY change DESC"
+    found = session.execute(query, (run, ns)).fetchall()
+    return [Recorded(*one[:-1]) for one in found if not is_changed(one)]
+
+
+def listed(
+    session: Session,
+    ns: int,
+    *,
+    since: int | None,
+    docid: int | None,
+    run: int | None,
+    limit: int,
+) -> list[Recorded]:
+    """Read changes of a namespace, the newest first; damaged ones are left out.
+
+    Args:
+        session: Of any job.
+        ns: Namespace number.
+        since: Earliest moment, microseconds; None for any.
+        docid: A memory that they changed or brought; None for any.
+        run: Their run; None for any.
+        limit: Most changes.
+    """
+    conditions, values = ["ns = ?"], [ns]
+    if since is not None:
+        conditions, values = [*conditions, "at >= ?"], [*values, since]
+    if run is not None:
+        conditions, values = [*conditions, "run = ?"], [*values, run]
+    if docid is not None:
+        conditions.append(
+            "(change IN (SELECT change FROM versions WHERE docid = ?)"
+            " OR ? BETWEEN rev_from AND rev_to)"
+        )
+        values = [*values, docid, docid - docid_of(ns, 0)]
+    query = f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY change DESC LIMIT ?"
+    found = session.execute(query, (*values, limit)).fetchall()
+    return [Recorded(*one[:-1]) for one in found if not is_changed(one)]
+
+
+def ended(session: Session, number: int) -> list[Ended]:
+    """Return which states a change ended, in order of the arrival of the memories."""
+    query = (
+        "SELECT docid, min(rev), max(rev) FROM versions WHERE change = ?"
+        f" AND {memories.NOT_ERASED} GROUP BY docid ORDER BY docid"
+    )
+    return [Ended(*found) for found in session.execute(query, (number,))]
+
+
+def brought(session: Session, one: Recorded) -> list[int]:
+    """Return the row ids of the memories that came with a change, as far as they are there."""
+    low, high = docid_of(one.ns, one.rev_from), docid_of(one.ns, one.rev_to)
+    query = (
+        f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND {memories.NOT_ERASED}"
+        " ORDER BY docid"
+    )
+    return [docid for (docid,) in session.execute(query, (low, high))]
+
+
+def ids_of(session: Session, one: Recorded) -> tuple[list[str], list[str]]:
+    """Return the ids of the memories that a change altered, and of those that came with it."""
+    docids = brought(session, one)
+    new = states.names(session, docids)
+    altered = [found.docid for found in ended(session, one.change) if found.docid not in new]
+    old = states.names(session, altered)
+    return [old[docid] for docid in altered if docid in old], [*new.values()]
+
+
+def later(session: Session, docid: int, rev: int) -> list[tuple[int | None, int | None]]:
+    """Return the changes that ended later states of a memory, in order, each once.
+
+    Args:
+        session: Of any job.
+        docid: Row id of the memory.
+        rev: Revision of the state after which they come.
+
+    Returns:
+        Number of each, None if it has none, and of the change that it undid, if any.
+    """
+    found = session.execute(
+        "SELECT change, undoes FROM versions LEFT JOIN changes USING (change)"
+        " WHERE docid = ? AND rev > ? ORDER BY rev",
+        (docid, rev),
+    )
+    return list(dict.fromkeys((number, undoes) for number, undoes in found))
+
+
+def latest_of(session: Session, docid: int) -> int | None:
+    """Return the number of the last change of a memory; None if it has none."""
+    query = "SELECT change FROM versions WHERE docid = ? ORDER BY rev DESC LIMIT 1"
+    found = session.execute(query, (docid,)).fetchone()
+    return None if found is None else found[0]
+
+
+def reasons(session: Session, number: int, docid: int) -> set[str]:
+    """Return why the states of a memory that a change ended did."""
+    query = "SELECT reason FROM versions WHERE change = ? AND docid = ?"
+    return {reason for (reason,) in session.execute(query, (number, docid))}
+
+
+def changed_links(session: Session, number: int) -> list[tuple[int, int, str, float, bool]]:
+    """Return the links that a change made or removed: from, to, relation, weight, whether made."""
+    query = "SELECT src, dst, relation, weight, made FROM changed_links WHERE change = ?"
+    found = session.execute(f"{query} ORDER BY src, relation, dst", (number,))
+    return [(src, dst, relation, weight, bool(made)) for src, dst, relation, weight, made in found]
+
+
+def mark_undone(session: Session, one: Recorded, by: int | None) -> None:
+    """Note which change undid another one; None if that was undone."""
+    values = (*_values(one)[:-2], by, one.undoes)
+    query = "UPDATE changes SET undone_by = ?, seal = ? WHERE change = ?"
+    session.execute(query, (by, Recorded(*values).seal(), one.change))
+
+
+def set_back_to(session: Session, moment: int) -> None:
+    """Let no change later than a moment be known, microseconds."""
+    session.execute("DELETE FROM changes WHERE at > ?", (moment,))
+    session.execute("DELETE FROM changed_links WHERE change NOT IN (SELECT change FROM changes)")
+    query = f"{_SELECT} WHERE undone_by NOT IN (SELECT change FROM changes)"
+    for found in session.execute(query).fetchall():
+        if not is_changed(found):
+            mark_undone(session, Recorded(*found[:-1]), None)

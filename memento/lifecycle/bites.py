@@ -1,0 +1,60 @@
+"""Change many memories, a few in each transaction, so that no other writer waits for long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, TypeAlias, TypeVar
+
+from memento.ledger import changes
+from memento.ledger.contract import Ledger, Session, Work
+from memento.ledger.rows import Row
+
+A = TypeVar("A")
+Change: TypeAlias = Callable[[Work, Sequence[A]], Sequence[Row]]
+"""Changes some memories in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bites(Generic[A]):
+    """A call that changes many memories.
+
+    Attributes:
+        things: The memories, by row id or id, as the job takes them.
+        job: Changes some of them; returns their rows.
+        work: Describes the write of a transaction.
+        verb: The call that it is; all its changes are one run.
+        most: Most memories that one transaction changes.
+    """
+
+    things: Sequence[A]
+    job: Change[A]
+    work: Callable[[Session], Work]
+    verb: str
+    most: int
+
+    def carry_out(self, ledger: Ledger, *, makes_room: bool) -> Iterator[Sequence[Row]]:
+        """Change them, and yield the rows of each transaction once it is on the disk.
+
+        With nothing to change there is one all the same: a read-only store raises its error.
+
+        Args:
+            ledger: The ledger.
+            makes_room: See ``Ledger.write``.
+        """
+        run: int | None = None
+        for start in range(0, len(self.things) or 1, self.most):
+            part = self.things[start : start + self.most]
+            rows, number = ledger.write(
+                partial(self._bite, part=part, run=run), makes_room=makes_room
+            )
+            run = number if run is None else run
+            yield rows
+
+    def _bite(
+        self, session: Session, part: Sequence[A], run: int | None
+    ) -> tuple[Sequence[Row], int | None]:
+        work, several = self.work(session), len(self.things) > self.most
+        rows = self.job(work, part)
+        return rows, changes.finish(work, self.verb, run=run, begins_run=several)

@@ -1,0 +1,74 @@
+"""The difference between two moments of recording. Writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memento.clock import from_micros
+from memento.ledger import memories, states
+from memento.ledger.contract import Ledger, Session
+from memento.ledger.rows import Row, sound, to_memory
+from memento.past import Diff
+from memento.types import Memory, Status
+
+_PARTS = ("added", "changed", "superseded", "forgotten", "restored")
+_BY_STATUS = {
+    Status.ACTIVE: "restored",
+    Status.SUPERSEDED: "superseded",
+    Status.FORGOTTEN: "forgotten",
+    Status.QUARANTINED: "changed",
+}
+"""The part of a difference that a memory is in whose status became another one."""
+
+
+def between(
+    ledger: Ledger, ns: int | None, labels: tuple[str, ...], since: int, until: int
+) -> Diff:
+    """Compare two moments of recording.
+
+    Args:
+        ledger: The store.
+        ns: Namespace number; None if there is no such namespace.
+        labels: Its labels.
+        since: The earlier moment, microseconds.
+        until: The later moment, microseconds.
+
+    Raises:
+        StoreUnusable: If an earlier state is damaged.
+    """
+    parts: dict[str, dict[str, tuple[Memory | None, Memory]]] = {part: {} for part in _PARTS}
+    pairs = [] if ns is None else ledger.read(lambda c: list(_pairs(c, ns, since, until)))
+    for before, after in pairs:
+        was = None if before is None else to_memory(before, labels)
+        now = to_memory(after, labels)
+        if part := _part(was, now):
+            parts[part][now.id] = was, now
+    return Diff(from_micros(since), from_micros(until), **parts)  # type: ignore[arg-type]
+
+
+def _pairs(session: Session, ns: int, since: int, until: int) -> Iterator[tuple[Row | None, Row]]:
+    """Yield the memories that may differ, as they were at both moments."""
+    docids = states.touched_between(session, ns, since, until)
+    for _, row in sorted(memories.by_docids(session, ns, docids).items()):
+        sound(row)
+        after = states.at_moment(session, row, until)
+        if after is not None:
+            yield states.at_moment(session, row, since), after
+
+
+def _part(before: Memory | None, after: Memory) -> str | None:
+    """Say in which part of the difference a memory is; None if it does not differ."""
+    if before is None:
+        return "added"
+    if before.status is not after.status:
+        crossed = Status.QUARANTINED in (before.status, after.status)
+        hidden = after.status is Status.FORGOTTEN
+        return "changed" if crossed and not hidden else _BY_STATUS[after.status]
+    same = _content(before) == _content(after)
+    return None if same else "changed"
+
+
+def _content(memory: Memory) -> dict[str, object]:
+    """Return what a memory says; not how often it was said, nor when it last changed."""
+    said = memory.to_dict()
+    return {name: said[name] for name in said if name not in ("updated_at", "reinforced")}
