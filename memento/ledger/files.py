@@ -6,8 +6,8 @@ import errno
 import fcntl
 import logging
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from secrets import token_hex
@@ -77,8 +77,14 @@ def path_outside(field: str, name: object, root: Path) -> Path:
     return path
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes, *, check: Callable[[], object] | None = None) -> None:
     """Replace a file so that a crash leaves the old content or the new, never a mixture.
+
+    Args:
+        path: The file.
+        data: Its new content.
+        check: Called once the folder is open, to see that it is the right one. The file is
+            written into that folder, even if another one gets its name afterwards.
 
     Raises:
         StoreError: If it cannot be written; the old content is still there.
@@ -87,12 +93,15 @@ def write_atomically(path: Path, data: bytes) -> None:
     rename, fsync of the folder.
     """
     try:
-        with _temporary(path) as (temporary, file):
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            temporary.replace(path)
-        sync_folder(path.parent)
+        with opened_folder(path.parent) as folder:
+            if check is not None:
+                check()
+            with _temporary(path.name, folder) as (temporary, file):
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                os.replace(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+            os.fsync(folder)
     except OSError as error:
         raise explain_os(path, error) from error
 
@@ -140,11 +149,11 @@ def _remove_abandoned(litter: Path) -> None:
 
 
 @contextmanager
-def _temporary(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
+def _temporary(name: str, folder: int) -> Iterator[tuple[str, BinaryIO]]:
     """Make a file beside another one, private to its owner and locked by us while it is there."""
-    temporary = path.with_name(f"{path.name}.{token_hex(4)}.tmp")
+    temporary, flags = f"{name}.{token_hex(4)}.tmp", os.O_CREAT | os.O_WRONLY | os.O_EXCL
     while True:
-        descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(temporary, flags | os.O_CLOEXEC, 0o600, dir_fd=folder)
         with os.fdopen(descriptor, "wb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             if not os.fstat(file.fileno()).st_nlink:
@@ -152,17 +161,25 @@ def _temporary(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
             try:
                 yield temporary, file
             finally:
-                temporary.unlink(missing_ok=True)
+                with suppress(FileNotFoundError):  # it has its name
+                    os.unlink(temporary, dir_fd=folder)
             return
+
+
+@contextmanager
+def opened_folder(folder: Path) -> Iterator[int]:
+    """Lend a descriptor of a folder."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def sync_folder(folder: Path) -> None:
     """Wait until the names in a folder are on the disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with opened_folder(folder) as descriptor:
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def sync_name(path: Path) -> None:

@@ -127,8 +127,8 @@ class ShortTier:
                     revs, rings = self._ledger.read(self._collect)
                 content, digest = self._encode(revs, rings)
                 if digest != self._saved:
-                    self._ledger.check_present()  # the file may belong to another store by now
-                    write_atomically(self._path, content)
+                    # The file may belong to another store by now.
+                    write_atomically(self._path, content, check=self._ledger.check_present)
                     self._saved = digest
 
     def rewrite(self) -> None:

@@ -145,3 +145,29 @@ class TestNewFile:
         with new_file(tmp_path / "file") as draft:
             draft.write_bytes(b"whole")
         assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_file_goes_into_the_folder_that_was_checked(tmp_path):
+    """Another folder gets the name just after the check: nothing is written there."""
+    folder, other = tmp_path / "store", tmp_path / "other"
+    folder.mkdir()
+    other.mkdir()
+
+    def swap():
+        folder.rename(tmp_path / "moved")
+        other.rename(folder)
+
+    write_atomically(folder / "file", b"mine", check=swap)
+    assert (tmp_path / "moved" / "file").read_bytes() == b"mine"
+    assert list(folder.iterdir()) == []
+
+
+def test_a_check_that_fails_leaves_everything_as_it_was(tmp_path):
+    """Its error is raised as it is."""
+
+    def refuse():
+        raise StoreError(tmp_path, "another store")
+
+    with pytest.raises(StoreError, match="another store"):
+        write_atomically(tmp_path / "file", b"new", check=refuse)
+    assert list(tmp_path.iterdir()) == []

@@ -289,10 +289,10 @@ def test_nobody_waits_while_a_snapshot_is_written(memory, monkeypatch):
     memory.add("before", "short")
     writing, go_on = threading.Event(), threading.Event()
 
-    def slowly(path, content):
+    def slowly(path, content, **how):
         writing.set()
         assert go_on.wait(30)
-        write_atomically(path, content)
+        write_atomically(path, content, **how)
 
     monkeypatch.setattr(short, "write_atomically", slowly)
     snapshot = threading.Thread(target=memory._engine.short.snapshot)

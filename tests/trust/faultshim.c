@@ -239,28 +239,34 @@ static void record_names(char kind, const char *first, const char *second) {
   pthread_mutex_unlock(&lock);
 }
 
-int rename(const char *from, const char *to) {
-  char first[PATH_MAX], second[PATH_MAX];
-  int failed;
-  if (!root_length) return REAL(rename)(from, to);
-  resolve(AT_FDCWD, from, first);
-  resolve(AT_FDCWD, to, second);
-  if (below_root(first) && fails('R')) return -1;
-  failed = REAL(rename)(from, to);
-  if (!failed && below_root(first) && below_root(second)) record_names('R', first, second);
+#define RENAME(from_folder, to_folder, call)                                     \
+  char first[PATH_MAX], second[PATH_MAX];                                        \
+  int failed;                                                                    \
+  if (!root_length) return call;                                                 \
+  resolve(from_folder, from, first);                                             \
+  resolve(to_folder, to, second);                                                \
+  if (below_root(first) && fails('R')) return -1;                                \
+  failed = call;                                                                 \
+  if (!failed && below_root(first) && below_root(second)) record_names('R', first, second); \
   return failed;
+
+int rename(const char *from, const char *to) { RENAME(AT_FDCWD, AT_FDCWD, REAL(rename)(from, to)) }
+int renameat(int at, const char *from, int there, const char *to) {
+  RENAME(at, there, REAL(renameat)(at, from, there, to))
 }
 
-int unlink(const char *name) {
-  char path[PATH_MAX];
-  int failed;
-  if (!root_length) return REAL(unlink)(name);
-  resolve(AT_FDCWD, name, path);
-  if (below_root(path) && fails('U')) return -1;
-  failed = REAL(unlink)(name);
-  if (!failed && below_root(path)) record_names('U', path, NULL);
+#define UNLINK(folder, call)                                                     \
+  char path[PATH_MAX];                                                           \
+  int failed;                                                                    \
+  if (!root_length) return call;                                                 \
+  resolve(folder, name, path);                                                   \
+  if (below_root(path) && fails('U')) return -1;                                 \
+  failed = call;                                                                 \
+  if (!failed && below_root(path)) record_names('U', path, NULL);                \
   return failed;
-}
+
+int unlink(const char *name) { UNLINK(AT_FDCWD, REAL(unlink)(name)) }
+int unlinkat(int at, const char *name, int flags) { UNLINK(at, REAL(unlinkat)(at, name, flags)) }
 
 int mkdir(const char *name, mode_t mode) {
   char path[PATH_MAX];

@@ -175,7 +175,7 @@ def work(root: Path, log: Path, count: int, seed: int, control: str) -> None:
     if control == "synchronous=OFF":
         sqlite._WRITER = ("synchronous=OFF",)
     if control == "snapshot in place":
-        short.write_atomically = lambda path, data: path.write_bytes(data)
+        short.write_atomically = lambda path, data, **_: path.write_bytes(data)
     library = shim.Shim()
     library.log(log)
     memory = MemoryManager(root / "store", embedder=None)
