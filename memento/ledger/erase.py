@@ -173,8 +173,8 @@ def delete(connection: Session, docids: list[int]) -> dict[str, int]:
     """Delete rows and what other tables hold of them; returns how many rows, by table.
 
     Full text neither catches up nor merges first, which may write megabytes: a full disk is a
-    reason to erase. What the events add up to is removed and not counted: whether it was added up
-    yet depends on all namespaces.
+    reason to erase. The sums of events are removed and not counted: whether they were made yet
+    depends on all namespaces.
     """
     counts = {"full text": connection.words.remove(docids)} | dict.fromkeys(_OF_ROW, 0)
     for table, columns in _OF_ROW.items():

@@ -14,7 +14,7 @@ from memento.language import words as spelling
 from memento.language.chatter import is_chatter
 from memento.ledger.predicate import Filters
 from memento.protocols import TokenCounter
-from memento.retrieve import budget, by_time, confidence, rank
+from memento.retrieve import budget, by_time, confidence, rank, weighing
 from memento.retrieve.by_name import Called
 from memento.retrieve.former import Heirs, MeaningOfHeirs
 from memento.retrieve.gather import Gathered, asks_no_more, gather, in_order, meaning_of, names_in
@@ -288,7 +288,7 @@ def _collect(
     while True:
         gathered = gather(look, called)
         if only_named or (called and asks_no_more(look.query, called)):
-            by_name = np.sort(in_order(gathered.named, rank.BY_NAME, 1.0))
+            by_name = np.sort(in_order(gathered.named, weighing.BY_NAME, 1.0))
             gathered = replace(gathered, rows=by_name, more=False)
         ranks = {name: {**at, **ranks[name]} if ranks else at for name, at in gathered.arms.items()}
         judged = judge(look, gathered, known, least)

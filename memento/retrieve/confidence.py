@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.config.retrieve import Sure, Weights
-from memento.retrieve import rank
+from memento.retrieve import weighing
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.roster import Floats, Rows
 
@@ -79,7 +79,7 @@ class Signs:
 def signs(
     evidence: Evidence, sums: Floats, weights: Weights, alone: Weights, *, hollow: bool = False
 ) -> Signs:
-    """Compute the signs from the evidence and its sums; see `rank.total`.
+    """Compute the signs from the evidence and its sums; see `weighing.total`.
 
     Args:
         evidence: The candidates and their evidence.
@@ -91,7 +91,7 @@ def signs(
     mass: Floats = np.exp(sums - np.max(sums, initial=0.0), dtype=np.float32)
     share: Floats = (mass / mass.sum()).astype(np.float32)
     most = np.zeros(len(sums), np.float32)
-    for weight in rank.weights_of(evidence.signals, evidence, weights, alone).values():
+    for weight in weighing.weights_of(evidence.signals, evidence, weights, alone).values():
         most += weight
     fit: Floats = np.clip(sums / np.where(most > 0, most, np.float32(1)), 0, 1)
     among = max(evidence.among, 1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memento.retrieve import by_time, confidence, evidence, rank
+from memento.retrieve import by_time, confidence, evidence, weighing
 from memento.retrieve import former as pasts
 from memento.retrieve.confidence import Signs
 from memento.retrieve.evidence import Evidence
@@ -54,13 +54,13 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
     """Order the candidates that are not known yet; no score is above ``most``."""
     weighed = _weigh(look, gathered)
     weights, alone = look.config.weights, look.config.alone
-    sums, parts = rank.total(weighed, weights, alone)
+    sums, parts = weighing.total(weighed, weights, alone)
     weighed, sums = _formed(look, weighed, sums, parts)
     seen = confidence.signs(weighed, sums, weights, alone, hollow=look.query.hollow)
     if look.rerank is not None and not len(known) and not look.query.only_time:
         parts["reranked"] = _reranked(look, weighed.rows, sums, look.rerank)
         sums = sums + parts["reranked"]
-    scores = rank.scale(sums, rank.strength(weighed.cosine, weighed.cover))
+    scores = weighing.scale(sums, weighing.strength(weighed.cosine, weighed.cover))
     named = np.zeros(len(weighed.rows), np.float32)
     best = np.argsort(-scores, kind="stable")[:_SURE]
     sure = confidence.of_hits(seen, best, look.config.sure)
@@ -72,7 +72,7 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
         sure = np.where(scores > 0, held, sure)
     if gathered.named:
         named[:] = [gathered.named.get(row, 0) for row in weighed.rows.tolist()]
-        scores = rank.lift(scores, named)
+        scores = weighing.lift(scores, named)
     sure = np.maximum(named, sure)
     if look.query.former is not None:
         matched = gathered.words.matched
@@ -95,7 +95,7 @@ def _weigh(look: Look, gathered: Gathered) -> Evidence:
         return weighed
     if query.last_talk:
         return evidence.with_calendar(weighed, look.then.inside[rows].astype(np.float32))
-    sums, _ = rank.total(weighed, look.config.weights, look.config.alone)
+    sums, _ = weighing.total(weighed, look.config.weights, look.config.alone)
     dated = evidence.dated(query, snap, rows[np.argsort(-sums, kind="stable")]).tolist()
     known = look.texts.read(dated)
     texts_of_dated = {row: known[row] for row in dated}
@@ -113,7 +113,7 @@ def _formed(
     known = look.texts.read(best)
     texts = {row: known[row] for row in best}
     weighed = evidence.with_form(query.form, look.snap, weighed, texts)
-    weights = rank.weights_of(["form"], weighed, look.config.weights, look.config.alone)
+    weights = weighing.weights_of(["form"], weighed, look.config.weights, look.config.alone)
     parts["form"] = weighed.signals["form"] * weights["form"]
     return weighed, sums + parts["form"]
 
