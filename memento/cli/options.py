@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from memento.clock import system_clock
+from memento.clock import day_in, system_clock
+from memento.config import Config
 from memento.errors import InvalidInput
 from memento.protocols import Clock
 from memento.types import Kind, Tier
@@ -41,40 +42,46 @@ def given(context: typer.Context, name: str) -> bool:
 
 
 def moment_of(text: str, now: Clock = system_clock) -> datetime:
-    """Read a moment: ISO 8601, UTC if it has no zone, or one before now.
+    """Read a moment: ISO 8601, or one before now; if it has no zone, as ``Config.timezone`` says.
 
     Args:
         text: Such as ``2025-05-01``, ``2025-05-01T14:30+02:00``, ``today``, ``yesterday`` (their
-            beginning, UTC), ``now``, or ``7d`` for seven days ago; see ``seconds_of`` for units.
+            beginning), ``now``, or ``7d`` for seven days ago; see ``seconds_of`` for units.
         now: Returns the present moment.
+
+    Returns:
+        The moment, UTC.
 
     Raises:
         ValueError: If the text is not a moment.
+        InvalidInput: If a ``MEMENTO_*`` variable of the environment cannot be read.
 
     >>> moment_of("2025-05-01").isoformat()
     '2025-05-01T00:00:00+00:00'
     """
+    zone = Config.from_env().zone
     try:
-        return _before(text, now) or _absolute(text)
+        return (_before(text, now, zone) or _absolute(text, zone)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise ValueError(
             f"{text!r:.60} is not a moment such as 2025-05-01, 2025-05-01T14:30, yesterday or 7d"
         ) from None
 
 
-def _absolute(text: str) -> datetime:
+def _absolute(text: str, zone: tzinfo) -> datetime:
     at = datetime.fromisoformat(text)
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at
+    return at.replace(tzinfo=zone) if at.tzinfo is None else at
 
 
-def _before(text: str, now: Clock) -> datetime | None:
+def _before(text: str, now: Clock, zone: tzinfo) -> datetime | None:
     """Read a moment that is relative to now; None if it is not."""
     said = text.strip().lower().removesuffix(" ago")
     at = now().astimezone(UTC)
-    day = at.replace(hour=0, minute=0, second=0, microsecond=0)
-    named = {"now": at, "today": day, "yesterday": day - timedelta(days=1)}
-    if said in named:
-        return named[said]
+    if said == "now":
+        return at
+    if said in ("today", "yesterday"):
+        day = day_in(zone, at) - timedelta(days=said == "yesterday")
+        return datetime.combine(day, time(), zone)
     if said[-1:] not in _UNITS or not said[:1].isdecimal():
         return None
     return at - timedelta(seconds=seconds_of(said))
