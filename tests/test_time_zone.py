@@ -183,9 +183,9 @@ def test_the_command_line_lists_the_days_of_the_zone(diary, monkeypatch, capsys)
 
 def test_a_wrong_variable_is_named(monkeypatch, tmp_path, capsys):
     """With or without a moment among the options."""
-    monkeypatch.chdir(tmp_path)
-    assert main(["add", "The boiler was repaired", "--embedder", "none"]) == 0
+    root = ["--root", str(tmp_path / "store")]
+    assert main(["add", "The boiler was repaired", "--embedder", "none", *root]) == 0
     monkeypatch.setenv("MEMENTO_TIMEZONE", "Mars/Olympus")
     for options in (["--since", "today"], []):
-        assert main(["list", *options]) != 0
+        assert main(["list", *root, *options]) != 0
         assert "MEMENTO_TIMEZONE: 'Mars/Olympus' is not" in capsys.readouterr().err

@@ -179,6 +179,27 @@ Sessions = Annotated[list[str] | None, option("--session", help="In this session
 Tiers = Annotated[list[Tier] | None, option("--tier", help="In this tier; repeatable.")]
 Kinds = Annotated[list[Kind] | None, option("--kind", help="Of this kind; repeatable.")]
 Tags = Annotated[list[str] | None, option("--tag", help="With this tag; repeat for all of them.")]
+AnyTags = Annotated[
+    list[str] | None, option("--any-tag", help="With this tag; repeat for at least one of them.")
+]
+Within = Annotated[
+    list[str] | None,
+    option("--within", metavar="SCOPE", help="At this scope or below it; repeatable."),
+]
+Keys = Annotated[list[str] | None, option("--key", help="In this slot; repeatable.")]
+Actors = Annotated[list[str] | None, option("--actor", help="Said by; repeatable.")]
+Roles = Annotated[list[str] | None, option("--role", help="In this role; repeatable.")]
+Sources = Annotated[
+    list[str] | None, option("--source", help="From this trust class or address; repeatable.")
+]
+Where = Annotated[
+    list[str] | None,
+    option("--where", metavar="KEY=VALUE|JSON", help="With this metadata; repeatable."),
+]
+Without = Annotated[
+    list[str] | None,
+    option("--without", metavar="ID", help="Not this memory; an id or a part of it; repeatable."),
+]
 Since = Annotated[
     datetime | None,
     option(
