@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
+
+from memento.errors import InvalidInput
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -23,6 +25,43 @@ def to_micros(moment: datetime) -> int:
 def from_micros(micros: int) -> datetime:
     """Convert microseconds since 1970 to an aware UTC datetime, exactly."""
     return EPOCH + timedelta(0, 0, micros)
+
+
+def zone_of(name: str, field: str = "timezone") -> tzinfo:
+    """Return a time zone by its IANA name.
+
+    Args:
+        name: Such as ``Asia/Tokyo``; ``UTC`` needs no time zone data on the machine.
+        field: What an error calls it.
+
+    Raises:
+        InvalidInput: If this machine knows no such time zone.
+    """
+    if name == "UTC":
+        return UTC
+    problem = f"{name!r:.60} is not a time zone that this machine knows, such as Europe/Berlin"
+    if not isinstance(name, str):
+        raise InvalidInput(field, problem)
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - the default needs none of it
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # no such name, no name at all, the name of a folder
+        raise InvalidInput(field, problem) from None
+
+
+def day_in(zone: tzinfo, moment: datetime) -> date:
+    """Return the day of an aware datetime in a time zone.
+
+    At the two ends of the calendar, where the day in the zone has no date, it is the day of UTC.
+
+    >>> day_in(zone_of("Asia/Tokyo"), datetime(2025, 3, 14, 15, tzinfo=UTC)).isoformat()
+    '2025-03-15'
+    """
+    try:
+        return moment.astimezone(zone).date()
+    except OverflowError:
+        return moment.astimezone(UTC).date()
 
 
 def in_name(moment: datetime) -> str:

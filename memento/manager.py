@@ -494,6 +494,7 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes):
             count_tokens=count_tokens or self._engine.count_tokens,
             ids=show_ids,
             cut=self._cut_for(found, budget=tokens is not None),
+            zone=self.config.zone,
         )
         if record and block.shown:
             self._engine.accessed(self._namespace, list(block.shown))

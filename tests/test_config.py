@@ -55,6 +55,7 @@ def test_every_part_is_frozen():
         ("MEMENTO_TEXT_CHARS", "100", lambda c: c.limits.text_chars == 100),
         ("MEMENTO_LONG_INDEX", "exact", lambda c: c.long_index == LongIndex.EXACT),
         ("MEMENTO_SECRETS", "reject", lambda c: c.secrets == Secrets.REJECT),
+        ("MEMENTO_TIMEZONE", "Asia/Tokyo", lambda c: c.zone.key == "Asia/Tokyo"),
     ],
 )
 def test_the_environment_is_read(name, text, read):
@@ -92,6 +93,7 @@ def test_the_process_environment_is_the_default(monkeypatch):
         ("MEMENTO_TEXT_CHARS", ""),
         ("MEMENTO_LONG_INDEX", "fastest"),
         ("MEMENTO_SECRETS", "keep"),
+        ("MEMENTO_TIMEZONE", "JST+9"),
     ],
 )
 def test_what_cannot_be_is_refused(name, text):

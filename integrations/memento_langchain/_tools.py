@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import UTC, datetime
+from datetime import datetime, tzinfo
 from typing import Annotated, Any, Literal
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
@@ -30,7 +30,7 @@ KindName = Literal[
 """The members of ``memento.Kind``, for the schema that the model sees."""
 Id = Annotated[str, "Id of a memory, as recall and search show it."]
 Text = Annotated[str, "One self-contained statement that makes sense without the conversation."]
-Day = Annotated[str | None, "A day or time in ISO 8601, such as 2025-03-04; UTC if no zone."]
+Day = Annotated[str | None, "A day or time in ISO 8601, such as 2025-03-04; a zone is optional."]
 Few = Annotated[int, "Most memories to return, 1 to 50."]
 
 
@@ -104,8 +104,8 @@ class _Verbs:
         """Search memories by kind and time, with or without a query."""
         chosen: dict[str, Any] = {
             "kinds": kind,
-            "since": _moment("since", since),
-            "until": _moment("until", until),
+            "since": _moment("since", since, self._manager.config.zone),
+            "until": _moment("until", until, self._manager.config.zone),
         }
         if query is None or not query.strip():
             return self._shown(self._manager.list(newest_first=True, limit=_few(k), **chosen), "")
@@ -128,8 +128,9 @@ class _Verbs:
         return block
 
     def _shown(self, found: Iterable[Hit | Memory], query: str) -> str:
-        cut = Relevant(query, self._manager.config.retrieve.long)
-        block = render(found, nonce=new_nonce(), tokens=TOKENS, ids=True, cut=cut)
+        config = self._manager.config
+        cut = Relevant(query, config.retrieve.long)
+        block = render(found, nonce=new_nonce(), tokens=TOKENS, ids=True, cut=cut, zone=config.zone)
         return block or "Nothing is remembered about this."
 
 
@@ -178,11 +179,11 @@ def _few(k: int) -> int:
     return k
 
 
-def _moment(field: str, text: str | None) -> datetime | None:
+def _moment(field: str, text: str | None, zone: tzinfo) -> datetime | None:
     if text is None:
         return None
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise InvalidInput(field, f"{text!r:.60} is not a day or time in ISO 8601") from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)

@@ -82,7 +82,7 @@ def restore(
     source: FromSource = None,
     at: Annotated[
         datetime | None,
-        option("--at", parser=moment_of, metavar="MOMENT", help="FILE as of then, ISO 8601, UTC."),
+        option("--at", parser=moment_of, metavar="MOMENT", help="FILE as of then, ISO 8601."),
     ] = None,
     set_aside: Annotated[
         bool, option("--set-aside", help="With FILE: rename an existing store and keep it.")

@@ -7,29 +7,20 @@ from typing import Annotated
 
 import typer
 
+from memento.cli.filters import Filters, filtered
 from memento.cli.options import (
     HERE,
     AsJson,
-    AsOf,
     EmbedderName,
     Id,
-    Kinds,
-    KnownAt,
     Namespace,
     OneLine,
     Query,
     Root,
-    Scopes,
     Session,
-    Sessions,
-    Since,
-    Tags,
-    Tiers,
-    Until,
     count_of,
     examples,
     option,
-    where_of,
 )
 from memento.cli.output import print_json, print_memories, warn
 from memento.cli.store import open_store
@@ -56,9 +47,11 @@ class Match(StrEnum):
         'memento retrieve "what can Rami not eat?"',
         'memento retrieve "release plan" -k 3 --since 2025-05-01 --explain',
         "memento retrieve deadline --tier long --json",
+        "memento retrieve deadline --actor Ruth --where city=Utrecht",
         'memento retrieve "who leads the team?" --as-of 2025-03-01',
     )
 )
+@filtered
 def retrieve(
     query: Query,
     *,
@@ -69,15 +62,7 @@ def retrieve(
     match: Annotated[
         Match, option("--match", help="Prefer, require or ignore named keys and aliases.")
     ] = Match.AUTO,
-    tier: Tiers = None,
-    kind: Kinds = None,
-    scope: Scopes = None,
-    session: Sessions = None,
-    tag: Tags = None,
-    since: Since = None,
-    until: Until = None,
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
+    filters: Filters,
     min_score: Annotated[float, option("--min-score", help="Least score, 0 to 1.")] = 0.0,
     min_confidence: Annotated[
         float, option("--min-confidence", help="Nothing below this chance of an answer, 0 to 1.")
@@ -104,15 +89,6 @@ def retrieve(
             " ".join(query),
             count_of(k),
             match=match.value,
-            tiers=tier or None,
-            kinds=kind or None,
-            scope=scope or None,
-            session=session or None,
-            tags=tag or None,
-            since=since,
-            until=until,
-            as_of=as_of,
-            known_at=known_at,
             min_score=min_score,
             min_confidence=min_confidence,
             cutoff=cutoff,
@@ -120,6 +96,7 @@ def retrieve(
             include_superseded=superseded,
             include_quarantined=quarantined,
             wait=INDEX_SECONDS,
+            **filters(memory),
         )
     for part, why in found.missing.items():
         warn(f"{part} tier not asked: {why}" if part in tuple(Tier) else f"{part}: {why}")
@@ -139,6 +116,7 @@ def retrieve(
         'memento prompt "plans for the release" --tokens 800 --scope project/x',
     )
 )
+@filtered
 def prompt(
     query: Query,
     *,
@@ -150,13 +128,7 @@ def prompt(
         int, option("--tokens", help="Most tokens of the block; 0 for no limit.")
     ] = TOKENS,
     ids: Annotated[bool, option("--ids", help="Show the id of each memory.")] = False,
-    tier: Tiers = None,
-    kind: Kinds = None,
-    scope: Scopes = None,
-    session: Sessions = None,
-    tag: Tags = None,
-    since: Since = None,
-    until: Until = None,
+    filters: Filters,
     root: Root = HERE,
     namespace: Namespace = "default",
     embedder: EmbedderName = "default",
@@ -171,14 +143,8 @@ def prompt(
             count_of(k),
             tokens=tokens or None,
             show_ids=ids,
-            tiers=tier or None,
-            kinds=kind or None,
-            scope=scope or None,
-            session=session or None,
-            tags=tag or None,
-            since=since,
-            until=until,
             wait=INDEX_SECONDS,
+            **filters(memory),
         )
     if block:
         typer.echo(block)
@@ -261,31 +227,13 @@ def recent(
         "memento list --limit 1000 --json",
     ),
 )
+@filtered
 def list_(
     *,
-    tier: Tiers = None,
-    kind: Kinds = None,
-    scope: Scopes = None,
-    session: Sessions = None,
-    tag: Tags = None,
+    filters: Filters,
     status: Annotated[
         list[Status] | None, option("--status", help="With this status; repeatable.")
     ] = None,
-    key: Annotated[list[str] | None, option("--key", help="In this slot; repeatable.")] = None,
-    actor: Annotated[list[str] | None, option("--actor", help="Said by; repeatable.")] = None,
-    role: Annotated[list[str] | None, option("--role", help="In this role; repeatable.")] = None,
-    source: Annotated[
-        list[str] | None,
-        option("--source", help="From this trust class or address; repeatable."),
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        option("--where", metavar="KEY=VALUE|JSON", help="With this metadata; repeatable."),
-    ] = None,
-    since: Since = None,
-    until: Until = None,
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
     newest_first: Annotated[bool, option("--newest-first", help="Reverse the order.")] = False,
     limit: Annotated[int, option("--limit", help="Most memories.")] = 100,
     offset: Annotated[int, option("--offset", help="Memories to skip first.")] = 0,
@@ -298,23 +246,10 @@ def list_(
     """List memories in order of arrival, without ranking."""
     with open_store(root, namespace, embedder) as memory:
         found = memory.list(
-            tiers=tier or None,
-            kinds=kind or None,
-            scope=scope or None,
-            session=session or None,
-            tags=tag or None,
             status=status or None,
-            key=key or None,
-            actor=actor or None,
-            role=role or None,
-            source=source or None,
-            where=where_of(where or ()),
-            since=since,
-            until=until,
-            as_of=as_of,
-            known_at=known_at,
             newest_first=newest_first,
             limit=limit,
             offset=offset,
+            **filters(memory),
         )
     print_memories(found, as_json=as_json, oneline=oneline)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from memento.clock import system_clock
+from memento.clock import day_in, system_clock
+from memento.config import Config
 from memento.errors import InvalidInput
 from memento.protocols import Clock
 from memento.types import Kind, Tier
@@ -41,40 +42,46 @@ def given(context: typer.Context, name: str) -> bool:
 
 
 def moment_of(text: str, now: Clock = system_clock) -> datetime:
-    """Read a moment: ISO 8601, UTC if it has no zone, or one before now.
+    """Read a moment: ISO 8601, or one before now; if it has no zone, as ``Config.timezone`` says.
 
     Args:
         text: Such as ``2025-05-01``, ``2025-05-01T14:30+02:00``, ``today``, ``yesterday`` (their
-            beginning, UTC), ``now``, or ``7d`` for seven days ago; see ``seconds_of`` for units.
+            beginning), ``now``, or ``7d`` for seven days ago; see ``seconds_of`` for units.
         now: Returns the present moment.
+
+    Returns:
+        The moment, UTC.
 
     Raises:
         ValueError: If the text is not a moment.
+        InvalidInput: If a ``MEMENTO_*`` variable of the environment cannot be read.
 
     >>> moment_of("2025-05-01").isoformat()
     '2025-05-01T00:00:00+00:00'
     """
+    zone = Config.from_env().zone
     try:
-        return _before(text, now) or _absolute(text)
+        return (_before(text, now, zone) or _absolute(text, zone)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise ValueError(
             f"{text!r:.60} is not a moment such as 2025-05-01, 2025-05-01T14:30, yesterday or 7d"
         ) from None
 
 
-def _absolute(text: str) -> datetime:
+def _absolute(text: str, zone: tzinfo) -> datetime:
     at = datetime.fromisoformat(text)
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at
+    return at.replace(tzinfo=zone) if at.tzinfo is None else at
 
 
-def _before(text: str, now: Clock) -> datetime | None:
+def _before(text: str, now: Clock, zone: tzinfo) -> datetime | None:
     """Read a moment that is relative to now; None if it is not."""
     said = text.strip().lower().removesuffix(" ago")
     at = now().astimezone(UTC)
-    day = at.replace(hour=0, minute=0, second=0, microsecond=0)
-    named = {"now": at, "today": day, "yesterday": day - timedelta(days=1)}
-    if said in named:
-        return named[said]
+    if said == "now":
+        return at
+    if said in ("today", "yesterday"):
+        day = day_in(zone, at) - timedelta(days=said == "yesterday")
+        return datetime.combine(day, time(), zone)
     if said[-1:] not in _UNITS or not said[:1].isdecimal():
         return None
     return at - timedelta(seconds=seconds_of(said))
@@ -172,6 +179,27 @@ Sessions = Annotated[list[str] | None, option("--session", help="In this session
 Tiers = Annotated[list[Tier] | None, option("--tier", help="In this tier; repeatable.")]
 Kinds = Annotated[list[Kind] | None, option("--kind", help="Of this kind; repeatable.")]
 Tags = Annotated[list[str] | None, option("--tag", help="With this tag; repeat for all of them.")]
+AnyTags = Annotated[
+    list[str] | None, option("--any-tag", help="With this tag; repeat for at least one of them.")
+]
+Within = Annotated[
+    list[str] | None,
+    option("--within", metavar="SCOPE", help="At this scope or below it; repeatable."),
+]
+Keys = Annotated[list[str] | None, option("--key", help="In this slot; repeatable.")]
+Actors = Annotated[list[str] | None, option("--actor", help="Said by; repeatable.")]
+Roles = Annotated[list[str] | None, option("--role", help="In this role; repeatable.")]
+Sources = Annotated[
+    list[str] | None, option("--source", help="From this trust class or address; repeatable.")
+]
+Where = Annotated[
+    list[str] | None,
+    option("--where", metavar="KEY=VALUE|JSON", help="With this metadata; repeatable."),
+]
+Without = Annotated[
+    list[str] | None,
+    option("--without", metavar="ID", help="Not this memory; an id or a part of it; repeatable."),
+]
 Since = Annotated[
     datetime | None,
     option(

@@ -12,12 +12,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import tzinfo
 from enum import StrEnum
 from typing import Any, Literal, cast
 
 from memento.admit.redact import Secrets
 from memento.admit.tier_choice import TierChoice
 from memento.check import Limits
+from memento.clock import zone_of
 from memento.config.retrieve import RetrieveConfig
 from memento.config.tiers import ChooseConfig, IndexConfig, LongConfig, LongIndex, ShortConfig
 from memento.dynamics.config import Dynamics
@@ -49,6 +51,9 @@ class Config:
             batch, >= 0.
         allow_network: Whether the store may be on a file system that is not known to be local,
             where a second machine or a second process can damage it without notice.
+        timezone: IANA name of the user's time zone, such as ``Asia/Tokyo``. Its days are meant by
+            "yesterday" or "in December" in a query, by the dates in a prompt, and by a moment
+            without a zone on the command line. Moments are stored in UTC, whatever it is.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -64,11 +69,13 @@ class Config:
     dynamics: Dynamics = field(default_factory=Dynamics)
     close_seconds: float = 10.0
     allow_network: bool = False
+    timezone: str = "UTC"
 
     def __post_init__(self) -> None:
         self._check_parts()
         _check_choice("long_index", self.long_index, LongIndex)
         _check_choice("secrets", self.secrets, Secrets)
+        zone_of(self.timezone)
         if not isinstance(self.untrusted, tuple):
             raise InvalidInput("untrusted", f"must be a tuple, not {self.untrusted!r}")
         for source in self.untrusted:
@@ -105,6 +112,11 @@ class Config:
                 problem = f"must be a {kind.__name__}, not {type(value).__name__}"
                 raise InvalidInput(part.name, problem)
 
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone that ``timezone`` names."""
+        return zone_of(self.timezone)
+
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Config:
         """Read settings from ``MEMENTO_*`` variables.
@@ -112,8 +124,8 @@ class Config:
         The names are ``MEMENTO_SHORT_CAPACITY``, ``MEMENTO_SNAPSHOT_SECONDS``,
         ``MEMENTO_TEXT_CHARS``, ``MEMENTO_LONG_INDEX``, ``MEMENTO_SECRETS``,
         ``MEMENTO_UNTRUSTED`` (names joined with commas, empty for none),
-        ``MEMENTO_ALLOW_NETWORK`` (0 or 1), and ``MEMENTO_ROOT``, ``MEMENTO_NAMESPACE`` and
-        ``MEMENTO_EMBEDDER``, which only the command line reads.
+        ``MEMENTO_ALLOW_NETWORK`` (0 or 1), ``MEMENTO_TIMEZONE``, and ``MEMENTO_ROOT``,
+        ``MEMENTO_NAMESPACE`` and ``MEMENTO_EMBEDDER``, which only the command line reads.
 
         Args:
             environ: The environment; None for that of the process.
@@ -186,6 +198,11 @@ def _untrusted(config: Config, text: str) -> Config:
     return _given(config, untrusted=tuple(part.strip() for part in text.split(",") if text))
 
 
+def _timezone(config: Config, text: str) -> Config:
+    zone_of(text, "MEMENTO_TIMEZONE")
+    return _given(config, timezone=text)
+
+
 def _allow_network(config: Config, text: str) -> Config:
     if text not in {"0", "1"}:
         raise InvalidInput("MEMENTO_ALLOW_NETWORK", f"{text!r} is neither 0 nor 1")
@@ -200,4 +217,5 @@ _READERS: dict[str, Callable[[Config, str], Config]] = {
     "MEMENTO_SECRETS": _secrets,
     "MEMENTO_UNTRUSTED": _untrusted,
     "MEMENTO_ALLOW_NETWORK": _allow_network,
+    "MEMENTO_TIMEZONE": _timezone,
 }

@@ -234,6 +234,7 @@ def _block(
         tokens=tokens,
         count_tokens=view._engine.count_tokens,  # noqa: SLF001 - a part of the manager
         cut=view._cut_for(found, budget=tokens is not None),  # noqa: SLF001 - as above
+        zone=view.config.zone,
     )
 
 

@@ -19,11 +19,13 @@ import logging
 import re
 import secrets
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from datetime import UTC, tzinfo
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from memento.clock import day_in
 from memento.errors import InvalidInput
 from memento.language.gist import gist
 from memento.language.tokens import estimate
@@ -127,6 +129,7 @@ def render(
     count_tokens: TokenCounter | None = None,
     ids: bool = False,
     cut: Cut | None = None,
+    zone: tzinfo = UTC,
 ) -> str:
     """Render memories as one block, in the order given.
 
@@ -141,6 +144,7 @@ def render(
         ids: Whether each record holds its id, for a model that can correct or forget; then each
             hit has a record of its own.
         cut: Shortens long texts, see ``Cut``; None to show every text whole.
+        zone: The time zone of the dates that records show.
 
     Returns:
         The block, without a line break at its end; ``""`` if there is nothing to show.
@@ -149,7 +153,13 @@ def render(
         InvalidInput: If ``nonce`` or ``tokens`` cannot be accepted.
     """
     made = compose(
-        memories, nonce=nonce, tokens=tokens, count_tokens=count_tokens, ids=ids, cut=cut
+        memories,
+        nonce=nonce,
+        tokens=tokens,
+        count_tokens=count_tokens,
+        ids=ids,
+        cut=cut,
+        zone=zone,
     )
     return made.text
 
@@ -162,6 +172,7 @@ def compose(
     count_tokens: TokenCounter | None = None,
     ids: bool = False,
     cut: Cut | None = None,
+    zone: tzinfo = UTC,
 ) -> Block:
     """Render memories as one block and say which of them it shows; see ``render``.
 
@@ -181,9 +192,10 @@ def compose(
     if count_tokens is not None and not callable(count_tokens):
         raise InvalidInput("count_tokens", "must be a function of a text, or None")
     said = _folded(memories, cut, ids=ids)
+    record = partial(_record, ids=ids, zone=zone)
     if tokens is None or not said:
-        return _framed(NOTICE, nonce, [(one, _record(one, one.text, ids=ids)) for one in said])
-    fitting = _Fitting(said, tokens, count_tokens or estimate, nonce, ids=ids, cut=cut)
+        return _framed(NOTICE, nonce, [(one, record(one, one.text)) for one in said])
+    fitting = _Fitting(said, tokens, count_tokens or estimate, nonce, record, cut)
     block = fitting.best()
     if not block.text:
         log.warning("none of %d memories fits into %d tokens of a prompt", len(said), tokens)
@@ -216,12 +228,11 @@ class _Fitting:
         tokens: int,
         count: TokenCounter,
         nonce: str,
-        *,
-        ids: bool,
+        record: Callable[..., str],
         cut: Cut | None,
     ) -> None:
         self._said, self._tokens, self._count = said, tokens, count
-        self._nonce, self._ids, self._cut = nonce, ids, cut
+        self._nonce, self._record, self._cut = nonce, record, cut
 
     def best(self) -> Block:
         """Return the first block that shows the best memory, or else the first that shows any."""
@@ -253,15 +264,15 @@ class _Fitting:
 
     def _line(self, one: _Said, left: int, shortest: int, *, brief: bool) -> str | None:
         """Write a record in at most so many tokens, its text shortened if need be."""
-        line = _record(one, one.text, ids=self._ids, brief=brief)
+        line = self._record(one, one.text, brief=brief)
         price = self._count(f"{line}\n")
         room = len(one.text)
         while price > left and self._cut is not None and len(one.text) > shortest:
-            bare = self._count(_record(one, "", ids=self._ids, brief=brief))
+            bare = self._count(self._record(one, "", brief=brief))
             room = int(_SLACK * room * (left - bare) / max(1, price - bare))
             if room < min(shortest, _LEAST) or room < 1:
                 break
-            line = _record(one, self._cut(one.memory.text, room), ids=self._ids, brief=brief)
+            line = self._record(one, self._cut(one.memory.text, room), brief=brief)
             price = self._count(f"{line}\n")
         return line if price <= left else None
 
@@ -365,14 +376,14 @@ def _escaped(char: str) -> str:
     return f"\\u{ord(char):04x}" if char.isascii() else json.dumps(char)[1:-1]
 
 
-def _record(one: _Said, text: str, *, ids: bool, brief: bool = False) -> str:
+def _record(one: _Said, text: str, *, ids: bool, zone: tzinfo, brief: bool = False) -> str:
     memory = one.memory
     record: dict[str, Any] = {"id": memory.id} if ids else {}
     record["text"] = text
     if not brief:
-        record["when"] = memory.occurred_at.date().isoformat()
+        record["when"] = day_in(zone, memory.occurred_at).isoformat()
         if memory.status is Status.SUPERSEDED and memory.valid_until is not None:
-            record["until"] = memory.valid_until.date().isoformat()
+            record["until"] = day_in(zone, memory.valid_until).isoformat()
         if one.speakers:
             record["by"] = one.speakers[0] if len(one.speakers) == 1 else list(one.speakers)
     if memory.source.kind not in _OWN_WORDS:

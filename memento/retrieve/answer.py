@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import MAXYEAR, MINYEAR, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, tzinfo
 
 import numpy as np
 
-from memento.clock import to_micros
+from memento.clock import day_in, to_micros
 from memento.config.retrieve import RetrieveConfig
 from memento.language import words as spelling
 from memento.language.chatter import is_chatter
@@ -84,6 +84,7 @@ def find(
     config: RetrieveConfig,
     *,
     now: datetime,
+    zone: tzinfo = UTC,
     k: int | None = 5,
     match: Match = "auto",
     allowed: Mask | None = None,
@@ -107,6 +108,7 @@ def find(
         vector: (dim,) embedding of the query, unit length; None to search by words only.
         config: Settings of search and ranking.
         now: The present, timezone-aware; relative dates are read from it.
+        zone: The time zone whose days the query means.
         k: Most hits, >= 0; None for as many as the query wants. The hits of a smaller k are the
             first ones of a larger k.
         match: ``names``: only memories whose key or alias the query names; ``text``: names are
@@ -133,7 +135,7 @@ def find(
     if tokens is not None and count is None:
         raise ValueError("tokens needs count")
     mask = allow(snap, Filters(now=to_micros(now))) if allowed is None else allowed
-    query = _parse(text, snap, now, config)
+    query = _parse(text, snap, now, zone, config)
     if query.former is not None and former is not None:
         mask = mask | former
     if not snap.n or k == 0 or not mask.any():
@@ -171,9 +173,16 @@ def _sure(hits: Sequence[Candidate], config: RetrieveConfig) -> float:
     return max(chance, *(one.confidence for one in hits))
 
 
-def _parse(text: str, snap: Snapshot, now: datetime, config: RetrieveConfig) -> Query:
-    years = _years(snap.years, now.year)
-    return parse(text, now=now.date(), years=years, people=snap.people, max_terms=config.terms)
+def _parse(text: str, snap: Snapshot, now: datetime, zone: tzinfo, config: RetrieveConfig) -> Query:
+    today = day_in(zone, now)
+    return parse(
+        text,
+        now=today,
+        years=_years(snap.years, today.year),
+        people=snap.people,
+        max_terms=config.terms,
+        zone=zone,
+    )
 
 
 def _years(told: Sequence[int], now: int) -> list[int]:

@@ -5,31 +5,29 @@ plan that was made in March for the third of May, a story told on Monday about S
 of all memories are columns of the roster, in RAM, so no database is read to compare them; only the
 texts of a few memories are read for the dates they name.
 
-Days are those of UTC.
+Days are those of the query's time zone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memento.clock import day_in, to_micros
 from memento.language.tongues import MONTHS
 from memento.language.when import Period, said
 from memento.language.words import Cue
 from memento.ledger.match import All, Any, Match, Phrase, Word
 from memento.retrieve.by_meaning import Meaning, best_rows
+from memento.retrieve.days import Days
 from memento.retrieve.question import Query
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct
 from memento.retrieve.source import TextSource
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_EPOCH_DAY = _EPOCH.toordinal()
-DAY = 86_400_000_000
-"""Microseconds."""
 LONG = 100
 """Days; a longer period is too vague for a date in a text to speak of it."""
 READ = 100
@@ -84,10 +82,10 @@ def find(
         now: The present.
     """
     if query.last_talk:
-        return Then(_last_talk(snap, mask, now), {}, {})
+        return Then(_last_talk(snap, mask, now, query.days), {}, {})
     if not query.times:
         return None
-    days = snap.occurred_at // DAY + _EPOCH_DAY
+    days = query.days.of(snap.occurred_at)
     tried = [period for one in query.times for period in one[:_ALTERNATIVES]]
     texts = _told(_short(tried), snap, source, mask, days)
     meant = [
@@ -100,7 +98,7 @@ def find(
     told = {row: found for row, found in about.items() if found is not None}
     return Then(
         inside,
-        {row: (period.start - _EPOCH_DAY) * DAY for row, period in told.items()},
+        {row: query.days.start(period.start) for row, period in told.items()},
         {row: fit(period) for row, period in told.items()},
     )
 
@@ -252,13 +250,13 @@ def _day_spellings(one: date) -> Iterator[Match]:
     yield Phrase((spelt[0], "月", spelt[1]))  # the next character is part of a pair
 
 
-def _last_talk(snap: Snapshot, mask: Mask, now: datetime) -> Mask:
+def _last_talk(snap: Snapshot, mask: Mask, now: datetime, calendar: Days) -> Mask:
     """Mark the last conversation before the present one, or the last day with memories."""
-    moment = (now - _EPOCH) // timedelta(microseconds=1)
+    moment = to_micros(now)
     past = mask & (snap.occurred_at <= moment)
     turns = np.flatnonzero(past & (snap.session >= 0))
     if not len(turns):
-        return _last_day(snap, past, moment)
+        return _last_day(past, calendar.of(snap.occurred_at), day_in(calendar.zone, now))
     ends = np.full(len(snap.session_names.names), np.iinfo(np.int64).min)
     np.maximum.at(ends, snap.session[turns], snap.occurred_at[turns])
     known = np.unique(snap.session[turns])
@@ -269,8 +267,7 @@ def _last_talk(snap: Snapshot, mask: Mask, now: datetime) -> Mask:
     return found
 
 
-def _last_day(snap: Snapshot, past: Mask, moment: int) -> Mask:
-    days = snap.occurred_at // DAY
-    earlier = past & (days < moment // DAY)
+def _last_day(past: Mask, days: NDArray[np.int64], today: date) -> Mask:
+    earlier = past & (days < today.toordinal())
     found: Mask = earlier & (days == np.max(days[earlier], initial=0))
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,6 @@ from memento.retrieve.by_words import Lexical
 from memento.retrieve.question import Query
 from memento.retrieve.roster import KINDS, Floats, Mask, Rows, Snapshot
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_EPOCH_DAY = _EPOCH.toordinal()
-_DAY = 86_400_000_000  # microseconds
 _SOON = 2  # days before the day asked about in which people make plans for it
 _SHORT_PERIOD = 3  # days; a period of at most so many is "a day"
 _LINGER = {True: 10.0, False: 20.0}  # days in which people still talk about a day, about a month
@@ -91,7 +88,7 @@ def weigh(
             signals["session_meaning"] = _by_session(cosines, session)
     signals |= _traits(query, snap, rows)
     if query.periods:
-        signals["calendar"] = calendar(query.periods, snap.occurred_at[rows])
+        signals["calendar"] = calendar(query.periods, query.days.of(snap.occurred_at[rows]))
     cosine = None if cosines is None else np.maximum(cosines.own, cosines.smooth)
     return Evidence(rows, signals, cosine, cover, ~in_session, lexical.unknown, among)
 
@@ -153,13 +150,12 @@ def _traits(query: Query, snap: Snapshot, rows: Rows) -> dict[str, Floats]:
     return found
 
 
-def calendar(periods: Sequence[Period], occurred_at: NDArray[np.int64]) -> Floats:
-    """Rate how well moments fit the times asked about.
+def calendar(periods: Sequence[Period], day: NDArray[np.int64]) -> Floats:
+    """Rate how well days fit the times asked about.
 
     1 inside a period (less for one longer than a month), falling to 0 in the days after it, in
     which people still talk about it; one half in the two days before a single day.
     """
-    day = occurred_at // _DAY + _EPOCH_DAY
     best = np.zeros(len(day), np.float32)
     for period in periods:
         brief = period.days <= _SHORT_PERIOD
@@ -193,10 +189,11 @@ def with_said_dates(
     """
     wanted = [period for period in query.periods if period.days < by_time.LONG]
     values = np.zeros(len(found.rows), np.float32)
+    days = query.days.of(snap.occurred_at[found.rows]).tolist()
     for at, row in enumerate(found.rows.tolist()):
         values[at] = known.get(row, 0.0)
         if row in texts and row not in known:
-            on = (_EPOCH + timedelta(microseconds=int(snap.occurred_at[row]))).date()
+            on = date.fromordinal(days[at])
             spoken = [p for p in said(texts[row], on) if any(map(p.overlaps, wanted))]
             values[at] = max(map(by_time.fit, spoken), default=0.0)
     return replace(found, signals={**found.signals, "said_date": values})

@@ -15,7 +15,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.language.when import Period
 from memento.retrieve.by_meaning import Cosines, Meaning
 from memento.retrieve.by_words import Lexical
 from memento.retrieve.question import Query
@@ -26,8 +25,6 @@ SHARE = np.float32(0.6)
 other words, but a memory that has the words itself fits better."""
 _MOST = 1000
 """The newest former values, whose vectors are compared; an index must read each from the ledger."""
-_DAY = 86_400_000_000  # microseconds
-_EPOCH_DAY = 719_163  # day 1 of the calendar is 0001-01-01, as in `datetime.date.toordinal`
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,7 +176,7 @@ def _wanted(query: Query, snap: Snapshot, rows: Rows, matched: NDArray[np.uint32
     order = newest[start:] + newest[:start] if start < len(newest) else newest[1:] + newest[:1]
     if not query.periods:
         return order
-    held = _held(snap, rows, query.periods)
+    held = _held(snap, rows, query)
     return sorted(order, key=lambda at: not held[at])
 
 
@@ -191,11 +188,10 @@ def _named(query: Query, matched: np.uint32) -> bool:
     return bool(bits) and all(int(matched) >> bit & 1 for bit in bits)
 
 
-def _held(snap: Snapshot, rows: Rows, periods: tuple[Period, ...]) -> Mask:
-    """Mark the values that held at some time of the periods."""
-    begins = snap.valid_from[rows] // _DAY + _EPOCH_DAY
-    ends = snap.valid_until[rows] // _DAY + _EPOCH_DAY
+def _held(snap: Snapshot, rows: Rows, query: Query) -> Mask:
+    """Mark the values that held at some time that the question names."""
+    begins, ends = query.days.of(snap.valid_from[rows]), query.days.of(snap.valid_until[rows])
     held = np.zeros(len(rows), np.bool_)
-    for period in periods:
+    for period in query.periods:
         held |= (begins <= period.end) & (ends >= period.start)
     return held

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, tzinfo
 
 from memento.language import form, former
 from memento.language import words as spelling
@@ -17,6 +17,7 @@ from memento.language.weak import EMPTY_WORDS
 from memento.language.when import Period, times_of
 from memento.ledger.match import Match, Start, Word
 from memento.retrieve import spellings
+from memento.retrieve.days import Days
 from memento.retrieve.spellings import Exact, without_possessive
 
 _WHEN = re.compile(
@@ -74,6 +75,7 @@ class Query:
         codes: The words of its identifiers, in which no typing error is looked for.
         periods: Times it asks about: all that its dates may mean.
         times: One tuple per date that it names: what it may mean, the likeliest first.
+        days: The days that its periods are made of.
         hollow: Whether no word tells what it is about: "what do you think".
         continues: Whether it is a short question after other lines, see `continues`.
         only_time: Whether it asks for a time and nothing else; then it has no ``terms``.
@@ -98,6 +100,7 @@ class Query:
     codes: frozenset[str]
     periods: tuple[Period, ...]
     times: tuple[tuple[Period, ...], ...]
+    days: Days
     hollow: bool
     continues: bool
     only_time: bool
@@ -118,15 +121,17 @@ def parse(
     years: Collection[int],
     people: dict[str, int],
     max_terms: int,
+    zone: tzinfo = UTC,
 ) -> Query:
     """Parse a query.
 
     Args:
         text: The query, any string.
-        now: The day it is asked.
+        now: The day it is asked, in the zone.
         years: Years that the memories mention.
         people: Names of participants to their codes, see `tally.people`.
         max_terms: Most words to look up, >= 1.
+        zone: The time zone whose days the query means.
     """
     seen = text[:MAX_TEXT]
     words = tuple(spelling.terms(seen))
@@ -151,6 +156,7 @@ def parse(
         codes=frozenset(word for code in coded for word in code.words),
         periods=tuple(times.periods),
         times=times.named,
+        days=Days(zone),
         hollow=_HOLLOW.issuperset(terms),
         continues=continues(seen),
         only_time=times.only and not bare,

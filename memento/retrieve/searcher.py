@@ -355,6 +355,7 @@ class Searcher:
             None if asked is None else asked.vector,
             self._config.retrieve,
             now=from_micros(filters.now if filters.as_of is None else filters.as_of),
+            zone=self._config.zone,
             k=request.k,
             match=request.match,
             allowed=allowed,

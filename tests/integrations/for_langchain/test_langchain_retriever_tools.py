@@ -187,6 +187,16 @@ class TestTools:
         assert not records(tools["search"].invoke({"query": "tea", "until": today}))
         assert records(tools["search"].invoke({"query": "tea", "until": "2025-01-02T00:00+01:00"}))
 
+    def test_a_day_is_that_of_the_managers_time_zone(self, open_memory):
+        """As the user means it, and as the block shows it."""
+        memory = open_memory(config=Config(timezone="Asia/Tokyo"))
+        memory.add("Ada likes tea", occurred_at=datetime(2025, 3, 13, 16, tzinfo=UTC))
+        search = {tool.name: tool for tool in memory_tools(memory)}["search"]
+        [found] = records(search.invoke({"since": "2025-03-14", "until": "2025-03-15"}))
+        assert found["when"] == "2025-03-14"
+        assert not records(search.invoke({"since": "2025-03-15"}))
+        assert not records(search.invoke({"until": "2025-03-14"}))
+
     @pytest.mark.parametrize(
         ("name", "args", "told"),
         [
