@@ -10,9 +10,9 @@ clock        the present moment, and times as microseconds
 levels       pins and locks: what the bits of a memory say
 display      values on one line, as a table of a notebook, and as JSON
 types        the values that callers see: memories, drafts, hits and their vocabulary
-past         the values that tell of the past: states, changes, differences
 protocols    the interfaces of replaceable parts: embedder, reranker, clock
 scopes       namespaces (who may see a memory) and scope paths (where it applies)
+past         the values that tell of the past: states, changes, differences
 check        accept or refuse one value: the same rule at every entry
 status       one table: the meaning of each status to every part
 dynamics     uses and verdicts as numbers that change with time

@@ -8,7 +8,8 @@ import pytest
 import memento
 
 ROOMS = [
-    {"errors", "forks", "language", "layout", "clock", "display", "levels"},
+    {"errors"},
+    {"forks", "language", "layout", "clock", "display", "levels"},
     {"types", "scopes", "protocols"},
     {"past"},
     {"status", "check", "dynamics"},

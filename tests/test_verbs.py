@@ -57,13 +57,13 @@ class TestReplace:
         clock.advance(DAY)
         draft = Draft(
             "coffee", "medium", kind="preference", importance=0.3, scope="b", session="s",
-            actor="Ada", role="user", tags=["y"], metadata={"m": 2}, aliases=["brew"],
+            actor="Ada", role="user", tags=["y"], metadata={"m": 2}, aliases=["decaf"],
             expires_in=60, pinned=True, source="agent", id="k",
         )  # fmt: skip
         (second,) = memory.add_many([draft], replace=True)
         for name in ("text", "kind", "importance", "scope", "session", "actor", "role", "pinned"):
             assert getattr(second, name) == getattr(draft, name)
-        assert (second.tier, second.tags, second.aliases) == ("medium", ("y",), ("brew",))
+        assert (second.tier, second.tags, second.aliases) == ("medium", ("y",), ("decaf",))
         assert (second.metadata, second.source.kind, second.key) == ({"m": 2}, "agent", None)
         assert second.expires_at == clock() + timedelta(seconds=60)
         assert second.occurred_at == second.updated_at == clock()
@@ -72,7 +72,7 @@ class TestReplace:
             ("tea", "replaced"),
             ("coffee", "present"),
         ]
-        assert texts(memory.retrieve("brew")) == ["coffee"]
+        assert texts(memory.retrieve("decaf")) == ["coffee"]
         assert not memory.retrieve("tea")
 
     def test_the_same_again_makes_no_version(self, memory, clock):

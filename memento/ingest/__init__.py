@@ -4,6 +4,7 @@ reader         read, detect: the file's format, and each draft's identity and tr
 formats        Format: the formats that can be read, one line each
 documents      text and Markdown
 pages          HTML and CSV
+markup         the tags and the text of a web page, without hidden text
 conversations  OpenAI messages, ShareGPT, LoCoMo
 drafts         JSON objects with the fields of a draft
 fields         the values of a JSON record, checked

@@ -86,7 +86,7 @@ def memory(text: str, *, actor: str | None = None, trust: Trust = Trust.USER) ->
         status=Status.ACTIVE, scope="", session=None, actor=actor, role=None, key=None, aliases=(),
         importance=0.5, tags=(), metadata={}, source=Source(trust), pinned=False,
         occurred_at=MOMENT, created_at=MOMENT, updated_at=MOMENT, valid_from=MOMENT,
-        valid_until=None, expires_at=None, superseded_by=None, reinforced=0, version=1,
+        valid_until=None, expires_at=None, superseded_by=None, reinforced=0, version=1, lock=None,
     )  # fmt: skip
 
 
