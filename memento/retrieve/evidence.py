@@ -175,30 +175,32 @@ def tightness(period: Period) -> float:
     return 1.0 if period.days < by_time.LONG else _MONTH / period.days
 
 
+def dates_in(text: str, snap: Snapshot, row: int) -> Sequence[Period]:
+    """Read the dates in the text of a row."""
+    return said(text, (_EPOCH + timedelta(microseconds=int(snap.occurred_at[row]))).date())
+
+
 def with_said_dates(
     query: Query,
-    snap: Snapshot,
     found: Evidence,
-    texts: Mapping[int, str],
+    spoken: Mapping[int, Sequence[Period]],
     known: Mapping[int, float],
 ) -> Evidence:
     """Add the evidence from dates in the texts of candidates.
 
     Args:
         query: The query.
-        snap: The namespace.
         found: The evidence so far.
-        texts: Row to text, for those that `dated` names.
-        known: Value of rows whose texts were read before.
+        spoken: Row to the dates in its text, for those that `dated` names.
+        known: Value of rows whose texts tell of the time that is asked about.
     """
     wanted = [period for period in query.periods if period.days < by_time.LONG]
     values = np.zeros(len(found.rows), np.float32)
     for at, row in enumerate(found.rows.tolist()):
         values[at] = known.get(row, 0.0)
-        if row in texts and row not in known:
-            on = (_EPOCH + timedelta(microseconds=int(snap.occurred_at[row]))).date()
-            spoken = [p for p in said(texts[row], on) if any(map(p.overlaps, wanted))]
-            values[at] = max(map(by_time.fit, spoken), default=0.0)
+        if row in spoken and row not in known:
+            fitting = [one for one in spoken[row] if any(map(one.overlaps, wanted))]
+            values[at] = max(map(by_time.fit, fitting), default=0.0)
     return replace(found, signals={**found.signals, "said_date": values})
 
 

@@ -97,9 +97,12 @@ def _weigh(look: Look, gathered: Gathered) -> Evidence:
         return evidence.with_calendar(weighed, look.then.inside[rows].astype(np.float32))
     sums, _ = rank.total(weighed, look.config.weights, look.config.alone)
     dated = evidence.dated(query, snap, rows[np.argsort(-sums, kind="stable")]).tolist()
-    known = look.texts.read(dated)
-    texts_of_dated = {row: known[row] for row in dated}
-    return evidence.with_said_dates(query, snap, weighed, texts_of_dated, look.then.told_fit)
+    read = look.then.read
+    texts = look.texts.read([row for row in dated if row not in read])
+    spoken = {
+        row: read[row] if row in read else evidence.dates_in(texts[row], snap, row) for row in dated
+    }
+    return evidence.with_said_dates(query, weighed, spoken, look.then.told_fit)
 
 
 def _formed(
