@@ -10,6 +10,7 @@ import pytest
 from memento import Config
 from memento.config.tiers import ChooseConfig, IndexConfig, LongIndex
 from memento.errors import EmbedderError, InvalidInput, TierUnavailable
+from memento.retrieve.roster import Roster
 from memento.testing import HashEmbedder
 
 HOUR = timedelta(hours=1)
@@ -419,3 +420,27 @@ def test_a_blank_query_names_nothing_missing(open_memory):
     memory.add("green tea")
     memory.flush(wait=True)
     assert memory.retrieve(" ").missing == {}
+
+
+@pytest.mark.parametrize("exact_below", [1, 20_000], ids=["large", "small"])
+def test_a_vector_that_comes_between_two_reads_is_not_lost(open_memory, monkeypatch, exact_below):
+    """Rows and vectors are read at one moment: no vector is passed over before its row is known."""
+    choose = ChooseConfig(exact_below=exact_below)
+    config = Config(long_index=LongIndex.EXACT, choose=choose)
+    memory = open_memory(embedder=HashEmbedder(64), config=config)
+    memory.add("Ada drinks green tea")
+    assert memory.flush(wait=True, timeout=60)
+    looked = Roster.snapshot
+    late = ["the boiler is in the cellar"]
+
+    def look(roster):
+        if late:
+            memory.add(late.pop())
+            assert memory.flush(wait=True, timeout=60)
+        return looked(roster)
+
+    monkeypatch.setattr(Roster, "snapshot", look)
+    memory.retrieve("tea")
+    boiler = memory.retrieve("the boiler is in the cellar")[0]
+    assert boiler.text == "the boiler is in the cellar"
+    assert boiler.ranks["meaning"] == 1

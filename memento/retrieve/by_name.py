@@ -86,13 +86,13 @@ class _Bearers:
     Attributes:
         rows: Name to the rows with that name.
         words: First letters to the words of names that begin with them, each with its frequency.
-        longest: Number of words of the longest name so far.
+        longest: First word to the number of words of the longest name so far that begins with it.
     """
 
     def __init__(self) -> None:
         self.rows: dict[Phrase, list[int]] = {}
         self.words: dict[str, dict[str, int]] = {}
-        self.longest = 0
+        self.longest: dict[str, int] = {}
         self._phrases: dict[int, tuple[Phrase, ...]] = {}
 
     def put(self, row: int, phrases: tuple[Phrase, ...]) -> None:
@@ -100,7 +100,7 @@ class _Bearers:
         for phrase in phrases:
             self.rows.setdefault(phrase, []).append(row)
             self._spell(phrase, +1)
-            self.longest = max(self.longest, len(phrase))
+            self.longest[phrase[0]] = max(self.longest.get(phrase[0], 0), len(phrase))
         if phrases:
             self._phrases[row] = phrases
 
@@ -135,7 +135,6 @@ class _Search:
         shown: Callable[[int], bool] | None,
     ) -> None:
         self._bearers, self._shown = bearers, shown
-        self._longest = max(one.longest for one in bearers)
         self._spelt = [tuple(self._spellings(word)) for word in query]
 
     def __iter__(self) -> Iterator[Called]:
@@ -147,7 +146,8 @@ class _Search:
             start += best.length if best else 1
 
     def _at(self, start: int) -> Iterator[Called]:
-        for length in range(min(self._longest, len(self._spelt) - start), 0, -1):
+        begun = [one.longest.get(word, 0) for word in self._spelt[start] for one in self._bearers]
+        for length in range(min(max(begun), len(self._spelt) - start), 0, -1):
             matches = list(self._matching(self._spelt[start : start + length]))
             for typos, phrase in sorted(matches):
                 rows = self._bearing(phrase)
@@ -175,9 +175,11 @@ class _Search:
 
     def _spellings(self, word: str) -> Iterator[str]:
         yield word
-        if len(word) < MIN_TYPO or not word.isalpha() or content([word, ""]) == [""]:
+        if len(word) < MIN_TYPO or not word.isalpha():
             return
         alike = [one.words.get(word[:_ALIKE], {}) for one in self._bearers]
+        if not any(alike) or content([word, ""]) == [""]:
+            return
         if not any(word in known for known in alike):
             near = {other for known in alike for other in known if one_edit(word, other)}
             yield from sorted(near)

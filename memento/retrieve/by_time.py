@@ -55,11 +55,13 @@ class Then:
         told: Other rows whose text names that time, each with the first day that it names, as
             microseconds since 1970 UTC.
         told_fit: The same rows, each with how precisely it names the time, (0, 1].
+        read: Rows whose texts were read for this, each with the dates that it names.
     """
 
     inside: Mask
     told: Mapping[int, int]
     told_fit: Mapping[int, float]
+    read: Mapping[int, Sequence[Period]]
 
     def in_order(self, snap: Snapshot) -> Rows:
         """Return the rows that happened then by time, the earliest first; then the others."""
@@ -82,7 +84,7 @@ def find(
         now: The present.
     """
     if query.last_talk:
-        return Then(_last_talk(snap, mask, now, query.days), {}, {})
+        return Then(_last_talk(snap, mask, now, query.days), {}, {}, {})
     if not query.times:
         return None
     days = query.days.of(snap.occurred_at)
@@ -100,6 +102,7 @@ def find(
         inside,
         {row: query.days.start(period.start) for row, period in told.items()},
         {row: fit(period) for row, period in told.items()},
+        texts,
     )
 
 
@@ -205,10 +208,10 @@ def _told(
         np.concatenate([_around(periods, snap, heard, days), written[heard[written]][-READ:]])
     ).tolist()
     texts = source.texts(snap.docid[rows].tolist())
-    spoken = (
-        said(text, date.fromordinal(int(days[row]))) for row, text in zip(rows, texts, strict=True)
-    )
-    return {row: found for row, found in zip(rows, spoken, strict=True) if found}
+    return {
+        row: said(text, date.fromordinal(int(days[row])))
+        for row, text in zip(rows, texts, strict=True)
+    }
 
 
 def _around(

@@ -47,7 +47,8 @@ class Like:
     df: float
 
 
-_NOTHING_LIKE = Like(np.zeros(0, np.intp), 0.0)
+_NO_ROWS: Rows = np.zeros(0, np.intp)
+_NOTHING_LIKE = Like(_NO_ROWS, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,42 +104,59 @@ def look_up(
     see `spellings`, or by its first letters, see `_by_start`.
     """
     reader = Reader.of(snap, source, mask, config.cap, min(config.arm, config.cap))
-    found = _by_words(query, reader)
+    lone = snap.session < 0
+    noted = bool(lone.any())
+    matches = [query.forms.get(term) or match_term(term) for term in query.terms]
+    meant = [spellings.synonyms(term) if noted else None for term in query.terms]
+    places, others = reader.read_all(matches, meant)
+    found = _by_words(query, reader, matches, places)
     rare = [one.match for one in found if one.place.whole and mask[one.place.rows].any()]
     keep = not rare or (len(rare) < len(found) and _reached(found, rare, mask) < reader.enough)
     every = [one.match for one in found]
     among = Any((*rare,)) if rare else All((*every,)) if len(every) > 1 else None
-    own = _own(found, reader, among, keep=keep)
-    head = _heads(found, reader, among)
+    unknown = [] if noted else _other_words(query, found)
+    joint, heads, late = reader.read_all(
+        _narrowed(found, among), _in_heads(found, among, snap), unknown
+    )
+    own = _own(found, joint, keep=keep)
+    head = [_NO_ROWS if place is None else place.rows for place in heads]
     df = [_df(one.place, snap, whole=not _frequent(one.place, among)) for one in found]
     alike = [one.alike for one in found]
     present = dict(zip(query.terms, (bool(len(rows)) for rows in own), strict=True))
     weights = spellings.weights(query.terms, present).values()
-    like = _like(query, found, reader)
+    like = _like(found, others if noted else late, snap, lone)
     columns = (own, head, df, alike, weights, like)
     return [Posting(*fields) for fields in zip(*columns, strict=True)]
 
 
-def _like(query: Query, found: Sequence[_Find], reader: Reader) -> list[Like]:
+def _other_words(query: Query, found: Sequence[_Find]) -> list[Match | None]:
+    """Return what finds another word for the same as each word that no memory has."""
+    return [
+        None if len(one.place.rows) else spellings.synonyms(term)
+        for term, one in zip(query.terms, found, strict=True)
+    ]
+
+
+def _like(
+    found: Sequence[_Find], others: Sequence[Place | None], snap: Snapshot, lone: Mask
+) -> list[Like]:
     """Find for each word the rows that have another word for the same.
 
     In a conversation people rarely mean another word where the word itself is used. A note stands
     for itself: that a lunch "break" was told does not mean that nobody wrote "fracture".
+
+    Args:
+        found: The words.
+        others: The rows that have another word for the same as each; None if none is known.
+        snap: The namespace.
+        lone: (n,) which rows are notes.
     """
-    lone = reader.snap.session < 0
-    lonely = bool(lone.any())
-    matches = [
-        None if len(one.place.rows) and not lonely else spellings.synonyms(term)
-        for term, one in zip(query.terms, found, strict=True)
-    ]
-    places = iter(reader.read([match for match in matches if match is not None]))
     like: list[Like] = []
-    for match, one in zip(matches, found, strict=True):
-        if match is None:
+    for one, other in zip(found, others, strict=True):
+        if other is None:
             like.append(_NOTHING_LIKE)
             continue
-        other = next(places)
-        df = sum(_df(place, reader.snap, whole=place.whole) for place in (one.place, other))
+        df = sum(_df(place, snap, whole=place.whole) for place in (one.place, other))
         rows = other.rows[lone[other.rows]] if len(one.place.rows) else other.rows
         like.append(Like(rows, df))
     return like
@@ -204,6 +222,15 @@ class Reader:
         newest = self.source.postings(matches, limit)
         return [self._farther(*one, limit) for one in zip(matches, newest, strict=True)]
 
+    def read_all(self, *lists: Sequence[Match | None]) -> list[list[Place | None]]:
+        """Read the rows of several lists of expressions at once, which costs less than one by one.
+
+        Args:
+            lists: The lists; where one has None, so has what is returned.
+        """
+        places = iter(self.read([match for one in lists for match in one if match is not None]))
+        return [[None if match is None else next(places) for match in one] for one in lists]
+
     @property
     def vocabulary(self) -> Vocabulary:
         """The words of the namespace: of its newest memories, if it has very many."""
@@ -259,15 +286,26 @@ def _no_question(query: Query) -> bool:
     return 4 * sum(word in STOP_WORDS for word in query.words) <= len(query.words)
 
 
-def _by_words(query: Query, reader: Reader) -> list[_Find]:
-    """Return for each word the expression that finds it, and its rows."""
-    matches = [query.forms.get(term) or match_term(term) for term in query.terms]
-    found = list(map(_Find, matches, reader.read(matches)))
+def _by_words(
+    query: Query, reader: Reader, matches: Sequence[Match], places: Sequence[Place | None]
+) -> list[_Find]:
+    """Return for each word the expression that finds it, and its rows.
+
+    Args:
+        query: The query.
+        reader: Reads more rows.
+        matches: What finds each word as it is written.
+        places: The rows that these match.
+    """
     starts = _no_question(query)
-    return [
-        one if len(one.place.rows) else _otherwise(term, query, reader, starts=starts) or one
-        for term, one in zip(query.terms, found, strict=True)
-    ]
+    found: list[_Find] = []
+    for term, match, place in zip(query.terms, matches, places, strict=True):
+        assert place is not None  # noqa: S101 - every word has an expression
+        one = _Find(match, place)
+        if not len(place.rows):
+            one = _otherwise(term, query, reader, starts=starts) or one
+        found.append(one)
+    return found
 
 
 def _otherwise(term: str, query: Query, reader: Reader, *, starts: bool) -> _Find | None:
@@ -314,36 +352,38 @@ def _beside(match: Match, among: Match | None) -> Match:
     return match if among is None else All((match, among))
 
 
-def _own(found: Sequence[_Find], reader: Reader, among: Match | None, *, keep: bool) -> list[Rows]:
+def _narrowed(found: Sequence[_Find], among: Match | None) -> list[Match | None]:
+    """Return what finds each frequent word in certain rows; None for the other words."""
+    return [_beside(one.match, among) if _frequent(one.place, among) else None for one in found]
+
+
+def _own(found: Sequence[_Find], joint: Sequence[Place | None], *, keep: bool) -> list[Rows]:
     """Return the rows of each word that are scored.
 
     Args:
         found: Expression and rows of each word.
-        reader: Reads more rows.
-        among: An expression that narrows a frequent word to certain rows; None for all rows.
+        joint: The certain rows in which a frequent word is scored; None for another word.
         keep: Whether the newest rows of a frequent word are scored as well.
     """
-    often = [_beside(one.match, among) for one in found if _frequent(one.place, among)]
-    joint = iter(reader.read(often))
     owned: list[Rows] = []
-    for one in found:
+    for one, beside in zip(found, joint, strict=True):
         rows = one.place.rows
-        if _frequent(one.place, among):
-            beside = next(joint).rows
-            rows = distinct(np.concatenate([rows, beside])) if keep else beside
+        if beside is not None:
+            rows = distinct(np.concatenate([rows, beside.rows])) if keep else beside.rows
         owned.append(rows)
     return owned
 
 
-def _heads(found: Sequence[_Find], reader: Reader, among: Match | None) -> list[Rows]:
-    """Return the rows that have each word in their head."""
-    if not reader.snap.talks:  # no row has neighbours
-        return [np.zeros(0, np.intp)] * len(found)
-    matches = [
+def _in_heads(
+    found: Sequence[_Find], among: Match | None, snap: Snapshot
+) -> Sequence[Match | None]:
+    """Return what finds each word in the heads of rows; None where no row has neighbours."""
+    if not snap.talks:
+        return [None] * len(found)
+    return [
         _beside(spellings.in_column(one.match), among if _frequent(one.place, among) else None)
         for one in found
     ]
-    return [place.rows for place in reader.read(matches)]
 
 
 def _df(place: Place, snap: Snapshot, *, whole: bool) -> float:

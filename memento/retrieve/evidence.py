@@ -20,6 +20,7 @@ from memento.language.words import Cue
 from memento.retrieve import by_time
 from memento.retrieve.by_meaning import Cosines, Meaning
 from memento.retrieve.by_words import Lexical
+from memento.retrieve.days import Days
 from memento.retrieve.question import Query
 from memento.retrieve.roster import KINDS, Floats, Mask, Rows, Snapshot
 
@@ -171,31 +172,36 @@ def tightness(period: Period) -> float:
     return 1.0 if period.days < by_time.LONG else _MONTH / period.days
 
 
+def dates_in(texts: Mapping[int, str], snap: Snapshot, days: Days) -> dict[int, Sequence[Period]]:
+    """Read the dates in the texts of some rows."""
+    told_on = days.of(snap.occurred_at[list(texts)]).tolist()
+    return {
+        row: said(text, date.fromordinal(day))
+        for (row, text), day in zip(texts.items(), told_on, strict=True)
+    }
+
+
 def with_said_dates(
     query: Query,
-    snap: Snapshot,
     found: Evidence,
-    texts: Mapping[int, str],
+    spoken: Mapping[int, Sequence[Period]],
     known: Mapping[int, float],
 ) -> Evidence:
     """Add the evidence from dates in the texts of candidates.
 
     Args:
         query: The query.
-        snap: The namespace.
         found: The evidence so far.
-        texts: Row to text, for those that `dated` names.
-        known: Value of rows whose texts were read before.
+        spoken: Row to the dates in its text, for those that `dated` names.
+        known: Value of rows whose texts tell of the time that is asked about.
     """
     wanted = [period for period in query.periods if period.days < by_time.LONG]
     values = np.zeros(len(found.rows), np.float32)
-    days = query.days.of(snap.occurred_at[found.rows]).tolist()
     for at, row in enumerate(found.rows.tolist()):
         values[at] = known.get(row, 0.0)
-        if row in texts and row not in known:
-            on = date.fromordinal(days[at])
-            spoken = [p for p in said(texts[row], on) if any(map(p.overlaps, wanted))]
-            values[at] = max(map(by_time.fit, spoken), default=0.0)
+        if row in spoken and row not in known:
+            fitting = [one for one in spoken[row] if any(map(one.overlaps, wanted))]
+            values[at] = max(map(by_time.fit, fitting), default=0.0)
     return replace(found, signals={**found.signals, "said_date": values})
 
 

@@ -53,7 +53,10 @@ class Heirs:
         former, heir = former[known], heir[known]
         for _ in range(len(former).bit_length()):  # each round doubles the steps
             at = np.minimum(np.searchsorted(former, heir), len(former) - 1)
-            heir = np.where(former[at] == heir, heir[at], heir)
+            ended = former[at] == heir
+            if not ended.any():
+                break
+            heir = np.where(ended, heir[at], heir)
         return cls(former, heir)
 
     def shown(self, mask: Mask) -> Self:

@@ -97,9 +97,12 @@ def _weigh(look: Look, gathered: Gathered) -> Evidence:
         return evidence.with_calendar(weighed, look.then.inside[rows].astype(np.float32))
     sums, _ = weighing.total(weighed, look.config.weights, look.config.alone)
     dated = evidence.dated(query, snap, rows[np.argsort(-sums, kind="stable")]).tolist()
-    known = look.texts.read(dated)
-    texts_of_dated = {row: known[row] for row in dated}
-    return evidence.with_said_dates(query, snap, weighed, texts_of_dated, look.then.told_fit)
+    read = look.then.read
+    missing = [row for row in dated if row not in read]
+    known = look.texts.read(missing)
+    spoken = evidence.dates_in({row: known[row] for row in missing}, snap, query.days)
+    spoken |= {row: read[row] for row in dated if row in read}
+    return evidence.with_said_dates(query, weighed, spoken, look.then.told_fit)
 
 
 def _formed(

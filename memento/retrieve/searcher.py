@@ -423,22 +423,45 @@ class Searcher:
         hidden = source.hidden(filters)
         held = self._kept.hold(source.ns)
         source.known = held.words
-        nearest: Nearest | None = None
-        with held.lock:
-            held.rev, edition = self._ledger.read(lambda c: self._follow_rows(c, source.ns, held))
-            source.state = held.rev, edition
+
+        def catch_up(*, exact: bool) -> tuple[Snapshot, Mask]:
+            source.state = self._ledger.read(
+                lambda c: self._follow_all(c, source.ns, held, model, exact=exact)
+            )
             snap = held.roster.snapshot()
             narrow = filters.narrow
-            allowed = allow(snap, filters, docids, hidden) if narrow else held.open_at(filters)
-            if model is not None:
-                wanted = int(np.count_nonzero(allowed)) if narrow else None
+            return snap, allow(snap, filters, docids, hidden) if narrow else held.open_at(filters)
+
+        nearest: Nearest | None = None
+        with held.lock:
+            snap, allowed = catch_up(exact=exact)
+            if model is not None and not (exact or self._is_small(held)):
+                wanted = int(np.count_nonzero(allowed)) if filters.narrow else None
                 seen = None if snap.live == snap.n else snap.docid[snap.heard | allowed]
-                nearest = None if exact else self._long_search(source, held, model, wanted, seen)
+                nearest = self._long_search(source, held, model, wanted, seen)
                 if nearest is None:
-                    self._load_vectors(source.ns, held, model)
-                    snap = held.roster.snapshot()
+                    snap, allowed = catch_up(exact=True)
         self._kept.make_room(source.ns)
         return snap, allowed, nearest
+
+    def _follow_all(
+        self, connection: Session, ns: int, held: Held, model: int | None, *, exact: bool
+    ) -> tuple[int, int]:
+        """Read the new and changed rows, and the vectors too if no index can search them.
+
+        Both are of one moment: a vector of a row that is not known yet would be lost.
+        """
+        held.rev, edition = self._follow_rows(connection, ns, held)
+        if model is not None and (exact or self._is_small(held)):
+            self._load_vectors(connection, ns, held, model)
+        return held.rev, edition
+
+    def _is_small(self, held: Held) -> bool:
+        """Tell whether a namespace is searched exactly, without a look at the long tier."""
+        config = self._config
+        if config.long_index == LongIndex.CHROMA:
+            return False
+        return len(held.roster) < config.choose.exact_below
 
     def _follow_rows(self, connection: Session, ns: int, held: Held) -> tuple[int, int]:
         """Read the new and changed rows.
@@ -471,10 +494,11 @@ class Searcher:
         allowed: int | None,
         seen: Docids | None,
     ) -> LongSearch | None:
-        """Return the long tier's search if it should answer, or None for exact search."""
+        """Return the long tier's search if it should answer, or None for exact search.
+
+        It loads Chroma, so that nobody asks for a small namespace.
+        """
         config = self._config
-        if len(held.roster) < config.choose.exact_below and config.long_index != LongIndex.CHROMA:
-            return None  # decided before ``long()`` is called, since that loads Chroma
         long = self._long()
         if long is None or self._embedding is None:
             return None
@@ -503,19 +527,15 @@ class Searcher:
             seen=seen,
         )
 
-    def _load_vectors(self, ns: int, held: Held, model: int) -> None:
+    def _load_vectors(self, connection: Session, ns: int, held: Held, model: int) -> None:
         """Bring the vectors for exact search up to date. Caller holds the lock."""
-
-        def job(connection: Session) -> int:
-            stamp = vectors.latest_stamp(connection)
-            if stamp != held.stamp:
-                for bite in vectors.since(connection, ns, model, held.stamp):
-                    docids = np.array([docid for docid, _ in bite], np.int64)
-                    matrix = np.frombuffer(b"".join(blob for _, blob in bite), np.float32)
-                    held.roster.set_vectors(docids, matrix.reshape(len(bite), -1))
-            return stamp
-
-        held.stamp = self._ledger.read(job)
+        stamp = vectors.latest_stamp(connection)
+        if stamp != held.stamp:
+            for bite in vectors.since(connection, ns, model, held.stamp):
+                docids = np.array([docid for docid, _ in bite], np.int64)
+                matrix = np.frombuffer(b"".join(blob for _, blob in bite), np.float32)
+                held.roster.set_vectors(docids, matrix.reshape(len(bite), -1))
+        held.stamp = stamp
 
     def _hits(
         self,
