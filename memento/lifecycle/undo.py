@@ -16,6 +16,7 @@ is forgotten. So nothing is lost, and undoing the undo is redo. A memory is left
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -132,7 +133,12 @@ def undoable(work: Work, number: int) -> Recorded:
 
 
 def undo(
-    work: Work, one: Recorded, outcome: Outcome, *, force: bool = False, forced: bool = False
+    work: Work,
+    one: Recorded,
+    outcome: Outcome,
+    *,
+    force: bool = False,
+    tried: set[int] | None = None,
 ) -> None:
     """Undo a change, in one transaction.
 
@@ -141,17 +147,19 @@ def undo(
         one: The change; see ``undoable``.
         outcome: Receives the result.
         force: Whether to undo first the later changes that stand in the way.
-        forced: Whether it is undone only because it stands in the way itself.
+        tried: Changes that were undone first, or could not be; None if the caller named it.
 
     Raises:
         NothingToUndo: If none of its memories is there any more.
     """
+    forced = tried is not None
+    tried = set() if tried is None else tried
     plan = _plan(work, one, forced=forced)
     if not plan.targets and not plan.left:
         raise NothingToUndo(one.change, f"nothing of change {one.change} is there any more")
-    tried: set[int] = set()
-    while force and (blocker := _blocker(work, one, plan, tried)) is not None:
-        undo(work, blocker, outcome, force=True, forced=True)
+    while force and (blocker := _blocker(work, one, plan, tried.union(outcome.changes))):
+        tried.add(blocker.change)  # each is tried once, so that this ends
+        undo(work, blocker, outcome, force=True, tried=tried)
         plan = _plan(work, one, forced=forced)
     outcome.left |= plan.left
     outcome.names |= {docid: plan.present[docid].id for docid in plan.left}
@@ -159,11 +167,14 @@ def undo(
         _carry_out(replace(work, trace=Trace()), one, plan, outcome)
 
 
-def _blocker(work: Work, one: Recorded, plan: _Plan, tried: set[int]) -> Recorded | None:
-    """Return the newest later change that stands in the way and can be undone itself."""
-    found = {why for why in plan.left.values() if why is not None and why > one.change} - tried
-    for number in sorted(found, reverse=True):
-        tried.add(number)
+def _blocker(work: Work, one: Recorded, plan: _Plan, passed: AbstractSet[int]) -> Recorded | None:
+    """Return the newest later change that stands in the way and can be undone itself.
+
+    The changes that this undo itself made, as it settled slots, are among those passed over: to
+    undo them would do again what was just undone, without end.
+    """
+    found = {why for why in plan.left.values() if why is not None and why > one.change}
+    for number in sorted(found - passed, reverse=True):
         later = changes.find(work.db, work.ns, number)
         if later is not None and _may_be_forced(later):
             return later
