@@ -15,8 +15,8 @@ from memento.language.words import Columns
 from memento.ledger import links, memories, states
 from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import SKIP_IF_THERE
-from memento.ledger.rows import Row, docid_of, seal_of
-from memento.types import Reason, Trust
+from memento.ledger.rows import Row, docid_of, mapping_in, seal_of
+from memento.types import Event, Reason, Trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +279,34 @@ def later(session: Session, docid: int, rev: int) -> list[tuple[int | None, int 
         (docid, rev),
     )
     return list(dict.fromkeys((number, undoes) for number, undoes in found))
+
+
+def is_written_over(session: Session, one: Recorded, row: Row, rev: int) -> bool:
+    """Tell whether a memory was written since a change in a way that is no change itself.
+
+    Args:
+        session: Of any job.
+        one: The change.
+        row: The memory as it is.
+        rev: Revision of the last state of it that the change ended.
+    """
+    query = (
+        "SELECT rev, rev_to FROM versions LEFT JOIN changes USING (change)"
+        " WHERE docid = ? AND rev > ? ORDER BY rev"
+    )
+    found = session.execute(query, (row.docid, rev)).fetchall()
+    revs = [*(made for made, _ in found), row.rev]
+    made_by = [one.rev_to, *(last for _, last in found)]
+    return any(last is None or made > last for made, last in zip(revs, made_by, strict=True))
+
+
+def set_expiry(session: Session, one: Recorded, docid: int) -> bool:
+    """Tell whether a change said when a memory expires."""
+    if Reason.REPLACED in reasons(session, one.change, docid):
+        return True
+    query = "SELECT detail FROM events WHERE docid = ? AND at = ? AND kind IN (?, ?)"
+    found = session.execute(query, (docid, one.at, Event.UPDATED, Event.MERGED))
+    return any("expires_at" in mapping_in(detail or "{}").get("fields", []) for (detail,) in found)
 
 
 def latest_of(session: Session, docid: int) -> int | None:

@@ -4,6 +4,8 @@ A memory that the change altered gets the state it had before, as a new state; o
 is forgotten. So nothing is lost, and undoing the undo is redo. A memory is left as it is if
 
 - a later change altered it, a lock among them, unless that was also undone;
+- the user locked it, unless the lock itself is what the caller undoes;
+- it would be locked again, and as many are locked as may be;
 - its slot is held by a memory that stays;
 - it is active, and would be superseded by a memory that was hidden since or erased;
 - it would be superseded in a circle;
@@ -14,18 +16,20 @@ is forgotten. So nothing is lost, and undoing the undo is redo. A memory is left
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memento.errors import NothingToUndo
 from memento.ledger import changes, descent, dynamics, holders, memories, states
 from memento.ledger.chains import LONGEST
-from memento.ledger.changes import Recorded
+from memento.ledger.changes import Ended, Recorded
 from memento.ledger.contract import Trace, Work
 from memento.ledger.rows import NAMES, Row, columns_of, sound
 from memento.ledger.schema import SEQ_MASK
-from memento.levels import lock_of
+from memento.levels import MOST_LOCKED, lock_of
 from memento.lifecycle import slots
+from memento.lifecycle.locks import is_locked
 from memento.lifecycle.steps import ACCEPTED, ENDED, INDEXED, SLOT_HOLDING, log_event
 from memento.types import Event, Reason, Status, Tier
 
@@ -128,7 +132,14 @@ def undoable(work: Work, number: int) -> Recorded:
     return one
 
 
-def undo(work: Work, one: Recorded, outcome: Outcome, *, force: bool = False) -> None:
+def undo(
+    work: Work,
+    one: Recorded,
+    outcome: Outcome,
+    *,
+    force: bool = False,
+    tried: set[int] | None = None,
+) -> None:
     """Undo a change, in one transaction.
 
     Args:
@@ -136,28 +147,34 @@ def undo(work: Work, one: Recorded, outcome: Outcome, *, force: bool = False) ->
         one: The change; see ``undoable``.
         outcome: Receives the result.
         force: Whether to undo first the later changes that stand in the way.
+        tried: Changes that were undone first, or could not be; None if the caller named it.
 
     Raises:
         NothingToUndo: If none of its memories is there any more.
     """
-    plan = _plan(work, one)
+    forced = tried is not None
+    tried = set() if tried is None else tried
+    plan = _plan(work, one, forced=forced)
     if not plan.targets and not plan.left:
         raise NothingToUndo(one.change, f"nothing of change {one.change} is there any more")
-    tried: set[int] = set()
-    while force and (blocker := _blocker(work, one, plan, tried)) is not None:
-        undo(work, blocker, outcome, force=True)
-        plan = _plan(work, one)
+    while force and (blocker := _blocker(work, one, plan, tried.union(outcome.changes))):
+        tried.add(blocker.change)  # each is tried once, so that this ends
+        undo(work, blocker, outcome, force=True, tried=tried)
+        plan = _plan(work, one, forced=forced)
     outcome.left |= plan.left
     outcome.names |= {docid: plan.present[docid].id for docid in plan.left}
     if plan.targets:
         _carry_out(replace(work, trace=Trace()), one, plan, outcome)
 
 
-def _blocker(work: Work, one: Recorded, plan: _Plan, tried: set[int]) -> Recorded | None:
-    """Return the newest later change that stands in the way and can be undone itself."""
-    found = {why for why in plan.left.values() if why is not None and why > one.change} - tried
-    for number in sorted(found, reverse=True):
-        tried.add(number)
+def _blocker(work: Work, one: Recorded, plan: _Plan, passed: AbstractSet[int]) -> Recorded | None:
+    """Return the newest later change that stands in the way and can be undone itself.
+
+    The changes that this undo itself made, as it settled slots, are among those passed over: to
+    undo them would do again what was just undone, without end.
+    """
+    found = {why for why in plan.left.values() if why is not None and why > one.change}
+    for number in sorted(found - passed, reverse=True):
         later = changes.find(work.db, work.ns, number)
         if later is not None and _may_be_forced(later):
             return later
@@ -167,7 +184,7 @@ def _blocker(work: Work, one: Recorded, plan: _Plan, tried: set[int]) -> Recorde
 # --- what is to be done
 
 
-def _plan(work: Work, one: Recorded) -> _Plan:
+def _plan(work: Work, one: Recorded, *, forced: bool) -> _Plan:
     """Work out which memories can be set back, and to what."""
     plan = _Plan()
     ended = {found.docid: found for found in changes.ended(work.db, one.change)}
@@ -180,21 +197,33 @@ def _plan(work: Work, one: Recorded) -> _Plan:
         plan.present[docid] = sound(row)
         last = ended[docid].last if docid in ended else (row.docid & SEQ_MASK) - 1
         changed, why = _changed_since(work, docid, last)
-        target = (
-            _hidden(row)
-            if docid in brought
-            else states.at_revision(work.db, row, ended[docid].before)
-        )
+        target = _hidden(row) if docid in brought else _before(work, one, row, ended[docid])
         if target is None:
             continue
         plan.targets[docid] = target
         if changed:
             plan.leave(docid, why)
-        elif _is_decided(work, one, row, target):
+        elif _is_guarded(row, target, forced=forced):
+            plan.leave(docid, changes.latest_of(work.db, docid))
+        elif _is_decided(work, one, row, target) or _has_no_lock_left(work, plan, row, target):
             plan.leave(docid, None)
     while _leave_more(work, one, plan):
         pass
     return plan
+
+
+def _before(work: Work, one: Recorded, row: Row, ended: Ended) -> Row:
+    """Return a memory as it was before a change; what no change did since stays done.
+
+    ``touch`` and a repeat write over the present state, so they are to be kept.
+    """
+    target = states.at_revision(work.db, row, ended.before)
+    if not changes.is_written_over(work.db, one, row, ended.last):
+        return target
+    target = replace(target, reinforced=row.reinforced)
+    if lock_of(row.pinned) != lock_of(target.pinned) or changes.set_expiry(work.db, one, row.docid):
+        return target
+    return replace(target, expires_at=row.expires_at)
 
 
 def _hidden(row: Row) -> Row | None:
@@ -216,6 +245,20 @@ def _changed_since(work: Work, docid: int, rev: int) -> tuple[bool, int | None]:
         else:
             standing.append(number)
     return bool(standing), standing[-1] if standing else None
+
+
+def _is_guarded(row: Row, target: Row, *, forced: bool) -> bool:
+    """Tell whether the user locked a memory, and it is not the lock that is undone."""
+    return is_locked(row) and (forced or is_locked(target))
+
+
+def _has_no_lock_left(work: Work, plan: _Plan, row: Row, target: Row) -> bool:
+    """Tell whether a memory would be locked by the user again, but too many others are."""
+    if is_locked(row) or not is_locked(target):
+        return False
+    others = [one for docid, one in plan.targets.items() if docid != row.docid]
+    coming = sum(is_locked(one) for one in others)
+    return len(memories.locked(work.db, work.ns)) + coming >= MOST_LOCKED
 
 
 def _is_decided(work: Work, one: Recorded, row: Row, target: Row) -> bool:

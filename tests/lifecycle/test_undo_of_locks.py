@@ -8,6 +8,7 @@ import pytest
 
 from memento import MemoryManager
 from memento.errors import LockedMemory
+from memento.levels import MOST_LOCKED
 from memento.testing import ManualClock
 
 DAY = 86_400
@@ -93,3 +94,36 @@ def test_verdicts_that_take_a_lock_away_are_a_change(memory, clock):
     memory.undo(newest(memory))
     assert memory.get(kept.id).lock is None
     assert memory.get(kept.id).text == "The gate code is 1904"
+
+
+def test_force_does_not_take_away_a_lock_that_was_given_by_redo(memory):
+    """A lock that an undo brought back is a lock like any other."""
+    kept = memory.add("The gate code is 1904")
+    memory.update(kept.id, text="The gate code is 2010")
+    updated = newest(memory)
+    memory.lock(kept.id)
+    memory.undo(newest(memory))
+    memory.undo(newest(memory))
+    redone = newest(memory)
+    undone = memory.undo(updated, force=True)
+    assert undone.left == {kept.id: redone}
+    assert memory.get(kept.id).lock == "user"
+    assert memory.get(kept.id).text == "The gate code is 2010"
+    memory.undo(redone)
+    assert memory.get(kept.id).lock is None
+
+
+def test_an_undo_does_not_lock_more_than_may_be_locked(memory):
+    """The lock that ``unlock`` took away comes back only while there is room for it."""
+    ids = [memory.add(f"Rule {number} of the house").id for number in range(MOST_LOCKED + 1)]
+    for one in ids[:-1]:
+        memory.lock(one)
+    memory.unlock(ids[0])
+    unlocked = newest(memory)
+    memory.lock(ids[-1])
+    undone = memory.undo(unlocked)
+    assert undone.left == {ids[0]: None}
+    assert memory.get(ids[0]).lock is None
+    memory.unlock(ids[-1])
+    memory.undo(unlocked)
+    assert memory.get(ids[0]).lock == "user"
