@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from memento.check import MAX_INTEGER, check_count, check_flag, check_id, check_moment, check_text
+from memento.check import check_count, check_flag, check_id, check_moment, check_text
 from memento.clock import from_micros
 from memento.errors import InvalidInput, NothingToUndo
 from memento.ledger import chains, holders, memories
 from memento.ledger import changes as sql
 from memento.ledger.changes import Recorded
 from memento.ledger.contract import Session, Trace, Work
-from memento.ledger.rows import Row, sound
+from memento.ledger.rows import Row, docid_of, sound
+from memento.ledger.schema import SEQ_MASK
 from memento.lifecycle import undo as undoing
 from memento.lifecycle.steps import ENDED, FOUND, SLOT_HOLDING, holds
 from memento.lifecycle.undo import Outcome
@@ -159,7 +160,7 @@ class Changes(View):
         """
         check_count("limit", limit, most=1_000_000)
         after = None if since is None else check_moment("since", since)
-        number = None if run is None else _number("run", run)
+        asked = None if run is None else _number("run", run)
         name = None if id is None else check_id(id)
         if name is not None:
             ns: int | None = self._known_namespace(name)
@@ -171,7 +172,8 @@ class Changes(View):
 
         def job(session: Session) -> AllChanges:
             docid = None if name is None else memories.by_id(session, known, name).docid
-            found = sql.listed(session, known, since=after, docid=docid, run=number, limit=limit)
+            key = None if asked is None else docid_of(known, asked)
+            found = sql.listed(session, known, since=after, docid=docid, run=key, limit=limit)
             return [_change(session, one) for one in found]
 
         return self._engine.ledger.read(job)
@@ -186,8 +188,9 @@ class Changes(View):
         undo is redo. Erasures, verdicts of the quarantine and feedback are not undone.
 
         A memory is left as it is, and named in ``Undone.left``, if a later change altered it, if
-        another memory holds its slot by now, if its successor is hidden or gone, or if it would
-        pass the border of the quarantine.
+        another memory holds its slot by now, if its successor is hidden or gone, if it would pass
+        the border of the quarantine, if the user locked it and the lock is not what is undone, or
+        if it would be locked again and 100 are locked already.
 
         Args:
             change: Number of the change, see ``changes``.
@@ -216,43 +219,43 @@ class Changes(View):
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
             raise NothingToUndo(asked, f"this namespace has no change {asked}")
-        numbers = [asked] if run is None else self._of_run(ns, asked)
-        whole = Outcome(several=force or len(numbers) > 1)
+        key = docid_of(ns, asked)
+        keys = [key] if run is None else self._of_run(ns, key)
+        whole = Outcome(several=force or len(keys) > 1)
         try:
-            for number in numbers:
-                self._undo_one(ns, number, whole, force=force, lenient=run is not None)
+            for one in keys:
+                self._undo_one(ns, one, whole, force=force, lenient=run is not None)
         finally:
             self._engine.changed(ns, list(whole.rows.values()))
         return Undone(
-            changes=tuple(whole.changes),
-            undone=tuple(whole.undone),
+            changes=tuple(map(sql.number_of, whole.changes)),
+            undone=tuple(map(sql.number_of, whole.undone)),
             memories=tuple(row.id for _, row in sorted(whole.rows.items())),
-            left={whole.names[docid]: why for docid, why in sorted(whole.left.items())},
+            left={whole.names[docid]: _shown(why) for docid, why in sorted(whole.left.items())},
         )
 
     def _of_run(self, ns: int, run: int) -> Sequence[int]:
-        """Return the numbers of those changes of a run that can be undone, the newest first."""
+        """Return the keys of those changes of a run that can be undone, the newest first."""
         found = self._engine.ledger.read(lambda c: sql.of_run(c, ns, run))
+        number = sql.number_of(run)
         if not found:
-            raise NothingToUndo(run, f"this namespace has no run {run}")
+            raise NothingToUndo(number, f"this namespace has no run {number}")
         left = [one.change for one in found if undoing.is_undoable(one)]
         if not left:
-            raise NothingToUndo(run, f"all of run {run} was undone, or cannot be")
+            raise NothingToUndo(number, f"all of run {number} was undone, or cannot be")
         return left
 
-    def _undo_one(
-        self, ns: int, number: int, whole: Outcome, *, force: bool, lenient: bool
-    ) -> None:
+    def _undo_one(self, ns: int, key: int, whole: Outcome, *, force: bool, lenient: bool) -> None:
         """Undo one change in a transaction, and add the result to that of the others."""
         engine, now = self._engine, self._engine.now()
 
         def job(session: Session) -> Outcome | None:
             work = Work(session, ns, now, engine.rules, Trace())
-            one = sql.find(session, ns, number)
+            one = sql.find(session, ns, key)
             if lenient and (one is None or not undoing.is_undoable(one)):
                 return None  # it was undone meanwhile, perhaps as it stood in the way of another
             outcome = whole.fresh()
-            undoing.undo(work, undoing.undoable(work, number), outcome, force=force)
+            undoing.undo(work, undoing.undoable(work, key), outcome, force=force)
             return outcome
 
         try:
@@ -344,9 +347,14 @@ class Changes(View):
 
 
 def _number(name: str, value: object) -> int:
-    if type(value) is not int or not 0 < value <= MAX_INTEGER:
+    if type(value) is not int or not 0 < value <= SEQ_MASK:
         raise InvalidInput(name, f"must be the number of a change, not {value!r}")
     return value
+
+
+def _shown(key: int | None) -> int | None:
+    """Return the number of a change, if there is one."""
+    return None if key is None else sql.number_of(key)
 
 
 def _expired(row: Row, now: int) -> bool:
@@ -365,15 +373,15 @@ def _not_active(row: Row) -> str:
 def _change(session: Session, one: Recorded) -> Change:
     changed, added = sql.ids_of(session, one)
     return Change(
-        number=one.change,
+        number=sql.number_of(one.change),
         at=from_micros(one.at),
         kind=one.kind,
         by=Trust(one.by),
-        run=one.run,
+        run=_shown(one.run),
         rev_from=one.rev_from,
         rev_to=one.rev_to,
         changed=tuple(changed),
         added=tuple(added),
-        undone_by=one.undone_by,
-        undoes=one.undoes,
+        undone_by=_shown(one.undone_by),
+        undoes=_shown(one.undoes),
     )

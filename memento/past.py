@@ -75,7 +75,7 @@ class Change:
     """A call that changed memories: it ended a state of at least one.
 
     Attributes:
-        number: Its number, which ``undo`` takes; later changes have larger ones.
+        number: Its number in its namespace, which ``undo`` takes; later changes have larger ones.
         at: When, UTC.
         kind: The method that was called, such as ``add``, ``correct`` or ``forget_many``.
         by: Class of who called it.

@@ -15,7 +15,8 @@ from memento.language.words import Columns
 from memento.ledger import links, memories, states
 from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import SKIP_IF_THERE
-from memento.ledger.rows import Row, docid_of, mapping_in, seal_of
+from memento.ledger.rows import Row, docid_of, docid_range, mapping_in, seal_of
+from memento.ledger.schema import SEQ_MASK
 from memento.types import Event, Reason, Trust
 
 
@@ -24,7 +25,8 @@ class Recorded:
     """One row of ``changes``.
 
     Attributes:
-        change: Its number, in the order in which the changes were made.
+        change: Its key, made of the namespace and its number there, as a row id is; see
+            ``number_of``. So no namespace can count the changes of the others.
         ns: Namespace number.
         run: Number of the first change of the call, if it made several; else None.
         at: When, microseconds.
@@ -72,12 +74,18 @@ _FIELDS = "change, ns, run, at, kind, by, rev_from, rev_to, undone_by, undoes"
 _SELECT = f"SELECT {_FIELDS}, seal FROM changes"
 
 
+def number_of(change: int) -> int:
+    """Return the number of a change in its namespace, from 1 in the order they were made."""
+    return change & SEQ_MASK
+
+
 def begin(work: Work) -> int:
-    """Return the number of the change that a write is, from here on."""
+    """Return the key of the change that a write is, from here on."""
     trace = work.trace
     if trace.number is None:
-        query = "SELECT ifnull(max(change), 0) + 1 FROM changes"
-        trace.number = int(work.db.execute(query).fetchone()[0])
+        low, high = docid_range(work.ns)
+        query = "SELECT ifnull(max(change), ?) + 1 FROM changes WHERE change BETWEEN ? AND ?"
+        trace.number = int(work.db.execute(query, (low, low, high)).fetchone()[0])
         if trace.first is None:
             trace.first = memories.next_rev(work.db, work.ns)
     return trace.number

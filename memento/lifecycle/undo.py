@@ -113,17 +113,18 @@ def is_undoable(one: Recorded) -> bool:
     return one.undone_by is None and one.kind not in VERDICTS
 
 
-def undoable(work: Work, number: int) -> Recorded:
+def undoable(work: Work, key: int) -> Recorded:
     """Return a change that can be undone.
 
     Raises:
         NothingToUndo: If there is no such change, it was undone, or it is a verdict.
     """
-    one = changes.find(work.db, work.ns, number)
+    one = changes.find(work.db, work.ns, key)
+    number = changes.number_of(key)
     if one is None:
         raise NothingToUndo(number, f"this namespace has no change {number}")
     if one.undone_by is not None:
-        by = one.undone_by
+        by = changes.number_of(one.undone_by)
         raise NothingToUndo(number, f"change {number} was undone by {by}; undo {by} to redo it")
     if one.kind in VERDICTS:
         raise NothingToUndo(
@@ -156,7 +157,8 @@ def undo(
     tried = set() if tried is None else tried
     plan = _plan(work, one, forced=forced)
     if not plan.targets and not plan.left:
-        raise NothingToUndo(one.change, f"nothing of change {one.change} is there any more")
+        number = changes.number_of(one.change)
+        raise NothingToUndo(number, f"nothing of change {number} is there any more")
     while force and (blocker := _blocker(work, one, plan, tried.union(outcome.changes))):
         tried.add(blocker.change)  # each is tried once, so that this ends
         undo(work, blocker, outcome, force=True, tried=tried)
@@ -388,7 +390,7 @@ def _set_back(work: Work, row: Row, target: Row, number: int) -> None:
         descent.stop_waiting(session, row.docid)
         descent.note(session, work.ns, [row])
     memories.enqueue(session, row, _operation(row, values))
-    log_event(work, row, Event.UNDONE, {"change": number})
+    log_event(work, row, Event.UNDONE, {"change": changes.number_of(number)})
 
 
 def _differences(row: Row, target: Row) -> dict[str, Any]:

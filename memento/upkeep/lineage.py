@@ -11,6 +11,7 @@ from memento.clock import from_micros
 from memento.errors import StoreUnusable
 from memento.ledger import chains, memories, namespaces, vectors
 from memento.ledger import links as sql
+from memento.ledger.changes import number_of
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, State, sound
@@ -184,7 +185,7 @@ def _version(
     Args:
         row: The memory as it was in that state.
         state: The state as it was kept; None for the present one.
-        number: Number of the change that ended it.
+        number: Key of the change that ended it.
         by: Class of who made that change.
         whole: Whether its validity is known.
     """
@@ -199,7 +200,7 @@ def _version(
             id=row.id,
             valid_from=from_micros(row.valid_from) if whole else None,
             valid_until=_moment(row.valid_until) if whole else None,
-            change=number,
+            change=None if number is None else number_of(number),
             by=None if by is None else Trust(by),
         )
     except (ValueError, TypeError, OverflowError) as error:

@@ -651,3 +651,21 @@ def test_links_that_a_replacement_made_go_and_come_back(memory):
     assert memory.related("a") == []
     memory.undo(undone.changes[0])
     assert [one.memory.id for one in memory.related("a")] == [other.id]
+
+
+def test_each_namespace_numbers_its_own_changes(memory):
+    """No namespace can count the changes of the others, nor undo one of theirs."""
+    ids = {}
+    for name in ("ada", "ben"):
+        mine = memory.of(name)
+        ids[name] = mine.add("tea").id
+        mine.forget(ids[name])
+        mine.restore(ids[name])
+    for name in ("ada", "ben"):
+        mine = memory.of(name)
+        assert [one.number for one in mine.changes()] == [2, 1]
+        assert [one.change for one in mine.history(ids[name])] == [1, 2, None]
+    done = memory.of("ben").undo(2)
+    assert (done.changes, done.undone) == ((3,), (2,))
+    assert memory.of("ben").changes()[0].undoes == 2
+    assert [one.number for one in memory.of("ada").changes()] == [2, 1]

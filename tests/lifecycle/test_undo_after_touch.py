@@ -46,7 +46,7 @@ def test_an_expiry_that_the_change_set_is_set_back(memory):
 
 
 def test_repeats_since_are_still_counted(memory):
-    """What was said again since was said, whatever else is undone."""
+    """A repeat after the change stays counted, whatever else is undone."""
     kept = memory.add("The gate code is 1904")
     memory.update(kept.id, tags=["gate"])
     updated = newest(memory)
