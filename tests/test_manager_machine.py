@@ -156,6 +156,8 @@ class Manager(RuleBasedStateMachine):
             with pytest.raises(InvalidInput):
                 self.memory.correct(memory_id, text)
             return
+        if self.refused(memory_id, lambda: self.memory.correct(memory_id, text)):
+            return
         kept = self.memory.correct(memory_id, text)
         facts = vars(told) | {"text": text, "reinforced": 0, "history": 1, "version": 1}
         self.model[kept.id] = Told(**facts)
@@ -177,7 +179,7 @@ class Manager(RuleBasedStateMachine):
     def forget_and_undo(self, at):
         """Hide it, undo that, and undo the undo."""
         told = self.model[memory_id := self.some(at)]
-        if told.status == "forgotten":
+        if told.status == "forgotten" or told.locked is not None:
             return
         before = told.status, told.by
         self.forget(at)

@@ -72,7 +72,7 @@ filters = st.fixed_dictionaries(
             st.sampled_from(["v", 'k"ey', "n", "none", "$.v"]),
             st.one_of(
                 st.sampled_from(VALUES[:10]),
-                st.lists(st.sampled_from([*VALUES[:10], 3, 7]), max_size=3),
+                st.lists(st.sampled_from([*VALUES[:10], 3, 7]), min_size=1, max_size=3),
             ),
             max_size=2,
         ),
