@@ -500,6 +500,10 @@ def comparable(dumped):
     ("add", 1, "tea", "medium", "k"), ("add", 1, "door", "medium", "k"),
     ("undo", 0, "tea", "medium", None),
 ])  # fmt: skip
+@example([  # the redo makes the link again
+    ("add", 0, "tea", "short", None), ("replace", 0, "tea", "short", None),
+    ("undo", 0, "tea", "short", None), ("undo", 0, "tea", "short", None),
+])  # fmt: skip
 @example([  # the repeat keeps a memory for good that was to expire
     ("add", 0, "tea", "medium", None), ("retag", 0, "tea", "short", None),
     ("add", 0, "tea", "medium", None),
