@@ -60,6 +60,7 @@ class Background:
         self._now = now
         self._config = config
         self._lock = threading.Lock()
+        self._logging = threading.Lock()  # held while what was retrieved goes into the log
         self._queries = 0
         self._accesses: deque[tuple[int, int, list[str]]] = deque(maxlen=ACCESSES)
         self.fresh: set[int] = set()
@@ -88,19 +89,16 @@ class Background:
             self._accesses.append((ns, self._now(), ids))
 
     def log_accesses(self) -> None:
-        """Write to the log what was retrieved and is still there."""
-        with self._lock:
-            waiting = list(self._accesses)
-            self._accesses.clear()
-        if not waiting:
-            return
+        """Write to the log what was retrieved and is still there.
 
-        def job(connection: Session) -> None:
-            for ns, at, ids in waiting:
-                if there := erase.still_there(connection, ns, ids):
-                    memories.record(connection, ns, at, Event.RETRIEVED, None, {"ids": there})
-
-        self._ledger.write(job)
+        If another thread is writing some of it, this returns once that is written too.
+        """
+        with self._logging:
+            with self._lock:
+                waiting = list(self._accesses)
+                self._accesses.clear()
+            if waiting:
+                self._ledger.write(lambda connection: _log(connection, waiting))
 
     def finish_erasing(self) -> None:
         """Go on with an erasure that is not done, if there is one."""
@@ -219,3 +217,10 @@ class Background:
 
     def _snapshot_period(self) -> int:
         return int(self._config.short.snapshot_seconds * 1_000_000)
+
+
+def _log(connection: Session, retrieved: Sequence[tuple[int, int, list[str]]]) -> None:
+    """Write events of what was retrieved: namespace number, moment, ids."""
+    for ns, at, ids in retrieved:
+        if there := erase.still_there(connection, ns, ids):
+            memories.record(connection, ns, at, Event.RETRIEVED, None, {"ids": there})

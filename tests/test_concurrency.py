@@ -213,3 +213,36 @@ def test_a_manager_that_nobody_has_any_more_gives_its_descriptors_back(tmp_path)
         return len(list(Path("/proc/self/fd").iterdir()))
 
     assert use() == use()
+
+
+def test_flush_waits_for_uses_that_another_thread_is_writing(open_memory, monkeypatch):
+    """The background thread may have taken them already; they are in the log all the same."""
+    memory = open_memory(config=FAST)
+    memory.add("tea", "medium")
+    ledger, write = memory._engine.ledger, memory._engine.ledger.write
+    begun, go_on, flushed = threading.Event(), threading.Event(), threading.Event()
+
+    def slowly(*given, **how):
+        begun.set()
+        assert go_on.wait(60)
+        return write(*given, **how)
+
+    def flush():
+        memory.flush()
+        flushed.set()
+
+    memory.flush()
+    monkeypatch.setattr(ledger, "write", slowly)
+    memory._engine.background.note_access(1, [memory.list()[0].id])
+    threads = [threading.Thread(target=memory._engine.background.log_accesses)]
+    threads[0].start()
+    assert begun.wait(60)
+    threads.append(threading.Thread(target=flush))
+    threads[1].start()
+    assert not flushed.wait(0.2)
+    go_on.set()
+    for thread in threads:
+        thread.join(60)
+    assert flushed.is_set()
+    query = "SELECT count(*) FROM events WHERE kind = 'retrieved'"
+    assert ledger.read(lambda c: c.execute(query).fetchone()) == (1,)
