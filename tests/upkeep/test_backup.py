@@ -504,6 +504,10 @@ def comparable(dumped):
     ("add", 0, "tea", "short", None), ("replace", 0, "tea", "short", None),
     ("undo", 0, "tea", "short", None), ("undo", 0, "tea", "short", None),
 ])  # fmt: skip
+@example([  # what a replaced memory had superseded keeps its link
+    *[("add", 0, "tea", "short", None)] * 4, *[("add", 0, "tea", "short", "k")] * 2,
+    ("update", 0, "tea", "short", None), ("put", 10, "tea", "short", None),
+])  # fmt: skip
 @example([  # the repeat keeps a memory for good that was to expire
     ("add", 0, "tea", "medium", None), ("retag", 0, "tea", "short", None),
     ("add", 0, "tea", "medium", None),

@@ -156,7 +156,7 @@ def set_back_to(path: Path, moment: int, taken_at: int | None = None) -> int:
         for (docid,) in connection.execute(_CHANGED_SINCE, (moment,)).fetchall():
             _set_back_row(connection, memories.by_docid(connection, docid), moment)
         _drop_later_links(connection, moment)
-        _set_links_back(connection)
+        _set_links_back(connection, moment)
         descent.note_all(connection)
         connection.execute("DELETE FROM versions WHERE until > ?", (moment,))
         connection.execute("DELETE FROM events WHERE at > ?", (moment,))
@@ -282,18 +282,18 @@ def _drop_later_links(connection: Connection, moment: int) -> None:
     )
 
 
-def _set_links_back(connection: Connection) -> None:
+def _set_links_back(connection: Connection, moment: int) -> None:
     """Make again the links of supersession that an undo removed after the moment.
 
     One that an undo had removed before it, and a redo made again, is removed.
     """
     connection.execute(
-        "DELETE FROM links WHERE relation = 'supersedes' AND EXISTS ("
-        "SELECT 1 FROM changed_links AS noted WHERE noted.src = links.src"
-        " AND noted.dst = links.dst AND noted.relation = 'supersedes')"
-        " AND NOT EXISTS (SELECT 1 FROM memories AS old JOIN memories AS heir"
-        " ON heir.ns = old.ns AND heir.id = old.superseded_by"
-        " WHERE old.docid = links.dst AND heir.docid = links.src)"
+        "DELETE FROM links WHERE relation = 'supersedes' AND 0 = ("
+        "SELECT noted.made FROM changed_links AS noted JOIN changes USING (change)"
+        " WHERE noted.src = links.src AND noted.dst = links.dst"
+        " AND noted.relation = 'supersedes' AND changes.at <= ?"
+        " ORDER BY noted.change DESC LIMIT 1)",
+        (moment,),
     )
     found = connection.execute(
         "SELECT heir.docid, old.docid FROM memories AS old JOIN memories AS heir"
