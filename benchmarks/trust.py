@@ -4,7 +4,7 @@
     python benchmarks/trust.py --full [--only WORD ...]
     python benchmarks/trust.py --list | --report
 
-The quick form (under 90 seconds) prints a table and is part of every CI run. The full form also
+The quick form (about five minutes) prints a table and is part of every CI run. The full form also
 notes what it found in ``benchmarks/trust.json`` and writes ``TRUST.md`` from it; with ``--only`` it
 replaces those results and keeps the others. With ``--keep`` the quick form does so too, where there
 is no result of a full one. ``--report`` writes the page again, running nothing.
