@@ -17,7 +17,7 @@ from memento.status import having
 APPLICATION_ID = 0x6D656D6F
 """``memo`` in ASCII: tells our file from another program's."""
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 """Version this code writes; kept in ``PRAGMA user_version``."""
 
 SEALED = 6
@@ -277,3 +277,20 @@ CREATE INDEX changed_links_by_dst ON changed_links (dst);
 """Calls that changed memories, see ``changes``. An earlier state says which change ended it; null
 for what is older, and for what an import brought. A change holds numbers and words of memento, so
 nothing of an erased memory can be in it."""
+
+CLAIMS = ""
+"""What a statement says: its mood, subject, attribute and value, as hashes; derived."""
+
+SLEEP = ""
+"""What the sleep keeps: where it stands, and which memories are used together; derived."""
+
+LOOPS = ""
+"""Turns whose outcome is still open."""
+
+LEARNT = ""
+"""What was learnt from a conversation."""
+
+SESSIONS = ""
+"""Sessions and their checkpoints."""
+
+M010 = CLAIMS + SLEEP + LOOPS + LEARNT + SESSIONS

@@ -105,6 +105,10 @@ def _migrations() -> Migrations:
     def m009_changes(db: Database) -> None:
         _run(db, schema.M009)
 
+    @migrations()
+    def m010_learning(db: Database) -> None:
+        _run(db, schema.M010)
+
     return migrations
 
 
