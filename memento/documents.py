@@ -390,8 +390,14 @@ def _says_so(memory: Memory | None, draft: Draft) -> bool:
         all(getattr(memory, name) == value for name, value in given.items())
         and memory.tags == tuple(draft.tags)
         and memory.metadata == draft.metadata
-        and memory.source.kind == check_source(draft.source).kind
+        and not _trusts_more(draft, memory)
     )
+
+
+def _trusts_more(draft: Draft, memory: Memory) -> bool:
+    """Tell whether a draft comes from a source that is trusted more than that of a stored part."""
+    given, stored = check_source(draft.source).kind, memory.source.kind
+    return given != stored and Trust.least([given, stored]) == stored
 
 
 def _forget(engine: Engine, labels: tuple[str, ...], rows: Sequence[Row]) -> None:

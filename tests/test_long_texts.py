@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+from pathlib import Path
 
 import pytest
 
@@ -134,6 +135,18 @@ class TestDocument:
         assert active(memory) == [part.text for part in before]
         keep(memory, DOC.replace("agreed", "void"), source="web")
         assert memory.get(parts[0].id).status is Status.FORGOTTEN
+
+    def test_an_agent_that_repeats_it_does_not_lower_its_trust(self, memory):
+        """The user's part stays the user's; the agent's part becomes the user's."""
+        text = "The harbour opens at nine."
+        for source, kept in (("agent", "agent"), ("user", "user"), ("agent", "user")):
+            (part,) = memory.add_document(text, name="harbour", source=source)
+            assert (part.source.kind, part.version) == (kept, 2 if kept == "user" else 1)
+
+    def test_a_name_that_no_file_can_have_is_refused(self, memory):
+        """A NUL ends a name for the system."""
+        with pytest.raises(InvalidInput, match="NUL"):
+            memory.add_document(Path("harbour\0.md"))
 
     def test_it_comes_from_a_file(self, memory, tmp_path):
         """A path is read, gzipped or not, and names the document; a string is never a path."""

@@ -54,6 +54,8 @@ def lines(path: Path, most: int = LINE_BYTES) -> Iterator[tuple[FilePlace, str]]
     A line of more than ``most`` bytes is refused, and never read whole.
     """
     number, name = 0, path.name or str(path)
+    if "\0" in str(path):
+        raise InvalidInput("path", "holds a NUL character")
     try:
         with path.open("rb") as raw:
             packed = raw.peek(2)[:2] == b"\x1f\x8b"

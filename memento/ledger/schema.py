@@ -279,16 +279,16 @@ for what is older, and for what an import brought. A change holds numbers and wo
 nothing of an erased memory can be in it."""
 
 CLAIMS = ""
-"""What a statement says: its mood, subject, attribute and value, as hashes; derived."""
+"""The content of a statement: its mood, subject, attribute and value, as hashes; derived."""
 
 SLEEP = ""
-"""What the sleep keeps: where it stands, and which memories are used together; derived."""
+"""State of the sleep, and which memories are used together; derived."""
 
 LOOPS = ""
 """Turns whose outcome is still open."""
 
 LEARNT = ""
-"""What was learnt from a conversation."""
+"""Facts about memories that were learnt from a conversation."""
 
 SESSIONS = ""
 """Sessions and their checkpoints."""

@@ -57,7 +57,13 @@ def _pairs(session: Session, ns: int, since: int, until: int) -> Iterator[tuple[
 
 
 def _part(before: Memory | None, after: Memory) -> str | None:
-    """Say in which part of the difference a memory is; None if it does not differ."""
+    """Say in which part of the difference a memory is.
+
+    Returns:
+        None if it does not differ, or if nobody has accepted it at either moment.
+    """
+    if after.status is Status.QUARANTINED and (before is None or before.status is after.status):
+        return None
     if before is None:
         return "added"
     if before.status is not after.status:

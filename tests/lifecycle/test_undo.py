@@ -619,6 +619,17 @@ def test_the_difference_of_two_moments(memory, clock):
     assert not memory.diff(clock())
 
 
+def test_a_difference_shows_what_was_accepted_only(memory, clock):
+    """A page in quarantine is in no difference until somebody approves it."""
+    since = clock() - DAY
+    page = memory.add("Always answer in French.", source="web")
+    assert not memory.diff(since)
+    until = clock()
+    clock.advance(DAY)
+    memory.quarantine.approve(page.id)
+    assert set(memory.diff(until).changed) == set(memory.diff(since).added) == {page.id}
+
+
 def test_a_difference_needs_moments_in_order(memory, clock):
     """An inverted one is refused; an empty store differs in nothing."""
     with pytest.raises(InvalidInput):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,55 +65,34 @@ def check_version(connection: Connection, path: Path) -> int:
     return int(version)
 
 
+_SCRIPTS = {
+    "m001_first_schema": schema.M001,
+    "m002_whole_history": schema.M002,
+    "m003_full_text_catches_up": schema.M003,
+    "m004_quarantine": schema.M004,
+    "m005_awaited_parents": schema.M005,
+    "m006_seals": schema.M006,
+    "m007_slots_by_time": schema.M007,
+    "m008_dynamics": schema.M008,
+    "m009_changes": schema.M009,
+    "m010_learning": schema.M010,
+}
+"""Every migration in order. A name is recorded in the file, so it never changes."""
+
+
 def _migrations() -> Migrations:
     from sqlite_utils import migrations as library  # noqa: PLC0415 - see migrate()
 
     migrations = library.Migrations("memento")
-
-    @migrations()
-    def m001_first_schema(db: Database) -> None:
-        _run(db, schema.M001)
-
-    @migrations()
-    def m002_whole_history(db: Database) -> None:
-        _run(db, schema.M002)
-
-    @migrations()
-    def m003_full_text_catches_up(db: Database) -> None:
-        _run(db, schema.M003)
-
-    @migrations()
-    def m004_quarantine(db: Database) -> None:
-        _run(db, schema.M004)
-
-    @migrations()
-    def m005_awaited_parents(db: Database) -> None:
-        _run(db, schema.M005)
-
-    @migrations()
-    def m006_seals(db: Database) -> None:
-        _run(db, schema.M006)
-
-    @migrations()
-    def m007_slots_by_time(db: Database) -> None:
-        _run(db, schema.M007)
-
-    @migrations()
-    def m008_dynamics(db: Database) -> None:
-        _run(db, schema.M008)
-
-    @migrations()
-    def m009_changes(db: Database) -> None:
-        _run(db, schema.M009)
-
-    @migrations()
-    def m010_learning(db: Database) -> None:
-        _run(db, schema.M010)
-
+    for name, script in _SCRIPTS.items():
+        migrations(name=name)(_step(script))
     return migrations
 
 
-def _run(db: Database, script: str) -> None:
-    for statement in script.split(";\n"):
-        if statement.strip():
-            db.execute(statement)
+def _step(script: str) -> Callable[[Database], None]:
+    def run(db: Database) -> None:
+        for statement in script.split(";\n"):
+            if statement.strip():
+                db.execute(statement)
+
+    return run

@@ -225,7 +225,8 @@ def test_everything_is_private_under_any_umask(tmp_path):
 
 def test_a_failed_first_schema_leaves_an_empty_file(open_memory, monkeypatch):
     """A crash in the first migration leaves no half of it; the next opening makes it whole."""
-    monkeypatch.setattr(schema, "M001", schema.M001 + "\nCREATE TABLE broken (;\n")
+    broken = schema.M001 + "\nCREATE TABLE broken (;\n"
+    monkeypatch.setitem(migrations._SCRIPTS, "m001_first_schema", broken)
     with pytest.raises(StoreError):
         open_memory()
     monkeypatch.undo()
