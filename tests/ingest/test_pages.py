@@ -44,7 +44,7 @@ def test_a_page_becomes_its_text_under_headings(file):
     ],
 )
 def test_a_page_that_is_cut_off_keeps_what_came_before(tail):
-    """Whatever is left open at the end."""
+    """A tag that is left open at the end hides nothing."""
     assert next(html_blocks(f"<p>Tea.</p>{tail}")) == (0, "Tea.")
 
 

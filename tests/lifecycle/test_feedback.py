@@ -106,7 +106,7 @@ class TestFeedback:
         assert folded(three) == []
 
     def test_a_quarantined_memory_feels_nothing(self, memory, clock):
-        """No verdict is taken on it, being shown is nothing, and approving begins anew."""
+        """No verdict is taken on it, being shown is nothing, and approving starts from zero."""
         page = memory.add("The museum opens at nine", source="web", id="page")
         with pytest.raises(InvalidInput, match="quarantined"):
             memory.feedback(page.id, verdict="confirmed")
@@ -407,7 +407,7 @@ class TestDerived:
             assert three.strength(name) == other.strength(name)
 
     def test_of_a_strangers_export_no_verdict_is_taken(self, three, open_memory, tmp_path):
-        """Who wrote the file cannot vouch for it."""
+        """The writer of the file cannot vouch for it."""
         three.feedback("green", verdict="confirmed")
         file = io.BytesIO()
         three.store.export(file)
@@ -431,7 +431,7 @@ class TestDerived:
 
 
 class TestNothingElse:
-    """What feedback must not touch."""
+    """Feedback changes nothing else."""
 
     def test_reading_writes_nothing(self, three):
         """Asking for belief and strength leaves the file as it was."""
@@ -464,7 +464,7 @@ class TestNothingElse:
         assert later.use < before.use
 
     def test_a_read_only_store_can_be_asked(self, three, open_memory):
-        """What was folded and what was not."""
+        """Dynamics that were folded, and others that were not."""
         three.feedback("green", useful=True)
         told = said(three, "green", "mint")
         three.close()

@@ -1,4 +1,4 @@
-"""Who holds a slot is settled in one function; its callers differ only in who wins."""
+"""One function decides which memory holds a slot; its callers differ only in who wins."""
 
 from __future__ import annotations
 

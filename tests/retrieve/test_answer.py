@@ -77,7 +77,7 @@ evil = st.text() | st.lists(st.sampled_from([*SYNTAX.split(), "\x00", "\ud800"])
 @settings(max_examples=600, deadline=None)
 @given(evil)
 def test_no_query_is_syntax(query):
-    """Whatever is asked, the index takes it and nothing outside the namespace comes back."""
+    """The index takes any question, and nothing outside the namespace comes back."""
     shelf = _few()
     answer = shelf.find(query)
     assert {one.docid for one in answer.found} <= set(shelf.text_of)
@@ -88,7 +88,7 @@ def test_no_query_is_syntax(query):
 @settings(max_examples=300, deadline=None)
 @given(evil)
 def test_no_memory_is_syntax(text):
-    """Whatever is remembered can be asked for, and is found if it has a word."""
+    """Any text can be asked for, and is found if it has a word."""
     shelf = Shelf()
     docid = shelf.add(text)
     found = shelf.find(text, match="text").found
@@ -302,7 +302,7 @@ def test_other_forms_of_a_word_are_found(shelf, fact, question):
 
 
 def test_quoted_phrases_come_first(shelf):
-    """What the query quotes is matched as it stands."""
+    """A quoted part of the query is matched as it stands."""
     shelf.add("works it does, on my machine, machine works on it, my my")
     shelf.add("He said it works on my machine yesterday in the long meeting about other things")
     assert shelf.hits('who said "it works on my machine"?')[0].startswith("He said")
@@ -479,7 +479,7 @@ def test_a_far_date_hides_no_day_of_the_year(shelf, year):
 
 
 def test_the_years_around_now_are_always_asked_about(shelf):
-    """What is told today of a day of this year is found though all else is old."""
+    """A memory about a day of this year is found though all others are old."""
     shelf.add("The meeting of old", at=datetime(1950, 5, 5, tzinfo=UTC))
     shelf.add("The meeting on 5 May is moved", at=datetime(1950, 5, 6, tzinfo=UTC))
     shelf.add("The meeting of May", at=datetime(2026, 5, 5, tzinfo=UTC))

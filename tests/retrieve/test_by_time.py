@@ -48,7 +48,7 @@ DIARY = [  # day, text
 ]
 
 WEEK = [LEASE, BOILER, BREAD, LAKE]
-"""What happened in the last week, in order."""
+"""The events of the last week, in order."""
 
 ONLY_TIME = [
     ("What happened yesterday?", [BUDGET, TONER]),
@@ -294,7 +294,7 @@ def test_last_time_and_more(talks):
 
 
 def test_when_was_the_last_time(talks):
-    """Who asks when something was last does not ask for the last conversation."""
+    """A question when something was last does not ask for the last conversation."""
     assert talks.hits("When was the last time we talked about the roof?", now=NOW)[0].endswith(
         "leaks"
     )
@@ -307,7 +307,7 @@ def test_last_time_without_conversations(diary):
 
 @given(st.lists(st.integers(-400, 400), min_size=1, max_size=60), st.integers(1, 5))
 def test_every_memory_of_the_day_and_no_other(days, count):
-    """Whatever else a store holds, a day is answered with its memories."""
+    """A day is answered with its memories, in any store."""
     shelf = Shelf()
     for number, away in enumerate(days * count):
         shelf.add(f"entry number{number}", at=NOW + timedelta(days=away))

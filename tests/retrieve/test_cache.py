@@ -52,7 +52,7 @@ def test_the_one_asked_last_stays_however_large():
 
 
 def test_one_let_go_meanwhile_is_not_counted():
-    """What another thread is still bringing up to date when it goes does not count for ever."""
+    """An entry that goes while another thread updates it does not count for ever."""
     kept = Kept(2 * FEW)
     slow = kept.hold(1)
     filled(kept, 2, 500)
@@ -84,7 +84,7 @@ def test_many_users_are_answered_from_little_room(open_memory, monkeypatch):
 
 
 def test_small_namespaces_are_counted_with_what_is_around_them(memory):
-    """What is counted of many small ones is what they take, within a fifth."""
+    """The count of many small ones is the memory they take, within a fifth."""
     views = [memory.of(f"user{n}") for n in range(200)]
     for view in views:
         view.add("my colour is green")

@@ -37,7 +37,7 @@ def found(memory, **options):
 
 
 def test_a_flood_in_quarantine_hides_nothing(good):
-    """Neither while it waits nor when it was rejected."""
+    """Neither in quarantine nor when it was rejected."""
     flood(good, source="web")
     assert found(good) == [["good"]] * len(QUESTIONS)
     for waiting in good.quarantine.list(limit=FLOOD):
@@ -108,7 +108,7 @@ def test_one_memory_that_is_not_wanted_empties_no_answer(tea, how):
 
 @pytest.mark.parametrize("k", [5, 100, 2_000])
 def test_a_rare_word_is_found_first_and_hides_no_other(tea, k):
-    """What holds the rare word leads; those with the frequent ones fill the rest."""
+    """Memories with the rare word lead; those with the frequent ones fill the rest."""
     rare = tea.add("Zanzibar exports cloves", "long")
     found = tea.retrieve("Rami tea Zanzibar", k)
     assert len(found) == k
@@ -133,7 +133,7 @@ class Harbour(HashEmbedder):
     """Puts boats nearest to ships, and everything else a good way off."""
 
     def embed(self, texts):
-        """Embed by the one word that counts."""
+        """Embed by the one word that matters."""
         rows = []
         for text in texts:
             noise = np.random.default_rng(sum(text.encode())).normal(0, 0.05, self.dim)

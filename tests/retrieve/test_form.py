@@ -1,4 +1,4 @@
-"""What a question asks for, and other words for the same, count as evidence."""
+"""The kind of thing a question asks for, and other words for it, are evidence."""
 
 from datetime import date
 
@@ -22,7 +22,7 @@ from memento.retrieve.question import continues, parse
     ],
 )
 def test_a_text_that_holds_what_is_asked_for_fits_better(question, answer, other):
-    """A text that holds what is asked for fits better."""
+    """A text that holds the kind of thing the question names fits better."""
     form = wanted(question)
     assert form is not None
     assert form.fit(answer, "fact") > form.fit(other, "fact")
@@ -36,7 +36,7 @@ def test_a_name_of_the_question_is_no_answer_to_who():
 
 
 def test_the_name_of_a_place_is_no_answer_to_who():
-    """What follows "in" or "at" is a place."""
+    """A name after "in" or "at" is a place."""
     form = wanted("who helps Ada")
     assert form is not None
     assert form.fit("She gets help with it at Dobra and in the Holy Cross", "fact") == 0

@@ -27,7 +27,7 @@ def garage(open_memory, clock):
 
 
 def texts(memory, query, **options):
-    """What is found, best first."""
+    """Return the texts of the hits, best first."""
     return [hit.text for hit in memory.retrieve(query, **options)]
 
 
@@ -112,7 +112,7 @@ def test_a_question_about_the_present_never_shows_a_former_value(garage, query):
 
 
 def test_a_former_value_without_a_key(memory):
-    """What was replaced by ``supersedes`` is offered as well."""
+    """A memory that was replaced by ``supersedes`` is offered as well."""
     old = memory.add("The dentist is Dr Adler")
     memory.add("Our teeth are looked after by Dr Brand", supersedes=old.id)
     assert texts(memory, "who was the dentist before")[0] == "The dentist is Dr Adler"
@@ -198,7 +198,7 @@ def test_a_forgotten_heir_is_not_found(memory):
 
 
 def test_a_quarantined_memory_lends_nothing(memory):
-    """What a web page proposes to replace is found as if it had never been said."""
+    """A memory that a web page proposes to replace is found as if there were no page."""
     fact = memory.add("Polly sits on the balcony", key="parrot/room")
     memory.add("Rob keeps a tidy kitchen")
     before = [(hit.text, hit.score, hit.confidence) for hit in memory.retrieve("kitchen")]

@@ -1,4 +1,4 @@
-"""What is kept between questions never answers for what has changed since."""
+"""Parts kept between questions never answer for memories that have changed since."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_words_are_looked_up_once_until_something_is_written(memory, monkeypatch
 
 
 def test_another_process_writes_and_it_shows(memory, open_memory):
-    """What is kept is of no use to a question asked after somebody else wrote."""
+    """A question after another process wrote does not use the parts that are kept."""
     memory.add("green tea", "medium")
     assert texts(memory, "tea") == ["green tea"]
     other = open_memory()
@@ -59,7 +59,7 @@ def test_an_index_made_anew_is_read_anew(memory, open_memory):
 
 
 def test_what_expires_is_gone_at_that_moment_and_not_before(memory, clock):
-    """What may be found follows the clock, forwards and backwards, with nothing written."""
+    """Visibility follows the clock, forwards and backwards, with nothing written."""
     memory.add("tea is in the pot", "medium", expires_in=HOUR)
     memory.add("tea is in the tin", "medium")
     both = {"tea is in the pot", "tea is in the tin"}

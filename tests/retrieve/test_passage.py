@@ -15,7 +15,7 @@ TEXTS = st.text("ab é.?!\n。", max_size=1500)
 
 @given(TEXTS, st.lists(st.sampled_from(["a", "ab", "b", "é"]), max_size=3), st.integers(1, 900))
 def test_an_excerpt_is_made_of_pieces_of_the_text(text, wanted, room):
-    """Whatever is looked for, an excerpt is one or two stretches of the text that fit the room."""
+    """An excerpt is always one or two stretches of the text that fit the room."""
     cut = excerpt(text, wanted, room)
     if len(text) <= room:
         assert cut == text
@@ -43,7 +43,7 @@ def test_the_answer_may_be_anywhere_in_a_very_long_text():
 
 
 def test_two_places_that_tell_are_both_shown():
-    """What a clause defines and what another one says about it stand in the order of the text."""
+    """A definition and a clause about it stand in the order of the text."""
     define = "Penalty means the amount under clause 9. "
     rule = "For late delivery the penalty is 2 percent a day. "
     text = FILLER * 40 + define + FILLER * 40 + rule + FILLER * 40

@@ -1,4 +1,4 @@
-"""A reranker orders the best candidates anew; without it, or when it fails, nothing is lost."""
+"""A reranker orders the best candidates; without it, or when it fails, nothing is lost."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ TEXTS = st.text("ab é.?!\n。", max_size=120)
 
 @given(TEXTS, st.lists(st.sampled_from(["a", "ab", "b", "é"]), max_size=3), st.integers(1, 60))
 def test_a_passage_is_a_piece_of_the_text(text, wanted, room):
-    """Whatever is looked for, a passage is a stretch of the text that fits the room."""
+    """A passage is always a stretch of the text that fits the room."""
     cut = passage(text, wanted, room)
     assert cut.strip(GAP) in text
     assert len(text) <= room or len(cut.strip(GAP)) <= room
@@ -152,5 +152,5 @@ def test_a_text_may_begin_with_nothing_but_blanks():
 
 
 def test_a_long_sentence_is_searched_too():
-    """What stands at the end of a sentence longer than the room is found."""
+    """A word at the end of a sentence longer than the room is found."""
     assert "needle" in passage("hay " * 500 + "needle " + "hay " * 500, ["needle"], 40)

@@ -1,4 +1,4 @@
-"""Questions whose words are spelt otherwise than in the memory that answers them."""
+"""Questions whose words have another spelling than the memory that answers them."""
 
 from datetime import timedelta
 
@@ -151,7 +151,7 @@ def test_correction_follows_every_change(open_memory, clock):
 
 
 class TestIsolation:
-    """What corrects a question is what the asker said, and nothing else."""
+    """Only the asker's own words correct a question."""
 
     QUESTIONS = ("who is my acountant", "acountant", "5512", "sourdogh recipie")
 
@@ -172,7 +172,7 @@ class TestIsolation:
         assert self.answers(memory) == before
 
     def test_of_quarantined_memories(self, open_memory):
-        """Neither the right word nor the wrong one counts while it waits for approval."""
+        """Neither the right word nor the wrong one is used while it is in quarantine."""
         memory = open_memory()
         memory.add_many(["The accountant is Ylva", "I swim on Mondays"])
         before = self.answers(memory)
@@ -324,7 +324,7 @@ def test_a_question_of_common_words_does_not_ask_for_the_vocabulary():
 
 
 def test_a_typing_error_does_not_change_the_vector_of_a_question(open_memory):
-    """What is near in meaning is found by the mistyped question as by the right one."""
+    """A memory that is near in meaning is found by the mistyped question too."""
     memory = open_memory(embedder="default")
     memory.add("The physiotherapist comes on Mondays")
     other = memory.add("Ola does the exercises for the knee with her")

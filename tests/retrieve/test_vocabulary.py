@@ -69,7 +69,7 @@ def test_a_word_goes_with_its_last_memory():
 
 @given(st.lists(st.text("abcd", min_size=1, max_size=10), max_size=30), st.text("abcd", min_size=4))
 def test_near_words_are_nearest(words, word):
-    """Whatever the words are: none that is farther than allowed, none that is left out."""
+    """For any words: none that is farther than allowed, none that is left out."""
     most = 2 if len(word) >= 8 else 1
     near = vocabulary(words).near(word)
     far = {other: OSA.distance(word, other) for other in words if len(other) >= 4}

@@ -185,7 +185,7 @@ client.close()
 
 
 def by_client(code: str) -> Damage:
-    """Let somebody else's Chroma client work on the folder."""
+    """Let the Chroma client of another program work on the folder."""
 
     def act(store: Store) -> None:
         command = [sys.executable, "-W", "ignore", "-c", code, str(store.chroma)]
@@ -224,13 +224,13 @@ CASES = {
     "a second index folder": Case(extra_segment),
     "index metadata removed": Case(remove("index_metadata.pickle"), silent=True),
     "index metadata torn": Case(tear("index_metadata.pickle", 0.5)),
-    "header garbled": Case(garble("header.bin", 0.0)),
+    "header corrupt": Case(garble("header.bin", 0.0)),
     "header removed": Case(remove("header.bin")),
-    "vectors garbled": Case(garble("data_level0.bin")),
+    "vectors corrupt": Case(garble("data_level0.bin")),
     "vectors torn": Case(tear("data_level0.bin", 0.5), quick=True),
-    "links garbled": Case(garble("link_lists.bin")),
+    "links corrupt": Case(garble("link_lists.bin")),
     "lengths emptied": Case(tear("length.bin", 0.0)),
-    "database garbled": Case(garble("chroma.sqlite3", size=4096)),
+    "database corrupt": Case(garble("chroma.sqlite3", size=4096)),
     "database torn": Case(tear("chroma.sqlite3", 0.5)),
     "database emptied": Case(tear("chroma.sqlite3", 0.0)),
     "rows gone from the database": Case(rows_gone, silent=True),
@@ -244,7 +244,7 @@ CASES = {
 
 @dataclass(slots=True)
 class Tally:
-    """What the hosts said.
+    """The output of the hosts.
 
     Attributes:
         died: Cases in which the host crashed or hung.

@@ -1,11 +1,11 @@
-"""What is erased is in no file of the store: looked for byte by byte, also after a kill -9.
+"""An erased memory is in no file of the store: byte by byte, also after a kill -9.
 
 Each round fills a store with a canary in every place that can hold one (text, an earlier text, id,
 key, aliases, tags, metadata, source, a session's ring and its snapshot, what still waits for the
 index, copies set aside, vectors in the ledger and in Chroma) of two namespaces, and lets a child
 erase it from both. The vectors looked for are those that the ledger really held, and each is shown
-to be in the ledger, and in Chroma's files if it belongs there, before anything is erased. What a
-restore left beside the store is not erased, but has to be in the receipt. In most
+to be in the ledger, and in Chroma's files if it belongs there, before anything is erased. Files of
+a restore beside the store are not erased, but have to be in the receipt. In most
 rounds the child is killed meanwhile; then the store is opened again, and erased from again if it
 was killed too early. In half of them the ledger is scrubbed in bites, as a large one is.
 
@@ -56,7 +56,7 @@ def embedder() -> HashEmbedder:
 
 @dataclass(frozen=True)
 class Planted:
-    """What is to be erased besides words.
+    """The parts to erase besides words.
 
     Attributes:
         vectors: Vectors that the ledger held, earlier ones too.

@@ -65,7 +65,7 @@ def replace_folder(root: Path) -> None:
 
 
 def replace_file(root: Path) -> None:
-    """Put another ledger in the place of this one, as tools that synchronise do."""
+    """Replace this ledger with another one, as tools that synchronise do."""
     fill(root.with_name("other"))
     (root.with_name("other") / "ledger.db").replace(root / "ledger.db")
 
@@ -83,7 +83,7 @@ def fill(root: Path) -> None:
 
 @dataclass
 class Seen:
-    """What the threads of one round were told.
+    """The answers that the threads of one round got.
 
     Attributes:
         left: Set once the files have left.

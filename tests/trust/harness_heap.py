@@ -1,4 +1,4 @@
-"""What a process has in its memory, and what of it gets into the files of the index.
+"""The contents of a process's memory, and the part that gets into the index's files.
 
 Chroma writes a new index as the C library gave it the memory: with what the process freed before. A
 round is a process's day in small: threads handle texts that bear a mark and end, as those of a

@@ -39,9 +39,9 @@ STEPS = 25
 KINDS = {"W": "write", "S": "sync", "T": "truncate", "R": "rename", "O": "make", "U": "remove"}
 ERRORS = {errno.ENOSPC: StorageFull, errno.EIO: StorageFailed}
 LASTING = {errno.ENOSPC: "WTOM", errno.EIO: "WSTROUM"}
-"""What a full and what a broken disk refuses."""
+"""The operations that a full and a broken disk refuse."""
 PASSING = frozenset({"StorageFull", "StorageFailed", "StoreUnusable"})
-"""What may be raised where the fault is over before anybody can ask what it was."""
+"""Errors that may be raised if the fault is over before anybody can look at it."""
 STRIDE = {"W": 211, "S": 17}
 """In the quick form, every so many cases of a kind; of the others, every seventh."""
 QUIET = Config(index=IndexConfig(start_seconds=86_400.0), close_seconds=0.0)

@@ -1,4 +1,4 @@
-"""One namespace never sees another's, on any surface; and is none the worse for its neighbours.
+"""One namespace never sees another's, on any surface, and its neighbours do not harm it.
 
 A state machine works in several namespaces with the same words, keys, sessions, scopes and ids,
 among them such as a careless join of labels would confuse. Every text, key, tag and value says
@@ -57,7 +57,7 @@ SETTLE = 60.0
 CONTROL_TRIES = 10
 """Seeds with which the machine may miss what the control shows of others."""
 STORE_WIDE = {"stats.long", "stats.ledger_bytes", "doctor", "backup", "reindex"}
-"""What is told of the whole store, as SECURITY.md says; it may count others, and name none."""
+"""Surfaces of the whole store, see SECURITY.md; they may count others, and name none."""
 UNSTABLE = re.compile(
     r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32}|datetime\.datetime\([^)]*\)|memories-\w+|\d+\.\d{6,}"
     r"|lc-\w+|0x[0-9a-f]+"

@@ -1,11 +1,11 @@
 """kill -9 at chosen calls: inside import, restore, salvage, backup, forget, erase and others.
 
 A child does one thing to a store and is killed just before its n-th call that changes a file; for
-every n, in the quick form for some. What is left must open, hold in every field what it held before
+every n, in the quick form for some. The store must open, hold in every field its values from before
 that thing or after it and nothing between, be well in doctor's eyes, and do the thing when asked
-again. Of a verb that works in bites, the first bites may be done, each of them whole. What is done
-to files beside the store (`kill_things`) leaves the earlier file or the new one; and a store that
-another takes the place of is somewhere, whole.
+again. Of a verb that works in bites, the first bites may be done, each of them whole. A change
+of files beside the store (`kill_things`) leaves the earlier file or the new one; and a store that
+is replaced by another is somewhere, whole.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A damaged ledger: every changed text is noticed, and what is whole is saved, and nothing else.
 
-A ledger is damaged at random places in several ways. Whatever a store then shows that differs from
-what was added, doctor must have named; and a store salvaged from it shows only what was added.
+A ledger is damaged at random places in several ways. If a store then shows anything that differs
+from the memories that were added, doctor must have named it; and a store salvaged from it shows only what was added.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_ON_A_PAGE = 24
 
 
 class Truth(NamedTuple):
-    """What was added, and the files that hold it.
+    """The memories that were added, and the files that hold them.
 
     Attributes:
         folder: A store that was closed.

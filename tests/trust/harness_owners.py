@@ -1,6 +1,6 @@
 """Several owners at once: a server, a script and the command line on one store.
 
-Each round they all add and ask; then whoever owns the Chroma folder is killed with SIGKILL, the
+Each round they all add and ask; then the owner of the Chroma folder is killed with SIGKILL, the
 others go on, and a process of its own looks at what is left (`chroma_owner`). The null control has
 no lock, so that two processes write one Chroma folder.
 """
@@ -34,7 +34,7 @@ MISSES_ALLOWED = 0.01
 
 @dataclass(slots=True)
 class Tally:
-    """What was seen over the rounds.
+    """Observations over the rounds.
 
     Attributes:
         rounds: Rounds run.

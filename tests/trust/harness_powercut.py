@@ -152,7 +152,7 @@ class Disk:
         for name, node in sorted(names.items()):  # a folder before what is in it
             path = target / name.removeprefix("/")
             if not path.parent.exists() or name.endswith("-shm"):
-                continue  # its folder's own name is lost; or SQLite makes it anew
+                continue  # its folder's own name is lost; or SQLite makes it again
             if node.folder:
                 path.mkdir()
             else:
@@ -254,7 +254,7 @@ def cut(
 
 
 CONTROLS = {"synchronous=OFF": "lost:", "snapshot in place": "set aside:"}
-"""What each control does wrong, and what must be said of it."""
+"""The fault of each control, and the finding that must name it."""
 CONTROL_TRIES = 10
 """Runs of a control, each cut at other moments, until it shows what it does wrong."""
 

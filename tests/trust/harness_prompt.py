@@ -1,4 +1,4 @@
-"""What is stored can neither close the block of a prompt nor forge one.
+"""No stored text can close the block of a prompt or forge one.
 
 Texts of every kind, breakouts among them that know the block's nonce, are stored, rendered and read
 back as strictly as can be. The control renders the same memories as most do: text between tags.

@@ -1,4 +1,4 @@
-"""What untrusted sources say is nowhere by default, until somebody approves it.
+"""Texts of untrusted sources are nowhere by default, until somebody approves them.
 
 Each round is a store in which the user's memories and those of pages, tools and strangers' files
 come mixed, about the same things and in the same words: plain ones, claims to be rules, pins and
@@ -103,7 +103,7 @@ class Room:
             self.doubtful.append(self.memory.add(self.said(), source=source).id)
 
     def _replace(self) -> None:
-        """Put a page, or what is derived from one, in the place of the user's by its id."""
+        """Replace a memory of the user with a page, or with a memory derived from one, by its id."""
         if self.mine and self.doubtful:
             sources = (self._source(), Source("agent", parents=(self.dice.choice(self.doubtful),)))
             victim = self.dice.choice(self.mine)
@@ -112,7 +112,7 @@ class Room:
                 self.memory.add_many([draft], replace=True)
 
     def _squat(self) -> None:
-        """Take an id before the user does; his words, equal or not, count when they come."""
+        """Take an id before the user does; the user's words, equal or not, prevail later."""
         name, said = f"id-{len(self.mine)}-{self.dice.randrange(10**9)}", self.said()
         theirs = self.memory.add(said, id=name, source=self._source())
         if theirs.status is not Status.QUARANTINED:  # in the control, where it is theirs for good

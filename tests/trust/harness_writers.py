@@ -65,7 +65,7 @@ in the full form; the quick form keeps it from that."""
 MOST_SEARCHED = 10_000
 """Most characters that may be looked through for secrets while others wait: those of an add."""
 CONTROLS = {"no gate": "errors", "early acknowledgement": "lost"}
-"""What each control must have something of."""
+"""The findings of which each control must have at least one."""
 CONTROL_TRIES = 10
 """Times each control is run at most, until it fails as it must."""
 
