@@ -1,7 +1,8 @@
 """A damaged ledger: every changed text is noticed, and what is whole is saved, and nothing else.
 
 A ledger is damaged at random places in several ways. If a store then shows anything that differs
-from the memories that were added, doctor must have named it; and a store salvaged from it shows only what was added.
+from the memories that were added, doctor must have named it; and a store salvaged from it shows
+only what was added.
 """
 
 from __future__ import annotations

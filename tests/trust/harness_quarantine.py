@@ -103,7 +103,7 @@ class Room:
             self.doubtful.append(self.memory.add(self.said(), source=source).id)
 
     def _replace(self) -> None:
-        """Replace a memory of the user with a page, or with a memory derived from one, by its id."""
+        """Replace a memory of the user by its id with a page, or with one derived from a page."""
         if self.mine and self.doubtful:
             sources = (self._source(), Source("agent", parents=(self.dice.choice(self.doubtful),)))
             victim = self.dice.choice(self.mine)
