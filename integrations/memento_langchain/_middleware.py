@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import takewhile
 from typing import Annotated, Any, Literal, NotRequired, Self, TypeVar, cast, get_args
 
@@ -28,7 +28,7 @@ from langchain_core.messages import (
 )
 from langgraph.runtime import Runtime
 
-from memento import MemoryManager, Trust, Turn
+from memento import MemoryManager, Recalled, Trust, Turn
 from memento.aio import settle
 from memento.check import MAX_TOKENS, check_count, check_flag, check_seconds, check_share, member
 from memento.conversation import MOST, Keeper
@@ -39,7 +39,7 @@ from memento_langchain.namespaces import Namespace, Views, settings_of_run
 
 Place = Literal["user", "system"]
 BLOCKS = 1_000
-"""Blocks held in RAM, one for each question that is being answered."""
+"""Answers of ``recall`` held in RAM, one for each question that is being answered."""
 CHECKPOINTER = "__pregel_checkpointer"
 """Where LangGraph tells what it runs of its checkpointer."""
 
@@ -70,7 +70,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     one message, it stays the same, byte for byte. Each turn
     of the user and of the model is kept once, by the id of its message, in the session named like
     the thread; a thread whose id can be no session's name has one made from it, ``thread-`` and 32
-    hexadecimal digits.
+    hexadecimal digits. When the model has answered, the memories that its answer rests on are noted
+    as used, see ``MemoryManager.cite``.
 
     Without a checkpointer messages get new ids at each call: then turns are told apart by their
     text, and in a thread also by how often it was said there.
@@ -90,7 +91,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             the run, such as ``lambda _, settings: settings["user_id"]``; None for the manager's
             own. A label may be an integer. If it gives what is no label, the run ends with
             ``InvalidScope``.
-        save: Whether to keep the turns; with False it only recalls.
+        save: Whether to keep the turns and note which memories were used; with False it only
+            recalls.
         keep: Tells of a message of the user's or the model's whether it is kept, such as
             ``lambda message: message.type == "human"``; None for all of them.
         min_confidence: Least chance that an answer is among the memories, [0, 1]; None for the
@@ -141,7 +143,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         self._speaker = None if speaker is None else member(Trust, "speaker", speaker)
         self._wait = check_seconds("wait", wait)
         self._keeper = Keeper()
-        self._blocks: OrderedDict[tuple[Any, ...], str] = OrderedDict()
+        self._recalled: OrderedDict[tuple[Any, ...], Recalled] = OrderedDict()
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Copy the settings; the copy remembers in the same place."""
@@ -152,7 +154,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         messages = state["messages"]
         last = next((one for one in reversed(messages) if _is_users(one)), None)
         if last is not None:
-            self._blocks.pop(self._name(last, runtime), None)  # a run looks for itself
+            self._recalled.pop(self._name(last, runtime), None)  # a run looks for itself
         if not self._save:
             return None
         refused = _refused(state, last)
@@ -169,16 +171,17 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         return await asyncio.to_thread(self.before_agent, state, runtime)
 
     def after_agent(self, state: MementoState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Keep what was said, and note that the run ended."""
+        """Keep what was said, note that the run ended, and which memories its answer rests on."""
         if not self._save:
             return None
         self._keep_said(state, runtime)
+        self._cite(state["messages"], runtime)
         return {"memento_running": None}
 
     async def aafter_agent(
         self, state: MementoState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
-        """Keep what was said, and note that the run ended."""
+        """Keep what was said, note that the run ended, and which memories its answer rests on."""
         return await asyncio.to_thread(self.after_agent, state, runtime)
 
     def wrap_model_call(
@@ -206,7 +209,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         if (
             asked is None
             or not text_of(asked).strip()
-            or self._name(asked, request.runtime) in self._blocks
+            or self._name(asked, request.runtime) in self._recalled
         ):
             return 0.0
         return await settle(self._view(request.runtime), self._wait)
@@ -234,8 +237,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     def _block(self, asked: BaseMessage, request: ModelRequest[Any], wait: float) -> str:
         """Return the block for a message, which stays the same until it is answered."""
         name = self._name(asked, request.runtime)
-        if (known := self._blocks.get(name)) is not None:
-            return known
+        if (known := self._recalled.get(name)) is not None:
+            return known.block
         found = self._view(request.runtime).recall(
             _turns(request.messages, tools=True),
             session=_thread(),
@@ -246,10 +249,20 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         )
         warn(found.missing)
         if asked.id is not None and not found.missing:
-            self._blocks[name] = found.block
-            while len(self._blocks) > BLOCKS:
-                self._blocks.popitem(last=False)
+            self._recalled[name] = found
+            while len(self._recalled) > BLOCKS:
+                self._recalled.popitem(last=False)
         return found.block
+
+    def _cite(self, messages: Sequence[AnyMessage], runtime: Runtime[Any]) -> None:
+        """Note which of the memories shown the model's last answer rests on."""
+        asked = next((one for one in reversed(messages) if _is_users(one)), None)
+        answer = messages[-1] if messages else None
+        if asked is None or not isinstance(answer, AIMessage):
+            return
+        found = self._recalled.pop(self._name(asked, runtime), None)
+        if found is not None and found.hits and text_of(answer).strip():
+            self._view(runtime).cite(found.as_retrieval(), text_of(answer))
 
     def _name(self, asked: BaseMessage, runtime: Runtime[Any]) -> tuple[Any, ...]:
         return (self._view(runtime).namespace, _thread(), asked.id, text_of(asked))

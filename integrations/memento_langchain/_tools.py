@@ -28,6 +28,8 @@ KindName = Literal[
     "opinion", "context", "question", "article",
 ]  # fmt: skip
 """The members of ``memento.Kind``, for the schema that the model sees."""
+Opinion = Literal["used", "ignored", "wrong", "harmful"]
+"""The verdicts that an agent's word carries; it cannot confirm its own memories."""
 Id = Annotated[str, "Id of a memory, as recall and search show it."]
 Text = Annotated[str, "One self-contained statement that makes sense without the conversation."]
 Day = Annotated[str | None, "A day or time in ISO 8601, such as 2025-03-04; a zone is optional."]
@@ -37,7 +39,7 @@ Few = Annotated[int, "Most memories to return, 1 to 50."]
 def memory_tools(
     manager: MemoryManager, *, wait: float = WAIT, namespace: Namespace | None = None
 ) -> list[BaseTool]:
-    """Make the tools ``remember``, ``recall``, ``search``, ``forget`` and ``correct``.
+    """Make the tools ``remember``, ``recall``, ``search``, ``forget``, ``correct`` and ``rate``.
 
     Args:
         manager: Where to keep and look; give ``manager.of(user)`` for the memories of one user.
@@ -63,7 +65,7 @@ def memory_tools(
 
     return [
         _tool(getattr(verbs, name), getattr(waited, name), settled, views)
-        for name in ("remember", "recall", "search", "forget", "correct")
+        for name in ("remember", "recall", "search", "forget", "correct", "rate")
     ]
 
 
@@ -119,6 +121,16 @@ class _Verbs:
         """Replace what a memory says; its history is kept."""
         kept = self._manager.update(memory_id, text=text, source=Trust.AGENT)
         return f"Corrected: {kept.id}."
+
+    def rate(
+        self,
+        memory_id: Id,
+        verdict: Annotated[Opinion, "Your opinion of the memory."],
+        note: Annotated[str | None, "Why, in one sentence."] = None,
+    ) -> str:
+        """Say whether a memory was of use, or is wrong; it then ranks higher or lower."""
+        self._manager.feedback(memory_id, verdict=verdict, source=Trust.AGENT, note=note)
+        return f"Rated: {memory_id}."
 
     def _found(self, query: str, k: int, **chosen: Any) -> str:
         found = self._manager.retrieve(query, _few(k), wait=self._wait, **chosen)

@@ -98,7 +98,7 @@ def recall(view: Verbs, said: Sequence[Said], wanted: Wanted) -> tuple[Recalled,
     hits = (*told, *asking[: wanted.k - len(told)])
     block = _block(view, replace(found, hits=hits), groups, wanted.tokens)
     sure = found.confidence if hits else 0.0
-    return Recalled(block.text, hits, found.missing, sure), list(block.shown)
+    return Recalled(block.text, hits, found.missing, sure, asked[0]), list(block.shown)
 
 
 def queries(said: Sequence[Said]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from memento.types import Hit, Trust
+from memento.types import Hit, Retrieval, Trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,15 @@ class Recalled:
         hits: The memories, best first, each text once. The block may show fewer: what fits.
         missing: Name of each part that could not be searched to the reason.
         confidence: Estimated chance that an answer is among the hits, [0, 1].
+        query: The last message of the user, as it was searched for; ``""`` if nothing was asked.
     """
 
     block: str = ""
     hits: tuple[Hit, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     confidence: float = 0.0
+    query: str = ""
+
+    def as_retrieval(self) -> Retrieval:
+        """Return the same as an answer of ``retrieve``, for ``cite`` and ``feedback``."""
+        return Retrieval(self.query, self.hits, self.missing, self.confidence)

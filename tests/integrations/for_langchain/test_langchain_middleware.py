@@ -96,6 +96,31 @@ def test_is_told_at_once_in_other_words(open_memory, fake_model):
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_notes_which_memories_an_answer_rests_on(manager, fake_model, mode):
+    """The memory that the answer repeats was used; another one that was shown was not."""
+    manager.add("My bike is a red Brompton from Utrecht.", id="bike")
+    manager.add("My old bike was stolen.", id="stolen")
+    agent = create_agent(
+        fake_model("You ride a Brompton from Utrecht."), middleware=[MementoMiddleware(manager)]
+    )
+    run(agent, mode, "Which bike is my bike?", thread("one"))
+    found = {name: manager.belief(name).evidence for name in ("bike", "stolen")}
+    assert [(one.verdict, one.source) for one in found["bike"]] == [("used", Trust.AGENT)]
+    assert [one.verdict for one in found["stolen"]] == ["ignored"]
+
+
+@pytest.mark.parametrize(
+    ("save", "answer"), [(False, "A Brompton from Utrecht."), (True, "I do not know.")]
+)
+def test_an_answer_that_rests_on_nothing_is_no_verdict(manager, fake_model, save, answer):
+    """Nor is anything noted by a middleware that only recalls."""
+    manager.add("My bike is a red Brompton from Utrecht.", id="bike")
+    agent = create_agent(fake_model(answer), middleware=[MementoMiddleware(manager, save=save)])
+    agent.invoke(said("Which bike is my bike?"))
+    assert manager.belief("bike").evidence == ()
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_recalls_across_threads_and_keeps_each_turn_once(manager, fake_model, mode):
     """Sync, async and streaming: thread two's model is shown what was said in thread one."""
     model = fake_model("Noted.")

@@ -177,6 +177,21 @@ class TestTools:
             else:
                 assert memory.get(kept.id).source.kind is Trust.AGENT
 
+    def test_a_rating_is_the_agents_and_never_confirms(self, tools, manager):
+        """It lowers what is believed, half as much as the user's word; praise raises nothing."""
+        for name in ("mine", "yours", "praised"):
+            manager.add(f"Ada lives in Oslo, says {name}", id=name)
+        tools["rate"].invoke({"memory_id": "mine", "verdict": "wrong", "note": "It was Bergen."})
+        manager.feedback("yours", verdict="wrong")
+        tools["rate"].invoke({"memory_id": "praised", "verdict": "used"})
+        mine, yours, praised = map(manager.belief, ("mine", "yours", "praised"))
+        assert yours.mean < mine.mean < mine.prior == praised.mean
+        assert [(one.source, one.note) for one in mine.evidence] == [
+            (Trust.AGENT, "It was Bergen.")
+        ]
+        with pytest.raises(ValidationError):
+            tools["rate"].invoke({"memory_id": "mine", "verdict": "confirmed"})
+
     def test_search_by_kind_and_day(self, tools, manager, clock):
         """With or without a query, inside the days given."""
         manager.add("Ship on Fridays", kind="decision")
@@ -202,6 +217,7 @@ class TestTools:
         [
             ("forget", {"memory_id": "nope"}, "no memory 'nope'"),
             ("correct", {"memory_id": "nope", "text": "x"}, "no memory 'nope'"),
+            ("rate", {"memory_id": "nope", "verdict": "wrong"}, "no memory 'nope'"),
             ("remember", {"text": "  "}, "text: is empty"),
             ("recall", {"query": "x", "k": 51}, "k: must be from 1 to 50"),
             ("search", {"since": "yesterday"}, "since: 'yesterday' is not a day"),

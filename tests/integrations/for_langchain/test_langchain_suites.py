@@ -20,6 +20,7 @@ EXAMPLES = {
     "search": {"query": "tea", "kind": "fact", "since": "2025-01-01", "until": None, "k": 3},
     "forget": {"memory_id": "m0"},
     "correct": {"memory_id": "m0", "text": "Ada likes coffee now"},
+    "rate": {"memory_id": "m0", "verdict": "wrong", "note": "Ada likes coffee."},
 }
 
 
@@ -75,8 +76,10 @@ TestRecallUnit = _suite(ToolsUnitTests, "recall")
 TestSearchUnit = _suite(ToolsUnitTests, "search")
 TestForgetUnit = _suite(ToolsUnitTests, "forget")
 TestCorrectUnit = _suite(ToolsUnitTests, "correct")
+TestRateUnit = _suite(ToolsUnitTests, "rate")
 TestRemember = _suite(ToolsIntegrationTests, "remember")
 TestRecall = _suite(ToolsIntegrationTests, "recall")
 TestSearch = _suite(ToolsIntegrationTests, "search")
 TestForget = _suite(ToolsIntegrationTests, "forget")
 TestCorrect = _suite(ToolsIntegrationTests, "correct")
+TestRate = _suite(ToolsIntegrationTests, "rate")
