@@ -282,7 +282,7 @@ CLAIMS = ""
 """What a statement says: its mood, subject, attribute and value, as hashes; derived."""
 
 SLEEP = ""
-"""What the sleep keeps: where it stands, and which memories are used together; derived."""
+"""The sleep keeps here where it stands, and which memories are used together; derived."""
 
 LOOPS = ""
 """Turns whose outcome is still open."""
