@@ -34,6 +34,7 @@ long_turns   a turn that is longer than a memory may be, in parts
 views        verbs that are not for every day: ``memory.quarantine``, ``memory.store``
 browse       lists, counts, history and links: all that is read without a query
 documents    a long text in parts: a document that may change
+archive      archive memories that nobody needs, and bring them back
 locks        lock and pin a memory: nobody changes it, it never fades
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to

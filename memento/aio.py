@@ -32,6 +32,7 @@ from typing import (
     overload,
 )
 
+from memento.archive import Archive
 from memento.browse import Browse
 from memento.changes import Changes
 from memento.check import check_seconds
@@ -58,7 +59,8 @@ V = TypeVar("V", bound=View)
 C = TypeVar("C", bound=Callable[..., Any])
 
 _INHERITED = frozenset(
-    mixin.__name__ for mixin in (Browse, Slots, Locks, Texts, Conversations, Verdicts, Changes)
+    mixin.__name__
+    for mixin in (Browse, Slots, Locks, Archive, Texts, Conversations, Verdicts, Changes)
 )
 """Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
@@ -362,6 +364,8 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     revert = _threaded(MemoryManager.revert)
     full_id = _threaded(MemoryManager.full_id)
     related = _threaded(MemoryManager.related)
+    archive = _threaded(MemoryManager.archive)
+    unarchive = _threaded(MemoryManager.unarchive)
     lock = _threaded(MemoryManager.lock)
     unlock = _threaded(MemoryManager.unlock)
     pin = _threaded(MemoryManager.pin)

@@ -41,8 +41,8 @@ class Browse(View):
         """List memories in order, without ranking.
 
         Args:
-            status: ``active`` (the default), ``superseded``, ``forgotten``, ``quarantined``, or
-                several of these.
+            status: ``active`` (the default), ``superseded``, ``archived``, ``forgotten``,
+                ``quarantined``, or several of these.
             order: ``arrival``, or ``occurred`` for the order of ``occurred_at``.
             newest_first: Reverse the order.
             limit: Most memories to return, 1 to 1,000,000.

@@ -232,12 +232,14 @@ class Verdicts(View):
         ns = self._known_namespace(given[0].memory_id)
         settings = engine.config.dynamics
 
-        def job(connection: Session) -> Beliefs:
+        def job(connection: Session) -> tuple[list[Row], Beliefs]:
             work = Work(connection, ns, now, engine.rules)
             rows = verdicts.give(work, given, settings, lenient=lenient)
-            return [self._belief(connection, row, now) for row in rows]
+            return rows, [self._belief(connection, row, now) for row in rows]
 
-        return engine.ledger.write(job)
+        rows, beliefs = engine.ledger.write(job)
+        engine.changed(ns, rows)
+        return beliefs
 
     def _named(self, target: Target, kind: Event) -> list[tuple[str, int | None]]:
         """Return the ids that a verdict is about, each with its rank if it is about an answer."""

@@ -105,6 +105,7 @@ class Retrieving(Filtering, total=False):
     min_confidence: float
     cutoff: float
     include_superseded: bool
+    include_archived: bool
     include_quarantined: bool
     fold: bool
     wait: float
@@ -119,6 +120,7 @@ def filtering(
     statuses: Status | StatusName | Sequence[Status | StatusName] | None = None,
     as_of: datetime | None = None,
     include_superseded: bool = False,
+    include_archived: bool = False,
     include_quarantined: bool = False,
 ) -> Filters:
     """Validate filters that are given as keyword arguments.
@@ -130,6 +132,7 @@ def filtering(
         statuses: See ``filters_of``, as for the other arguments.
         as_of: The same.
         include_superseded: The same.
+        include_archived: The same.
         include_quarantined: The same.
 
     Raises:
@@ -142,6 +145,7 @@ def filtering(
         statuses=statuses,
         as_of=as_of,
         include_superseded=include_superseded,
+        include_archived=include_archived,
         include_quarantined=include_quarantined,
         **given,
     )
@@ -192,6 +196,7 @@ def filters_of(
     until: datetime | None = None,
     as_of: datetime | None = None,
     include_superseded: bool = False,
+    include_archived: bool = False,
     include_quarantined: bool = False,
 ) -> Filters:
     """Validate the filter arguments that ``retrieve`` and ``list`` share.
@@ -218,6 +223,7 @@ def filters_of(
         until: Latest time of occurrence, exclusive.
         as_of: Only memories that were valid at this moment.
         include_superseded: Include memories that a newer one replaced.
+        include_archived: Include memories that were set aside.
         include_quarantined: Include memories from untrusted sources that are not approved yet.
 
     Raises:
@@ -226,6 +232,8 @@ def filters_of(
     wanted = members(Status, "status", statuses) or having("found")
     if check_flag("include_superseded", include_superseded) or (as_of is not None and not statuses):
         wanted = tuple(dict.fromkeys((*wanted, *having("ended"))))
+    if check_flag("include_archived", include_archived):
+        wanted = tuple(dict.fromkeys((*wanted, *having("by_name"))))
     if check_flag("include_quarantined", include_quarantined):
         wanted = tuple(dict.fromkeys((*wanted, Status.QUARANTINED.value)))
     return Filters(

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from memento.archive import Archive
 from memento.browse import Browse
 from memento.changes import Changes
 from memento.check import (
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 KEEP = change.KEEP
 
 
-class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes):
+class MemoryManager(Browse, Slots, Locks, Archive, Conversations, Verdicts, Changes):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called
@@ -275,6 +276,7 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes):
         tokens: int | None = None,
         count_tokens: TokenCounter | None = None,
         include_superseded: bool = False,
+        include_archived: bool = False,
         include_quarantined: bool = False,
         fold: bool = True,
         wait: float = 0.0,
@@ -310,6 +312,7 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes):
             count_tokens: Counts the tokens of a text; None for the tokenizer of a local embedder,
                 such as the default one, or else an estimate from the characters of the text.
             include_superseded: Also return what was replaced; a question about the past may anyway.
+            include_archived: Also return what was archived; what the query names is found anyway.
             include_quarantined: Also return memories from untrusted sources that are not approved
                 yet.
             fold: Let one hit stand for all memories of one speaker that differ only in case,
@@ -368,6 +371,7 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes):
                 MemoryManager.retrieve,
                 as_of=as_of,
                 include_superseded=include_superseded,
+                include_archived=include_archived,
                 include_quarantined=include_quarantined,
             ),
         )

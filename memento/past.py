@@ -24,11 +24,12 @@ class Version:
         until: When the next state replaced it, UTC; None for the present state.
         reason: Why this state ended, a word of ``Reason``. By a change of content: ``updated``,
             ``merged``, ``replaced``, ``moved``. By a change of status: ``superseded``,
-            ``forgotten``, ``disowned`` (forgotten with its source), ``restored``, ``approved``,
-            ``rejected``. Because a parent arrived late: the memory was quarantined (``distrusted``)
-            or, already approved, only lost trust (``inherited``). Because the memory that had
-            superseded it was quarantined: ``returned``. Because the change that had made it was
-            undone: ``undone``. The present state has the reason ``present``.
+            ``archived``, ``unarchived``, ``forgotten``, ``disowned`` (forgotten with its source),
+            ``restored``, ``approved``, ``rejected``. Because a parent arrived late: the memory was
+            quarantined (``distrusted``) or, already approved, only lost trust (``inherited``).
+            Because the memory that had superseded it was quarantined: ``returned``. Because the
+            change that had made it was undone: ``undone``. The present state has the reason
+            ``present``.
         id: Id of the memory.
         valid_from: Start of the time in which that state said that it is true, UTC; None for states
             that schema 1 kept.
@@ -133,6 +134,7 @@ class Diff:
         added: Memories that were not recorded before; ``before`` is None.
         changed: Memories that say something else, or that changed to or from quarantine.
         superseded: Memories that were superseded.
+        archived: Memories that were archived.
         forgotten: Memories that were hidden.
         restored: Memories that are active again.
     """
@@ -142,12 +144,14 @@ class Diff:
     added: Mapping[str, tuple[None, Memory]]
     changed: Mapping[str, tuple[Memory, Memory]]
     superseded: Mapping[str, tuple[Memory, Memory]]
+    archived: Mapping[str, tuple[Memory, Memory]]
     forgotten: Mapping[str, tuple[Memory, Memory]]
     restored: Mapping[str, tuple[Memory, Memory]]
 
     def __iter__(self) -> Iterator[tuple[str, Memory | None, Memory]]:
         """Yield (id, before, after) of every memory that differs, in order of arrival."""
-        parts = (self.added, self.changed, self.superseded, self.forgotten, self.restored)
+        hidden = (self.superseded, self.archived, self.forgotten)
+        parts = (self.added, self.changed, *hidden, self.restored)
         found = [(name, *states) for part in parts for name, states in part.items()]
         yield from sorted(found, key=lambda one: one[2].seq)
 

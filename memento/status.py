@@ -31,6 +31,8 @@ class Traits:
         in_statistics: It has a share in word frequencies, mean lengths, the span of dates, the list
             of people, and lends context to its neighbours.
         folds_repeats: Equal content that is added again is merged into it.
+        by_name: ``retrieve`` shows it, without being asked to, if the query names its key or an
+            alias.
         ended: It held once and was replaced: it answers for the past (``as_of``).
         current: It says what its source says now: it was neither replaced nor taken back.
         accepted: Only a memory that is trusted, or was approved, has this status.
@@ -47,6 +49,7 @@ class Traits:
     in_index: bool = False
     in_statistics: bool = False
     folds_repeats: bool = False
+    by_name: bool = False
     ended: bool = False
     current: bool = False
     accepted: bool = False
@@ -69,7 +72,9 @@ TABLE: Mapping[Status, Traits] = MappingProxyType(
             current=True,
             accepted=True,
             feels=True,
-            becomes=frozenset({Status.SUPERSEDED, Status.FORGOTTEN, Status.QUARANTINED}),
+            becomes=frozenset(
+                {Status.SUPERSEDED, Status.ARCHIVED, Status.FORGOTTEN, Status.QUARANTINED}
+            ),
         ),
         Status.SUPERSEDED: Traits(
             embedded=True,
@@ -78,19 +83,37 @@ TABLE: Mapping[Status, Traits] = MappingProxyType(
             ended=True,
             accepted=True,
             feels=True,
-            becomes=frozenset({Status.ACTIVE, Status.FORGOTTEN, Status.QUARANTINED}),
+            becomes=frozenset(
+                {Status.ACTIVE, Status.ARCHIVED, Status.FORGOTTEN, Status.QUARANTINED}
+            ),
+        ),
+        Status.ARCHIVED: Traits(
+            embedded=True,
+            owed_vector=True,
+            in_statistics=True,
+            by_name=True,
+            current=True,
+            accepted=True,
+            feels=True,
+            becomes=frozenset(
+                {Status.ACTIVE, Status.SUPERSEDED, Status.FORGOTTEN, Status.QUARANTINED}
+            ),
         ),
         Status.FORGOTTEN: Traits(
             feels=True,
             keeps_id=False,
-            becomes=frozenset({Status.ACTIVE, Status.SUPERSEDED, Status.QUARANTINED}),
+            becomes=frozenset(
+                {Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED, Status.QUARANTINED}
+            ),
         ),
         Status.QUARANTINED: Traits(
             embedded=True,
             folds_repeats=True,
             current=True,
             keeps_id=False,
-            becomes=frozenset({Status.ACTIVE, Status.SUPERSEDED, Status.FORGOTTEN}),
+            becomes=frozenset(
+                {Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED, Status.FORGOTTEN}
+            ),
         ),
     }
 )
@@ -128,7 +151,7 @@ def having(*traits: str) -> tuple[StatusName, ...]:
         KeyError: If there is no such trait.
 
     >>> having("current")
-    ('active', 'quarantined')
+    ('active', 'archived', 'quarantined')
     >>> having("holds_slot", "ended")
     ('active', 'superseded')
     """
@@ -155,7 +178,7 @@ def sql(*traits: str) -> str:
     >>> sql("holds_slot")
     "status = 'active'"
     >>> sql("current")
-    "status IN ('active', 'quarantined')"
+    "status IN ('active', 'archived', 'quarantined')"
     """
     return _condition(having(*traits))
 

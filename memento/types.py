@@ -28,7 +28,7 @@ KindName: TypeAlias = Literal[
     "question",
     "article",
 ]
-StatusName: TypeAlias = Literal["active", "superseded", "forgotten", "quarantined"]
+StatusName: TypeAlias = Literal["active", "superseded", "archived", "forgotten", "quarantined"]
 LockName: TypeAlias = Literal["promoted", "user"]
 TrustName: TypeAlias = Literal["user", "agent", "tool", "web", "import"]
 Match: TypeAlias = Literal["auto", "names", "text"]
@@ -71,6 +71,8 @@ class Status(StrEnum):
     ACTIVE = "active"
     SUPERSEDED = "superseded"
     """Replaced by a newer memory; hidden, kept, shown on request."""
+    ARCHIVED = "archived"
+    """Set aside because nobody needs it: found on request, or by its key or an alias."""
     FORGOTTEN = "forgotten"
     """Hidden by ``forget``; ``restore`` brings it back."""
     QUARANTINED = "quarantined"
@@ -110,6 +112,8 @@ class Reason(StrEnum):
     FORGOTTEN = "forgotten"
     RESTORED = "restored"
     MOVED = "moved"
+    ARCHIVED = "archived"
+    UNARCHIVED = "unarchived"
     APPROVED = "approved"
     REJECTED = "rejected"
     DISOWNED = "disowned"
@@ -140,6 +144,8 @@ class Event(StrEnum):
     FORGOTTEN = "forgotten"
     RESTORED = "restored"
     MOVED = "moved"
+    ARCHIVED = "archived"
+    UNARCHIVED = "unarchived"
     APPROVED = "approved"
     REJECTED = "rejected"
     DISOWNED = "disowned"

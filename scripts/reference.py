@@ -20,6 +20,7 @@ import typer
 import memento
 from memento import check, config, errors, filters, past, types
 from memento.admit import tier_choice
+from memento.archive import Archive
 from memento.browse import Browse
 from memento.changes import Changes
 from memento.cli import __doc__ as cli_words
@@ -173,6 +174,7 @@ def api() -> str:
     parts += _public("", Texts)
     parts += _public("", Slots)
     parts += _public("", Locks)
+    parts += _public("", Archive)
     parts += _public("", Verdicts)
     parts += _public("", Changes)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):

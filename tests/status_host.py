@@ -148,6 +148,12 @@ def ended(case):
     return case.among(case.view.retrieve("otter quince", include_superseded=True))
 
 
+def by_name(case):
+    """Its alias finds it in the default answer, and its words alone do not."""
+    named = case.among(case.view.retrieve("jam report"))
+    return named and not case.among(case.view.retrieve("otter quince"))
+
+
 def current(case):
     """``forget_many`` takes it."""
     return case.first.id in case.view.forget_many(session="s")
@@ -198,6 +204,7 @@ TRAITS = {
     in_statistics: {},
     folds_trusted: {},
     folds_untrusted: {},
+    by_name: {"aliases": ["jam report"]},
     ended: {},
     current: {"session": "s"},
     accepted: {},

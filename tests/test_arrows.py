@@ -28,7 +28,7 @@ ROOMS = [
     {"engine"},
     {"long_turns"},
     {"views"},
-    {"browse", "changes", "documents", "feedback", "locks", "slots"},
+    {"archive", "browse", "changes", "documents", "feedback", "locks", "slots"},
     {"conversation"},
     {"manager"},
     {"aio"},

@@ -72,6 +72,7 @@ def retrieve(
     ] = 0.0,
     tokens: Annotated[int | None, option("--tokens", help="Most tokens of all hits.")] = None,
     superseded: Annotated[bool, option("--superseded", help="Also superseded memories.")] = False,
+    archived: Annotated[bool, option("--archived", help="Also archived memories.")] = False,
     quarantined: Annotated[
         bool, option("--quarantined", help="Also quarantined memories.")
     ] = False,
@@ -94,6 +95,7 @@ def retrieve(
             cutoff=cutoff,
             tokens=tokens,
             include_superseded=superseded,
+            include_archived=archived,
             include_quarantined=quarantined,
             wait=INDEX_SECONDS,
             **filters(memory),

@@ -45,7 +45,8 @@ def feedback(
     if len(chosen) != 1:
         raise InvalidInput("verdict", "give one of --useful, --useless, --right, --wrong")
     with open_store(root, namespace, embedder) as memory:
-        found = memory.feedback(ids, verdict=chosen[0], note=note)
+        names = [memory.full_id(one) for one in ids]
+        found = memory.feedback(names, verdict=chosen[0], note=note)
     if as_json:
         print_json(found)
         return
@@ -57,7 +58,9 @@ def feedback(
 
 @app.command(epilog=examples("memento strength 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"))
 def strength(
-    id: Annotated[str, typer.Argument(metavar="ID", help="Id of a memory.")],  # noqa: A002
+    id: Annotated[  # noqa: A002 - the field's own name
+        str, typer.Argument(metavar="ID", help="Id of the memory, or a part of it.")
+    ],
     *,
     as_json: AsJson = False,
     root: Root = HERE,
@@ -66,7 +69,8 @@ def strength(
 ) -> None:
     """Show how much a memory was used, how far it is believed, and every verdict on it."""
     with open_store(root, namespace, embedder) as memory:
-        found, belief = memory.strength(id), memory.belief(id)
+        name = memory.full_id(id)
+        found, belief = memory.strength(name), memory.belief(name)
     if as_json:
         print_json({"strength": found, "belief": belief})
         return

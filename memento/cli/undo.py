@@ -31,7 +31,14 @@ Since = Annotated[
     datetime | None,
     option("--since", parser=moment_of, metavar="MOMENT", help="From this moment on."),
 ]
-_SIGNS = {"added": "+", "changed": "~", "superseded": "-", "forgotten": "-", "restored": "+"}
+_SIGNS = {
+    "added": "+",
+    "changed": "~",
+    "superseded": "-",
+    "archived": "-",
+    "forgotten": "-",
+    "restored": "+",
+}
 
 
 @app.command(epilog=examples(f'memento correct {ID} "Rami lives in Oslo"'))

@@ -282,7 +282,7 @@ CLAIMS = ""
 """The content of a statement: its mood, subject, attribute and value, as hashes; derived."""
 
 SLEEP = ""
-"""State of the sleep, and which memories are used together; derived."""
+"""The sleep keeps here where it stands, and which memories are used together; derived."""
 
 LOOPS = ""
 """Turns whose outcome is still open."""

@@ -24,7 +24,7 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, columns_of, content_hash
 from memento.levels import LOCKS
 from memento.lifecycle import locks, slots, trust
-from memento.lifecycle.steps import ENDED, FOUND, INDEXED, SLOT_HOLDING, hide, holds, log_event
+from memento.lifecycle.steps import FOUND, INDEXED, SLOT_HOLDING, hide, holds, log_event
 from memento.scopes import parse_scope
 from memento.status import having
 from memento.types import Event, Kind, Reason, Status, Tier, Trust
@@ -282,7 +282,7 @@ def restore(work: Work, memory_id: str) -> Row:
     restored = {"status": status, "updated_at": work.now}
     recorded.revise(work, row, restored, Reason.RESTORED)
     log_event(work, row, Event.RESTORED)
-    if status in ENDED:
+    if status not in INDEXED and status in memories.OWED_VECTOR:
         memories.enqueue(session, row, "drop")  # it may have been forgotten without a vector
     if status not in SLOT_HOLDING:
         slots.fit(work, row)

@@ -15,7 +15,7 @@ from memento.ledger import changes, dynamics, happenings, memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.happenings import Happening
 from memento.ledger.rows import Row
-from memento.lifecycle import locks
+from memento.lifecycle import archive, locks
 from memento.lifecycle.steps import ACCEPTED, log_event
 from memento.types import Event, Status, Trust
 
@@ -72,13 +72,21 @@ def give(
         if row.status in ACCEPTED:
             _write(work, row, verdict, config)
             locks.judged(work, row)
-            rows.append(row)
+            rows.append(_revived(work, row, verdict))
         elif not lenient:
             raise _hidden(row)
     if verdicts:
         changes.finish(work, "feedback", Trust.least(one.source for one in verdicts))
     dynamics.catch_up(work.db, config)
     return rows
+
+
+def _revived(work: Work, row: Row, verdict: Verdict) -> Row:
+    """Bring a memory back from the archive if somebody who is trusted used or confirmed it."""
+    trusted = verdict.source in (Trust.USER, Trust.AGENT)
+    if row.status == Status.ARCHIVED and verdict.kind in archive.REVIVING and trusted:
+        return archive.bring_back(work, row)
+    return row
 
 
 def _hidden(row: Row) -> InvalidInput:

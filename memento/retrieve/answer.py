@@ -89,6 +89,7 @@ def find(
     match: Match = "auto",
     allowed: Mask | None = None,
     former: Mask | None = None,
+    by_name: Mask | None = None,
     nearest: Nearest | None = None,
     rerank: Rerank | None = None,
     min_score: float = 0.0,
@@ -115,6 +116,7 @@ def find(
             ignored; ``auto``: named memories first, and only those if the query is just a name.
         allowed: (snap.n,) rows that may be found, see `visible.allow`; None for all active ones.
         former: (snap.n,) superseded rows that a question about the past may find as well.
+        by_name: (snap.n,) archived rows that may be found if the query names them.
         nearest: Index to search by vector, instead of exact search.
         rerank: Scores the texts of the best candidates: a finite number each, larger is better.
         min_score: Least score, [0, 1].
@@ -138,6 +140,8 @@ def find(
     query = _parse(text, snap, now, zone, config)
     if query.former is not None and former is not None:
         mask = mask | former
+    if by_name is not None and match != "text":
+        mask = _with_named(mask, names_in(query, snap, by_name))
     if not snap.n or k == 0 or not mask.any():
         return Ranking()
     if k is None:
@@ -163,6 +167,15 @@ def find(
         return Ranking()
     found = tuple(_found(one, snap, ranks, room.passages.get(one.row)) for one in hits)
     return Ranking(found, chance)
+
+
+def _with_named(mask: Mask, called: Sequence[Called]) -> Mask:
+    """Let the rows that a query names be found as well."""
+    if not called:
+        return mask
+    wider = mask.copy()
+    wider[[row for one in called for row in one.rows]] = True
+    return wider
 
 
 def _sure(hits: Sequence[Candidate], config: RetrieveConfig) -> float:

@@ -46,6 +46,7 @@ from memento.retrieve.by_meaning import best_rows, dots
 from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Held, Kept
 from memento.retrieve.choose import choose_index
+from memento.retrieve.chosen import BY_NAME, chosen, set_aside
 from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings
 from memento.retrieve.look import Rerank
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
@@ -127,10 +128,9 @@ class Request:
     @property
     def shown(self) -> Filters:
         """Filters for everything that may be found."""
-        past, filters = self.past, self.filters
-        if past is None:
-            return filters
-        return replace(filters, statuses=(*filters.statuses, *past.statuses))
+        past = () if self.past is None else self.past.statuses
+        named = () if self.match == "text" else BY_NAME
+        return replace(self.filters, statuses=(*self.filters.statuses, *past, *named))
 
 
 def _past(query: str, filters: Filters) -> Filters | None:
@@ -359,7 +359,8 @@ class Searcher:
             k=request.k,
             match=request.match,
             allowed=allowed,
-            former=None if request.past is None else _allowed(source, snap, request.past),
+            former=None if request.past is None else chosen(source, snap, request.past),
+            by_name=set_aside(source, snap, filters),
             nearest=nearest,
             rerank=rerank,
             min_score=request.min_score,
@@ -574,12 +575,6 @@ class Searcher:
             sound = [row for docid, row in rows.items() if docid not in garbled]
             garbled |= memories.reword_as_of(connection, sound, filters.as_of)
         return rows, garbled
-
-
-def _allowed(source: LedgerSource, snap: Snapshot, filters: Filters) -> Mask:
-    """Mark the rows that pass filters."""
-    docids = source.matching(filters) if needs_ledger(filters) else None
-    return allow(snap, filters, docids, source.hidden(filters))
 
 
 def _standing(found: Sequence[Found], shown: Mapping[int, Row]) -> Iterator[Found]:

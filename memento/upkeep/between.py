@@ -11,10 +11,11 @@ from memento.ledger.rows import Row, sound, to_memory
 from memento.past import Diff
 from memento.types import Memory, Status
 
-_PARTS = ("added", "changed", "superseded", "forgotten", "restored")
+_PARTS = ("added", "changed", "superseded", "archived", "forgotten", "restored")
 _BY_STATUS = {
     Status.ACTIVE: "restored",
     Status.SUPERSEDED: "superseded",
+    Status.ARCHIVED: "archived",
     Status.FORGOTTEN: "forgotten",
     Status.QUARANTINED: "changed",
 }

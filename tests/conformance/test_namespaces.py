@@ -61,6 +61,8 @@ WITH_ID = {
     "related": lambda m, i: m.related(i),
     "lock": lambda m, i: m.lock(i),
     "unlock": lambda m, i: m.unlock(i),
+    "archive": lambda m, i: m.archive(i),
+    "unarchive": lambda m, i: m.unarchive(i),
     "pin": lambda m, i: m.pin(i),
     "unpin": lambda m, i: m.unpin(i),
     "erase": lambda m, i: m.store.erase(i),
@@ -70,7 +72,7 @@ WITH_ID = {
     "add_many": lambda m, i: m.add_many(["mine", {"text": "also mine", "supersedes": [i]}]),
 }
 WITHOUT_ID = {
-    "list": lambda m: m.list(status=["active", "superseded", "forgotten"]),
+    "list": lambda m: m.list(status=["active", "superseded", "archived", "forgotten"]),
     "retrieve": lambda m: list(m.retrieve("secret plan", k=100, include_superseded=True)),
     "value": lambda m: m.value("plan", scope="a"),
     "revert": lambda m: reverted(m, "plan", "a"),
