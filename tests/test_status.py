@@ -64,13 +64,17 @@ def disputed(tmp_path_factory):
         ("TABLE: Mapping[", f"{flags}\nTABLE: Mapping["),
         ("    }\n)\n", ROW),
         (
-            "becomes=frozenset(\n                {Status.SUPERSEDED, Status.ARCHIVED, "
-            "Status.FORGOTTEN, Status.QUARANTINED}\n            )",
+            (
+                "becomes=frozenset(\n                {Status.SUPERSEDED, Status.ARCHIVED, "
+                "Status.FORGOTTEN, Status.QUARANTINED}\n            )"
+            ),
             "becomes=frozenset(Status)",
         ),
         (
-            "becomes=frozenset(\n                {Status.ACTIVE, Status.SUPERSEDED, "
-            "Status.ARCHIVED, Status.FORGOTTEN}\n            )",
+            (
+                "becomes=frozenset(\n                {Status.ACTIVE, Status.SUPERSEDED, "
+                "Status.ARCHIVED, Status.FORGOTTEN}\n            )"
+            ),
             "becomes=frozenset(Status)",
         ),
     )
