@@ -30,7 +30,22 @@ from memento.language.citing import cited
         ("Which?", "A copper kettle.", ["A copper kettle"] * 4, [False] * 4),
         ("Which?", "A copper kettle.", ["A copper kettle"] * 3, [True] * 3),
         # half of its own words
-        ("And?", "a copper kettle", ["copper kettle lid handle spout"], [False]),
+        ("And?", "a copper kettle with a dent", ["copper lid handle spout and hinge"], [False]),
+        # half of a clause of the answer, of a text that says more
+        (
+            "And?",
+            "Since May it is at the smith, a copper kettle. Shall I call?",
+            ["copper kettle lid handle spout hinge", "lid and spout"],
+            [True, False],
+        ),
+        # a word of the answer alone cites the only text that has this number, identifier or name
+        ("Code?", "It is 4419.", ["The gate on Mill Lane has the code 4419"], [True]),
+        (
+            "Code?",
+            "It is 4419.",
+            ["Gate on Mill Lane, 4419", "Barn on Elm Hill, 4419"],
+            [False] * 2,
+        ),
         ("And?", "a copper kettle", ["copper kettle lid handle"], [True]),
         ("", "", ["anything"], [False]),
         ("", "", [], []),
