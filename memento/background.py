@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from memento.config import Config
-from memento.ledger import dynamics, erase, memories
+from memento.ledger import dynamics, erase, learnt, memories
 from memento.ledger.contract import Ledger, Session
 from memento.types import Event
 
@@ -150,6 +150,10 @@ class Background:
         if self._ledger.read(lambda c: dynamics.behind(c, settings, takes_over=takes_over)):
             while not self._queries and self._ledger.write(
                 lambda c: dynamics.catch_up(c, settings)
+            ):
+                pass
+            while not self._queries and self._ledger.write(
+                lambda c: learnt.catch_up(c, self._config.effect, settings.agent)
             ):
                 pass
 

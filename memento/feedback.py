@@ -13,6 +13,7 @@ from memento.admit.redact import Redaction
 from memento.check import MAX_INTEGER, check_flag, check_id, member, storable, type_name
 from memento.clock import from_micros
 from memento.dynamics import belief as beliefs
+from memento.dynamics.effect import Lesson
 from memento.dynamics.fold import VERDICTS
 from memento.dynamics.worth import eligibility
 from memento.errors import InvalidInput
@@ -60,6 +61,9 @@ class Verdicts(View):
         tools, of the web and of imports are kept in the log and have no effect. The same verdict on
         the same memory by the same source within an hour is kept once.
 
+        Later answers place what was used higher, and what was wrong lower. How much uses tell is
+        learnt from ``used`` on hits: give the ``Hit`` rather than its id.
+
         Args:
             target: The id of a memory, a ``Hit``, up to 100 of these, or the ``Retrieval`` itself.
                 A whole answer can be useful or not: then its first three hits were used, by rank,
@@ -89,7 +93,8 @@ class Verdicts(View):
         why = self._note(note)
         answer = isinstance(target, Retrieval)
         named = self._named(target, kind)
-        given = [Verdict(name, kind, who, rank, why) for name, rank in named]
+        lessons = _lessons(target) if kind == Event.USED else {}
+        given = [Verdict(name, kind, who, rank, why, lessons.get(name)) for name, rank in named]
         return self._give(given, lenient=answer)
 
     def cite(
@@ -120,8 +125,11 @@ class Verdicts(View):
         if not any(used):
             return ()
         first = self._engine.config.dynamics.shown_first
+        lessons = _lessons(hits)
         given = [
-            Verdict(hit.id, Event.USED if rests else Event.IGNORED, who, None if rests else rank)
+            Verdict(hit.id, Event.USED, who, lesson=lessons.get(hit.id))
+            if rests
+            else Verdict(hit.id, Event.IGNORED, who, rank)
             for rank, (hit, rests) in enumerate(zip(hits, used, strict=True), start=1)
             if rests or rank <= first
         ]
@@ -156,11 +164,11 @@ class Verdicts(View):
 
         found = engine.ledger.read(find)
         if ns is not None and found:
-            settings = engine.config.dynamics
+            settings, effect = engine.config.dynamics, engine.config.effect
             engine.in_bites(
                 ns,
                 found,
-                lambda work, some: verdicts.retract(work, some, settings),
+                lambda work, some: verdicts.retract(work, some, settings, effect),
                 engine.now(),
                 verb="retract",
             )
@@ -230,11 +238,11 @@ class Verdicts(View):
         if not given or (ns is None and lenient):
             return []
         ns = self._known_namespace(given[0].memory_id)
-        settings = engine.config.dynamics
+        settings, effect = engine.config.dynamics, engine.config.effect
 
         def job(connection: Session) -> tuple[list[Row], Beliefs]:
             work = Work(connection, ns, now, engine.rules)
-            rows = verdicts.give(work, given, settings, lenient=lenient)
+            rows = verdicts.give(work, given, settings, effect, lenient=lenient)
             return rows, [self._belief(connection, row, now) for row in rows]
 
         rows, beliefs = engine.ledger.write(job)
@@ -278,6 +286,16 @@ class Verdicts(View):
         if not isinstance(note, str) or not 0 < len(note) <= MAX_NOTE:
             raise InvalidInput("note", f"must be a text of 1 to {MAX_NOTE:,} characters")
         return Redaction(self._engine.config.secrets).text("note", storable("note", note))
+
+
+def _lessons(target: Target) -> dict[str, Lesson]:
+    """Return what the use of each hit of an answer teaches, by the id of the hit."""
+    hits = [target] if isinstance(target, str | Hit) else target
+    return {
+        hit.id: Lesson(hit.beside.ids.index(hit.id), hit.beside.sums, hit.beside.uses)
+        for hit in hits
+        if isinstance(hit, Hit) and hit.beside is not None and hit.id in hit.beside.ids
+    }
 
 
 def _check(name: str, value: object, kind: type) -> None:

@@ -330,6 +330,21 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """The first hits of an answer, from which feedback on one of them is learnt.
+
+    Attributes:
+        ids: Their ids, best first; those that the query names are left out.
+        sums: Sum of the evidence for each, without its uses, nats.
+        uses: How far its uses speak for each, nats, [0, 2).
+    """
+
+    ids: tuple[str, ...]
+    sums: tuple[float, ...]
+    uses: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A memory found by ``retrieve``.
 
@@ -337,7 +352,8 @@ class Hit:
         memory: The memory.
         score: Relevance within this answer, [0, 1], larger is better.
         confidence: Estimated chance that this memory bears on the query, [0, 1].
-        terms: Name of each piece of evidence to its contribution to the score, before scaling.
+        terms: Name of each piece of evidence to its contribution to the score, before scaling;
+            also ``use``, ``belief`` and ``worth``, in nats, which move a memory and not its score.
         ranks: Name of each search to the rank it gave this memory (1 is first). A search that did
             not find it is absent.
         folded: Ids of near-identical memories that this hit stands for.
@@ -349,6 +365,11 @@ class Hit:
             of the query's words that no memory has; ``noise``, the cosine that the nearest of as
             many unrelated memories has.
         newer: Id of a newer memory about the same thing that says that something changed, or None.
+        belief: Estimated chance that the memory is right, (0, 1), from its origin and the verdicts
+            on it; see ``belief``. None in an answer of an earlier moment (``known_at``).
+        fading: Whether it has not been used for so long that little of it would be left; such a
+            memory is as easy to find as before.
+        beside: The first hits of its answer, for ``feedback``; not shown.
     """
 
     memory: Memory
@@ -360,6 +381,9 @@ class Hit:
     passage: str | None = None
     signs: Mapping[str, float] = field(default_factory=dict)
     newer: str | None = None
+    belief: float | None = None
+    fading: bool = False
+    beside: Beside | None = field(default=None, repr=False, compare=False)
 
     @property
     def id(self) -> str:
@@ -394,7 +418,7 @@ class Hit:
         said = {
             one.name: display.data(getattr(self, one.name))
             for one in fields(self)
-            if one.name != "memory"
+            if one.name not in ("memory", "beside")
         }
         return {"score": said.pop("score"), **self.memory.to_dict(), **said}
 

@@ -29,6 +29,7 @@ from memento.config import retrieve as retrieve_config
 from memento.config import tiers as tiers_config
 from memento.documents import Texts
 from memento.dynamics import config as dynamics_config
+from memento.dynamics import effect
 from memento.feedback import Verdicts
 from memento.locks import Locks
 from memento.manager import KEEP, MemoryManager
@@ -100,6 +101,7 @@ CONFIGS = (
     ("retrieve.weights", retrieve_config.Weights),
     ("dynamics", dynamics_config.Dynamics),
     ("dynamics.stability", dynamics_config.Stability),
+    ("effect", effect.Effect),
 )
 
 

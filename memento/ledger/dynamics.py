@@ -35,7 +35,7 @@ from memento.dynamics.fold import (
     step,
 )
 from memento.dynamics.use import RATES
-from memento.ledger import memories
+from memento.ledger import learnt, memories, strengths
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
 from memento.ledger.happenings import (
@@ -71,8 +71,9 @@ _NAMES = (
 )  # fmt: skip
 _COLUMNS = ", ".join(_NAMES)
 _PUT = (
-    f"INSERT INTO dynamics (docid, stale, {_COLUMNS}) VALUES (?, ?, {', '.join('?' * len(_NAMES))})"
-    f" {or_replace('docid', 'stale', *_NAMES)}"
+    f"INSERT INTO dynamics (docid, stale, stamp, {_COLUMNS})"
+    f" VALUES (?, ?, ?, {', '.join('?' * len(_NAMES))})"
+    f" {or_replace('docid', 'stale', 'stamp', *_NAMES)}"
 )
 _NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
 
@@ -233,7 +234,7 @@ def catch_up(session: Session, config: Dynamics, most: int = BITE) -> bool:
     """
     rules, cursor = _rules(config), _cursor(session)
     if cursor.rules != rules:
-        session.execute("DELETE FROM dynamics")
+        _drop_all(session)
         cursor = _Cursor(0, rules)
     found, count, last = after(session, cursor.event, most)
     fold = _Fold(session, config)
@@ -243,6 +244,7 @@ def catch_up(session: Session, config: Dynamics, most: int = BITE) -> bool:
         for ns, calendar in fold.calendars.items():
             if calendar.changed:
                 session.execute(_NOTE, (f"{_DAYS}{ns}", json.dumps(calendar.days)))
+                strengths.next_stamp(session)
         session.execute(_NOTE, (_CURSOR, json.dumps([cursor.event, rules])))
     query = "SELECT docid FROM dynamics WHERE stale = 1 ORDER BY docid LIMIT ?"
     stale = [docid for (docid,) in session.execute(query, (AGAIN,)).fetchall()]
@@ -279,10 +281,11 @@ def differing(session: Session, config: Dynamics, sample: int) -> list[int]:
 
 def forget_all(session: Session) -> None:
     """Drop every row and all that is noted of them; the events remain."""
-    session.execute("DELETE FROM dynamics")
+    _drop_all(session)
     session.execute(
         "DELETE FROM meta WHERE name = ?1 OR (name >= ?2 AND name < ?2 || '~')", (_CURSOR, _DAYS)
     )
+    learnt.forget_all(session)
 
 
 def fold_again(session: Session, docid: int) -> None:
@@ -291,12 +294,17 @@ def fold_again(session: Session, docid: int) -> None:
     For a change of its lock: events that had no effect while it was locked made no row.
     """
     nothing = dict.fromkeys(_NAMES, 0) | {"sums": b"", "used_at": None}
-    session.execute(_PUT, (docid, 1, *nothing.values()))
+    session.execute(_PUT, (docid, 1, 0, *nothing.values()))
+
+
+def _drop_all(session: Session) -> None:
+    if session.execute("DELETE FROM dynamics").rowcount:
+        strengths.dropped(session)
 
 
 def drop_rows(session: Session) -> None:
     """Drop every row, to be folded again; the days on which the store was used remain."""
-    session.execute("DELETE FROM dynamics")
+    _drop_all(session)
     session.execute("DELETE FROM meta WHERE name = ?", (_CURSOR,))
 
 
@@ -306,6 +314,7 @@ def events_went(session: Session) -> None:
     (newest,) = session.execute("SELECT coalesce(max(event), 0) FROM events").fetchone()
     if newest < cursor.event:
         session.execute(_NOTE, (_CURSOR, json.dumps([newest, cursor.rules])))
+    learnt.events_went(session, newest)
 
 
 def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
@@ -383,12 +392,13 @@ def _read(values: dict[str, Any]) -> State | None:
 def _store(session: Session, docid: int, state: State | None) -> None:
     """Write the state of a memory; None for a memory that nothing happened to."""
     if state is None:
-        session.execute("DELETE FROM dynamics WHERE docid = ?", (docid,))
+        if session.execute("DELETE FROM dynamics WHERE docid = ?", (docid,)).rowcount:
+            strengths.dropped(session)
         return
     own = {"sums": _SUMS.pack(*state.sums)}
     own |= {"supporting": state.belief[0], "opposing": state.belief[1]}  # type: ignore[dict-item]
     values = [own[name] if name in own else getattr(state, name) for name in _NAMES]
-    session.execute(_PUT, (docid, 0, *values))
+    session.execute(_PUT, (docid, 0, strengths.next_stamp(session), *values))
 
 
 def _cursor(session: Session) -> _Cursor:
@@ -397,6 +407,11 @@ def _cursor(session: Session) -> _Cursor:
         case [int(event), str(rules)]:
             return _Cursor(event, rules)
     return _Cursor(0, "")
+
+
+def days_of(session: Session, ns: int) -> list[int]:
+    """Read the days on which a namespace was used, as far as the log is folded, ascending."""
+    return _calendar(session, ns).days
 
 
 def _calendar(session: Session, ns: int) -> Calendar:

@@ -287,8 +287,12 @@ CLAIMS = ""
 SLEEP = ""
 """The sleep keeps here where it stands, and which memories are used together; derived."""
 
-LOOPS = ""
-"""Turns whose outcome is still open."""
+LOOPS = f"""
+ALTER TABLE dynamics ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX dynamics_by_stamp ON dynamics (docid >> {SEQ_BITS}, stamp);
+INSERT INTO meta SELECT 'dynamics stamp', 1 WHERE EXISTS (SELECT 1 FROM dynamics);
+"""
+"""The read path follows the sums of events by their stamp, as it follows vectors."""
 
 LEARNT = """
 ALTER TABLE memories ADD COLUMN signal TEXT;

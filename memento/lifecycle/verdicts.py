@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memento.dynamics.config import Dynamics
-from memento.dynamics.fold import VERDICTS
+from memento.dynamics.effect import Effect, Lesson
+from memento.dynamics.fold import DAY, VERDICTS
 from memento.errors import InvalidInput
-from memento.ledger import changes, dynamics, happenings, memories
+from memento.ledger import changes, dynamics, happenings, learnt, memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.happenings import Happening
 from memento.ledger.rows import Row
@@ -33,6 +34,7 @@ class Verdict:
         rank: Place of the memory in the answer that the verdict is about; None if it is about the
             memory itself.
         note: Why.
+        lesson: What it teaches about the weight of use; None if it is about no answer.
     """
 
     memory_id: str
@@ -40,10 +42,16 @@ class Verdict:
     source: Trust
     rank: int | None = None
     note: str | None = None
+    lesson: Lesson | None = None
 
 
 def give(
-    work: Work, verdicts: Sequence[Verdict], config: Dynamics, *, lenient: bool = False
+    work: Work,
+    verdicts: Sequence[Verdict],
+    config: Dynamics,
+    effect: Effect,
+    *,
+    lenient: bool = False,
 ) -> list[Row]:
     """Write verdicts to the log and fold them.
 
@@ -53,7 +61,8 @@ def give(
     Args:
         work: The transaction.
         verdicts: At most one on each memory.
-        config: Settings.
+        config: Settings of the sums.
+        effect: Settings of what is learnt from them.
         lenient: Whether memories that are gone or hidden are passed over: those of an answer.
 
     Returns:
@@ -77,7 +86,7 @@ def give(
             raise _hidden(row)
     if verdicts:
         changes.finish(work, "feedback", Trust.least(one.source for one in verdicts))
-    dynamics.catch_up(work.db, config)
+    _fold(work, config, effect)
     return rows
 
 
@@ -89,6 +98,11 @@ def _revived(work: Work, row: Row, verdict: Verdict) -> Row:
     return row
 
 
+def _fold(work: Work, config: Dynamics, effect: Effect) -> None:
+    dynamics.catch_up(work.db, config)
+    learnt.catch_up(work.db, effect, config.agent)
+
+
 def _hidden(row: Row) -> InvalidInput:
     if row.status == Status.QUARANTINED:
         return InvalidInput("target", f"{row.id!r} is quarantined; approve or reject it")
@@ -97,17 +111,32 @@ def _hidden(row: Row) -> InvalidInput:
 
 def _write(work: Work, row: Row, verdict: Verdict, config: Dynamics) -> None:
     """Append a verdict, unless it was given just before."""
-    since = work.now - config.massed * _SECOND
-    told = happenings.told_lately(work.db, row.docid, since)
-    for one in happenings.standing_ones(told):
-        if (one.kind, one.source) == (verdict.kind, verdict.source) and since < one.at <= work.now:
-            return
+    if _was_given(work, row, verdict, work.now - config.massed * _SECOND):
+        return
     detail: dict[str, object] = {"source": verdict.source.value}
     if verdict.rank is not None:
         detail["rank"] = verdict.rank
     if verdict.note:
         detail["note"] = verdict.note
+    if verdict.lesson is not None and _teaches(work, row, verdict):
+        detail[learnt.BESIDE] = learnt.detail_of(verdict.lesson)
     log_event(work, row, verdict.kind, detail)
+
+
+def _was_given(work: Work, row: Row, verdict: Verdict, since: float) -> bool:
+    """Tell whether the same verdict was given after a moment, and not taken back."""
+    told = happenings.told_lately(work.db, row.docid, since)
+    return any(
+        (one.kind, one.source) == (verdict.kind, verdict.source) and since < one.at <= work.now
+        for one in happenings.standing_ones(told)
+    )
+
+
+def _teaches(work: Work, row: Row, verdict: Verdict) -> bool:
+    """Tell whether a verdict teaches: the user's, and the agent's once a day for each memory."""
+    if verdict.source == Trust.AGENT:
+        return not _was_given(work, row, verdict, work.now - work.now % DAY - 1)
+    return verdict.source == Trust.USER
 
 
 def of_event(session: Session, ns: int, event: int) -> list[Happening]:
@@ -137,13 +166,14 @@ def _standing(session: Session, found: Sequence[Happening]) -> list[Happening]:
     return [one for one in found if (one.docid, one.name) in names]
 
 
-def retract(work: Work, found: Sequence[Happening], config: Dynamics) -> list[Row]:
+def retract(work: Work, found: Sequence[Happening], config: Dynamics, effect: Effect) -> list[Row]:
     """Take verdicts back; from then on nothing is as it would not be without them.
 
     Args:
         work: The transaction.
         found: Verdicts of the namespace.
-        config: Settings.
+        config: Settings of the sums.
+        effect: Settings of what is learnt from them.
 
     Returns:
         No rows: the memories themselves are as they were.
@@ -151,5 +181,5 @@ def retract(work: Work, found: Sequence[Happening], config: Dynamics) -> list[Ro
     for one in found:
         detail = {"verdict": one.kind, "at": one.at, "source": one.source}
         memories.record(work.db, work.ns, work.now, Event.RETRACTED, one.docid, detail)
-    dynamics.catch_up(work.db, config)
+    _fold(work, config, effect)
     return []

@@ -18,6 +18,7 @@ from memento.retrieve import budget, by_time, confidence, rank, weighing
 from memento.retrieve.by_name import Called
 from memento.retrieve.former import Heirs, MeaningOfHeirs
 from memento.retrieve.gather import Gathered, asks_no_more, gather, in_order, meaning_of, names_in
+from memento.retrieve.lifecycle import Life
 from memento.retrieve.look import Look, Rerank, Texts
 from memento.retrieve.newer import Newer
 from memento.retrieve.passage import excerpt, passage
@@ -92,6 +93,7 @@ def find(
     by_name: Mask | None = None,
     nearest: Nearest | None = None,
     rerank: Rerank | None = None,
+    life: Life | None = None,
     min_score: float = 0.0,
     min_confidence: float = 0.0,
     cutoff: float = 0.0,
@@ -119,6 +121,7 @@ def find(
         by_name: (snap.n,) archived rows that may be found if the query names them.
         nearest: Index to search by vector, instead of exact search.
         rerank: Scores the texts of the best candidates: a finite number each, larger is better.
+        life: What uses and verdicts add to the evidence; None for nothing.
         min_score: Least score, [0, 1].
         min_confidence: Least chance that an answer is among the hits, [0, 1]; below it there are
             none.
@@ -153,7 +156,7 @@ def find(
         meaning = MeaningOfHeirs(meaning, lenders)
     texts = Texts(snap, source)
     then = by_time.find(query, snap, source, mask, now)
-    look = Look(query, snap, source, mask, config, meaning, texts, text, rerank, then, heirs)
+    look = Look(query, snap, source, mask, config, meaning, texts, text, rerank, then, heirs, life)
     called = [] if match == "text" else names_in(query, snap, mask)
     room = _Room(look, k, min_score, cutoff, tokens, count, shorten=shorten)
     answer, ranks = _collect(look, called, room, match == "names", fold=fold)
@@ -351,16 +354,18 @@ def _candidates(
         rows,
         judged.scores[places],
         judged.sure[places],
+        judged.pull[places],
         table,
         gathered.words.matched[rows],
         look.snap.actor[rows],
         asks,
     )
-    for row, score, chance, terms, matched, actor, question, signs in zip(
+    for row, score, chance, pull, terms, matched, actor, question, signs in zip(
         *(column.tolist() for column in columns), judged.signs.of(places), strict=True
     ):
         added = dict(zip(judged.parts, terms, strict=True), exact=gathered.named.get(row, 0.0))
-        yield Candidate(row, score, chance, added, matched & ~kinds, actor, question, signs)
+        own = matched & ~kinds
+        yield Candidate(row, score, chance, added, own, actor, question, signs, pull=pull)
 
 
 def _found(

@@ -7,14 +7,15 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from memento.ledger.predicate import Filters
+from memento.retrieve.lifecycle import Strengths
 from memento.retrieve.roster import Mask, Roster
 from memento.retrieve.visible import Open
 from memento.retrieve.vocabulary import Vocabulary
 
-AROUND = 8_000
+AROUND = 8_300
 """Bytes of a namespace besides its arrays: the objects around them, its snapshot, and the mask for
 queries without filters. Measured with tracemalloc: 7,100 to 7,400, for 1 to 500 memories; the
-column of successors, added later, takes 300."""
+column of successors, added later, takes 300, and so does the object for the sums of events."""
 
 
 @dataclass(slots=True)
@@ -28,6 +29,7 @@ class Held:
         lock: Held by the thread that brings it up to date.
         counted: Its bytes as last counted.
         open: Rows that a query without filters may find; None before the first such query.
+        strengths: The sums of its events.
         words: Its words, empty before the first query with a word that is in no memory.
     """
 
@@ -38,6 +40,7 @@ class Held:
     counted: int = 0
     open: Open | None = None
     words: Vocabulary = field(default_factory=Vocabulary)
+    strengths: Strengths = field(default_factory=Strengths)
 
     def open_at(self, filters: Filters) -> Mask:
         """Return the rows that a query without filters may find; the caller holds the lock.
@@ -84,7 +87,7 @@ class Kept:
             held = self._held.get(ns)
             if held is None:  # evicted in the meantime
                 return
-            size = held.roster.nbytes + held.words.nbytes + AROUND
+            size = held.roster.nbytes + held.words.nbytes + held.strengths.nbytes + AROUND
             self._bytes += size - held.counted
             held.counted = size
             while self._bytes > self._most and len(self._held) > 1:

@@ -241,6 +241,9 @@ class PastSearcher(Searcher):
             return snap, allowed, None
         return snap, allowed, PastNearest(nearest, snap.docid, world.revoiced)
 
+    def _life(self, source: LedgerSource, now: int) -> None:
+        """Return nothing: uses and verdicts that came later would move what was found then."""
+
     def _name_most_owed(
         self, ns: int, snap: Snapshot, indexed: bool, missing: dict[str, str]
     ) -> None:

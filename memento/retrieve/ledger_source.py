@@ -17,6 +17,7 @@ from memento.ledger.match import Match
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import docid_of
 from memento.retrieve.by_meaning import dots
+from memento.retrieve.lifecycle import Strengths
 from memento.retrieve.roster import distinct
 from memento.retrieve.source import WIDER
 from memento.retrieve.vocabulary import Vocabulary
@@ -82,6 +83,7 @@ class LedgerSource:
         labels: Its labels.
         state: Last known state of the namespace; None before it is known.
         known: Its words, as far as an earlier query needed them.
+        strengths: The sums of its events.
     """
 
     def __init__(
@@ -96,6 +98,7 @@ class LedgerSource:
         self.ns, self.labels = ns, labels
         self.state: State | None = None
         self.known = Vocabulary()
+        self.strengths = Strengths()
 
     def postings(self, matches: Sequence[Match], limit: int) -> list[Docids]:
         """Return the docids that expressions match, from the cache if nothing has changed."""

@@ -9,6 +9,7 @@ from memento.config.retrieve import RetrieveConfig
 from memento.retrieve.by_meaning import Meaning
 from memento.retrieve.by_time import Then
 from memento.retrieve.former import Heirs
+from memento.retrieve.lifecycle import Life
 from memento.retrieve.question import Query
 from memento.retrieve.roster import Floats, Mask, Snapshot
 from memento.retrieve.source import TextSource
@@ -48,3 +49,4 @@ class Look:
     rerank: Rerank | None
     then: Then | None
     heirs: Heirs
+    life: Life | None = None

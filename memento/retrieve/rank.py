@@ -40,6 +40,7 @@ class Candidate:
         signs: Numbers that give the confidence; see `confidence.Signs`.
         folded: Rows of near-identical memories that it stands for.
         newer: Row of a newer statement about the same thing, or -1.
+        pull: Decides between equal scores; 0 if no use and no verdict moved any candidate.
     """
 
     row: int
@@ -52,6 +53,12 @@ class Candidate:
     signs: Mapping[str, float] = field(default_factory=dict)
     folded: tuple[int, ...] = ()
     newer: int = -1
+    pull: float = 0.0
+
+    @property
+    def judged(self) -> bool:
+        """Whether a verdict on it is known."""
+        return bool(self.terms.get("belief") or self.terms.get("worth"))
 
 
 class Said:
@@ -120,8 +127,8 @@ class Answer:
 
 
 def by_score(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Sort by score; among equals the newest first."""
-    return sorted(candidates, key=lambda one: (-one.score, -one.row))
+    """Sort by score, then by what uses and verdicts add; among equals the newest first."""
+    return sorted(candidates, key=lambda one: (-one.score, -one.pull, -one.row))
 
 
 def demote_echoes(
@@ -153,7 +160,8 @@ def newest_first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[
     This applies only if the same participant said both and nothing in the query favours the older
     one: the newer has every word of the query, every date and every identifier that the older has.
     The kind of thing asked for ("which editor ...") does not matter here: the newer statement often
-    names the new thing without it. The scores stay with the places.
+    names the new thing without it. Verdicts on either decide instead, if there are any. The scores
+    stay with the places.
     """
     order = list(ranked)
     framed = _framed(ranked, said)
@@ -203,6 +211,8 @@ def cut(ranked: Sequence[Candidate], min_score: float, cutoff: float) -> list[Ca
 
 def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> bool:
     if newer.actor != older.actor or newer.question or older.question:
+        return False
+    if newer.judged or older.judged:
         return False
     if older.matched & ~newer.matched:
         return False

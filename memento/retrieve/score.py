@@ -31,6 +31,7 @@ class Judged:
         sure: Confidence, [0, 1].
         parts: Piece of evidence to its contribution.
         signs: Numbers that give the confidence.
+        pull: What decides between equal scores if uses and verdicts moved any candidate.
     """
 
     order: Rows
@@ -39,6 +40,7 @@ class Judged:
     sure: Floats
     parts: Mapping[str, Floats]
     signs: Signs
+    pull: Floats
 
     def stages(self) -> Iterator[tuple[Rows, float]]:
         """Yield the candidates in batches, each with the score of the candidate after it."""
@@ -83,7 +85,15 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
     if len(known):
         order = order[~np.isin(weighed.rows[order], known)]
         scores = np.minimum(scores, np.float32(most))
-    return Judged(order, weighed.rows, scores, sure, parts, seen)
+    pull = np.zeros_like(sums)
+    if look.life is not None and not look.query.only_time and look.query.former is None:
+        moved = look.life.move(
+            look.snap, weighed.rows, order, sums=sums, named=named, scores=scores
+        )
+        if moved is not None:
+            order, scores, pull = moved.order, moved.scores, moved.pull
+            parts |= moved.parts
+    return Judged(order, weighed.rows, scores, sure, parts, seen, pull)
 
 
 def _weigh(look: Look, gathered: Gathered) -> Evidence:

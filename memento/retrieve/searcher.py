@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
@@ -48,6 +49,7 @@ from memento.retrieve.cache import Held, Kept
 from memento.retrieve.choose import choose_index
 from memento.retrieve.chosen import BY_NAME, chosen, set_aside
 from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings
+from memento.retrieve.lifecycle import Life
 from memento.retrieve.look import Rerank
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
 from memento.retrieve.source import WIDER, Nearest
@@ -219,7 +221,7 @@ class Searcher:
             missing["reranker"] = unquoted(str(error), request.query)
             ranking = self._ranked(request, source, asked, None, missing)
         ranked = time.perf_counter()
-        hits = self._hits(labels, ns, ranking, request.shown, missing)
+        hits = self._hits(labels, source, ranking, request.shown, missing)
         ended = time.perf_counter()
         took = {
             "embed": embedded - began,
@@ -257,7 +259,7 @@ class Searcher:
         except TierUnavailable:  # Chroma failed just now; exact search has all vectors
             near = list(self._near(source, _Embedded(asked, model), k, filters, exact=True))
         found = Ranking(tuple(self._by_vector(near, least)))
-        hits = self._hits(labels, ns, found, filters, missing)
+        hits = self._hits(labels, source, found, filters, missing)
         sure = max((hit.confidence for hit in hits), default=0.0)
         return Retrieval("", hits, missing, sure, {"total": time.perf_counter() - began})
 
@@ -363,6 +365,7 @@ class Searcher:
             by_name=set_aside(source, snap, filters),
             nearest=nearest,
             rerank=rerank,
+            life=self._life(source, filters.now),
             min_score=request.min_score,
             min_confidence=request.min_confidence,
             cutoff=request.cutoff,
@@ -423,7 +426,7 @@ class Searcher:
         docids = source.matching(filters) if needs_ledger(filters) else None
         hidden = source.hidden(filters)
         held = self._kept.hold(source.ns)
-        source.known = held.words
+        source.known, source.strengths = held.words, held.strengths
 
         def catch_up(*, exact: bool) -> tuple[Snapshot, Mask]:
             source.state = self._ledger.read(
@@ -453,6 +456,7 @@ class Searcher:
         Both are of one moment: a vector of a row that is not known yet would be lost.
         """
         held.rev, edition = self._follow_rows(connection, ns, held)
+        held.strengths.follow(connection, ns)
         if model is not None and (exact or self._is_small(held)):
             self._load_vectors(connection, ns, held, model)
         return held.rev, edition
@@ -538,10 +542,14 @@ class Searcher:
                 held.roster.set_vectors(docids, matrix.reshape(len(bite), -1))
         held.stamp = stamp
 
+    def _life(self, source: LedgerSource, now: int) -> Life | None:
+        """Return what uses and verdicts say at a moment, microseconds."""
+        return Life(source.strengths, now, self._config.dynamics, self._config.effect)
+
     def _hits(
         self,
         labels: tuple[str, ...],
-        ns: int,
+        source: LedgerSource,
         ranking: Ranking,
         filters: Filters,
         missing: dict[str, str],
@@ -554,7 +562,7 @@ class Searcher:
         beside = [docid for one in ranking.found for docid in (*one.folded, one.newer) if docid]
 
         docids = [*(one.docid for one in ranking.found), *beside]
-        rows, garbled = self._ledger.read(lambda c: self._rows(c, ns, docids, filters))
+        rows, garbled = self._ledger.read(lambda c: self._rows(c, source.ns, docids, filters))
         if garbled:
             missing[LEDGER] = damaged([str(rows[docid].id) for docid in sorted(garbled)])
             log.warning("left out of an answer: %s", missing[LEDGER])
@@ -563,7 +571,10 @@ class Searcher:
             for docid, row in rows.items()
             if docid not in garbled and row.status in filters.statuses
         }
-        return tuple(_hit(labels, shown, one) for one in _standing(ranking.found, shown))
+        found = list(_standing(ranking.found, shown))
+        life = self._life(source, filters.now)
+        told = [] if life is None else life.told([(shown[one.docid], one.terms) for one in found])
+        return tuple(_hit(labels, shown, *one) for one in zip_longest(found, told))
 
     def _rows(
         self, connection: Session, ns: int, docids: Sequence[int], filters: Filters
@@ -615,7 +626,9 @@ def _unit(
     return asked / np.float32(length)
 
 
-def _hit(labels: tuple[str, ...], rows: Mapping[int, Row], one: Found) -> Hit:
+def _hit(
+    labels: tuple[str, ...], rows: Mapping[int, Row], one: Found, told: Mapping[str, Any] | None
+) -> Hit:
     return Hit(
         memory=to_memory(rows[one.docid], labels),
         score=one.score,
@@ -626,4 +639,5 @@ def _hit(labels: tuple[str, ...], rows: Mapping[int, Row], one: Found) -> Hit:
         passage=one.passage,
         signs=one.signs,
         newer=rows[one.newer].id if one.newer is not None and one.newer in rows else None,
+        **(told or {}),
     )

@@ -25,7 +25,7 @@ def three(memory):
 
 def rows(memory):
     """Return all rows of the table, by row id."""
-    query = "SELECT * FROM dynamics ORDER BY docid"
+    query = f"SELECT docid, stale, {dynamics._COLUMNS} FROM dynamics ORDER BY docid"
     return memory._engine.ledger.read(lambda c: c.execute(query).fetchall())
 
 
@@ -444,13 +444,17 @@ class TestNothingElse:
         assert three._engine.ledger.data_version() == version
         assert three._engine.ledger.read(lambda c: c.execute(count).fetchone()) == events
 
-    def test_no_order_and_no_score_changes(self, three):
-        """Answers are the same before and after any verdict."""
+    def test_no_score_and_no_confidence_changes(self, three):
+        """Verdicts move memories; the scores stay with the places."""
         before = three.retrieve("Where is the tea?", record=False)
         three.feedback("green", verdict="harmful")
         three.feedback("mint", verdict="confirmed")
         after = three.retrieve("Where is the tea?", record=False)
-        assert after.hits == before.hits
+        assert [hit.score for hit in after] == [hit.score for hit in before]
+        assert {hit.id: hit.confidence for hit in after} == {
+            hit.id: hit.confidence for hit in before
+        }
+        assert [hit.id for hit in after].index("green") > [hit.id for hit in after].index("mint")
         assert three.prompt("Where is the tea?")
 
     def test_a_memory_of_its_own_time(self, three, clock):

@@ -130,7 +130,10 @@ def test_the_verdicts_on_a_memory_are_found_by_an_index(memory, plans, verb):
 
 
 def test_a_plain_add_and_a_question_leave_the_dynamics_alone(memory, monkeypatch):
-    """Neither reads nor writes a row of them, and an add makes no event."""
+    """Neither reads nor writes a row of them, and an add makes no event.
+
+    The question looks once whether there is anything new.
+    """
     said = []
 
     def traced(run):
@@ -152,4 +155,5 @@ def test_a_plain_add_and_a_question_leave_the_dynamics_alone(memory, monkeypatch
     memory.retrieve("kettle", record=False)
     monkeypatch.undo()
     assert any("INSERT INTO memories" in sql for sql in said)
-    assert not [sql for sql in said if "dynamics" in sql or "events" in sql]
+    found = [sql for sql in said if "dynamics" in sql or "events" in sql]
+    assert found == ["SELECT value FROM meta WHERE name = 'dynamics stamp'"]

@@ -1,0 +1,319 @@
+"""Uses and verdicts move the candidates of a query to other places, and change nothing else.
+
+The sums of the events are kept in RAM per namespace and follow the ledger by their stamps. Without
+any, nothing is computed and nothing moves. Scores stay with the places, so that limits and
+confidence are as they would be without uses and verdicts.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memento.dynamics import belief, use
+from memento.dynamics.config import Dynamics
+from memento.dynamics.effect import Effect
+from memento.dynamics.fold import DAY
+from memento.dynamics.retention import retention
+from memento.ledger import dynamics as folded
+from memento.ledger import learnt, strengths
+from memento.ledger.contract import Session
+from memento.ledger.rows import Row
+from memento.ledger.schema import SEQ_MASK
+from memento.retrieve.roster import Floats, Rows, Snapshot, having_trait
+from memento.types import Beside
+
+_SUMS = slice(0, len(use.RATES))
+_FOR, _AGAINST, _PRIOR_FOR, _PRIOR_AGAINST, _WORTH, _STABILITY, _SINCE_DAY = range(
+    len(use.RATES), len(use.RATES) + 7
+)
+_WIDTH = len(use.RATES) + 7
+_RATES = np.array(use.RATES, np.float32)
+_NEVER = -1
+TERMS = ("use", "belief", "worth")
+"""Names of the effects among the terms of a hit."""
+
+
+class Strengths:
+    """The sums of the events of one namespace, in RAM. Thread-safe.
+
+    Attributes:
+        weight: Learnt weight of use; None while nothing was learnt.
+    """
+
+    __slots__ = ("_days", "_lock", "_stamp", "_table", "weight")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stamp = -1
+        self._table: _Table | None = None  # none while nothing happened: it takes 3 kB
+        self._days: list[int] = []
+        self.weight: float | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is known."""
+        return (0 if self._table is None else self._table.nbytes) + 40 * len(self._days)
+
+    def follow(self, session: Session, ns: int) -> None:
+        """Read what changed."""
+        newest = strengths.latest(session)
+        if newest == max(0, self._stamp):
+            return
+        with self._lock:
+            if self._stamp < strengths.last_drop(session) or newest < self._stamp:
+                self._table, self._stamp = None, -1
+            for docid, at, used_at, *numbers, sums, trust in strengths.since(
+                session, ns, self._stamp
+            ):
+                stability, day, good, bad, worth = numbers
+                if self._table is None:
+                    self._table = _Table()
+                self._table.put(
+                    docid & SEQ_MASK,
+                    (at, _NEVER if used_at is None else used_at),
+                    np.frombuffer(sums, np.float64),
+                    (good, bad, *belief.prior(trust), worth, stability, day),
+                )
+            self._days = folded.days_of(session, ns)
+            self.weight = learnt.weight_of(session, ns)
+            self._stamp = newest
+
+    def of(self, docids: NDArray[np.int64]) -> tuple[Rows, Floats, NDArray[np.int64]] | None:
+        """Return which of some memories have sums, their values and their moments.
+
+        None if none have.
+        """
+        with self._lock:
+            return None if self._table is None else self._table.of(docids & SEQ_MASK)
+
+    def active_days(self, at: int) -> int:
+        """Count the days on which the namespace was used, until a moment, that day included."""
+        return bisect_right(self._days, at // DAY)
+
+
+class _Table:
+    """Values by the number of a memory in its namespace.
+
+    A memory that nothing happened to takes four bytes, another one about 100.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._place = np.zeros(64, np.int32)  # place + 1, or 0
+        self._values: Floats = np.zeros((16, _WIDTH), np.float32)
+        self._times = np.zeros((16, 2), np.int64)  # moment, and moment of the last use
+
+    @property
+    def nbytes(self) -> int:
+        return self._place.nbytes + self._values.nbytes + self._times.nbytes
+
+    def put(
+        self,
+        seq: int,
+        times: tuple[int, int],
+        sums: NDArray[np.float64],
+        others: tuple[float, ...],
+    ) -> None:
+        """Set the values of a memory."""
+        if seq >= len(self._place):
+            self._place = np.append(self._place, np.zeros(seq, np.int32))
+        if not self._place[seq]:
+            if self._count == len(self._values):
+                self._values = np.append(self._values, np.zeros_like(self._values), axis=0)
+                self._times = np.append(self._times, np.zeros_like(self._times), axis=0)
+            self._count += 1
+            self._place[seq] = self._count
+        place = int(self._place[seq]) - 1
+        self._times[place] = times
+        self._values[place, _SUMS] = sums
+        self._values[place, _FOR:] = others
+
+    def of(self, seqs: NDArray[np.int64]) -> tuple[Rows, Floats, NDArray[np.int64]] | None:
+        """Return which memories are known, their values and their moments."""
+        inside = np.flatnonzero(seqs < len(self._place))
+        places = self._place[seqs[inside]]
+        some, places = inside[places > 0], places[places > 0] - 1
+        return (some, self._values[places], self._times[places]) if len(some) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moved:
+    """Candidates in the order of evidence and effects.
+
+    Attributes:
+        order: Their places, best first.
+        scores: Score of each; scores stayed with the places.
+        pull: Evidence and effects of each, which decides between equal scores.
+        parts: Name of each effect to its contribution.
+    """
+
+    order: Rows
+    scores: Floats
+    pull: Floats
+    parts: Mapping[str, Floats]
+
+
+class Life:
+    """The effects of uses and verdicts at the moment of one query.
+
+    Args:
+        known: The sums of the namespace.
+        now: Microseconds.
+        dynamics: Settings of the sums.
+        effect: Settings of the effects.
+    """
+
+    def __init__(self, known: Strengths, now: int, dynamics: Dynamics, effect: Effect) -> None:
+        self._known, self._now = known, now
+        self._dynamics, self._effect = dynamics, effect
+
+    def move(
+        self,
+        snap: Snapshot,
+        rows: Rows,
+        order: Rows,
+        *,
+        sums: Floats,
+        named: Floats,
+        scores: Floats,
+    ) -> Moved | None:
+        """Order candidates by evidence and effects; None if there is no effect.
+
+        Those that the query names, or that match it letter for letter, keep their places before
+        the others: memories change places only with those that match alike.
+
+        Args:
+            snap: The namespace.
+            rows: Rows of the candidates.
+            order: Places of the candidates to order, best first.
+            sums: Sums of their evidence.
+            named: How they match by name or letter for letter, 0 for neither.
+            scores: Their scores.
+        """
+        parts = self.effects(snap, rows)
+        if parts is None:
+            return None
+        pull = sums + sum(parts.values())
+        moved = order.copy()
+        for match in np.unique(named[order]):
+            at = np.flatnonzero(named[order] == match)
+            alike = order[at]
+            moved[at] = alike[np.lexsort((-rows[alike], -pull[alike]))]
+        placed = scores.copy()
+        placed[moved] = scores[order]
+        return Moved(moved, placed, pull, parts)
+
+    def effects(self, snap: Snapshot, rows: Rows) -> dict[str, Floats] | None:
+        """Return the effects on candidates, by name, in nats; None if all are 0.
+
+        Together they are within the bound: what exceeds it is taken from all of them alike.
+        Quarantined memories feel nothing.
+        """
+        if not self._effect.acts:
+            return None
+        known = self._known.of(snap.docid[rows])
+        if known is None:
+            return None
+        some, values, times = known
+        feels = having_trait(snap.status[rows[some]], "feels")
+        some, values, times = some[feels], values[feels], times[feels]
+        if not len(some):
+            return None
+        config, weight = self._effect, self.weight
+        found = (
+            weight * self._use(values, times),
+            config.belief * self._belief(values, times),
+            config.worth * values[:, _WORTH],
+        )
+        together = found[0] + found[1] + found[2]
+        if not together.any():
+            return None
+        bounded = np.clip(together, -config.bound, config.bound)
+        share = np.divide(bounded, together, out=np.zeros_like(together), where=together != 0)
+        parts = {}
+        for name, effect in zip(TERMS, found, strict=True):
+            parts[name] = np.zeros(len(rows), np.float32)
+            parts[name][some] = share * effect
+        return parts
+
+    @property
+    def weight(self) -> float:
+        """The weight of use."""
+        if self._effect.learn and self._known.weight is not None:
+            return self._known.weight
+        return self._effect.use
+
+    def _use(self, values: Floats, times: NDArray[np.int64]) -> Floats:
+        """Return how far use speaks for memories, see ``dynamics.use.telling``."""
+        past = np.maximum(0, self._now - times[:, 0]) / DAY
+        lately = np.where(times[:, 1] == _NEVER, 0, use.FLOOR - (self._now - times[:, 1]) / DAY)
+        days = (past + np.maximum(0, lately)).astype(np.float32)
+        left = values[:, _SUMS] * np.exp(-days[:, None] * _RATES)
+        odds = left @ np.array(use.coefficients(self._dynamics.decay), np.float32)
+        said: Floats = 2 * odds / (odds + np.float32(2 * self._dynamics.chance))
+        return said
+
+    def _belief(self, values: Floats, times: NDArray[np.int64]) -> Floats:
+        """Return the log odds that memories are right, over those of their priors."""
+        good, bad = self._counts(values, times)
+        before = values[:, _PRIOR_FOR], values[:, _PRIOR_AGAINST]
+        said: Floats = np.log(good * before[1]) - np.log(bad * before[0])
+        said[(good == before[0]) & (bad == before[1])] = 0
+        return said
+
+    def _counts(self, values: Floats, times: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """Return the evidence for and against memories, as it has faded by now."""
+        days = np.maximum(0, self._now - times[:, 0]) / DAY
+        left = np.exp2(-days / self._dynamics.half_life).astype(np.float32)
+        good = values[:, _PRIOR_FOR] + (values[:, _FOR] - values[:, _PRIOR_FOR]) * left
+        bad = values[:, _PRIOR_AGAINST] + (values[:, _AGAINST] - values[:, _PRIOR_AGAINST]) * left
+        return good, bad
+
+    def _beside(self, found: Sequence[tuple[Row, Mapping[str, float]]]) -> Beside | None:
+        """Return what feedback on one of the first hits needs; None if use cannot be learnt.
+
+        Hits that the query names stand where they do for another reason.
+        """
+        plain = [one for one in found if not one[1].get("exact")][: learnt.MOST_BESIDE]
+        if not self._effect.learn or not self._effect.acts or len(plain) < 2:  # noqa: PLR2004
+            return None
+        uses = np.zeros(len(plain))
+        known = self._known.of(np.array([row.docid for row, _ in plain], np.int64))
+        if known is not None:
+            some, values, times = known
+            uses[some] = self._use(values, times)
+        sums = [sum(terms.values()) - terms.get("use", 0.0) for _, terms in plain]
+        return Beside(tuple(row.id for row, _ in plain), tuple(sums), tuple(uses.tolist()))
+
+    def told(self, found: Sequence[tuple[Row, Mapping[str, float]]]) -> list[dict[str, Any]]:
+        """Return what is known of each hit besides its evidence, as fields of ``Hit``.
+
+        Args:
+            found: The hits, best first: each memory with its evidence and effects.
+        """
+        beside = self._beside(found)
+        fields = ("belief", "fading")
+        return [dict(zip(fields, self._told(row), strict=True), beside=beside) for row, _ in found]
+
+    def _told(self, row: Row) -> tuple[float, bool]:
+        """Return the chance that a memory is right, and whether it fades."""
+        known = self._known.of(np.array([row.docid], np.int64))
+        if known is None:
+            sure = belief.mean(belief.prior(row.trust))
+            first = self._known.active_days(row.created_at)
+            stability = self._dynamics.stability.of(row.kind) * (0.5 + row.importance)
+        else:
+            _, values, times = known
+            good, bad = self._counts(values.astype(np.float64), times)
+            sure = float(good[0] / (good[0] + bad[0]))
+            first, stability = values[0, _SINCE_DAY], float(values[0, _STABILITY])
+        days = self._known.active_days(self._now) - float(first)
+        fades = not row.pinned and retention(days, stability) < self._effect.fade_below
+        return sure, fades

@@ -1,0 +1,271 @@
+"""Uses and verdicts move memories within bounds, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memento import Config, Status
+from memento.clock import to_micros
+from memento.dynamics.config import Dynamics
+from memento.dynamics.effect import Effect
+from memento.errors import InvalidInput
+from memento.retrieve.lifecycle import TERMS, Life, Strengths
+from memento.retrieve.roster import STATUSES
+
+DAY = timedelta(days=1)
+QUESTION = "Where is the deploy runbook?"
+NAMES = ("Heron", "Egret", "Bittern", "Plover", "Dunlin", "Avocet")
+
+
+@pytest.fixture
+def books(memory):
+    """A store with six memories that match the question alike."""
+    return filled(memory)
+
+
+def filled(memory):
+    """Add six memories that match the question alike."""
+    for name in NAMES:
+        memory.add(f"The deploy runbook of project {name} is here", "medium", id=name)
+    return memory
+
+
+def order(memory, question=QUESTION, **options):
+    """Return the ids of an answer that is not recorded."""
+    return [hit.id for hit in memory.retrieve(question, 10, record=False, **options)]
+
+
+class TestOrder:
+    """Where memories stand."""
+
+    def test_nothing_happened_and_nothing_changes(self, books, open_memory):
+        """A store without uses and verdicts answers as with the effects switched off."""
+        off = open_memory(config=Config(effect=Effect.off()))
+        for question in (QUESTION, "Heron", "what is here?", "deploy"):
+            with_them = books.retrieve(question, 10, record=False)
+            without = off.retrieve(question, 10, record=False)
+            assert [hit.to_dict() for hit in with_them] == [hit.to_dict() for hit in without]
+            assert with_them.confidence == without.confidence
+
+    def test_what_was_used_leads(self, books):
+        """Of equal memories the one that was of use comes first."""
+        last = order(books)[-1]
+        books.feedback(last, useful=True)
+        assert order(books)[0] == last
+        (first, *rest) = books.retrieve(QUESTION, 10, record=False)
+        assert first.terms["use"] > 0
+        assert "use" in first.explain()
+        assert all("use" not in hit.terms for hit in rest)
+
+    def test_what_is_wrong_comes_last(self, books):
+        """One verdict is enough."""
+        first = order(books)[0]
+        books.feedback(first, verdict="wrong")
+        assert order(books)[-1] == first
+        hit = books.retrieve(QUESTION, 10, record=False)[-1]
+        assert hit.terms["belief"] < 0
+        assert hit.belief == pytest.approx(books.belief(first).mean)
+
+    def test_scores_stay_with_the_places(self, books):
+        """And so do limits by score, and the chance that there is an answer."""
+        before = books.retrieve("deploy runbook of Plover", 10, record=False)
+        books.feedback("Heron", verdict="confirmed")
+        after = books.retrieve("deploy runbook of Plover", 10, record=False)
+        assert [hit.id for hit in after] != [hit.id for hit in before]
+        assert [hit.score for hit in after] == [hit.score for hit in before]
+        assert after.confidence == before.confidence
+
+    def test_equal_calls_give_equal_orders(self, books):
+        """As long as nothing happens in between."""
+        books.feedback("Plover", useful=True)
+        books.feedback("Egret", verdict="wrong")
+        assert order(books) == order(books)
+
+    def test_fewer_hits_are_the_first_of_more(self, books):
+        """A limit changes no place."""
+        books.feedback("Plover", useful=True)
+        every = order(books)
+        for k in range(1, len(every)):
+            found = books.retrieve(QUESTION, k, record=False)
+            assert [hit.id for hit in found] == every[:k]
+
+    def test_a_memory_named_by_the_query_stays_first(self, memory):
+        """However often another was used."""
+        memory.add("The long list is in the attic", "medium", id="key", key="list/attic")
+        for name in ("a", "b"):
+            memory.add(f"list/attic has {name} and the attic list", "medium", id=name)
+        for _ in range(4):
+            memory.feedback("a", verdict="confirmed")
+        memory.feedback("key", verdict="ignored")
+        assert order(memory, "list/attic")[0] == "key"
+
+    def test_verdicts_decide_before_the_newer_statement(self, memory):
+        """Two statements that differ in their object: the newer first, until one is judged."""
+        memory.add("The dentist of Rami is in Lisbon", "medium", id="old")
+        memory.add("The dentist of Rami is in Porto", "medium", id="new")
+        question = "Where is the dentist of Rami?"
+        assert order(memory, question) == ["new", "old"]
+        memory.feedback("new", verdict="wrong")
+        assert order(memory, question) == ["old", "new"]
+
+    def test_another_namespace_feels_nothing(self, books):
+        """Uses in one are unknown in the other."""
+        other = filled(books.of("other"))
+        before = order(other)
+        books.feedback(before[-1], verdict="confirmed")
+        assert order(other) == before
+
+    def test_in_quarantine_nothing_is_felt(self, books):
+        """The same memory is moved when it is active."""
+        books.feedback("Heron", verdict="confirmed")
+        order(books)
+        searcher, config = books._engine.searcher, books.config
+        held = searcher._kept.hold(books._engine.ledger.find_namespace(books.namespace))
+        snap, rows = held.roster.snapshot(), np.arange(len(NAMES))
+        life = Life(held.strengths, to_micros(books.clock()), config.dynamics, config.effect)
+        assert life.effects(snap, rows)["belief"][0] > 0
+        waiting = np.full_like(snap.status, STATUSES[Status.QUARANTINED])
+        assert life.effects(replace(snap, status=waiting), rows) is None
+
+    def test_an_answer_of_the_past_knows_no_later_verdict(self, books, clock):
+        """Nor says it what is believed today."""
+        before, moment = order(books), clock()
+        clock.advance(DAY)
+        books.feedback(before[-1], verdict="confirmed")
+        then = books.retrieve(QUESTION, 10, record=False, known_at=moment)
+        assert [hit.id for hit in then] == before
+        assert {hit.belief for hit in then} == {None}
+        assert order(books)[0] == before[-1]
+
+    def test_a_retracted_verdict_moves_nothing(self, books):
+        """Places are as if it had never been given."""
+        before = order(books)
+        books.feedback(before[0], verdict="harmful")
+        assert order(books) != before
+        books.retract(source="user")
+        assert order(books) == before
+
+    def test_another_process_sees_it(self, books, open_memory):
+        """Rows that another one wrote are followed."""
+        other = open_memory()
+        last = order(other)[-1]
+        books.feedback(last, useful=True)
+        assert order(other)[0] == last
+        books.feedback(last, verdict="harmful")
+        assert order(other)[-1] == last
+
+    def test_an_erased_memory_takes_its_effect_along(self, books):
+        """The others stand as before."""
+        before = order(books)
+        books.feedback(before[0], useful=True)
+        books.store.erase(before[0])
+        assert order(books) == before[1:]
+
+
+class TestBounds:
+    """How far a memory can move."""
+
+    def test_off_means_off(self, books, open_memory):
+        """No verdict moves anything; belief is told all the same."""
+        before = order(books)
+        books.feedback(before[0], verdict="harmful")
+        off = open_memory(config=Config(effect=Effect.off()))
+        assert order(off) == before
+        assert off.retrieve(QUESTION, record=False)[0].belief < 0.5
+
+    @pytest.mark.parametrize("bound", [3.0, 1.0, 10.0])
+    def test_all_effects_together_stay_within_the_bound(self, open_memory, bound):
+        """What exceeds it is taken from each of them alike."""
+        effect = Effect(bound=bound, belief=10.0, worth=10.0)
+        memory = filled(open_memory(config=Config(effect=effect)))
+        for name in ("Heron", "Egret"):
+            memory.feedback(name, verdict="confirmed")
+        memory.feedback("Plover", verdict="harmful")
+        moved = {
+            hit.id: sum(hit.terms.get(name, 0.0) for name in TERMS)
+            for hit in memory.retrieve(QUESTION, 10, record=False)
+        }
+        assert moved["Heron"] == pytest.approx(min(bound, 4.8), abs=0.5)
+        assert moved["Plover"] == pytest.approx(-bound, abs=1e-4)
+        assert moved["Dunlin"] == 0
+
+    @given(
+        st.lists(st.floats(-8, 8, width=32), min_size=2, max_size=12),
+        st.lists(st.floats(0, 12, width=32), min_size=12, max_size=12),
+        st.floats(0, 3),
+    )
+    def test_none_passes_one_that_is_twice_the_bound_better(self, effects, sums, bound):
+        """Whatever happened to them."""
+        life, rows = fake(effects, bound), np.arange(len(effects))
+        evidence = np.array(sums[: len(effects)], np.float32)
+        ranked = np.lexsort((-rows, -evidence))
+        none = np.zeros(len(rows), np.float32)
+        moved = life.move(None, rows, ranked, sums=evidence, named=none, scores=evidence)
+        if moved is None:
+            return
+        place = {int(row): at for at, row in enumerate(moved.order)}
+        for one in rows.tolist():
+            for other in rows.tolist():
+                if evidence[one] > evidence[other] + 2 * bound + 1e-4:
+                    assert place[one] < place[other]
+        assert sorted(moved.scores.tolist()) == sorted(evidence.tolist())
+        assert (np.diff(moved.scores[moved.order]) <= 0).all()
+
+    def test_without_a_bound_one_would(self):
+        """Null control of the test before."""
+        life, rows = fake([-8.0, 8.0], 10.0), np.arange(2)
+        evidence, none = np.array([7.0, 0.0], np.float32), np.zeros(2, np.float32)
+        ranked = np.array([0, 1])
+        moved = life.move(None, rows, ranked, sums=evidence, named=none, scores=evidence)
+        assert moved.order.tolist() == [1, 0]
+
+    def test_without_verdicts_use_moves_twice_its_weight_at_most(self, books, clock):
+        """However often a memory is used."""
+        for _ in range(30):
+            clock.advance(DAY)
+            books.feedback("Plover", useful=True)
+        (hit,) = [one for one in books.retrieve(QUESTION, 10) if one.id == "Plover"]
+        assert 0 < hit.terms["use"] <= 2 * Effect().use
+
+    @pytest.mark.parametrize(
+        "wrong", [{"use": 2.0}, {"bound": -1}, {"learn": 1}, {"rate": float("nan")}, {"belief": ""}]
+    )
+    def test_settings_out_of_range_are_refused(self, wrong):
+        """Each says its range."""
+        with pytest.raises(InvalidInput, match=f"effect.{next(iter(wrong))}"):
+            Effect(**wrong)
+
+
+def fake(effects, bound):
+    """Return a life in which memories have these beliefs, in nats, clipped at a bound."""
+
+    class Known(Life):
+        def effects(self, _snap, _rows):
+            found = np.clip(np.array(effects, np.float32), -bound, bound)
+            return {"belief": found} if found.any() else None
+
+    return Known(Strengths(), 0, Dynamics(), Effect(bound=bound))
+
+
+class TestFading:
+    """Whether a memory fades is told, and moves nothing."""
+
+    def test_unused_for_many_days_of_use(self, memory, clock):
+        """Calendar days alone do not count, pinned memories never fade."""
+        memory.add("The berth is number 14", "medium", id="berth", kind="context")
+        memory.add("The berth is blue", "medium", id="pinned", kind="context", pinned=True)
+        other = memory.add("Rami likes tea", "medium")
+        clock.advance(400 * DAY)
+        assert not memory.retrieve("berth", record=False)[0].fading
+        for _ in range(40):
+            clock.advance(DAY)
+            memory.feedback(other.id, verdict="ignored")
+        fading = {hit.id: hit.fading for hit in memory.retrieve("berth", record=False)}
+        assert fading == {"berth": True, "pinned": False}
+        assert not memory.retrieve("tea", record=False)[0].fading
