@@ -35,6 +35,7 @@ views        verbs that are not for every day: ``memory.quarantine``, ``memory.s
 browse       lists, counts, history and links: all that is read without a query
 documents    a long text in parts: a document that may change
 locks        lock and pin a memory: nobody changes it, it never fades
+sessions     begin a session, note where its work stands, go on after it broke off
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
 changes      correct, list changes and undo them, differences between two moments
@@ -55,6 +56,8 @@ from memento.conversation.values import Recalled, Turn
 from memento.filters import Filtering, check_filters
 from memento.manager import MemoryManager
 from memento.past import Change, Diff, SlotValue, Undone, Version
+from memento.sessions import Session
+from memento.sessions.values import Checkpoint, Resumption, SessionInfo
 from memento.types import (
     Belief,
     Draft,
@@ -81,6 +84,7 @@ __all__ = [
     "AsyncMemoryManager",
     "Belief",
     "Change",
+    "Checkpoint",
     "Config",
     "Diff",
     "Draft",
@@ -93,7 +97,10 @@ __all__ = [
     "MemoryManager",
     "Recalled",
     "Related",
+    "Resumption",
     "Retrieval",
+    "Session",
+    "SessionInfo",
     "SlotValue",
     "Source",
     "Status",
