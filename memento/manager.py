@@ -163,6 +163,9 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes, Sess
         supersedes: str | Sequence[str] = (),
         related: str | Sequence[str] = (),
         id: str | None = None,  # noqa: A002 - the field's own name, as in Memory.id
+        signal: str | None = None,
+        condition: str | None = None,
+        due_at: datetime | None = None,
         replace: bool = False,
     ) -> Memory:
         """Remember a text. When this returns, the memory is on the disk.
@@ -211,6 +214,10 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes, Sess
             id: Your own id, 1 to 128 characters. It makes a retry harmless: a retry is not counted
                 as a repeat, and merges only arguments that the first call did not have. A trusted
                 memory may reuse the id of a quarantined or rejected one and replaces it.
+            signal: How it was recognised in a conversation; ``observe`` sets it.
+            condition: When a rule applies, in words. The same text under another condition is
+                another memory.
+            due_at: When a plan is due, with a time zone.
             replace: If ``id`` is taken, replace the memory that has it, whatever its status. The
                 earlier state stays in the history, and a forgotten, superseded or expired memory
                 becomes active again. Replacing with equal content makes no new version. A memory
@@ -258,6 +265,9 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes, Sess
             supersedes=supersedes,
             related=related,
             id=id,
+            signal=signal,
+            condition=condition,
+            due_at=due_at,
         )
         check_flag("replace", replace)
         return self._memory(self._add([draft], replace=replace)[0])
@@ -524,6 +534,8 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes, Sess
         metadata: Mapping[str, Any] = KEEP,
         pinned: bool = KEEP,
         valid_until: datetime | None = KEEP,
+        condition: str | None = KEEP,
+        due_at: datetime | None = KEEP,
         expires_in: timedelta | float | None = KEEP,
         add_aliases: Sequence[str] = (),
         remove_aliases: Sequence[str] = (),
@@ -541,6 +553,8 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes, Sess
             metadata: New metadata, which replaces the present object.
             pinned: Whether it never fades.
             valid_until: When it stops being true; None for never.
+            condition: When it applies, in words; None for always.
+            due_at: When it is due; None for no date.
             expires_in: Time to live from now; None for ever.
             add_aliases: Names to add.
             remove_aliases: Names to remove.
@@ -566,6 +580,8 @@ class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes, Sess
             metadata=metadata,
             pinned=pinned,
             valid_until=valid_until,
+            condition=condition,
+            due_at=due_at,
             expires_in=expires_in,
             add_aliases=add_aliases,
             remove_aliases=remove_aliases,

@@ -27,6 +27,7 @@ KindName: TypeAlias = Literal[
     "context",
     "question",
     "article",
+    "plan",
 ]
 StatusName: TypeAlias = Literal["active", "superseded", "forgotten", "quarantined"]
 LockName: TypeAlias = Literal["promoted", "user"]
@@ -63,6 +64,8 @@ class Kind(StrEnum):
     CONTEXT = "context"
     QUESTION = "question"
     ARTICLE = "article"
+    PLAN = "plan"
+    """Something that is to happen or to be done; ``due_at`` says when."""
 
 
 class Status(StrEnum):
@@ -213,6 +216,10 @@ class Memory:
         superseded_by: Id of the memory that replaced it, or None.
         reinforced: How often the same content arrived again, >= 0.
         version: 1 for the first text; each ``update`` and each merged repeat adds one.
+        signal: How it was recognised in a conversation, such as ``preference`` or ``todo``; None if
+            it was not learnt by ``observe``.
+        condition: When a rule applies, such as ``when I ask about recipes``, or None for always.
+        due_at: When a plan is due, UTC, or None.
     """
 
     id: str
@@ -243,6 +250,9 @@ class Memory:
     superseded_by: str | None
     reinforced: int
     version: int
+    signal: str | None = None
+    condition: str | None = None
+    due_at: datetime | None = None
 
     def __hash__(self) -> int:
         # Equal memories have equal ids. The metadata cannot be hashed.
@@ -290,6 +300,9 @@ class Draft:
     supersedes: str | Sequence[str] = ()
     related: str | Sequence[str] = ()
     id: str | None = None
+    signal: str | None = None
+    condition: str | None = None
+    due_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

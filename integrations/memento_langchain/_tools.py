@@ -25,7 +25,7 @@ from memento_langchain.namespaces import Namespace, Views
 
 KindName = Literal[
     "fact", "preference", "rule", "decision", "procedure", "episode", "relation", "emotion",
-    "opinion", "context", "question", "article",
+    "opinion", "context", "question", "article", "plan",
 ]  # fmt: skip
 """The members of ``memento.Kind``, for the schema that the model sees."""
 Id = Annotated[str, "Id of a memory, as recall and search show it."]

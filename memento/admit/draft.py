@@ -159,6 +159,8 @@ class _Said(NamedTuple):
     session: str | None
     actor: str | None
     role: str | None
+    signal: str | None
+    condition: str | None
     columns: words_of.Columns
     words: list[str]
     head_words: int
@@ -177,6 +179,7 @@ def _said(draft: Draft, clean: Redaction, limits: Limits) -> _Said:
     actor = clean.name("actor", optional_name("actor", draft.actor))
     role = optional_name("role", draft.role)
     role = clean.name("role", None if role is None else chat_role(role))
+    condition = clean.name("condition", optional_name("condition", draft.condition))
     columns = words_of.columns(text, actor=actor, role=role, key=key, aliases=aliases, tags=tags)
     head, rest = columns.spoken()
     return _Said(
@@ -191,6 +194,8 @@ def _said(draft: Draft, clean: Redaction, limits: Limits) -> _Said:
         session=session,
         actor=actor,
         role=role,
+        signal=optional_name("signal", draft.signal),
+        condition=condition,
         columns=columns,
         words=head + rest,
         head_words=len(head),
@@ -244,13 +249,15 @@ def _row(
         cues=words_of.cues(said.text, said.role, said.words),
         content_hash=_hash(said, occurred if draft.occurred_at else None),
         checksum=b"",
+        signal=said.signal,
+        condition=said.condition,
+        due_at=None if draft.due_at is None else check_moment("due_at", draft.due_at),
     )
 
 
 def _hash(said: _Said, occurred: int | None) -> bytes:
-    return content_hash(
-        said.text, said.scope, said.key, said.session, said.actor, said.role, occurred
-    )
+    said_by = (said.key, said.session, said.actor, said.role)
+    return content_hash(said.text, said.scope, *said_by, occurred, condition=said.condition)
 
 
 def to_json(values: Sequence[str]) -> str:

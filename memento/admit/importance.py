@@ -25,6 +25,7 @@ BASE: dict[Kind, float] = {
     Kind.ARTICLE: 0.60,
     Kind.DECISION: 0.52,
     Kind.PREFERENCE: 0.50,
+    Kind.PLAN: 0.50,
     Kind.PROCEDURE: 0.48,
     Kind.RELATION: 0.45,
     Kind.FACT: 0.38,

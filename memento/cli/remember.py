@@ -86,6 +86,13 @@ def add(
             help="Hide it after this time: 90, 15m, 12h, 7d.",
         ),
     ] = None,
+    condition: Annotated[
+        str | None, option("--condition", help="When a rule applies, in words.")
+    ] = None,
+    due_at: Annotated[
+        datetime | None,
+        option("--due", parser=moment_of, metavar="MOMENT", help="When a plan is due."),
+    ] = None,
     trust: Annotated[
         Trust, option("--trust", help="Its origin; tool, web and import are quarantined.")
     ] = Trust.USER,
@@ -120,6 +127,8 @@ def add(
             tags=tag or (),
             occurred_at=occurred_at,
             expires_in=expires_in,
+            condition=condition,
+            due_at=due_at,
             source=Source(trust, source),
             pinned=pin,
             supersedes=supersedes or (),

@@ -29,6 +29,7 @@ class Stability:
         context: > 0.
         question: > 0.
         article: > 0.
+        plan: > 0.
     """
 
     fact: float = 180.0
@@ -43,6 +44,7 @@ class Stability:
     context: float = 14.0
     question: float = 14.0
     article: float = 730.0
+    plan: float = 90.0
 
     def __post_init__(self) -> None:
         for name in fields(self):
@@ -63,6 +65,7 @@ class Stability:
             Kind.CONTEXT: self.context,
             Kind.QUESTION: self.question,
             Kind.ARTICLE: self.article,
+            Kind.PLAN: self.plan,
         }
         return known[Kind(kind)]
 

@@ -119,5 +119,8 @@ _FIELDS: Mapping[str, Callable[[str, Any, FilePlace], Any]] = {
     "supersedes": _ids,
     "related": _ids,
     "id": lambda field, value, _place: check_id(value, field),
+    "signal": _name,
+    "condition": _name,
+    "due_at": _time,
 }
 """Field of ``Draft`` to how it is read: name, value and place of the record."""

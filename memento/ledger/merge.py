@@ -15,6 +15,8 @@ field             the memory afterwards has
 ``kind``          the newer one, unless that is ``fact``, the default
 ``expires_in``    the later end; none at all beats any
 ``valid_until``   the later end; none at all beats any
+``due_at``        the newer one, if given
+``signal``        the first one
 ``related``       both
 ``source``        the more trusted one; of equals the first
 ================  ==============================================================================
@@ -46,6 +48,7 @@ MAX_STATES = 64
 SOURCE = ("trust", "source_uri", "source_model", "source_parents")
 _SAID = (
     "pinned", "importance", "tags", "aliases", "metadata", "kind", "expires_at", "valid_until",
+    "due_at", "signal",
 )  # fmt: skip
 """Columns that are a source's word about the content."""
 _TIERS = [tier.value for tier in Tier]
@@ -104,6 +107,8 @@ def _both(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> 
         "metadata": _updated(row.metadata, new.metadata, metadata_bytes),
         "valid_until": _later(row.valid_until, new.valid_until),
         "expires_at": _later(row.expires_at, new.expires_at),
+        "due_at": row.due_at if new.due_at is None else new.due_at,
+        "signal": new.signal if row.signal is None else row.signal,
     }
     if "importance" not in derived:
         both["importance"] = max(row.importance, new.importance)

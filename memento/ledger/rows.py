@@ -15,7 +15,7 @@ from memento.check import first_of
 from memento.clock import from_micros
 from memento.errors import StoreUnusable
 from memento.language.words import Columns, columns
-from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.ledger.schema import LEARNING, SEQ_BITS, SEQ_MASK
 from memento.levels import PINNED, lock_of
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
@@ -64,6 +64,9 @@ class Row:
     cues: int
     content_hash: bytes
     checksum: bytes
+    signal: str | None = None
+    condition: str | None = None
+    due_at: int | None = None
 
     def values(self) -> tuple[Any, ...]:
         """Return the values in column order, to be bound."""
@@ -87,15 +90,28 @@ _SEALED = (
 """All that matters but the tier: what the ring pushes out is moved without being read."""
 
 
+LEARNT = ("signal", "condition", "due_at")
+"""Columns that schema 10 added, mostly null. A row in which all are null has the checksum that it
+had before, so that every older seal stays valid, and so does that of an earlier state."""
+
+
+def names_in(version: int) -> tuple[str, ...]:
+    """Name the columns of a memory in a file of some schema version, in the order of a row."""
+    return NAMES if version >= LEARNING else NAMES[: -len(LEARNT)]
+
+
 _all = attrgetter(*NAMES)
 _sealed = attrgetter(*_SEALED)
+_learnt = attrgetter(*LEARNT)
+_NOTHING_LEARNT = (None,) * len(LEARNT)
 
 
 _ELSEWHERE = {
     "docid", "ns", "rev", "id", "version", "text", "status", "tier", "content_hash", "checksum",
 }  # fmt: skip
-EARLIER = tuple(name for name in NAMES if name not in _ELSEWHERE)
-"""Fields in ``versions.earlier``: those without a column there that may change or be derived."""
+EARLIER = tuple(name for name in NAMES if name not in _ELSEWHERE and name not in LEARNT)
+"""Fields in ``versions.earlier``: those without a column there that may change or be derived. Those
+of ``LEARNT`` are there if they are not null."""
 
 
 class State(NamedTuple):
@@ -134,6 +150,7 @@ def state_of(row: Row, until: int, reason: str) -> State:
         reason: What replaced it.
     """
     earlier = {name: getattr(row, name) for name in EARLIER}
+    earlier |= {name: value for name in LEARNT if (value := getattr(row, name)) is not None}
     earlier["content_hash"] = _hex(row.content_hash)
     earlier["checksum"] = _hex(row.checksum)
     earlier["ended"] = _ended(earlier["checksum"], until, reason)
@@ -158,6 +175,8 @@ def set_back(row: Row, earlier: str) -> None:
     row.checksum = bytes.fromhex(state.get("checksum", ""))
     for name in state.keys() - set(_SUMS):
         setattr(row, name, state[name])
+    for name in set(LEARNT) - state.keys():
+        setattr(row, name, None)
 
 
 def earlier_state(row: Row, state: State) -> Row | None:
@@ -272,11 +291,20 @@ def is_changed_event(
 
 def checksum(row: Row) -> bytes:
     """Digest what a memory says and where it comes from, to notice damage on the disk."""
-    return blake2b(repr(_sealed(row)).encode(), digest_size=8).digest()
+    said, learnt = _sealed(row), _learnt(row)
+    if learnt != _NOTHING_LEARNT:
+        said += learnt
+    return blake2b(repr(said).encode(), digest_size=8).digest()
 
 
-def content_hash(*parts: object) -> bytes:
-    """Digest what makes two memories the same: equal parts, equal hash."""
+def content_hash(*parts: object, condition: str | None = None) -> bytes:
+    """Digest what makes two memories the same: equal parts, equal hash.
+
+    Args:
+        parts: Text, scope, key, session, actor, role and time of a memory.
+        condition: When it applies; None for always, which adds nothing to the digest.
+    """
+    parts = parts if condition is None else (*parts, condition)
     return blake2b(repr(parts).encode(), digest_size=16).digest()
 
 
@@ -343,6 +371,9 @@ def _memory(row: Row, namespace: tuple[str, ...]) -> Memory:
         superseded_by=row.superseded_by,
         reinforced=row.reinforced,
         version=row.version,
+        signal=row.signal,
+        condition=row.condition,
+        due_at=_moment(row.due_at),
     )
 
 

@@ -29,6 +29,9 @@ NUMBERED = 9
 WITH_SESSIONS = 10
 """First version that has sessions and checkpoints, see ``SESSIONS``."""
 
+LEARNING = 10
+"""First version whose memories have the columns of ``LEARNT``."""
+
 WHOLE_HISTORY = 2
 """First version that keeps earlier states whole, see ``M002``."""
 
@@ -290,8 +293,13 @@ SLEEP = ""
 LOOPS = ""
 """Turns whose outcome is still open."""
 
-LEARNT = ""
-"""What was learnt from a conversation."""
+LEARNT = """
+ALTER TABLE memories ADD COLUMN signal TEXT;
+ALTER TABLE memories ADD COLUMN condition TEXT;
+ALTER TABLE memories ADD COLUMN due_at INTEGER;
+"""
+"""Columns of a memory learnt from a conversation: how it was recognised, when a rule applies, when
+a plan is due. They are null for all other memories, which keep the checksums that they had."""
 
 SESSIONS = """
 CREATE TABLE sessions (

@@ -44,6 +44,8 @@ class Corrections:
     metadata: Any = _ABSENT
     pinned: Any = _ABSENT
     valid_until: Any = _ABSENT
+    condition: Any = _ABSENT
+    due_at: Any = _ABSENT
     expires_in: Any = _ABSENT
     add_aliases: Sequence[str] = ()
     remove_aliases: Sequence[str] = ()
@@ -99,8 +101,8 @@ def accept(asked: Corrections, *, now: int, config: Config) -> Accepted:
     )
 
 
-def _moment(value: object) -> int | None:
-    return None if value is None else check.check_moment("valid_until", value)
+def _moment(name: str, value: object) -> int | None:
+    return None if value is None else check.check_moment(name, value)
 
 
 _CHECKS: Mapping[str, Callable[[Any, Redaction, check.Limits], Any]] = {
@@ -115,7 +117,11 @@ _CHECKS: Mapping[str, Callable[[Any, Redaction, check.Limits], Any]] = {
         "metadata", check.check_metadata(value, limits)
     ),
     "pinned": lambda value, _clean, _limits: int(check.check_flag("pinned", value)),
-    "valid_until": lambda value, _clean, _limits: _moment(value),
+    "valid_until": lambda value, _clean, _limits: _moment("valid_until", value),
+    "condition": lambda value, clean, _limits: clean.name(
+        "condition", check.optional_name("condition", value)
+    ),
+    "due_at": lambda value, _clean, _limits: _moment("due_at", value),
 }
 """Corrections to what accepts each; in the order in which they are refused."""
 
@@ -352,17 +358,22 @@ def _changes(row: Row, asked: Accepted) -> dict[str, Any]:
     if "pinned" in wanted:
         wanted["pinned"] |= row.pinned & LOCKS
     wanted["aliases"] = _aliases(row, asked)
-    if "text" in wanted or "scope" in wanted:
-        text, scope = wanted.get("text", row.text), wanted.get("scope", row.scope)
-        wanted["content_hash"] = _identity(row, text, scope)
+    if not wanted.keys().isdisjoint(_IDENTIFYING):
+        wanted["content_hash"] = _identity(row, wanted)
     return {name: value for name, value in wanted.items() if getattr(row, name) != value}
 
 
-def _identity(row: Row, text: str, scope: str) -> bytes:
+_IDENTIFYING = ("text", "scope", "condition")
+"""Columns that an update may change and that make two memories the same."""
+
+
+def _identity(row: Row, wanted: Mapping[str, Any]) -> bytes:
     """Digest what would make another memory the same; the time counts if it did before."""
-    said_by = (row.key, row.session, row.actor, row.role)
-    timeless = row.content_hash == content_hash(row.text, row.scope, *said_by, None)
-    return content_hash(text, scope, *said_by, None if timeless else row.occurred_at)
+    said_by, when = (row.key, row.session, row.actor, row.role), row.condition
+    timeless = row.content_hash == content_hash(row.text, row.scope, *said_by, None, condition=when)
+    occurred = None if timeless else row.occurred_at
+    text, scope, when = (wanted.get(name, getattr(row, name)) for name in _IDENTIFYING)
+    return content_hash(text, scope, *said_by, occurred, condition=when)
 
 
 def _aliases(row: Row, asked: Accepted) -> str:

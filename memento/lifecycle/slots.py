@@ -266,7 +266,9 @@ def _from_now_on(before: Row, now: int, ends: int | None) -> Row:
         superseded_by=None,
         reinforced=0,
         version=1,
-        content_hash=content_hash(before.text, before.scope, *said_by, None),
+        content_hash=content_hash(
+            before.text, before.scope, *said_by, None, condition=before.condition
+        ),
     )
     row.seal()
     return row

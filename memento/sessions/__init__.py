@@ -256,8 +256,7 @@ class Sessions(View):
 
     def _learnt(self, c: Reading, ns: int, session: str) -> list[Row]:
         """Read what was decided, learnt and planned in a session, the newest first."""
-        kinds = [kind for kind in Kind if kind in extract.LEARNT]
-        filters = filters_of(self._engine.now(), session=session, kinds=kinds)
+        filters = filters_of(self._engine.now(), session=session, kinds=extract.LEARNT)
         return memories.select(c, ns, filters, newest_first=True, limit=FEW)
 
     def _info(self, one: Begun) -> SessionInfo:

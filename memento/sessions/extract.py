@@ -24,7 +24,7 @@ NEAR = 0.8
 ALIKE = 0.5
 """The same as a share of common words, where there are no vectors."""
 
-LEARNT = (Kind.DECISION, Kind.RULE, Kind.PREFERENCE, "plan")
+LEARNT = (Kind.DECISION, Kind.RULE, Kind.PREFERENCE, Kind.PLAN)
 """Kinds of memories that say what came of a session."""
 _LABELS = {"decision": "Decided", "rule": "Rule", "preference": "Preferred", "plan": "Planned"}
 

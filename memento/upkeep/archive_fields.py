@@ -13,7 +13,7 @@ from memento.admit import draft
 from memento.clock import from_micros
 from memento.errors import InvalidInput
 from memento.language.words import Columns, cues
-from memento.ledger.rows import Row, State, columns_of, state_of
+from memento.ledger.rows import LEARNT, Row, State, columns_of, state_of
 from memento.levels import BITS, PINNED, lock_of
 from memento.scopes import parse_scope
 from memento.types import Kind, Status, Tier, Trust
@@ -27,6 +27,8 @@ WITHOUT_SESSIONS = 1
 
 MADE_HERE = {"docid", "ns", "rev", "words", "head_words", "cues", "checksum"}
 FIELDS = tuple(field.name for field in fields(Row) if field.name not in MADE_HERE)
+ALWAYS = tuple(name for name in FIELDS if name not in LEARNT)
+"""Fields that every memory of a file has; those of ``LEARNT`` are there if they are not null."""
 _TYPES = {field.name: str(field.type) for field in fields(Row)}
 _MOMENTS = {name for name in FIELDS if name.endswith("_at")} | {"valid_from", "valid_until"}
 _JSON = {"aliases", "tags", "metadata", "source_parents"}
@@ -72,7 +74,8 @@ def spelt_moment(micros: int) -> str:
 
 def read_row(line: Mapping[str, Any], limits: check.Limits) -> tuple[Row, Columns]:
     """Make a row from a line, validated as by ``add``; also the columns for full text."""
-    values = {name: _read(name, line[name], limits) for name in FIELDS}
+    values = {name: _read(name, line[name], limits) for name in ALWAYS}
+    values |= {name: _read(name, line.get(name), limits) for name in LEARNT}
     values["id"] = check.check_id(values["id"])
     values["pinned"] |= _lock(line)
     row = Row(**values, docid=0, ns=0, rev=0, words=0, head_words=0, cues=0, checksum=b"")
@@ -88,7 +91,8 @@ def read_state(line: Mapping[str, Any], present: Row, limits: check.Limits) -> S
     if line["earlier"] is None:
         return State(**columns, until=until, reason=reason, earlier=None)
     earlier = line["earlier"]
-    values = {name: _read(name, earlier[name], limits) for name in earlier if name != LOCK}
+    values: dict[str, Any] = dict.fromkeys(LEARNT)
+    values |= {name: _read(name, earlier[name], limits) for name in earlier if name != LOCK}
     if LOCK in earlier:
         values["pinned"] |= _lock(earlier)
     past = replace(present, **columns, **values)

@@ -22,6 +22,7 @@ from memento.ledger.contract import Ledger, Session
 from memento.ledger.files import new_file, path_outside
 from memento.ledger.rows import Row, is_changed_state, is_sound
 from memento.upkeep.archive_fields import (
+    ALWAYS,
     FIELDS,
     FORMAT,
     WITHOUT_SESSIONS,
@@ -186,7 +187,7 @@ def _export_memories(
     for row in sql.rows(connection, ns):
         line: dict[str, Any] = {"type": "memory", "namespace": list(labels)}
         legible = _legible(row)
-        if not is_sound(row) or len(legible) < len(FIELDS):
+        if not is_sound(row) or not legible.keys() >= set(ALWAYS):
             line |= {**legible, "id": str(row.id), "versions": [], "damaged": True}
             writer.damaged.append(line["id"])
         else:
@@ -204,7 +205,10 @@ def _legible(row: Row) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name in FIELDS:
         with suppress(*_UNSPEAKABLE):
-            fields[name] = spelt(name, value := getattr(row, name))
+            value = getattr(row, name)
+            if value is None and name not in ALWAYS:
+                continue
+            fields[name] = spelt(name, value)
             if isinstance(value, bytes) and name != "content_hash":
                 del fields[name]
     return fields

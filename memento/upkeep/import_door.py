@@ -77,6 +77,7 @@ class Door:
             row.actor,
             row.role,
             row.occurred_at if given else None,
+            condition=row.condition,
         )
         return found
 
@@ -90,6 +91,7 @@ class Door:
         row.metadata = clean.json("metadata", row.metadata)
         row.actor = clean.name("actor", row.actor)
         row.role = clean.name("role", row.role)
+        row.condition = clean.name("condition", row.condition)
         row.source_uri = clean.name("source.uri", row.source_uri) or UNNAMED
         row.source_model = clean.name("source.model", row.source_model)
         return clean.found

@@ -89,10 +89,10 @@ def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
             if not version:
                 raise ArchiveDamaged(path, "is empty; it holds no store")
             problems = tend.quick_check(connection)
-            problems += _named(checks.changed_rows(connection), sees, "")
+            problems += _named(checks.changed_rows(connection, version), sees, "")
             problems += namespaces.wrong(connection)
             if version >= schema.WHOLE_HISTORY:
-                past = checks.changed_versions(connection)
+                past = checks.changed_versions(connection, version)
                 problems += _named(past, sees, "an earlier state of ")
             if version >= schema.SEALED and checks.changed_links(connection):
                 problems.append("links were changed")

@@ -24,6 +24,7 @@ from memento.ledger.lite.sqlite import Connection, connect, translated
 from memento.ledger.rows import (
     COLUMNS,
     HOLES,
+    LEARNT,
     NAMES,
     STATE,
     Row,
@@ -173,6 +174,10 @@ def _take_checkpoint(found: Rescued, values: tuple[Any, ...]) -> None:
         found.checkpoints[one.ns, one.session, one.number] = one
 
 
+_WIDTHS = (len(NAMES) - len(LEARNT), len(NAMES))
+"""Columns of a memory on a page: written before schema 10, and since then."""
+
+
 def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
     """Keep what a page of a table holds, if it is of use."""
     match values:
@@ -190,7 +195,7 @@ def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
             found.namespaces[rowid] = labels
         case (None, int(ns), int(rev)) if rowid >> SEQ_BITS == ns:
             found.erased[rowid] = (rowid, ns, rev)
-        case (None, int(ns), *_) if len(values) == len(NAMES) and rowid >> SEQ_BITS == ns:
+        case (None, int(ns), *_) if len(values) in _WIDTHS and rowid >> SEQ_BITS == ns:
             _take_memory(found, Row(rowid, *values[1:]))
 
 
