@@ -2,6 +2,7 @@
 
     python benchmarks/durability.py [--rounds 30] [--seed 1] [--embedder hash|default|none]
                                     [--max-ms 600] [--control] [--json OUT]
+                                    [--checkpoints [500]]
 
 Each round a child process adds memories to all tiers through the public interface and tells the
 parent every id that ``add`` returned. It is killed with SIGKILL at a random moment: while it opens
@@ -18,6 +19,8 @@ The exit status is 0 if all of it held in every round, else 1.
 calls ``add``, as a buffer that is written behind would.
 There the exit status is 0 only if losses were seen. (SQLite with synchronous=OFF would be no
 control: the kernel keeps what a killed process wrote. That takes a power cut.)
+
+``--checkpoints`` asks the same of checkpoints instead; see ``checkpoints.py``.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import checkpoints
 from common import EMBEDDERS, child_environment, embedder_named, table, unindexed, write_json
 from corpus import Corpus
 
@@ -302,6 +306,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--max-ms", type=int, default=600, help="longest life after its first add")
     parser.add_argument("--control", action="store_true", help="acknowledge before adding")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the result there")
+    parser.add_argument("--checkpoints", type=int, nargs="?", const=500, metavar="N")
     parser.add_argument("--write", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--verify", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
@@ -310,6 +315,8 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the rounds, or be one of their children."""
     options = parsed(arguments)
+    if options.checkpoints:
+        return checkpoints.main(options, __file__)
     if options.write:
         root, number, pipe = options.write
         write(root, int(number), int(pipe), options.embedder, control=options.control)

@@ -37,6 +37,7 @@ browse       lists, counts, history and links: all that is read without a query
 documents    a long text in parts: a document that may change
 archive      archive memories that nobody needs, and bring them back
 locks        lock and pin a memory: nobody changes it, it never fades
+sessions     begin a session, note where its work stands, go on after it broke off
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
 changes      correct, list changes and undo them, differences between two moments
@@ -57,6 +58,8 @@ from memento.conversation.values import Recalled, Turn
 from memento.filters import Filtering, check_filters
 from memento.manager import MemoryManager
 from memento.past import Change, Diff, SlotValue, Undone, Version
+from memento.sessions import Session
+from memento.sessions.values import Checkpoint, Resumption, SessionInfo
 from memento.types import (
     Belief,
     Draft,
@@ -83,6 +86,7 @@ __all__ = [
     "AsyncMemoryManager",
     "Belief",
     "Change",
+    "Checkpoint",
     "Config",
     "Diff",
     "Draft",
@@ -95,7 +99,10 @@ __all__ = [
     "MemoryManager",
     "Recalled",
     "Related",
+    "Resumption",
     "Retrieval",
+    "Session",
+    "SessionInfo",
     "SlotValue",
     "Source",
     "Status",

@@ -29,6 +29,7 @@ from typing import (
     ParamSpec,
     Self,
     TypeVar,
+    Unpack,
     overload,
 )
 
@@ -43,6 +44,9 @@ from memento.filters import filters_of
 from memento.locks import Locks
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
+from memento.sessions import Session, Sessions
+from memento.sessions.handle import Named
+from memento.sessions.values import TOKENS, Checkpoint, Resumption, Said, SessionInfo
 from memento.slots import Slots, SlotValues, Versions
 from memento.tiers.indexer import POLL_SECONDS
 from memento.views import QuarantineView, StoreView, View
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
     from memento.engine import Engine
     from memento.protocols import Clock, Embedder, Progress, Reranker
     from memento.tiers.waiting import Wish
+    from memento.types import Memory
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -60,7 +65,17 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 _INHERITED = frozenset(
     mixin.__name__
-    for mixin in (Browse, Slots, Locks, Archive, Texts, Conversations, Verdicts, Changes)
+    for mixin in (
+        Browse,
+        Slots,
+        Locks,
+        Archive,
+        Texts,
+        Conversations,
+        Verdicts,
+        Changes,
+        Sessions,
+    )
 )
 """Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
@@ -288,6 +303,46 @@ class AsyncStoreView(AsyncView[StoreView]):
         return owed
 
 
+class AsyncSession(Named):
+    """Like ``Session``, with methods that you await.
+
+    Use it as a context manager: ``async with await memory.session("s1") as work``.
+    """
+
+    __slots__ = ("_sync",)
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session.id)
+        self._sync = session
+
+    async def info(self) -> SessionInfo:
+        """Like ``Session.info``, as a coroutine."""
+        return await asyncio.to_thread(lambda: self._sync.info)
+
+    async def checkpoint(self, **said: Unpack[Said]) -> Checkpoint:
+        """Like ``Session.checkpoint``, as a coroutine."""
+        return await asyncio.to_thread(self._sync.checkpoint, **said)
+
+    async def resume(self, tokens: int = TOKENS) -> Resumption | None:
+        """Like ``Session.resume``, as a coroutine."""
+        return await asyncio.to_thread(self._sync.resume, tokens)
+
+    async def end(self, outcome: str | None = None, summary: str | None = None) -> Memory | None:
+        """Like ``Session.end``, as a coroutine."""
+        return await asyncio.to_thread(self._sync.end, outcome, summary)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await asyncio.to_thread(self._sync.__exit__, kind, error, trace)
+
+
 class AsyncMemoryManager(AsyncView[MemoryManager]):
     """Like ``MemoryManager``, with methods that you await.
 
@@ -381,7 +436,21 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     head = _threaded(MemoryManager.head)
     evolution = _threaded(MemoryManager.evolution)
     diff = _threaded(MemoryManager.diff)
+    sessions = _threaded(MemoryManager.sessions)
+    resume = _threaded(MemoryManager.resume)
+    checkpoint = _threaded(MemoryManager.checkpoint)
     close = _threaded(MemoryManager.close)
+
+    async def session(
+        self,
+        id: str | None = None,  # noqa: A002 - the field's own name
+        *,
+        goal: str | None = None,
+        scope: str = "",
+    ) -> AsyncSession:
+        """Like ``MemoryManager.session``, as a coroutine."""
+        begun = await asyncio.to_thread(self._sync.session, id, goal=goal, scope=scope)
+        return AsyncSession(begun)
 
     @overload
     async def history(self, id: str, *, chain: bool = False) -> Versions: ...

@@ -26,6 +26,7 @@ from memento.changes import Changes
 from memento.cli import __doc__ as cli_words
 from memento.cli import app
 from memento.config import retrieve as retrieve_config
+from memento.config import sessions as sessions_config
 from memento.config import tiers as tiers_config
 from memento.documents import Texts
 from memento.dynamics import config as dynamics_config
@@ -33,6 +34,8 @@ from memento.dynamics import effect
 from memento.feedback import Verdicts
 from memento.locks import Locks
 from memento.manager import KEEP, MemoryManager
+from memento.sessions import Session, Sessions
+from memento.sessions import values as sessions_values
 from memento.slots import Slots
 from memento.upkeep import backup, erase, export, import_, lineage
 from memento.views import QuarantineView, StoreView, View
@@ -81,6 +84,10 @@ VALUES = (
     types.Evidence,
     types.Strength,
     types.Finding,
+    Session,
+    sessions_values.SessionInfo,
+    sessions_values.Checkpoint,
+    sessions_values.Resumption,
     lineage.Stats,
     backup.Backup,
     backup.Restored,
@@ -100,6 +107,7 @@ CONFIGS = (
     ("retrieve", retrieve_config.RetrieveConfig),
     ("retrieve.weights", retrieve_config.Weights),
     ("dynamics", dynamics_config.Dynamics),
+    ("sessions", sessions_config.SessionConfig),
     ("dynamics.stability", dynamics_config.Stability),
     ("effect", effect.Effect),
 )
@@ -179,6 +187,7 @@ def api() -> str:
     parts += _public("", Archive)
     parts += _public("", Verdicts)
     parts += _public("", Changes)
+    parts += _public("", Sessions)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):
         parts += [f"## memory.{name}\n", docstring(view.__doc__) + "\n", *_public(f"{name}.", view)]
     parts.append("## Without a manager\n")

@@ -47,7 +47,8 @@ def test_names_are_the_same(plain):
 def test_signatures_are_the_same(plain, name):
     """Each method takes the same parameters with the same defaults, and is to be awaited."""
     method = getattr(TWINS[plain], name)
-    assert inspect.signature(method) == inspect.signature(getattr(plain, name))
+    ours, theirs = (inspect.signature(m) for m in (method, getattr(plain, name)))
+    assert str(ours).replace("-> 'Async", "-> '") == str(theirs)
     assert inspect.iscoroutinefunction(inspect.unwrap(method, stop=lambda f: f is method))
     assert method.__doc__.startswith(f"Like ``{plain.__name__}.{name}``")
     assert method.__qualname__ == f"{TWINS[plain].__name__}.{name}"

@@ -26,6 +26,9 @@ SEALED = 6
 NUMBERED = 9
 """First version that numbers changes, see ``M009``."""
 
+WITH_SESSIONS = 10
+"""First version that has sessions and checkpoints, see ``SESSIONS``."""
+
 LEARNING = 10
 """First version whose memories have the columns of ``LEARNT``."""
 
@@ -302,7 +305,36 @@ ALTER TABLE memories ADD COLUMN due_at INTEGER;
 """Columns of a memory learnt from a conversation: how it was recognised, when a rule applies, when
 a plan is due. They are null for all other memories, which keep the checksums that they had."""
 
-SESSIONS = ""
-"""Sessions and their checkpoints."""
+SESSIONS = """
+CREATE TABLE sessions (
+    ns INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    goal TEXT,
+    started INTEGER NOT NULL,
+    touched INTEGER NOT NULL,
+    ended INTEGER,
+    outcome TEXT,
+    owner TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    head TEXT,
+    seal BLOB NOT NULL,
+    PRIMARY KEY (ns, id)
+) WITHOUT ROWID;
+CREATE TABLE checkpoints (
+    ns INTEGER NOT NULL,
+    session TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    rev INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    seal BLOB NOT NULL,
+    PRIMARY KEY (ns, session, number)
+) WITHOUT ROWID;
+"""
+"""Sessions and their checkpoints. The row of a session is there once somebody began it; a memory
+that only names a session makes none. ``touched`` is not in the seal: every write of the session
+moves it. ``head`` is what the policy gave the session first, and ``rev`` the newest revision of
+the namespace when a checkpoint was made: what came later came after it."""
 
 M010 = CLAIMS + SLEEP + LOOPS + LEARNT + SESSIONS

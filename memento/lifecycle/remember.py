@@ -15,7 +15,7 @@ from memento.admit.entry import Entry
 from memento.admit.novelty import Met, Novelty
 from memento.errors import IdConflict, UntrustedSource
 from memento.ledger import changes as recorded
-from memento.ledger import descent, erase_many, memories, since
+from memento.ledger import descent, erase_many, memories, sessions, since
 from memento.ledger.contract import Work
 from memento.ledger.merge import MAX_STATES, may_add, merged
 from memento.ledger.rows import NAMES, Row, columns_of, is_sound, sound
@@ -70,6 +70,7 @@ def remember(
     trust.judge(work, entries)  # first: the words of a quarantined memory stay new
     met = novelty.weigh(work, entries)
     rows = _replace(work, entries) if replace else _insert_taking_ids(work, entries)
+    sessions.touch(work.db, work.ns, {entry.row.session for entry in entries}, work.now)
     named = {entry.row.id for entry in entries if entry.chosen_id}
     return rows, trust.judge_again(work, rows, named), met
 

@@ -20,8 +20,10 @@ from memento.types import Kind, Status, Tier, Trust
 
 LOCK = "lock"
 """Field of a memory that is locked, besides ``FIELDS``: its level."""
-FORMAT = 1
-"""Version of the format that this code writes, and the newest that it reads."""
+FORMAT = 2
+"""The newest version of the format that this code reads and writes."""
+WITHOUT_SESSIONS = 1
+"""Version of an export that holds no session, which an earlier memento reads too."""
 
 MADE_HERE = {"docid", "ns", "rev", "words", "head_words", "cues", "checksum"}
 FIELDS = tuple(field.name for field in fields(Row) if field.name not in MADE_HERE)

@@ -14,7 +14,7 @@ from memento.errors import (
     StoreError,
     StoreGone,
 )
-from memento.ledger import checks, dynamics, namespaces, vectors
+from memento.ledger import checks, dynamics, namespaces, sessions, vectors
 from memento.ledger.checks import Sees, Whose
 from memento.ledger.contract import Ledger
 from memento.ledger.files import explain_os, is_draft_of, unfinished
@@ -65,6 +65,7 @@ def examine(
         "history": lambda: _history(ledger, sees),
         "links and events": lambda: _marks(ledger),
         "changes": lambda: _changes(ledger),
+        "sessions": lambda: _sessions(ledger),
         "full text": lambda: _fulltext(ledger, sees, repair=repair),
         "derived rows": lambda: _strays(ledger, repair=repair),
         "dynamics": lambda: _dynamics(ledger, settings, repair=repair),
@@ -226,6 +227,14 @@ def _changes(ledger: Ledger) -> Finding:
         detail = f"{changed} changes were changed outside memento, and cannot be undone"
         return Finding("changes", ok=False, detail=detail)
     return Finding("changes", ok=True, detail="each matches its checksum")
+
+
+def _sessions(ledger: Ledger) -> Finding:
+    begun, noted = ledger.read(sessions.changed)
+    if begun or noted:
+        what = f"{begun} sessions and {noted} checkpoints were changed outside memento"
+        return Finding("sessions", ok=False, detail=f"{what}; no answer has them")
+    return Finding("sessions", ok=True, detail="each matches its checksum")
 
 
 def _fulltext(ledger: Ledger, sees: Sees, *, repair: bool) -> Finding:

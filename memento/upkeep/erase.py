@@ -37,7 +37,7 @@ from memento.errors import (
     StoreError,
 )
 from memento.ledger import erase as sql
-from memento.ledger import erase_many, memories, vectors
+from memento.ledger import erase_many, memories, sessions, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.erase import Chosen
 from memento.ledger.files import explain_os, remove_litter, sync_folder, unfinished, written
@@ -199,8 +199,9 @@ class Eraser:
 
         def job(connection: Session) -> tuple[dict[int, str], dict[int, str]]:
             roots, also = choose(connection)
-            if doomed := roots | also if derived else roots:
-                self._rows = Counter(sql.erase(connection, ns, doomed, now))
+            doomed = roots | also if derived else roots
+            self._rows = Counter(sql.erase(connection, ns, doomed, now) if doomed else {})
+            self._rows.update(sessions.drop(connection, ns, what))
             return roots, also
 
         self._rows, self._removed, self._rewritten = Counter(), [], []
@@ -212,13 +213,14 @@ class Eraser:
         def mark(connection: Session) -> dict[int, str]:
             late = sql.derived(connection, ns, doomed, after=newest) if derived else {}
             erase_many.mark(connection, ns, [*doomed, *late], now)
+            self._rows = Counter(sessions.drop(connection, ns, what))
             return late
 
         if len(doomed) > erase_many.FEW:  # no other writer waits while they are looked for
             also |= self._ledger.write(mark, frees_room=True)
         else:
             roots, also = self._ledger.write(job, frees_room=True)
-        if doomed:
+        if doomed or any(self._rows.values()):
             self._begin()
         return Erasure(
             ids=tuple(roots.values()),

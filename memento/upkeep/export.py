@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, AnyStr, cast
 
 from memento.errors import InvalidInput
-from memento.ledger import memories, namespaces, vectors
+from memento.ledger import memories, namespaces, sessions, vectors
 from memento.ledger import transfer as sql
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.files import new_file, path_outside
@@ -25,11 +25,13 @@ from memento.upkeep.archive_fields import (
     ALWAYS,
     FIELDS,
     FORMAT,
+    WITHOUT_SESSIONS,
     spelt,
     spelt_lock,
     spelt_moment,
     spelt_state,
 )
+from memento.upkeep.archive_sessions import spelt_session
 
 _UNSPEAKABLE = (ValueError, TypeError, AttributeError, OverflowError)
 """Errors from encoding a damaged value."""
@@ -52,6 +54,7 @@ class Exported:
         damaged_history: Ids of intact memories with an earlier state that does not match its
             checksum; that state is left out.
         sha256: Digest of all lines but the last.
+        sessions: Sessions in it, each with its checkpoints.
     """
 
     namespaces: int
@@ -62,6 +65,7 @@ class Exported:
     damaged: tuple[str, ...]
     damaged_history: tuple[str, ...]
     sha256: str
+    sessions: int = 0
 
 
 def export(
@@ -106,10 +110,11 @@ def _export(
     def job(connection: Session) -> Exported:
         chosen = namespaces.every(connection) if only is None else _one(connection, only)
         embedder = vectors.current_model(connection) if with_vectors else None
+        with_sessions = sessions.any_in(connection, [ns for ns, _ in chosen])
         writer = _Writer(stream)
         head = {
             "type": "memento export",
-            "format": FORMAT,
+            "format": FORMAT if with_sessions else WITHOUT_SESSIONS,
             "at": spelt_moment(now),
             "namespaces": [list(labels) for _, labels in chosen],
             "embedder": None if embedder is None else {"name": embedder[1], "dim": embedder[2]},
@@ -127,6 +132,10 @@ def _export(
             for at, kind, memory_id, detail in sql.events(connection, ns):
                 line = {"type": "event", "namespace": list(labels), "at": spelt_moment(at)}
                 writer.write(line | {"kind": kind, "memory": memory_id, "detail": _detail(detail)})
+        for ns, labels in chosen:
+            for begun in sessions.newest(connection, ns):
+                line = {"type": "session", "namespace": list(labels)}
+                writer.write(line | spelt_session(connection, begun))
         return writer.end(len(chosen))
 
     return ledger.read(job)
@@ -168,6 +177,7 @@ class _Writer:
             damaged=tuple(self.damaged),
             damaged_history=tuple(self.damaged_history),
             sha256=digest,
+            sessions=self._counts["session"],
         )
 
 

@@ -42,7 +42,7 @@ from memento.upkeep.import_take import Sessions, Taking
 MAX_DIM = 1 << 20
 """Most numbers in a vector that is read."""
 
-_KINDS = frozenset({"memory", "link", "event"})
+_KINDS = frozenset({"memory", "link", "event", "session"})
 """Types of the lines between the first and the last."""
 
 
@@ -63,6 +63,8 @@ class Imported:
         demoted: New memories that are a rule or pinned in the exported store and are neither here,
             for the same reason.
         redacted: Secrets that were removed, by kind.
+        sessions: Sessions that are new here, each with its checkpoints; from a file that is not
+            trusted like the user, none is taken.
     """
 
     memories: int
@@ -75,6 +77,7 @@ class Imported:
     hidden: int = 0
     demoted: int = 0
     redacted: Mapping[str, int] = field(default_factory=dict)
+    sessions: int = 0
 
 
 def import_from(
@@ -191,6 +194,7 @@ def _brought(taking: Taking, lines: Lines, door: Door | None) -> Imported:
         hidden=lines.hidden,
         demoted=0 if door is None else door.demoted,
         redacted=dict(taking.redacted),
+        sessions=counts["sessions"],
     )
 
 

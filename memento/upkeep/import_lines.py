@@ -15,8 +15,10 @@ from memento.admit.entry import Entry
 from memento.errors import InvalidInput
 from memento.ledger.contract import Rules
 from memento.ledger.rows import State
+from memento.ledger.sessions import Begun, Noted
 from memento.scopes import parse_namespace
 from memento.upkeep.archive_fields import measure, read_moment, read_row, read_state, refuse
+from memento.upkeep.archive_sessions import read_session
 from memento.upkeep.import_door import TAKEN, Door
 
 BITE = 256
@@ -74,6 +76,14 @@ class EventLine:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionLine:
+    """A session to write, with its checkpoints."""
+
+    begun: Begun
+    checkpoints: Sequence[Noted]
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """The content of one line.
 
@@ -81,13 +91,13 @@ class Item:
         line: Its number, from 1.
         size: Its length, bytes.
         labels: The namespace it goes into.
-        what: The memory, link or event to write.
+        what: The memory, link, event or session to write.
     """
 
     line: int
     size: int
     labels: Labels
-    what: Arrival | Link | EventLine
+    what: Arrival | Link | EventLine | SessionLine
 
 
 class Lines:
@@ -123,7 +133,12 @@ class Lines:
             InvalidInput: If a value cannot be accepted; the message names the line.
             SecretFound: If a memory holds a secret and secrets are refused.
         """
-        read = {"memory": self._memory, "link": self._link, "event": self._event}
+        read = {
+            "memory": self._memory,
+            "link": self._link,
+            "event": self._event,
+            "session": self._session,
+        }
         self._stream.seek(0)
         for number, data in enumerate(each_line(self._stream), start=1):
             line = json.loads(data)
@@ -177,6 +192,10 @@ class Lines:
                 check.check_id(one)
         kind, at = check.short_name("kind", line["kind"]), read_moment("at", line["at"])
         return EventLine(at, kind, memory_id, detail)
+
+    def _session(self, _labels: Labels, line: Mapping[str, Any]) -> SessionLine | None:
+        begun, noted = read_session(line)
+        return SessionLine(begun, noted) if self._door is None else None
 
 
 def bites(items: Iterable[Item]) -> Iterator[list[Item]]:

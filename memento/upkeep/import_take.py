@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from math import inf
 from typing import TypeVar
 
 from memento.admit.entry import Entry
-from memento.ledger import changes, memories
+from memento.ledger import changes, memories, sessions
 from memento.ledger import transfer as sql
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
@@ -17,9 +18,9 @@ from memento.ledger.schema import SEQ_MASK
 from memento.lifecycle import slots, trust
 from memento.lifecycle.steps import log_event
 from memento.types import Event, Status, Tier, Trust
-from memento.upkeep.import_lines import Arrival, EventLine, Item, Labels, Link, Terms
+from memento.upkeep.import_lines import Arrival, EventLine, Item, Labels, Link, SessionLine, Terms
 
-W = TypeVar("W", Arrival, Link, EventLine)
+W = TypeVar("W", Arrival, Link, EventLine, SessionLine)
 Sessions = dict[int, set[str | None]]
 
 
@@ -81,6 +82,9 @@ class Taking:
         for ns, events in self._of_kind([item for item in bite if item.line > since], EventLine):
             for event in events:
                 self._put_event(connection, ns, event)
+        for ns, begun in self._of_kind(bite, SessionLine):
+            for one in begun:
+                self._put_session(connection, ns, one)
         sql.note_imported(connection, self._name, bite[-1].line)
 
     def _work(self, connection: Session, ns: int) -> Work:
@@ -164,3 +168,13 @@ class Taking:
                 return
         sql.put_event(connection, ns, event.at, event.kind, event.memory, detail)
         self.counts["events"] += 1
+
+    def _put_session(self, connection: Session, ns: int, one: SessionLine) -> None:
+        """Import a session that is not here; the moment of a turn tells what a checkpoint knew."""
+        if sessions.find(connection, ns, one.begun.id) is not None:
+            return
+        sessions.put(connection, replace(one.begun, ns=ns))
+        for noted in one.checkpoints:
+            rev = sessions.seq_at(connection, ns, noted.session, noted.at)
+            sessions.insert_checkpoint(connection, replace(noted, ns=ns, rev=rev))
+        self.counts["sessions"] += 1

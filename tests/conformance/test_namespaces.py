@@ -91,11 +91,13 @@ WITHOUT_ID = {
     "sweep": lambda m: m.sweep(),
     "export": exported,
     "forget_many": lambda m: m.forget_many(ids=["the-id"]),
+    "sessions": lambda m: m.sessions(),
+    "resume": lambda m: m.resume("s") or m.resume(),
 }
 STORE_WIDE = {
-    "add", "add_document", "backup", "cite", "clock", "close", "closed", "config", "doctor",
-    "embed", "flush", "import_from", "keep", "namespace", "namespaces", "of", "prompt_confidence",
-    "read_only", "reindex", "root", "store",
+    "add", "add_document", "backup", "checkpoint", "cite", "clock", "close", "closed", "config",
+    "doctor", "embed", "flush", "import_from", "keep", "namespace", "namespaces", "of",
+    "prompt_confidence", "read_only", "reindex", "root", "session", "store",
 }  # fmt: skip
 WITH_VECTORS = {"nearest"}
 
@@ -115,6 +117,8 @@ def test_every_public_method_is_looked_at():
 @pytest.fixture
 def secret(memory):
     """A memory of a neighbour, with everything that could lead to it."""
+    work = memory.of("acme", "rami").session("s", goal="secret plan", scope="a")
+    work.checkpoint(next=["secret plan"])
     return memory.of("acme", "rami").add(
         "secret plan", "short", key="plan", aliases=["the plan"], session="s", scope="a",
         tags=["t"], metadata={"a": 1}, id="the-id",
@@ -145,6 +149,19 @@ def test_nothing_of_another_namespace_is_listed(memory, secret, name):
     found = repr(data(WITHOUT_ID[name](view)))
     assert secret.text not in found
     assert secret.id not in found
+
+
+def test_a_session_of_the_same_name_is_each_ones_own(memory, secret):
+    """Going on with, noting and ending the neighbour's session does not reach it."""
+    theirs = memory.of("acme", "rami").resume("s")
+    view = memory.of("acme")
+    mine = view.session("s", goal="mine")
+    assert view.resume("s").checkpoint is None
+    mine.checkpoint(next=["my step"])
+    mine.end("done", summary="mine is done")
+    view.store.erase(session="s")
+    assert memory.of("acme", "rami").resume("s") == theirs
+    assert secret.id in [one.id for one in theirs.turns]
 
 
 def test_a_neighbours_vector_is_not_near(open_memory):

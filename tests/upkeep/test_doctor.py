@@ -49,6 +49,7 @@ def test_a_healthy_store_is_well(filled):
         "history",
         "links and events",
         "changes",
+        "sessions",
         "full text",
         "derived rows",
         "dynamics",

@@ -17,6 +17,7 @@ from memento.ledger import (
     namespaces,
     past,
     schema,
+    sessions,
 )
 from memento.ledger.contract import Contents
 from memento.ledger.lite import fulltext, migrations, tend
@@ -99,6 +100,8 @@ def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
                 problems.append("events were changed")
             if version >= schema.NUMBERED and checks.changed_changes(connection):
                 problems.append("changes were changed")
+            if version >= schema.WITH_SESSIONS and any(sessions.changed(connection)):
+                problems.append("sessions or checkpoints were changed")
             if not fulltext.intact(connection):
                 problems.append("its full text is damaged")
         except StoreUnusable as error:
@@ -161,6 +164,7 @@ def set_back_to(path: Path, moment: int, taken_at: int | None = None) -> int:
         connection.execute("DELETE FROM versions WHERE until > ?", (moment,))
         connection.execute("DELETE FROM events WHERE at > ?", (moment,))
         changes.set_back_to(connection, moment)
+        sessions.set_back_to(connection, moment)
         dynamics.forget_all(connection)
         connection.execute("DELETE FROM backlog")
         checks.owe_missing(connection)

@@ -1,7 +1,8 @@
 """Find what is whole in a damaged ledger, page by page, and make a new ledger of it.
 
 A memory is whole if its checksum says so; nothing else is taken over as right. Links and events are
-also taken over where they and the memories that they name are whole.
+also taken over where they and the memories that they name are whole, and sessions with their
+checkpoints where they are whole themselves.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from memento.errors import StoreFromTheFuture
 from memento.language.words import cues
-from memento.ledger import checks, descent, namespaces, schema
+from memento.ledger import checks, descent, namespaces, schema, sessions
 from memento.ledger.lite import migrations
 from memento.ledger.lite.pages import Pages
 from memento.ledger.lite.sqlite import Connection, connect, translated
@@ -37,6 +38,7 @@ from memento.ledger.rows import (
     is_whole,
 )
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.ledger.sessions import Begun, Noted
 from memento.types import Tier
 
 BUSY_SECONDS = 30.0
@@ -58,6 +60,8 @@ class Rescued:
         known: Row ids that indexes tell of, to how often; each memory is in two at least.
         seals: Checksums of labels by namespace number.
         latest: Newest revision of a row id that an index tells of.
+        sessions: Sessions by namespace number and name, the newest state of each.
+        checkpoints: Their checkpoints, by namespace number, session and number.
     """
 
     memories: dict[int, Row] = field(default_factory=dict)
@@ -70,6 +74,8 @@ class Rescued:
     known: Counter[int] = field(default_factory=Counter)
     seals: dict[int, bytes] = field(default_factory=dict)
     latest: dict[int, int] = field(default_factory=dict)
+    sessions: dict[tuple[int, str], Begun] = field(default_factory=dict)
+    checkpoints: dict[tuple[int, str, int], Noted] = field(default_factory=dict)
 
     @property
     def lost(self) -> set[int]:
@@ -129,6 +135,7 @@ def write(found: Rescued, target: Path) -> None:
         ):  # fmt: skip
             marks = ", ".join("?" * (table.count(",") + 1))
             connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
+        _write_sessions(connection, found)
         descent.note_all(connection)
         checks.owe_missing(connection)
         connection.execute("COMMIT")
@@ -136,12 +143,35 @@ def write(found: Rescued, target: Path) -> None:
 
 def _write_memories(connection: Connection, found: Rescued) -> None:
     numbers = {docid >> SEQ_BITS for docid in (*found.memories, *found.erased)}
+    numbers |= {ns for ns, _ in found.sessions}
     labels = {ns: json.dumps(["salvaged", str(ns)]) for ns in numbers} | found.namespaces
     for ns, text in sorted(labels.items()):
         namespaces.take_over(connection, ns, text)
     for row in sorted(found.memories.values(), key=lambda row: row.docid):
         connection.execute(f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})", row.values())
     connection.words.rebuild()
+
+
+def _write_sessions(connection: Connection, found: Rescued) -> None:
+    """Write the sessions, which nobody works on any more, and the checkpoints that have one."""
+    for begun in found.sessions.values():
+        sessions.put(connection, replace(begun, owner=""))
+    for noted in found.checkpoints.values():
+        if (noted.ns, noted.session) in found.sessions:
+            sessions.insert_checkpoint(connection, noted)
+
+
+def _take_session(found: Rescued, values: tuple[Any, ...]) -> None:
+    one = sessions.whole(values)
+    if one is not None:
+        known = found.sessions.get((one.ns, one.id), one)
+        found.sessions[one.ns, one.id] = max(known, one, key=lambda each: each.touched)
+
+
+def _take_checkpoint(found: Rescued, values: tuple[Any, ...]) -> None:
+    one = sessions.whole_checkpoint(values)
+    if one is not None:
+        found.checkpoints[one.ns, one.session, one.number] = one
 
 
 _WIDTHS = (len(NAMES) - len(LEARNT), len(NAMES))
@@ -222,6 +252,10 @@ def _take_indexed(found: Rescued, versions: list[tuple[Any, ...]], values: tuple
         case (int(src), str(relation), int(dst), float(weight), bytes(seal)):
             if not is_changed_link(src, dst, relation, weight, seal):
                 found.links.append((src, dst, relation, weight, seal))
+        case (int(), str(), str(), _, int(), int(), _, _, str(), int(), _, bytes()):
+            _take_session(found, values)
+        case (int(), str(), int(), int(), int(), str(), bytes()):
+            _take_checkpoint(found, values)
         case (int(), int(), int(), str(), str(), str(), int(), str(), str(), *change) if (
             len(change) <= 1
         ):

@@ -1,0 +1,132 @@
+"""Sessions: how one begins, what a checkpoint notes, how it ends, and which one broke off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+from memento.config.sessions import SessionConfig
+from memento.ledger import memories
+from memento.ledger import sessions as rows
+from memento.ledger.contract import Session, Work
+from memento.ledger.sessions import Begun, Noted
+from memento.lifecycle import owners
+from memento.scopes import contains
+
+MINUTE = 60_000_000
+"""Microseconds."""
+
+COMPACTION = "compaction"
+"""Kind of the checkpoint before the conversation is shortened: the policy begins a new epoch."""
+
+
+KINDS = ("task", "decision", "error", COMPACTION)
+"""Kinds of checkpoints."""
+
+
+def begin(work: Work, session: str, *, goal: str | None, scope: str, owner: str) -> Begun:
+    """Begin a session, or go on with it.
+
+    One that had ended goes on, and its policy is made again.
+
+    Args:
+        work: The transaction.
+        session: Name of the session.
+        goal: The task; None to leave it as it is.
+        scope: Where it applies; ``""`` to leave it as it is.
+        owner: Who works on it from now on.
+    """
+    known = rows.find(work.db, work.ns, session)
+    if known is None:
+        made = Begun(
+            ns=work.ns, id=session, scope=scope, goal=goal, started=work.now, touched=work.now,
+            ended=None, outcome=None, owner=owner, epoch=0, head=None,
+        )  # fmt: skip
+    else:
+        made = replace(
+            known,
+            goal=known.goal if goal is None else goal,
+            scope=scope or known.scope,
+            touched=max(known.touched, work.now),
+            ended=None,
+            outcome=None,
+            owner=owner,
+        )
+        if known.ended is not None:
+            made = renewed(made)
+    rows.put(work.db, made)
+    return made
+
+
+def renewed(one: Begun) -> Begun:
+    """Return a session whose policy is made again when it is asked for."""
+    return replace(one, epoch=one.epoch + 1, head=None)
+
+
+def note(work: Work, session: str, body: dict[str, object], owner: str, keep: int) -> Noted:
+    """Write a checkpoint; begins the session if nobody did.
+
+    Args:
+        work: The transaction.
+        session: Name of the session.
+        body: What the checkpoint says. A goal of None is that of the session.
+        owner: Who works on the session.
+        keep: How many checkpoints of the session are kept.
+    """
+    goal = body["goal"]
+    begun = begin(
+        work, session, goal=goal if isinstance(goal, str) else None, scope="", owner=owner
+    )
+    if body["kind"] == COMPACTION:
+        rows.put(work.db, renewed(begun))
+    said = json.dumps(body | {"goal": begun.goal}, ensure_ascii=False)
+    rev = memories.latest_rev(work.db, work.ns)
+    return rows.put_checkpoint(work.db, Noted(work.ns, session, 0, work.now, rev, said), keep)
+
+
+def end(work: Work, session: str, outcome: str | None) -> bool:
+    """End a session; tells whether it had not ended before."""
+    known = rows.find(work.db, work.ns, session)
+    if known is None or known.ended is not None:
+        return False
+    over = replace(
+        known,
+        touched=max(known.touched, work.now),
+        ended=work.now,
+        outcome=outcome,
+        owner=owners.NOBODY,
+        head=None,
+    )
+    rows.put(work.db, over)
+    return True
+
+
+def leave(work: Work, session: str) -> None:
+    """Let go of a session that did not end: from now on it is interrupted."""
+    known = rows.find(work.db, work.ns, session)
+    if known is not None and known.ended is None:
+        rows.put(work.db, replace(known, owner=owners.NOBODY))
+
+
+def is_interrupted(one: Begun, now: int, settings: SessionConfig) -> bool:
+    """Tell whether a session broke off: nobody works on it any more, or not for a long time."""
+    if one.ended is not None:
+        return False
+    silent = now - one.touched >= settings.idle_minutes * MINUTE
+    return silent or owners.is_gone(one.owner)
+
+
+def interrupted(
+    db: Session, ns: int, scope: str, now: int, settings: SessionConfig
+) -> Begun | None:
+    """Find the session that broke off last, at a scope or below it."""
+    return next(
+        (one for one in within(db, ns, scope) if is_interrupted(one, now, settings)),
+        None,
+    )
+
+
+def within(db: Session, ns: int, scope: str) -> Iterator[Begun]:
+    """Yield the sessions at a scope or below it, the one written to last first."""
+    return (one for one in rows.newest(db, ns) if contains(scope, one.scope))

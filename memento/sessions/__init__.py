@@ -1,0 +1,412 @@
+"""Sessions: begin one, note where its work stands, and go on after it broke off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from uuid_utils import uuid7
+
+from memento.admit.redact import Redaction
+from memento.check import (
+    MAX_TOKENS,
+    check_count,
+    check_flag,
+    check_text,
+    short_name,
+    shown,
+)
+from memento.clock import from_micros
+from memento.errors import InvalidInput
+from memento.filters import filters_of
+from memento.ledger import memories, secret, vectors
+from memento.ledger import sessions as rows
+from memento.ledger.contract import Session as Reading
+from memento.ledger.contract import Work
+from memento.ledger.rows import Row
+from memento.ledger.schema import SEQ_MASK
+from memento.ledger.sessions import Begun, Noted
+from memento.lifecycle import owners
+from memento.lifecycle import sessions as rules
+from memento.policy import frame
+from memento.scopes import parse_scope
+from memento.sessions import accept, extract
+from memento.sessions.handle import Named, Session
+from memento.sessions.rendering import Section, render
+from memento.sessions.values import TOKENS, Checkpoint, CheckpointKind, Resumption, SessionInfo
+from memento.types import Draft, Kind, Memory, Source, Trust
+from memento.views import View
+
+__all__ = ["Checkpoint", "Resumption", "Session", "SessionInfo", "Sessions"]
+
+A = TypeVar("A")
+SessionInfos = list[SessionInfo]
+"""Named here, because inside some classes ``list`` is a method."""
+
+TURNS = 8
+"""Most turns after the checkpoint that ``resume`` shows."""
+FEW = 8
+"""Most decisions, rules, preferences and plans that ``resume`` shows and an extract quotes."""
+CENTRAL_OF = 200
+"""Newest turns of the user among which an extract looks for the central ones."""
+
+
+class Sessions(View):
+    """Verbs of the manager for the work of a session."""
+
+    def session(
+        self,
+        id: str | None = None,  # noqa: A002 - the field's own name
+        *,
+        goal: str | None = None,
+        scope: str = "",
+    ) -> Session:
+        """Begin a session, or go on with one.
+
+        Args:
+            id: Name of the session; None for a new one. If the session was begun before, it goes
+                on, also if it had ended.
+            goal: The task in one sentence; None to leave it as it is.
+            scope: Where it applies, a path; ``""`` to leave it as it is.
+
+        Returns:
+            The session, a context manager that ends it; see ``Session``.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            SecretFound: If the goal holds a secret and ``Config.secrets`` says to refuse it.
+            StoreError: If it could not be written.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     work = memory.session("s1", goal="Move the tests to pytest")
+        ...     noted = work.checkpoint(done=["fixtures"], next=["parametrize test_rank.py"])
+        ...     memory.resume("s1").checkpoint.next
+        ('parametrize test_rank.py',)
+        """
+        name = str(uuid7()) if id is None else short_name("id", id)
+        said = accept.line("goal", goal)
+        clean = Redaction(self._engine.config.secrets)
+        said, path = clean.name("goal", said), parse_scope(scope)
+
+        def job(work: Work) -> None:
+            secret.make(work.db)
+            rules.begin(work, name, goal=said, scope=path, owner=self._owner())
+
+        self._written(job)
+        return Session(self, name)
+
+    def sessions(
+        self,
+        open: bool | None = None,  # noqa: A002 - the state that is asked for
+        scope: str | None = None,
+        limit: int = 50,
+    ) -> SessionInfos:
+        """List the sessions that were begun, the one written to last first.
+
+        A session that is only named by memories is not among them.
+
+        Args:
+            open: True for those that have not ended, False for those that have; None for all.
+            scope: Only those at this scope or below it; None for all.
+            limit: Most sessions to return, 1 to 10,000.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        check_count("limit", limit)
+        wanted = None if open is None else check_flag("open", open)
+        path = parse_scope("" if scope is None else scope)
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return []
+        found = self._engine.ledger.read(lambda c: [*rules.within(c, ns, path)])
+        fitting = [one for one in found if wanted in (None, one.ended is None)]
+        return [self._info(one) for one in fitting[:limit]]
+
+    def checkpoint(
+        self,
+        session: str | Named,
+        *,
+        goal: str | None = None,
+        done: Sequence[str] = (),
+        next: Sequence[str] = (),  # noqa: A002 - what comes next
+        blocked: Sequence[str] = (),
+        files: Sequence[str] | Mapping[str, str] = (),
+        note: str = "",
+        kind: CheckpointKind = "task",
+        data: Mapping[str, Any] | None = None,
+    ) -> Checkpoint:
+        """Note where the work of a session stands. When this returns, it is on the disk.
+
+        A checkpoint is not a memory: no query finds it, and only ``resume`` puts it into a prompt.
+        The newest ``SessionConfig.checkpoints`` of a session are kept. Secrets are removed as from
+        a memory. If nobody began the session, it begins here.
+
+        Args:
+            session: The session, or its name.
+            goal: The task in one sentence; None for the one that the session has.
+            done: What is finished, up to 64 items of up to 1,000 characters.
+            next: What comes next, the first step first; as many.
+            blocked: What stands in the way; as many.
+            files: Paths that the work touches, or a mapping of each to a digest of your own.
+            note: Anything else, up to 4,000 characters.
+            kind: ``task``, ``decision``, ``error``, or ``compaction`` before the conversation is
+                shortened: then the policy of the session is made again.
+            data: A JSON object of your own, up to 64 kB.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
+            StoreError: If it could not be written.
+        """
+        name = accept.name_of(session)
+        clean = Redaction(self._engine.config.secrets)
+        body: dict[str, object] = {
+            "kind": accept.kind(kind),
+            "goal": clean.name("goal", accept.line("goal", goal)),
+            "done": accept.lines("done", done, clean),
+            "next": accept.lines("next", next, clean),
+            "blocked": accept.lines("blocked", blocked, clean),
+            "files": accept.files(files, clean),
+            "note": clean.text("note", accept.note(note)),
+            "data": json.loads(clean.json("data", accept.data(data))),
+        }
+        keep = self._engine.config.sessions.checkpoints
+        return _checkpoint(
+            self._written(lambda work: rules.note(work, name, body, self._owner(), keep))
+        )
+
+    def resume(
+        self, session: str | Named | None = None, *, scope: str = "", tokens: int = TOKENS
+    ) -> Resumption | None:
+        """Say what was being done when a session broke off. Writes nothing.
+
+        Args:
+            session: The session, or its name, whatever its state; None for the one that broke off
+                last: it has not ended, and the process that worked on it is gone, or has not
+                written for ``SessionConfig.idle_minutes``.
+            scope: Without a session: only those at this scope or below it.
+            tokens: Most tokens of ``Resumption.text``, >= 1.
+
+        Returns:
+            The task, the last checkpoint, the turns since then and what was learnt; None if there
+            is no such session. To go on with it, call ``session`` with its id.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        name, path = None if session is None else accept.name_of(session), parse_scope(scope)
+        check_count("tokens", tokens, most=MAX_TOKENS)
+        engine, now = self._engine, self._engine.now()
+        ns = engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return None
+        settings = engine.config.sessions
+
+        def job(c: Reading) -> tuple[Begun, list[Noted], list[Row], list[Row], bytes | None] | None:
+            if name is None:
+                begun = rules.interrupted(c, ns, path, now, settings)
+            else:
+                begun = rows.find(c, ns, name)
+            if begun is None:
+                return None
+            noted = rows.checkpoints(c, ns, begun.id, 1)
+            newest = self._newest(c, ns, begun.id)
+            rev = noted[0].rev if noted else 0
+            since = [row for row in newest if row.docid & SEQ_MASK > rev]
+            return begun, noted, since[:TURNS], self._learnt(c, ns, begun.id), secret.read(c)
+
+        found = engine.ledger.read(job)
+        if found is None:
+            return None
+        begun, noted, since, learnt, known = found
+        return self._resumption(
+            begun,
+            _checkpoint(noted[0]) if noted else None,
+            self._read(reversed(since)),
+            self._read(reversed(learnt)),
+            tokens,
+            known or b"",
+        )
+
+    def _resumption(
+        self,
+        begun: Begun,
+        last: Checkpoint | None,
+        turns: Sequence[Memory],
+        learnt: Sequence[Memory],
+        tokens: int,
+        known: bytes,
+    ) -> Resumption:
+        """Compose the answer of ``resume``."""
+        sections = _sections(begun.goal, last, turns, learnt)
+        texts = [item for section in sections for item in section.items]
+        tag = frame.tag(known, [self._namespace, begun.id, "resume"], texts)
+        text, used = render(sections, tag, tokens, self._engine.count_tokens)
+        return Resumption(self._info(begun), last, tuple(turns), tuple(learnt), text, used)
+
+    def _newest(self, c: Reading, ns: int, session: str) -> list[Row]:
+        """Read the newest turns of a session, the newest first."""
+        filters = filters_of(self._engine.now(), session=session)
+        found = memories.select(c, ns, filters, newest_first=True, limit=2 * TURNS)
+        return [row for row in found if row.kind not in (*extract.LEARNT, Kind.ARTICLE)]
+
+    def _learnt(self, c: Reading, ns: int, session: str) -> list[Row]:
+        """Read what was decided, learnt and planned in a session, the newest first."""
+        filters = filters_of(self._engine.now(), session=session, kinds=extract.LEARNT)
+        return memories.select(c, ns, filters, newest_first=True, limit=FEW)
+
+    def _info(self, one: Begun) -> SessionInfo:
+        now, settings = self._engine.now(), self._engine.config.sessions
+        broken = rules.is_interrupted(one, now, settings)
+        return SessionInfo(
+            id=one.id,
+            namespace=self._namespace,
+            scope=one.scope,
+            goal=one.goal,
+            started_at=from_micros(one.started),
+            touched_at=from_micros(one.touched),
+            ended_at=None if one.ended is None else from_micros(one.ended),
+            outcome=one.outcome,
+            state="ended" if one.ended is not None else "interrupted" if broken else "open",
+        )
+
+    def _session_info(self, session: str) -> SessionInfo:
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        found = None
+        if ns is not None:
+            found = self._engine.ledger.read(lambda c: rows.find(c, ns, session))
+        if found is None:
+            raise InvalidInput("session", f"{shown(session)} is no session that was begun")
+        return self._info(found)
+
+    def _leave_session(self, session: str) -> None:
+        self._written(lambda work: rules.leave(work, session))
+
+    def _end_session(self, session: str, outcome: str | None, summary: str | None) -> Memory | None:
+        """End a session and keep its summary, in one transaction."""
+        clean = Redaction(self._engine.config.secrets)
+        how = clean.name("outcome", accept.line("outcome", outcome))
+        draft = self._summary(session, how, summary)
+        if draft is None:
+            self._written(lambda work: rules.end(work, session, how))
+            return None
+
+        def guard(work: Work) -> None:
+            if not rules.end(work, session, how):
+                raise _Ended
+
+        try:
+            kept = self._engine.add(self._namespace, [draft], verb="end", guard=guard)
+        except _Ended:
+            return None
+        return self._memory(kept[0])
+
+    def _summary(self, session: str, outcome: str | None, summary: str | None) -> Draft | None:
+        """Make the draft of the memory that is left of a session; None if there is nothing."""
+        parents: tuple[str, ...] = ()
+        if summary is None:
+            text, parents = self._extract(session, outcome)
+        else:
+            text = check_text(summary, self._engine.config.limits)
+        if not text:
+            return None
+        found = self._session_info(session)
+        return Draft(
+            text=text,
+            tier="long",
+            kind=Kind.ARTICLE,
+            scope=found.scope,
+            session=session,
+            source=Source(Trust.AGENT, parents=parents),
+        )
+
+    def _extract(self, session: str, outcome: str | None) -> tuple[str, tuple[str, ...]]:
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return "", ()
+        filters = filters_of(self._engine.now(), session=session, role="user", source="user")
+
+        def job(
+            c: Reading,
+        ) -> tuple[Begun | None, list[Noted], list[Row], list[Row], dict[int, bytes]]:
+            said = memories.select(c, ns, filters, newest_first=True, limit=CENTRAL_OF)
+            model = vectors.current_model(c)
+            docids = [row.docid for row in said]
+            known = {} if model is None else vectors.read(c, docids, model[0])
+            noted = rows.checkpoints(c, ns, session, 1)
+            return rows.find(c, ns, session), noted, self._learnt(c, ns, session), said, known
+
+        begun, noted, learnt, said, known = self._engine.ledger.read(job)
+        if begun is None or begun.ended is not None:
+            return "", ()
+        by_id = {row.id: known[row.docid] for row in said if row.docid in known}
+        turns = extract.central(self._read(reversed(said)), by_id)
+        steps = _checkpoint(noted[0]).next if noted else ()
+        return extract.compose(begun.goal, outcome, self._read(reversed(learnt)), steps, turns)
+
+    def _owner(self) -> str:
+        return owners.name(self._engine.ledger)
+
+    def _written(self, job: Callable[[Work], A]) -> A:
+        """Change sessions of this namespace in one transaction."""
+        engine, now, labels = self._engine, self._engine.now(), self._namespace
+        known = engine.ledger.find_namespace(labels)
+
+        def carry_out(db: Reading) -> A:
+            ns = engine.new_namespace(db, labels) if known is None else known
+            return job(Work(db, ns, now, engine.rules))
+
+        return engine.ledger.write(carry_out)
+
+
+class _Ended(Exception):
+    """The session had ended before."""
+
+
+def _sections(
+    goal: str | None,
+    last: Checkpoint | None,
+    turns: Sequence[Memory],
+    learnt: Sequence[Memory],
+) -> list[Section]:
+    """Arrange what is to be said, the most important first."""
+    said = [f"{one.role or one.actor or 'note'}: {one.text}" for one in turns]
+    task = [] if goal is None else [goal]
+    found = [f"{one.kind}: {one.text}" for one in learnt]
+    if last is None:
+        parts = [Section("You were", task)]
+    else:
+        parts = [
+            Section("You were", task),
+            Section("Next", last.next),
+            Section("Done, do not repeat", last.done, newest_first=True),
+            Section("Blocked by", last.blocked),
+            Section("Note", [last.note] if last.note else []),
+            Section("Files", [*last.files]),
+        ]
+    return [
+        *parts,
+        Section("Decided and learnt", found, newest_first=True),
+        Section("Since then", said, newest_first=True),
+    ]
+
+
+def _checkpoint(noted: Noted) -> Checkpoint:
+    body = json.loads(noted.body)
+    return Checkpoint(
+        session=noted.session,
+        number=noted.number,
+        at=from_micros(noted.at),
+        kind=body["kind"],
+        goal=body["goal"],
+        done=tuple(body["done"]),
+        next=tuple(body["next"]),
+        blocked=tuple(body["blocked"]),
+        files=body["files"],
+        note=body["note"],
+        data=body["data"],
+    )

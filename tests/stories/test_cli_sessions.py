@@ -1,0 +1,31 @@
+"""The work of a session on the command line: begun, noted, resumed, ended."""
+
+from __future__ import annotations
+
+
+def test_a_session_from_its_start_to_its_end(memento):
+    """Each command says what it did, and ``--json`` gives the values."""
+    assert memento("session", "start", "s1", "--goal", "paint the door").out == "s1\n"
+    said = memento("checkpoint", "s1", "--done", "sand", "--next", "primer", "--next", "paint")
+    assert said.out == "checkpoint 1 of s1\n"
+    found = memento("resume", "--json").data
+    assert found["checkpoint"]["next"] == ["primer", "paint"]
+    assert 'Done, do not repeat: "sand"' in memento("resume", "s1").out
+    assert "interrupted  s1  paint the door" in memento("session", "list", "--open").out
+    assert memento("session", "end", "s1", "--summary", "The door is green").out.startswith("ended")
+    assert memento("session", "end", "s1").out == "ended\n"
+    assert memento("session", "list", "--ended", "--json").data[0]["state"] == "ended"
+    assert memento("session", "list", "--open").out == "nothing here\n"
+    assert memento("resume").out == "nothing here\n"
+
+
+def test_what_cannot_be_accepted_on_the_command_line(memento):
+    """The exit status 2 and one line that names the option."""
+    memento("session", "start", "s1")
+    for arguments in (
+        ("checkpoint", "s1", "--data", "[1]"),
+        ("checkpoint", "s1", "--data", "{"),
+        ("checkpoint", "s1", "--kind", "taks"),
+        ("session", "end", "nobody"),
+    ):
+        assert memento(*arguments, status=2).err
