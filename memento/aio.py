@@ -41,6 +41,7 @@ from memento.feedback import Verdicts
 from memento.filters import filters_of
 from memento.locks import Locks
 from memento.manager import MemoryManager
+from memento.reasoning import Reasons
 from memento.scopes import DEFAULT_NAMESPACE
 from memento.slots import Slots, SlotValues, Versions
 from memento.tiers.indexer import POLL_SECONDS
@@ -58,7 +59,8 @@ V = TypeVar("V", bound=View)
 C = TypeVar("C", bound=Callable[..., Any])
 
 _INHERITED = frozenset(
-    mixin.__name__ for mixin in (Browse, Slots, Locks, Texts, Conversations, Verdicts, Changes)
+    mixin.__name__
+    for mixin in (Browse, Slots, Locks, Texts, Conversations, Verdicts, Changes, Reasons)
 )
 """Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
@@ -377,6 +379,7 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     head = _threaded(MemoryManager.head)
     evolution = _threaded(MemoryManager.evolution)
     diff = _threaded(MemoryManager.diff)
+    reason = _threaded(MemoryManager.reason)
     close = _threaded(MemoryManager.close)
 
     @overload

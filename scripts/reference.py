@@ -29,8 +29,10 @@ from memento.config import tiers as tiers_config
 from memento.documents import Texts
 from memento.dynamics import config as dynamics_config
 from memento.feedback import Verdicts
+from memento.insight import values as insights
 from memento.locks import Locks
 from memento.manager import KEEP, MemoryManager
+from memento.reasoning import Reasons
 from memento.slots import Slots
 from memento.upkeep import backup, erase, export, import_, lineage
 from memento.views import QuarantineView, StoreView, View
@@ -74,6 +76,9 @@ VALUES = (
     past.Change,
     past.Undone,
     past.Diff,
+    insights.Reasoning,
+    insights.Chain,
+    insights.Conflict,
     types.Related,
     types.Belief,
     types.Evidence,
@@ -173,6 +178,7 @@ def api() -> str:
     parts += _public("", Texts)
     parts += _public("", Slots)
     parts += _public("", Locks)
+    parts += _public("", Reasons)
     parts += _public("", Verdicts)
     parts += _public("", Changes)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):
