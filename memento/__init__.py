@@ -29,6 +29,7 @@ retrieve     read path: question, candidates, evidence, order, budget
 policy       memories as a block of a prompt
 lifecycle    the write path, and every change of a memory: its slot, its status, trust
 upkeep       backup, erase, salvage, doctor, export, import, history
+insight      what memories say together: names that link them, chains of evidence
 background   the chores of the background thread in quiet moments
 engine       one open store: its parts; open, close, fork
 long_turns   a turn that is longer than a memory may be, in parts
@@ -40,6 +41,7 @@ locks        lock and pin a memory: nobody changes it, it never fades
 sessions     begin a session, note where its work stands, go on after it broke off
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
+reasoning    chains of memories that lead from a question to an answer
 changes      correct, list changes and undo them, differences between two moments
 conversation  the turns of a conversation: keep each once, recall for the next
 manager      the object people use: each verb calls the rooms below

@@ -43,6 +43,7 @@ from memento.feedback import Verdicts
 from memento.filters import filters_of
 from memento.locks import Locks
 from memento.manager import MemoryManager
+from memento.reasoning import Reasons
 from memento.scopes import DEFAULT_NAMESPACE
 from memento.sessions import Session, Sessions
 from memento.sessions.handle import Named
@@ -75,6 +76,7 @@ _INHERITED = frozenset(
         Verdicts,
         Changes,
         Sessions,
+        Reasons,
     )
 )
 """Bases of the manager whose methods are documented as the manager's own."""
@@ -439,6 +441,7 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     sessions = _threaded(MemoryManager.sessions)
     resume = _threaded(MemoryManager.resume)
     checkpoint = _threaded(MemoryManager.checkpoint)
+    reason = _threaded(MemoryManager.reason)
     close = _threaded(MemoryManager.close)
 
     async def session(

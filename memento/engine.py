@@ -38,6 +38,7 @@ from memento.errors import (
     TierUnavailable,
 )
 from memento.forks import whole
+from memento.insight.index import NameIndexes
 from memento.language.tokens import estimate
 from memento.ledger import changes, erase, namespaces, vectors
 from memento.ledger.checks import Sees, everyone
@@ -129,6 +130,7 @@ class Engine:
         self._eraser = Eraser(self.ledger, self.short, self._let_go)
         self.embedding = None if self._spec is None else StoreEmbedder(self.ledger, self._spec)
         self._novelty = Novelty()
+        self.names = NameIndexes(self.ledger)
         self._lock = threading.Lock()
         self._closing = threading.Lock()
         self._searcher: Searcher | None = None
@@ -370,6 +372,7 @@ class Engine:
         self.background.log_accesses()
         with self.indexer.paused():
             done = self._eraser.erase(ns, what, derived=derived, now=now)
+        self.names.forget(ns)
         self.indexer.start()
         return replace(done, pending=self._eraser.wait(timeout)) if done.pending else done
 

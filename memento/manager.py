@@ -42,6 +42,7 @@ from memento.ledger import memories
 from memento.lifecycle import change
 from memento.locks import Locks
 from memento.policy import prompt
+from memento.reasoning import Reasons
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.sessions import Sessions
 from memento.slots import Slots
@@ -78,6 +79,7 @@ class MemoryManager(
     Verdicts,
     Changes,
     Sessions,
+    Reasons,
 ):
     """Remembers, finds and corrects what an agent should know.
 

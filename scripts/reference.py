@@ -32,8 +32,10 @@ from memento.documents import Texts
 from memento.dynamics import config as dynamics_config
 from memento.dynamics import effect
 from memento.feedback import Verdicts
+from memento.insight import values as insights
 from memento.locks import Locks
 from memento.manager import KEEP, MemoryManager
+from memento.reasoning import Reasons
 from memento.sessions import Session, Sessions
 from memento.sessions import values as sessions_values
 from memento.slots import Slots
@@ -79,6 +81,9 @@ VALUES = (
     past.Change,
     past.Undone,
     past.Diff,
+    insights.Reasoning,
+    insights.Chain,
+    insights.Conflict,
     types.Related,
     types.Belief,
     types.Evidence,
@@ -185,6 +190,7 @@ def api() -> str:
     parts += _public("", Slots)
     parts += _public("", Locks)
     parts += _public("", Archive)
+    parts += _public("", Reasons)
     parts += _public("", Verdicts)
     parts += _public("", Changes)
     parts += _public("", Sessions)

@@ -22,6 +22,7 @@ from memento.cli import (
     change,
     erase,
     find,
+    insight,
     keep,
     overview,
     protect,
@@ -59,6 +60,7 @@ app = typer.Typer(
 for family in (
     remember,
     find,
+    insight,
     slots,
     overview,
     change,

@@ -70,6 +70,23 @@ def said_since(
         yield docid, status, string_in(text), names
 
 
+def named_since(
+    connection: Session, ns: int, rev: int
+) -> Iterator[tuple[int, str, int, str, list[str]]]:
+    """Yield what names the rows that came or changed after ``rev``.
+
+    Each is (docid, status, occurred_at, text, names): key and aliases. A damaged value is left out.
+    """
+    columns = "docid, status, occurred_at, text, key, aliases"
+    for docid, status, at, text, key, aliases in connection.execute(
+        _SINCE.format(columns), _since(ns, rev)
+    ):
+        own = [string_in(key), *strings_in(aliases)]
+        said = string_in(text)
+        if isinstance(at, int) and said is not None:
+            yield docid, str(status), at, said, [name for name in own if name]
+
+
 def erased_since(connection: Session, ns: int, rev: int) -> list[int]:
     """Return the row ids that came up to ``rev`` and were erased after it."""
     low, _ = docid_range(ns)

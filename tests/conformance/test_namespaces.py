@@ -84,6 +84,7 @@ WITHOUT_ID = {
     "quarantine": lambda m: m.quarantine.list(),
     "forget_source": lambda m: m.quarantine.forget_source("https://a.example", dry_run=True),
     "restore_source": lambda m: m.quarantine.restore_source("https://a.example"),
+    "reason": lambda m: [*m.reason("secret plan").chains, *(m.reason("secret plan").hits or ())],
     "prompt": lambda m: m.prompt("secret plan"),
     "recall": lambda m: m.recall("secret plan").block,
     "stats": lambda m: m.store.stats().memories,

@@ -49,6 +49,7 @@ USUAL: dict[str, Any] = {
     "key_or_id": "door", "since": datetime(2025, 1, 1, tzinfo=UTC),
     "session": "mine",
     "target": "mine", "retrieval": Retrieval("a green door"), "answer": "The door is green.",
+    "question": "a green door",
 }  # fmt: skip
 
 
