@@ -134,7 +134,7 @@ def test_each_status_lists_the_same(memory, before, status):
         ]
         for one in memory.list(status=status)
     ]  # fmt: skip
-    assert found == before["list"][status.value]
+    assert found == before["list"].get(status.value, [])  # some statuses are newer
 
 
 def test_each_memory_has_the_same_history(memory, before):
@@ -158,7 +158,9 @@ def test_the_statistics_are_the_same(memory, before):
     found = {part: dict(getattr(stats, part)) for part in before["stats"]}
     for embedder, count in elsewhere.embedders.items():
         found["embedders"][embedder] += count
-    assert found == before["stats"]
+    for part, counts in before["stats"].items():
+        newer = {name: 0 for name in found[part] if name not in counts}
+        assert found[part] == counts | newer
 
 
 def test_the_ring_and_another_namespace_are_the_same(memory, before):
