@@ -5,18 +5,20 @@ from __future__ import annotations
 import pytest
 
 from memento.dynamics.config import Dynamics
+from memento.dynamics.effect import Effect
 from memento.ledger import dynamics, erase, memories, transfer
 from memento.lifecycle import verdicts
 from memento.lifecycle.verdicts import Verdict
 from memento.types import Event, Trust
 
 PLAIN = Dynamics()
+EFFECT = Effect()
 HOUR = 3_600_000_000
 
 
 def rated(bench, row, kind=Event.USED, source=Trust.USER):
     """Give a verdict on a memory."""
-    bench.change(lambda work: verdicts.give(work, [Verdict(row.id, kind, source)], PLAIN))
+    bench.change(lambda work: verdicts.give(work, [Verdict(row.id, kind, source)], PLAIN, EFFECT))
 
 
 def state(bench, row):
