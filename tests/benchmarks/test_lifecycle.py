@@ -58,16 +58,15 @@ def test_equal_counts_have_no_gini():
 def test_a_world_asks_with_and_without_the_lifecycle():
     """Only the product sees the verdicts."""
     with World() as world:
-        first, second = world.add(
-            [Item(f"The blue kettle of {name} is here.", 0.0) for name in ("Ada", "Bo")]
-        )
+        names = ("Ada", "Bo", "Cy", "Di", "Eve", "Flo")
+        added = world.add([Item(f"The blue kettle of {name} is here.", 0.0) for name in names])
         question = "Where is the blue kettle?"
         before = world.numbers(world.ask(question))
         world.at(3)
-        world.memory.feedback(world.ids[before[0]], verdict="wrong")
-        assert world.numbers(world.ask(question)) == before[::-1]
+        world.memory.feedback(world.ids[before[0]], verdict="harmful")
+        assert world.numbers(world.ask(question))[0] != before[0]
         assert world.orders(question, 3.0)["no lifecycle"] == before
-        assert {first, second} == set(before)
+        assert sorted(before) == added
 
 
 def test_every_wrong_statement_has_a_right_one():
