@@ -19,6 +19,7 @@ HOUR = 3_600_000_000
 def rated(bench, row, kind=Event.USED, source=Trust.USER):
     """Give a verdict on a memory."""
     bench.change(lambda work: verdicts.give(work, [Verdict(row.id, kind, source)], PLAIN, EFFECT))
+    bench.change(lambda work: verdicts.give(work, [Verdict(row.id, kind, source)], PLAIN, Effect()))
 
 
 def state(bench, row):
@@ -108,7 +109,7 @@ def test_verdicts_of_one_source_are_found_and_taken_back(bench):
     assert other.read(verdicts.of_source, Trust.AGENT) == []
     found = bench.read(verdicts.of_source, Trust.AGENT)
     assert [one.docid for one in found] == [row.docid]
-    bench.change(lambda work: verdicts.retract(work, found, PLAIN))
+    bench.change(lambda work: verdicts.retract(work, found, PLAIN, Effect()))
     assert bench.read(verdicts.of_source, Trust.AGENT) == []
     assert state(bench, row).belief == (4.0, 3.0)
     assert bench.ledger.read(lambda s: dynamics.differing(s, PLAIN, 9)) == []

@@ -1,0 +1,91 @@
+"""LifeBench: its orders, its generators and its table."""
+
+from __future__ import annotations
+
+import random
+
+import life_need
+import life_verdicts
+import lifecycle
+import pytest
+from life_orders import BASELINES, Candidate, History
+from life_world import PRODUCT, Item, Scores, World
+
+HITS = [
+    Candidate(n=0, score=0.9, cosine=0.6, importance=0.5, at=0.0),
+    Candidate(n=1, score=0.8, cosine=0.5, importance=0.5, at=30.0),
+    Candidate(n=2, score=0.3, cosine=0.4, importance=0.5, at=40.0),
+]
+
+
+def ranked(way, history=None):
+    """Return the numbers in the order of a baseline on day 40."""
+    return [one.n for one in BASELINES[way](HITS, history or History(), 40.0)]
+
+
+def test_each_baseline_orders_by_its_formula():
+    """Calculated by hand."""
+    assert ranked("no lifecycle") == [0, 1, 2]
+    assert ranked("recency") == [1, 0, 2]
+    assert ranked("CrewAI") == [2, 1, 0]
+    assert ranked("Generative Agents") == [0, 2, 1]
+    assert ranked("MemoryBank") == [2, 1, 0]
+
+
+def test_accesses_count_where_a_formula_has_them():
+    """A memory that was just recalled leads where recalls count, and nowhere else."""
+    history = History()
+    history.note([0], 40.0)
+    assert ranked("MemoryBank", history)[0] == 0
+    assert ranked("Generative Agents", history)[0] == 0
+    assert ranked("recency", history) == ranked("recency")
+
+
+def test_a_place_gives_three_metrics():
+    """Also if the memory was not found."""
+    scores = Scores()
+    scores.place(PRODUCT, [4, 7], 7)
+    scores.place(PRODUCT, [4, 7], 5)
+    assert scores.table()[PRODUCT] == pytest.approx({"hit1": 0, "hit3": 50, "mrr": 25.5})
+
+
+def test_equal_counts_have_no_gini():
+    """And one that has all has nearly 1."""
+    assert life_need._gini([2, 2, 2], 3) == 0
+    assert life_need._gini([9], 10) == pytest.approx(0.9)
+
+
+def test_a_world_asks_with_and_without_the_lifecycle():
+    """Only the product sees the verdicts."""
+    with World() as world:
+        names = ("Ada", "Bo", "Cy", "Di", "Eve", "Flo")
+        added = world.add([Item(f"The blue kettle of {name} is here.", 0.0) for name in names])
+        question = "Where is the blue kettle?"
+        before = world.numbers(world.ask(question))
+        world.at(3)
+        world.memory.feedback(world.ids[before[0]], verdict="harmful")
+        assert world.numbers(world.ask(question))[0] != before[0]
+        assert world.orders(question, 3.0)["no lifecycle"] == before
+        assert sorted(before) == added
+
+
+def test_every_wrong_statement_has_a_right_one():
+    """They are about the same thing and say different values."""
+    items, questions = life_verdicts._statements(random.Random("x"))
+    assert len(items) == 2 * len(questions) == 40
+    assert len({item.actor for item in items}) == 40
+    assert all(a.text != b.text for a, b in zip(items[::2], items[1::2], strict=True))
+
+
+def test_a_missed_floor_is_an_exit_code(monkeypatch, capsys):
+    """The table says which."""
+    found = Scores()
+    found.note(PRODUCT, first=False, gini=0.5)
+    monkeypatch.setitem(lifecycle.SCENARIOS, "loop", lambda _seeds: {"loop": found})
+    monkeypatch.setattr("sys.argv", ["lifecycle.py", "--only", "loop"])
+    assert lifecycle.main() == 1
+    assert "MISSED" in capsys.readouterr().out
+    found = Scores()
+    found.note(PRODUCT, first=True, gini=0.5)
+    monkeypatch.setitem(lifecycle.SCENARIOS, "loop", lambda _seeds: {"loop": found})
+    assert lifecycle.main() == 0
