@@ -12,13 +12,11 @@ from memento.lifecycle.verdicts import Verdict
 from memento.types import Event, Trust
 
 PLAIN = Dynamics()
-EFFECT = Effect()
 HOUR = 3_600_000_000
 
 
 def rated(bench, row, kind=Event.USED, source=Trust.USER):
     """Give a verdict on a memory."""
-    bench.change(lambda work: verdicts.give(work, [Verdict(row.id, kind, source)], PLAIN, EFFECT))
     bench.change(lambda work: verdicts.give(work, [Verdict(row.id, kind, source)], PLAIN, Effect()))
 
 
