@@ -16,6 +16,7 @@ past         the values that tell of the past: states, changes, differences
 check        accept or refuse one value: the same rule at every entry
 status       one table: the meaning of each status to every part
 dynamics     uses and verdicts as numbers that change with time
+claims       what a statement claims, and how two claims relate
 ledger       the truth: one SQLite file, all SQL
 embed        local and remote embedders, rerankers
 admit        a draft becomes an accepted entry: checked, redacted, weighed
@@ -34,6 +35,7 @@ long_turns   a turn that is longer than a memory may be, in parts
 views        verbs that are not for every day: ``memory.quarantine``, ``memory.store``
 browse       lists, counts, history and links: all that is read without a query
 documents    a long text in parts: a document that may change
+conflicts    the statements that conflict, and how a person settles them
 locks        lock and pin a memory: nobody changes it, it never fades
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to

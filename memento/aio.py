@@ -35,6 +35,7 @@ from typing import (
 from memento.browse import Browse
 from memento.changes import Changes
 from memento.check import check_seconds
+from memento.conflicts import Conflicting
 from memento.conversation import Conversations
 from memento.documents import Texts
 from memento.feedback import Verdicts
@@ -58,7 +59,8 @@ V = TypeVar("V", bound=View)
 C = TypeVar("C", bound=Callable[..., Any])
 
 _INHERITED = frozenset(
-    mixin.__name__ for mixin in (Browse, Slots, Locks, Texts, Conversations, Verdicts, Changes)
+    mixin.__name__
+    for mixin in (Browse, Slots, Locks, Conflicting, Texts, Conversations, Verdicts, Changes)
 )
 """Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
@@ -364,6 +366,8 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     related = _threaded(MemoryManager.related)
     lock = _threaded(MemoryManager.lock)
     unlock = _threaded(MemoryManager.unlock)
+    conflicts = _threaded(MemoryManager.conflicts)
+    resolve = _threaded(MemoryManager.resolve)
     pin = _threaded(MemoryManager.pin)
     unpin = _threaded(MemoryManager.unpin)
     feedback = _threaded(MemoryManager.feedback)

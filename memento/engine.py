@@ -270,6 +270,7 @@ class Engine:
         sessions = {row.session for row in rows if row.tier == Tier.SHORT}
         if sessions:
             self.short.touch(ns, sessions)
+        self.background.unsettled.add(ns)
         self.indexer.start()
 
     @property
@@ -550,6 +551,7 @@ class Engine:
             self.background.index_words()
         if not wait:
             return True
+        self.background.settle(gives_way=False)
         if progress is None:
             return self.indexer.wait(timeout, sees=self.sees(labels))
         owed = self.owed(labels, progress)
@@ -579,6 +581,7 @@ class Engine:
         Args:
             labels: The caller's namespace.
         """
+        self.background.settle(gives_way=False)
         self.indexer.start()
         return self.indexer.drained(sees=self.sees(labels))
 

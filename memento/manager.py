@@ -25,6 +25,7 @@ from memento.check import (
 )
 from memento.clock import system_clock
 from memento.config import Config
+from memento.conflicts import Conflicting
 from memento.conversation import Conversations
 from memento.engine import Engine
 from memento.errors import InvalidInput, NotFound
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 KEEP = change.KEEP
 
 
-class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes):
+class MemoryManager(Browse, Slots, Locks, Conflicting, Conversations, Verdicts, Changes):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called

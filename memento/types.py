@@ -157,6 +157,8 @@ class Event(StrEnum):
     WRONG = "wrong"
     HARMFUL = "harmful"
     RETRACTED = "retracted"
+    DOUBTED = "doubted"
+    REFUSED = "refused"
     UNDONE = "undone"
     ERASED = "erased"
 
@@ -300,7 +302,9 @@ class Related:
         memory: The memory at the other end of the link.
         relation: ``related``, from ``add(related=...)``; ``supersedes``, a value and the one whose
             place it took; ``proposes``, a quarantined memory and the one whose place it takes when
-            it is approved. An import may bring other names.
+            it is approved; ``contradicts``, ``echoes`` and ``refines``, statements that were
+            compared, the later one first; ``resolved``, a pair of them that was settled. An import
+            may bring other names.
         outgoing: Whether the link goes from the memory asked about to ``memory``: that one
             supersedes this one if True, and is superseded by it if False.
     """
@@ -330,6 +334,8 @@ class Hit:
             of the query's words that no memory has; ``noise``, the cosine that the nearest of as
             many unrelated memories has.
         newer: Id of a newer memory about the same thing that says that something changed, or None.
+        conflicts: Ids of memories in the best sixteen that contradict it; the one that stands
+            higher is placed first, see ``MemoryManager.conflicts``.
     """
 
     memory: Memory
@@ -341,6 +347,7 @@ class Hit:
     passage: str | None = None
     signs: Mapping[str, float] = field(default_factory=dict)
     newer: str | None = None
+    conflicts: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -391,6 +398,8 @@ class Hit:
             lines.append(f"stands for {len(self.folded)} near-identical more")
         if self.newer:
             lines.append(f"a newer one exists: {self.newer}")
+        if self.conflicts:
+            lines.append(f"conflicts with: {', '.join(self.conflicts)}")
         return "\n".join(lines)
 
 

@@ -26,6 +26,7 @@ from memento.cli import __doc__ as cli_words
 from memento.cli import app
 from memento.config import retrieve as retrieve_config
 from memento.config import tiers as tiers_config
+from memento.conflicts import Conflicting
 from memento.documents import Texts
 from memento.dynamics import config as dynamics_config
 from memento.feedback import Verdicts
@@ -173,6 +174,7 @@ def api() -> str:
     parts += _public("", Texts)
     parts += _public("", Slots)
     parts += _public("", Locks)
+    parts += _public("", Conflicting)
     parts += _public("", Verdicts)
     parts += _public("", Changes)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):

@@ -13,6 +13,7 @@ ROOMS = [
     {"types", "scopes", "protocols"},
     {"past"},
     {"status", "check", "dynamics"},
+    {"claims"},
     {"ledger.match"},  # what is looked up, and what every engine owes: no engine in sight
     {"ledger.contract"},
     {"ledger"},
@@ -28,7 +29,7 @@ ROOMS = [
     {"engine"},
     {"long_turns"},
     {"views"},
-    {"browse", "changes", "documents", "feedback", "locks", "slots"},
+    {"browse", "changes", "conflicts", "documents", "feedback", "locks", "slots"},
     {"conversation"},
     {"manager"},
     {"aio"},

@@ -20,6 +20,7 @@ import typer
 
 from memento.cli import (
     change,
+    conflicts,
     erase,
     find,
     keep,
@@ -60,6 +61,7 @@ for family in (
     slots,
     overview,
     change,
+    conflicts,
     protect,
     undo,
     quarantine,

@@ -40,6 +40,7 @@ class Candidate:
         signs: Numbers that give the confidence; see `confidence.Signs`.
         folded: Rows of near-identical memories that it stands for.
         newer: Row of a newer statement about the same thing, or -1.
+        opposed: Rows of statements that conflict with it.
     """
 
     row: int
@@ -52,6 +53,7 @@ class Candidate:
     signs: Mapping[str, float] = field(default_factory=dict)
     folded: tuple[int, ...] = ()
     newer: int = -1
+    opposed: tuple[int, ...] = ()
 
 
 class Said:

@@ -64,6 +64,7 @@ WITH_ID = {
     "pin": lambda m, i: m.pin(i),
     "unpin": lambda m, i: m.unpin(i),
     "erase": lambda m, i: m.store.erase(i),
+    "resolve": lambda m, i: m.resolve(i, "nobody", keep="b"),
     "touch": lambda m, i: m.touch(i, 60),
     "supersedes": lambda m, i: m.add("mine", supersedes=i),
     "add related": lambda m, i: m.add("mine", related=[i]),
@@ -87,6 +88,7 @@ WITHOUT_ID = {
     "stats": lambda m: m.store.stats().memories,
     "counts": lambda m: m.counts("kind", within="a"),
     "sweep": lambda m: m.sweep(),
+    "conflicts": lambda m: m.conflicts(),
     "export": exported,
     "forget_many": lambda m: m.forget_many(ids=["the-id"]),
 }
