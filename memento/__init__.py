@@ -16,6 +16,7 @@ past         the values that tell of the past: states, changes, differences
 check        accept or refuse one value: the same rule at every entry
 status       one table: the meaning of each status to every part
 dynamics     uses and verdicts as numbers that change with time
+claims       what a statement claims, and how two claims relate
 ledger       the truth: one SQLite file, all SQL
 embed        local and remote embedders, rerankers
 admit        a draft becomes an accepted entry: checked, redacted, weighed
@@ -36,7 +37,8 @@ long_turns   a turn that is longer than a memory may be, in parts
 views        verbs that are not for every day: ``memory.quarantine``, ``memory.store``
 browse       lists, counts, history and links: all that is read without a query
 documents    a long text in parts: a document that may change
-archive      archive memories that nobody needs, and bring them back
+    {
+    },
 locks        lock and pin a memory: nobody changes it, it never fades
 sessions     begin a session, note where its work stands, go on after it broke off
 slots        what a slot holds and held, and the value before again

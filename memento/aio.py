@@ -37,6 +37,7 @@ from memento.archive import Archive
 from memento.browse import Browse
 from memento.changes import Changes
 from memento.check import check_seconds
+from memento.conflicts import Conflicting
 from memento.conversation import Conversations
 from memento.documents import Texts
 from memento.feedback import Verdicts
@@ -77,6 +78,7 @@ _INHERITED = frozenset(
         Changes,
         Sessions,
         Reasons,
+        Conflicting,
     )
 )
 """Bases of the manager whose methods are documented as the manager's own."""
@@ -425,6 +427,8 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     unarchive = _threaded(MemoryManager.unarchive)
     lock = _threaded(MemoryManager.lock)
     unlock = _threaded(MemoryManager.unlock)
+    conflicts = _threaded(MemoryManager.conflicts)
+    resolve = _threaded(MemoryManager.resolve)
     pin = _threaded(MemoryManager.pin)
     unpin = _threaded(MemoryManager.unpin)
     feedback = _threaded(MemoryManager.feedback)

@@ -14,9 +14,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from memento.config import Config
-from memento.ledger import dynamics, erase, learnt, memories
-from memento.ledger.contract import Ledger, Session
-from memento.types import Event
+from memento.ledger import claims, dynamics, erase, learnt, memories, namespaces
+from memento.ledger.contract import Ledger, Rules, Session, Work
+from memento.lifecycle import conflicts
+from memento.lifecycle.conflicts import Settled
+from memento.types import Event, Tier
 
 if TYPE_CHECKING:
     from memento.tiers.short import ShortTier
@@ -65,6 +67,10 @@ class Background:
         self._accesses: deque[tuple[int, int, list[str]]] = deque(maxlen=ACCESSES)
         self.fresh: set[int] = set()
         """Namespaces this process added to since full text last took a bite of them."""
+        self.unsettled: set[int] = set()
+        """Namespaces this process changed since their statements were last compared."""
+        self._settling = threading.Lock()
+        self._asked_all = False
         self._seen = self._tidied = self._swept = -1
         self._folded = False
         self._snapshot_due = now() + self._snapshot_period()
@@ -157,9 +163,41 @@ class Background:
             ):
                 pass
 
+    def settle(self, *, gives_way: bool = True) -> None:
+        """Compare the statements that came, a few in each transaction; see ``conflicts``.
+
+        Args:
+            gives_way: Whether to stop while a query is in flight.
+        """
+        if self._ledger.read_only or not self._config.conflicts.pairs:
+            return
+        with self._settling:
+            if not self._asked_all:  # work that an earlier process left
+                self._asked_all = True
+                self.unsettled.update(self._ledger.read(_spaces_behind))
+            while self.unsettled and not (gives_way and self._queries):
+                ns = self.unsettled.pop()
+                if self._ledger.read(lambda c, ns=ns: claims.behind(c, ns)):  # type: ignore[misc]
+                    self.unsettled.add(ns)
+                    self._settle_some(ns)
+
+    def _settle_some(self, ns: int) -> None:
+        """Compare the next statements of a namespace."""
+        rules = Rules(ring=self._config.short.capacity, untrusted=self._config.untrusted)
+        now, settings = self._now(), self._config.conflicts
+
+        def job(session: Session) -> Settled:
+            return conflicts.settle_next(Work(session, ns, now, rules), settings)
+
+        done = self._ledger.write(job)
+        sessions = {row.session for row in done.rows if row.tier == Tier.SHORT}
+        if sessions:
+            self._short.touch(ns, sessions)
+
     def keep_house(self) -> None:
         """Do what is due in a quiet moment."""
         self.log_accesses()
+        self.settle()
         now = self._now()
         if self._short.stale and now >= self._snapshot_due:
             self._snapshot_due = now + self._snapshot_period()
@@ -221,6 +259,11 @@ class Background:
 
     def _snapshot_period(self) -> int:
         return int(self._config.short.snapshot_seconds * 1_000_000)
+
+
+def _spaces_behind(session: Session) -> list[int]:
+    """Return the namespaces whose statements were not all compared yet."""
+    return [ns for ns, _ in namespaces.every(session) if claims.behind(session, ns)]
 
 
 def _log(connection: Session, retrieved: Sequence[tuple[int, int, list[str]]]) -> None:

@@ -272,6 +272,7 @@ class Engine:
         sessions = {row.session for row in rows if row.tier == Tier.SHORT}
         if sessions:
             self.short.touch(ns, sessions)
+        self.background.unsettled.add(ns)
         self.indexer.start()
 
     @property
@@ -553,6 +554,7 @@ class Engine:
             self.background.index_words()
         if not wait:
             return True
+        self.background.settle(gives_way=False)
         if progress is None:
             return self.indexer.wait(timeout, sees=self.sees(labels))
         owed = self.owed(labels, progress)
@@ -582,6 +584,7 @@ class Engine:
         Args:
             labels: The caller's namespace.
         """
+        self.background.settle(gives_way=False)
         self.indexer.start()
         return self.indexer.drained(sees=self.sees(labels))
 

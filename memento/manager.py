@@ -26,6 +26,7 @@ from memento.check import (
 )
 from memento.clock import system_clock
 from memento.config import Config
+from memento.conflicts import Conflicting
 from memento.conversation import Conversations
 from memento.engine import Engine
 from memento.errors import InvalidInput, NotFound
@@ -80,6 +81,7 @@ class MemoryManager(
     Changes,
     Sessions,
     Reasons,
+    Conflicting,
 ):
     """Remembers, finds and corrects what an agent should know.
 

@@ -166,6 +166,8 @@ class Event(StrEnum):
     WRONG = "wrong"
     HARMFUL = "harmful"
     RETRACTED = "retracted"
+    DOUBTED = "doubted"
+    REFUSED = "refused"
     UNDONE = "undone"
     ERASED = "erased"
 
@@ -319,7 +321,9 @@ class Related:
         memory: The memory at the other end of the link.
         relation: ``related``, from ``add(related=...)``; ``supersedes``, a value and the one whose
             place it took; ``proposes``, a quarantined memory and the one whose place it takes when
-            it is approved. An import may bring other names.
+            it is approved; ``contradicts``, ``echoes`` and ``refines``, statements that were
+            compared, the later one first; ``resolved``, a pair of them that was settled. An import
+            may bring other names.
         outgoing: Whether the link goes from the memory asked about to ``memory``: that one
             supersedes this one if True, and is superseded by it if False.
     """
@@ -370,6 +374,8 @@ class Hit:
         fading: Whether it has not been used for so long that little of it would be left; such a
             memory is as easy to find as before.
         beside: The first hits of its answer, for ``feedback``; not shown.
+        conflicts: Ids of memories in the best sixteen that contradict it; the one that stands
+            higher is placed first, see ``MemoryManager.conflicts``.
     """
 
     memory: Memory
@@ -384,6 +390,7 @@ class Hit:
     belief: float | None = None
     fading: bool = False
     beside: Beside | None = field(default=None, repr=False, compare=False)
+    conflicts: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -434,6 +441,8 @@ class Hit:
             lines.append(f"stands for {len(self.folded)} near-identical more")
         if self.newer:
             lines.append(f"a newer one exists: {self.newer}")
+        if self.conflicts:
+            lines.append(f"conflicts with: {', '.join(self.conflicts)}")
         return "\n".join(lines)
 
 

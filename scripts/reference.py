@@ -28,6 +28,7 @@ from memento.cli import app
 from memento.config import retrieve as retrieve_config
 from memento.config import sessions as sessions_config
 from memento.config import tiers as tiers_config
+from memento.conflicts import Conflicting
 from memento.documents import Texts
 from memento.dynamics import config as dynamics_config
 from memento.dynamics import effect
@@ -191,6 +192,7 @@ def api() -> str:
     parts += _public("", Locks)
     parts += _public("", Archive)
     parts += _public("", Reasons)
+    parts += _public("", Conflicting)
     parts += _public("", Verdicts)
     parts += _public("", Changes)
     parts += _public("", Sessions)

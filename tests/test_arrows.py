@@ -13,6 +13,7 @@ ROOMS = [
     {"types", "scopes", "protocols"},
     {"past"},
     {"status", "check", "dynamics"},
+    {"claims"},
     {"ledger.match"},  # what is looked up, and what every engine owes: no engine in sight
     {"ledger.contract"},
     {"ledger"},
@@ -34,6 +35,7 @@ ROOMS = [
         "archive",
         "browse",
         "changes",
+        "conflicts",
         "documents",
         "feedback",
         "locks",

@@ -20,6 +20,7 @@ import typer
 
 from memento.cli import (
     change,
+    conflicts,
     erase,
     find,
     insight,
@@ -64,6 +65,7 @@ for family in (
     slots,
     overview,
     change,
+    conflicts,
     protect,
     sleep,
     undo,

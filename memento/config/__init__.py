@@ -19,6 +19,7 @@ from typing import Any, Literal, cast
 from memento.admit.redact import Secrets
 from memento.admit.tier_choice import TierChoice
 from memento.check import Limits
+from memento.claims.config import Conflicts
 from memento.clock import zone_of
 from memento.config.retrieve import RetrieveConfig
 from memento.config.sessions import SessionConfig
@@ -51,6 +52,7 @@ class Config:
         dynamics: How uses and verdicts turn into strengths.
         effect: How these strengths move memories in an answer.
         sessions: When a session counts as broken off, and how much of it is kept.
+        conflicts: What happens when two statements conflict.
         close_seconds: Longest time, in seconds, that ``close`` lets the indexer finish its current
             batch, >= 0.
         allow_network: Whether the store may be on a file system that is not known to be local,
@@ -73,6 +75,7 @@ class Config:
     dynamics: Dynamics = field(default_factory=Dynamics)
     effect: Effect = field(default_factory=Effect)
     sessions: SessionConfig = field(default_factory=SessionConfig)
+    conflicts: Conflicts = field(default_factory=Conflicts)
     close_seconds: float = 10.0
     allow_network: bool = False
     timezone: str = "UTC"

@@ -48,13 +48,14 @@ VERDICTS = {
 """The verdicts that a memory can get."""
 
 _SAID_AGAIN = Effect(use=1.0, grows=True, valence=1.0)
+_DOUBTED = Effect(valence=-1.0)
 
-FOLDED = frozenset({*VERDICTS, Event.REINFORCED, Event.RETRIEVED})
+FOLDED = frozenset({*VERDICTS, Event.REINFORCED, Event.RETRIEVED, Event.DOUBTED})
 """The events that change a state."""
 
 _MUTED: dict[str | None, frozenset[str]] = {
     "promoted": frozenset({Event.IGNORED}),
-    "user": frozenset({Event.IGNORED, Event.WRONG, Event.HARMFUL}),
+    "user": frozenset({Event.IGNORED, Event.WRONG, Event.HARMFUL, Event.DOUBTED}),
 }
 """Level of a lock to the events that have no effect while a memory has it."""
 
@@ -243,7 +244,7 @@ def _heard(event: Occurrence, config: Dynamics) -> tuple[Effect, float, int]:
         return Effect(use=config.shown), float(event.rank <= config.shown_first), 0
     if event.kind == Event.REINFORCED:
         return _SAID_AGAIN, float(event.source == Trust.USER), _REPEATED
-    effect = VERDICTS[Event(event.kind)]
+    effect = _DOUBTED if event.kind == Event.DOUBTED else VERDICTS[Event(event.kind)]
     if event.source == Trust.USER:
         return effect, 1.0, 0
     if event.source == Trust.AGENT:

@@ -24,7 +24,7 @@ from memento.ledger.rows import (
 from memento.ledger.schema import SCHEMA_VERSION, SEQ_BITS, SEQ_MASK
 from memento.status import sql
 
-_DERIVED = {"embeddings": "docid", "backlog": "docid", "awaited": "docid", "dynamics": "docid"}
+_DERIVED = dict.fromkeys(("embeddings", "backlog", "awaited", "dynamics", "claims"), "docid")
 """Tables made from the memories, and the column that says of which."""
 
 _OF_VERSIONS = ", ".join(f"v.{name}" for name in State._fields)

@@ -57,6 +57,7 @@ _OF_ROW = {
     "events": ("docid",),
     "awaited": ("docid",),
     "dynamics": ("docid",),
+    "claims": ("docid",),
     "memories": ("docid",),
 }
 """Tables that hold something of a memory, beside full text, and the columns that say of which."""
@@ -173,8 +174,8 @@ def delete(connection: Session, docids: list[int]) -> dict[str, int]:
     """Delete rows and what other tables hold of them; returns how many rows, by table.
 
     Full text neither catches up nor merges first, which may write megabytes: a full disk is a
-    reason to erase. The sums of events are removed and not counted: whether they were made yet
-    depends on all namespaces.
+    reason to erase. The sums of events and the numbers of claims are removed and not counted:
+    whether they were made yet depends on the background thread.
     """
     counts = {"full text": connection.words.remove(docids)} | dict.fromkeys(_OF_ROW, 0)
     for table, columns in _OF_ROW.items():
@@ -182,7 +183,7 @@ def delete(connection: Session, docids: list[int]) -> dict[str, int]:
             query = f"DELETE FROM {table} WHERE {column} {_MINE}"
             counts[table] += connection.execute(query, (json.dumps(docids),)).rowcount
     dynamics.events_went(connection)
-    del counts["dynamics"]
+    del counts["dynamics"], counts["claims"]
     return counts
 
 

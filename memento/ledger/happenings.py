@@ -17,7 +17,9 @@ from memento.ledger.dialect import contains
 from memento.ledger.rows import Row, is_changed_event, mapping_in
 from memento.types import Event
 
-OWN = (*VERDICTS, Event.REINFORCED, Event.RETRACTED, Event.APPROVED, Event.REPLACED)
+OWN = (
+    *VERDICTS, Event.REINFORCED, Event.RETRACTED, Event.DOUBTED, Event.APPROVED, Event.REPLACED,
+)  # fmt: skip
 """Events of one memory that matter here; what was shown is in events of the namespace."""
 
 _EVENT = "event, ns, at, kind, docid, detail, seal"

@@ -284,8 +284,17 @@ CREATE INDEX changed_links_by_dst ON changed_links (dst);
 for what is older, and for what an import brought. A change holds numbers and words of memento, so
 nothing of an erased memory can be in it."""
 
-CLAIMS = ""
-"""The content of a statement: its mood, subject, attribute and value, as hashes; derived."""
+CLAIMS = """
+CREATE TABLE claims (
+    key INTEGER NOT NULL,
+    docid INTEGER NOT NULL,
+    PRIMARY KEY (key, docid)
+) WITHOUT ROWID;
+CREATE INDEX claims_by_docid ON claims (docid);
+CREATE INDEX links_in_conflict ON links (src, dst) WHERE relation IN ('contradicts', 'echoes');
+"""
+"""The claims of statements, as hashes by which those that may conflict are found: derived. And
+an index of the flagged pairs, so that an answer without any does not look for them."""
 
 SLEEP = ""
 """The sleep keeps here where it stands, and which memories are used together; derived."""

@@ -45,8 +45,14 @@ Yields: TypeAlias = Callable[[Work, Row, Row], None]
 """Lets the first of two memories of a slot give way to the second."""
 
 
-def supersede(work: Work, old: Row, new: Row) -> None:
+def supersede(work: Work, old: Row, new: Row, why: str | None = None) -> None:
     """Let ``old`` be replaced by ``new``: it stops holding when the new one starts.
+
+    Args:
+        work: The transaction.
+        old: The memory that gives way.
+        new: The memory that takes its place.
+        why: The reason, for the log, if it is not that somebody said so.
 
     Raises:
         InvalidInput: If both are the same memory, or ``old`` superseded ``new`` or what did.
@@ -70,7 +76,7 @@ def supersede(work: Work, old: Row, new: Row) -> None:
     changes.revise(work, old, values, Reason.SUPERSEDED)
     changes.link(work, new.docid, old.docid, "supersedes")
     memories.enqueue(work.db, old, "drop")
-    log_event(work, old, Event.SUPERSEDED, {"by": new.id})
+    log_event(work, old, Event.SUPERSEDED, {"by": new.id} | ({"why": why} if why else {}))
 
 
 def _always(_holder: Row | None) -> bool:

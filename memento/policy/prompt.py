@@ -19,7 +19,7 @@ import logging
 import re
 import secrets
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from functools import lru_cache, partial
@@ -211,12 +211,14 @@ class _Said:
         text: What the block shows of it if there is room.
         speakers: Names of those who said it, in order.
         ids: Ids of the memories that say it, best first.
+        against: A memory before it that contradicts it and stands higher, or None.
     """
 
     memory: Memory
     text: str
     speakers: tuple[str, ...]
     ids: tuple[str, ...]
+    against: Memory | None = None
 
 
 class _Fitting:
@@ -292,6 +294,7 @@ def _framed(notice: str, nonce: str, records: Sequence[tuple[_Said, str]]) -> Bl
 def _folded(memories: Iterable[Hit | Memory], cut: Cut | None, *, ids: bool) -> list[_Said]:
     """Join hits that say the same; what remains is in the order given."""
     kept: dict[object, _Said] = {}
+    before: dict[str, Memory] = {}
     for at, one in enumerate(memories):
         memory = one.memory if isinstance(one, Hit) else one
         apart = ids or not isinstance(one, Hit)
@@ -304,8 +307,16 @@ def _folded(memories: Iterable[Hit | Memory], cut: Cut | None, *, ids: bool) -> 
             text=first.text if first else _shown(one, cut),
             speakers=tuple(dict.fromkeys(speakers)),
             ids=(*(first.ids if first else ()), memory.id),
+            against=first.against if first else _against(one, before),
         )
+        before[memory.id] = memory
     return list(kept.values())
+
+
+def _against(one: Hit | Memory, before: Mapping[str, Memory]) -> Memory | None:
+    """Return the first memory before a hit that conflicts with it; the higher one comes first."""
+    named = one.conflicts if isinstance(one, Hit) else ()
+    return next((memory for memory_id, memory in before.items() if memory_id in named), None)
 
 
 def _shown(one: Hit | Memory, cut: Cut | None) -> str:
@@ -384,6 +395,8 @@ def _record(one: _Said, text: str, *, ids: bool, zone: tzinfo, brief: bool = Fal
         record["when"] = day_in(zone, memory.occurred_at).isoformat()
         if memory.status is Status.SUPERSEDED and memory.valid_until is not None:
             record["until"] = day_in(zone, memory.valid_until).isoformat()
+        if one.against is not None:
+            record["contradicted_by"] = day_in(zone, one.against.occurred_at).isoformat()
         if one.speakers:
             record["by"] = one.speakers[0] if len(one.speakers) == 1 else list(one.speakers)
     if memory.source.kind not in _OWN_WORDS:

@@ -16,6 +16,7 @@ from memento.ledger.predicate import Filters
 from memento.protocols import TokenCounter
 from memento.retrieve import budget, by_time, confidence, rank, weighing
 from memento.retrieve.by_name import Called
+from memento.retrieve.conflicts import Opposed, Standings
 from memento.retrieve.former import Heirs, MeaningOfHeirs
 from memento.retrieve.gather import Gathered, asks_no_more, gather, in_order, meaning_of, names_in
 from memento.retrieve.lifecycle import Life
@@ -51,6 +52,7 @@ class Found:
         passage: The relevant part of a long text, if only this part was counted, or None.
         signs: Numbers that give the confidence; see `confidence.Signs`.
         newer: Row id of a newer statement about the same thing, or None.
+        opposed: Row ids of statements that conflict with it.
     """
 
     docid: int
@@ -62,6 +64,7 @@ class Found:
     passage: str | None = None
     signs: Mapping[str, float] = field(default_factory=dict)
     newer: int | None = None
+    opposed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,7 @@ def find(
     nearest: Nearest | None = None,
     rerank: Rerank | None = None,
     life: Life | None = None,
+    opposed: Opposed | None = None,
     min_score: float = 0.0,
     min_confidence: float = 0.0,
     cutoff: float = 0.0,
@@ -122,6 +126,7 @@ def find(
         nearest: Index to search by vector, instead of exact search.
         rerank: Scores the texts of the best candidates: a finite number each, larger is better.
         life: What uses and verdicts add to the evidence; None for nothing.
+        opposed: Finds the pairs among candidates that conflict; None if there are none.
         min_score: Least score, [0, 1].
         min_confidence: Least chance that an answer is among the hits, [0, 1]; below it there are
             none.
@@ -159,7 +164,8 @@ def find(
     look = Look(query, snap, source, mask, config, meaning, texts, text, rerank, then, heirs, life)
     called = [] if match == "text" else names_in(query, snap, mask)
     room = _Room(look, k, min_score, cutoff, tokens, count, shorten=shorten)
-    answer, ranks = _collect(look, called, room, match == "names", fold=fold)
+    orders = _orders(look, opposed)
+    answer, ranks = _collect(look, called, room, orders, match == "names", fold=fold)
     hits = room.choose(answer)
     if not called and is_chatter(text):
         hits = [replace(one, confidence=0.0) for one in hits]
@@ -291,7 +297,13 @@ class _Room:
 
 
 def _collect(
-    look: Look, called: Sequence[Called], room: _Room, only_named: bool, *, fold: bool
+    look: Look,
+    called: Sequence[Called],
+    room: _Room,
+    orders: Sequence[rank.Order],
+    only_named: bool,
+    *,
+    fold: bool,
 ) -> tuple[list[Candidate], Mapping[str, Mapping[int, int]]]:
     """Find candidates until the answer is full, searching wider as long as it is not.
 
@@ -306,7 +318,7 @@ def _collect(
         look.query.words,
         look.config.echo,
         fold=fold,
-        orders=_orders(look),
+        orders=orders,
     )
     ranks: dict[str, Mapping[int, int]] = {}
     known, least = np.zeros(0, np.intp), 1.0
@@ -332,15 +344,16 @@ def _collect(
         look = replace(look, config=wider)
 
 
-def _orders(look: Look) -> list[rank.Order]:
+def _orders(look: Look, opposed: Opposed | None) -> list[rank.Order]:
     """Return what changes the order of scores; nothing if a time or the past is asked for."""
     if look.query.only_time:
         return []
     former = look.query.former is not None
+    standing = [] if opposed is None or former else [Standings(look.snap, opposed).first]
     if look.meaning is None:
-        return [] if former else [rank.newest_first]
+        return [] if former else [rank.newest_first, *standing]
     changes = Newer(look.snap, look.meaning, look.texts.read)
-    return [changes.last] if former else [rank.newest_first, changes.first]
+    return [changes.last] if former else [rank.newest_first, changes.first, *standing]
 
 
 def _candidates(
@@ -384,4 +397,5 @@ def _found(
         passage=shown,
         signs=one.signs,
         newer=int(snap.docid[one.newer]) if one.newer >= 0 else None,
+        opposed=tuple(int(snap.docid[row]) for row in one.opposed),
     )

@@ -41,6 +41,7 @@ class Candidate:
         folded: Rows of near-identical memories that it stands for.
         newer: Row of a newer statement about the same thing, or -1.
         pull: Decides between equal scores; 0 if no use and no verdict moved any candidate.
+        opposed: Rows of statements that conflict with it.
     """
 
     row: int
@@ -54,6 +55,7 @@ class Candidate:
     folded: tuple[int, ...] = ()
     newer: int = -1
     pull: float = 0.0
+    opposed: tuple[int, ...] = ()
 
     @property
     def judged(self) -> bool:

@@ -48,6 +48,7 @@ from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Held, Kept
 from memento.retrieve.choose import choose_index
 from memento.retrieve.chosen import BY_NAME, chosen, set_aside
+from memento.retrieve.conflicts import Opposed, pairs_among
 from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings
 from memento.retrieve.lifecycle import Life
 from memento.retrieve.look import Rerank
@@ -366,6 +367,7 @@ class Searcher:
             nearest=nearest,
             rerank=rerank,
             life=self._life(source, filters.now),
+            opposed=None if filters.as_of is not None else self._opposed(filters.now),
             min_score=request.min_score,
             min_confidence=request.min_confidence,
             cutoff=request.cutoff,
@@ -374,6 +376,11 @@ class Searcher:
             fold=request.fold,
             shorten=filters.as_of is None,  # a passage is a part of the present text
         )
+
+    def _opposed(self, now: int) -> Opposed:
+        """Return what finds the pairs among candidates that conflict."""
+        settings = self._config.dynamics
+        return lambda docids: self._ledger.read(lambda c: pairs_among(c, docids, now, settings))
 
     def _meant(
         self, query: str, source: LedgerSource, snap: Snapshot, asked: _Embedded
@@ -559,8 +566,12 @@ class Searcher:
         A damaged row is left out and reported in ``missing``; a row that was folded into it takes
         its place.
         """
-        beside = [docid for one in ranking.found for docid in (*one.folded, one.newer) if docid]
-
+        beside = [
+            docid
+            for one in ranking.found
+            for docid in (*one.folded, *one.opposed, one.newer)
+            if docid
+        ]
         docids = [*(one.docid for one in ranking.found), *beside]
         rows, garbled = self._ledger.read(lambda c: self._rows(c, source.ns, docids, filters))
         if garbled:
@@ -640,4 +651,5 @@ def _hit(
         signs=one.signs,
         newer=rows[one.newer].id if one.newer is not None and one.newer in rows else None,
         **(told or {}),
+        conflicts=tuple(rows[docid].id for docid in one.opposed if docid in rows),
     )

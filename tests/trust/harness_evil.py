@@ -50,6 +50,7 @@ USUAL: dict[str, Any] = {
     "session": "mine",
     "target": "mine", "retrieval": Retrieval("a green door"), "answer": "The door is green.",
     "question": "a green door",
+    "a": "mine", "b": "mine-1", "keep": "both",
 }  # fmt: skip
 
 

@@ -208,6 +208,7 @@ def _drop_later(connection: Connection, moment: int) -> None:
         ("links", "dst"),
         ("changed_links", "src"),
         ("changed_links", "dst"),
+        ("claims", "docid"),
     ):
         connection.execute(f"DELETE FROM {table} WHERE {key} IN ({_CAME_SINCE})", (moment,))
     connection.execute(f"DELETE FROM memories WHERE docid IN ({_CAME_SINCE})", (moment,))

@@ -1,0 +1,79 @@
+"""The settings of the settling pass: what may supersede, and what is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
+
+from memento.check import shown
+from memento.claims.reading import LONGEST
+from memento.errors import InvalidInput
+
+Supersede: TypeAlias = Literal["keys", "explicit", "updates"]
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Compares two statements that the rules take for distinct: a model, for example."""
+
+    def judge(self, new: str, old: str) -> tuple[str, float]:
+        """Return a verdict, such as ``contradicts`` or ``distinct``, and its probability."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicts:
+    """Settings of what happens when two statements conflict.
+
+    Attributes:
+        supersede: What supersedes an older memory: ``keys``, only another value of its key;
+            ``explicit``, also a statement that names the old value or takes it back;
+            ``updates``, also one that says that something changed. Other conflicts are flagged.
+        pairs: Most earlier statements with which a new one is compared, >= 0; with 0 no statement
+            is read.
+        words: Most words of a statement that is read, 1 to 40.
+        vocabulary: Further nouns in small letters to the attribute they name, such as
+            ``{"berth": "berth"}``: attributes that have one value at a time.
+        judge: Asked about pairs that the rules take for distinct although they share a value or
+            an attribute's name; it may only flag, with a probability of at least 0.8.
+    """
+
+    supersede: Supersede = "explicit"
+    pairs: int = 12
+    words: int = 40
+    vocabulary: Mapping[str, str] = field(default_factory=dict)
+    judge: Judge | None = None
+
+    def __post_init__(self) -> None:
+        if self.supersede not in get_args(Supersede):
+            allowed = ", ".join(get_args(Supersede))
+            raise InvalidInput(
+                "conflicts.supersede", f"{shown(self.supersede)} is not one of: {allowed}"
+            )
+        if type(self.pairs) is not int or self.pairs < 0:
+            raise InvalidInput("conflicts.pairs", f"must be an integer >= 0, not {self.pairs!r}")
+        if type(self.words) is not int or not 1 <= self.words <= LONGEST:
+            raise InvalidInput(
+                "conflicts.words", f"must be an integer from 1 to {LONGEST}, not {self.words!r}"
+            )
+        if not _is_vocabulary(self.vocabulary):
+            raise InvalidInput(
+                "conflicts.vocabulary", "must be nouns in small letters to attributes"
+            )
+        if self.judge is not None and not isinstance(self.judge, Judge):
+            raise InvalidInput("conflicts.judge", "has no method judge")
+
+    @property
+    def nouns(self) -> tuple[tuple[str, str], ...]:
+        """The vocabulary in a form that can be a key of a cache."""
+        return tuple(sorted(self.vocabulary.items()))
+
+
+def _is_vocabulary(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    pairs = [*value.items()]
+    return all(isinstance(word, str) and word.strip() for pair in pairs for word in pair) and all(
+        noun == noun.lower() and " " not in noun for noun, _ in pairs
+    )

@@ -1,0 +1,194 @@
+"""The relation of a new statement to an older one. Pure.
+
+==============  ====================================================================================
+verdict         when; the first that fits
+==============  ====================================================================================
+``repeats``     the same words up to fillers, with the same polarity
+``updates``     it names the value that the older one claims, or takes it back; or it says that
+                something changed and claims another value of the same attribute
+``contradicts``  another value of the same attribute, the same but for a "not", an opposite word or
+                a number
+``refines``     its value has all words of the older one's and more
+``distinct``    anything else, and every doubt
+==============  ====================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memento.claims.reading import SELF, WEAK, Claim, Statement
+from memento.claims.vocabulary import common, vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The relation of a new statement to an older one.
+
+    Attributes:
+        kind: ``repeats``, ``updates``, ``contradicts``, ``refines`` or ``distinct``.
+        why: The reason, in words of memento: never a word of the statements.
+        explicit: Whether an update names the old value or takes it back.
+    """
+
+    kind: str
+    why: str
+    explicit: bool = False
+
+
+_LEAST = 3
+"""Least words of statements that are compared word for word."""
+DISTINCT = Verdict("distinct", "nothing in common that has one value")
+
+
+def relation(new: Statement, old: Statement, *, same_speaker: bool = True) -> Verdict:
+    """Compare two statements.
+
+    Args:
+        new: The later statement.
+        old: The earlier one.
+        same_speaker: Whether one person said both. If not, "I" is not the same in both.
+
+    >>> from memento.claims.reading import read
+    >>> relation(read("I moved from Ghent to Turku"), read("I live in Ghent")).kind
+    'updates'
+    >>> relation(read("My sister lives in Turku"), read("I live in Ghent")).kind
+    'distinct'
+    """
+    if not new.words or not old.words or new.language != old.language:
+        return DISTINCT
+    if new.mood != "says" or old.mood != "says":
+        return Verdict("distinct", "not two assertions")
+    if new.words == old.words:
+        return Verdict("repeats", "same words")
+    by_words = _by_words(new, old) if same_speaker or not _of_speaker(new) else None
+    return _by_claims(new, old, same_speaker=same_speaker) or by_words or DISTINCT
+
+
+def restates(new: Statement, old: Statement) -> bool:
+    """Tell whether a statement says again what another one claims: a word for word or a value."""
+    if new.words and new.words[-len(old.words) :] == old.words:
+        return True
+    return any(one.holds and one in old.claims for one in new.claims)
+
+
+def _of_speaker(statement: Statement) -> bool:
+    own = vocabulary(statement.language).words
+    return not (own["self"] | own["owner"]).isdisjoint(statement.words)
+
+
+def _by_claims(new: Statement, old: Statement, *, same_speaker: bool) -> Verdict | None:
+    """Compare the claims of two statements; the strongest verdict wins."""
+    held = [one for one in old.claims if one.holds]
+    pairs = [
+        (mine, other)
+        for mine in new.claims
+        for other in held
+        if mine.subject == other.subject and (same_speaker or SELF not in mine.subject)
+    ]
+    values = {one.value for one in new.claims if one.holds}
+    for mine, other in pairs:
+        if not mine.holds and _names(mine, other) and other.value not in values:
+            if new.changes or _has_other(mine, new.claims):
+                return Verdict("updates", "names the old value", explicit=True)
+            return Verdict("contradicts", "denies it")
+    for mine, other in pairs:
+        verdict = _values(mine, other, new, old)
+        if verdict is not None:
+            return verdict
+    return None
+
+
+def _names(mine: Claim, other: Claim) -> bool:
+    """Tell whether a claim takes back the value of another one."""
+    if mine.attribute not in (None, other.attribute) and other.attribute not in (None, "use"):
+        return False
+    return bool(mine.value) and (
+        set(mine.value) == set(other.value)
+        or (set(mine.value) < set(other.value) and mine.value[0] == other.value[0])
+    )
+
+
+def _has_other(mine: Claim, claims: Sequence[Claim]) -> bool:
+    return any(one.holds and one.subject == mine.subject for one in claims)
+
+
+def _values(mine: Claim, other: Claim, new: Statement, old: Statement) -> Verdict | None:
+    """Compare two values of one attribute."""
+    if not mine.holds or mine.attribute is None or mine.attribute != other.attribute:
+        return None
+    one, two = set(mine.value), set(other.value)
+    if one > two:
+        return Verdict("refines", "says more of the same value")
+    if one <= two or new.several or old.several or (mine.attribute in WEAK and not new.changes):
+        return None
+    return Verdict("updates" if new.changes else "contradicts", f"another {mine.attribute}")
+
+
+def _by_words(new: Statement, old: Statement) -> Verdict | None:
+    """Compare two statements that are the same up to a "not", an opposite or a number."""
+    one, two = _bare(new), _bare(old)
+    changed = "updates" if new.changes else "contradicts"
+    if new.negated != old.negated and one == two and len(one) >= _LEAST:
+        return Verdict(changed, "negates it", explicit=new.changes and new.negated)
+    if new.negated != old.negated or len(one) != len(two) or len(one) < _LEAST:
+        return None
+    differ = [at for at, (a, b) in enumerate(zip(one, two, strict=True)) if a != b]
+    if len(differ) != 1:
+        return None
+    at = differ[0]
+    if frozenset((one[at], two[at])) in common().antonyms:
+        return Verdict(changed, "the opposite")
+    if len(one) > _LEAST and _is_value(one, at) and _is_value(two, at):
+        return Verdict(changed, "another number")
+    return None
+
+
+def frame(statement: Statement) -> list[str]:
+    """Return the words up to what may differ in a conflict: "not", opposites and numbers."""
+    tables = common()
+    found = []
+    for word in _bare(statement):
+        if word[0].isdigit() or word in tables.counts:
+            found.append("#")
+        else:
+            found.append(tables.opposites.get(word, word))
+    return found
+
+
+def _bare(statement: Statement) -> list[str]:
+    """Return the words without negation, auxiliaries and words of change."""
+    tongue = vocabulary(statement.language)
+    dropped = tongue.words["negation"] | {
+        "do",
+        "does",
+        "now",
+        "anymore",
+        "longer",
+        "any",
+        "more",
+        "ne",
+        "n",
+        "plus",
+        "mehr",
+        "ya",
+        "já",
+        "mais",
+        "jetzt",
+        "ahora",
+        "agora",
+        "maintenant",
+        "现在",
+        "不再",
+    }
+    return [word for word in statement.words if word not in dropped]
+
+
+def _is_value(words: Sequence[str], at: int) -> bool:
+    """Tell whether the word at a place is a number that is a value, and not a name."""
+    tables = common()
+    number = words[at][0].isdigit() or words[at] in tables.counts
+    if not number or at == 0 or words[at - 1] in tables.named_by:
+        return False
+    return not tables.holding.isdisjoint(words[:at])

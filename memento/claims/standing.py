@@ -1,0 +1,53 @@
+"""Standing: tell which of two statements that conflict stands higher. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memento.types import Trust
+
+SURE = 1.1
+"""Difference of belief, in nats, that turns the order round."""
+_TRUSTED = {Trust.USER: 0, Trust.AGENT: 1}
+ASSISTANT = "assistant"
+"""The role whose statements stand below the user's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """The facts on which the standing of a statement depends.
+
+    Attributes:
+        trust: Class of its source.
+        role: Role of its speaker, or None.
+        valid_from: Since when it holds, microseconds.
+        docid: Its row id.
+        belief: Log odds that it is right, beyond what its source alone gives.
+    """
+
+    trust: str
+    role: str | None
+    valid_from: int
+    docid: int
+    belief: float = 0.0
+
+    @property
+    def rank(self) -> int:
+        """The class of its speaker: 0 for the user, 1 for an agent, 2 for the rest."""
+        known = _TRUSTED.get(Trust(self.trust), 2) if self.trust in set(Trust) else 2
+        return max(known, 1) if self.role == ASSISTANT else known
+
+
+def stands_higher(one: Stand, other: Stand) -> bool:
+    """Tell whether the first of two statements that conflict stands higher.
+
+    The one of the more trusted speaker does, then the one that holds since later, then the one that
+    came later. A difference of belief of more than ``SURE`` turns that round.
+    """
+    if abs(one.belief - other.belief) > SURE:
+        return one.belief > other.belief
+    return _order(one) > _order(other)
+
+
+def _order(one: Stand) -> tuple[int, int, int]:
+    return -one.rank, one.valid_from, one.docid

@@ -1,0 +1,163 @@
+"""The numbers of what statements claim, and how far they were compared. SQL only.
+
+The rows are derived: each is a hash of what a memory says, see ``claims.keys``. They can be dropped
+and are then read again. Up to which revision the statements of a namespace were compared is in
+``meta``; that is not derived, as what was compared and undone must not be compared again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from memento.ledger import memories
+from memento.ledger.contract import Session
+from memento.ledger.dialect import SKIP_IF_THERE, or_replace
+from memento.ledger.rows import COLUMNS, Row, docid_range
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+
+RELATIONS = ("contradicts", "echoes")
+"""Links between memories that conflict."""
+MADE = (*RELATIONS, "refines")
+"""Links that comparing makes."""
+RESOLVED = "resolved"
+"""Link between two memories that a person has settled."""
+
+_CURSOR = "claims "
+_NEW = (
+    f"SELECT {COLUMNS} FROM memories WHERE docid > ? AND docid <= ? AND {memories.NOT_ERASED}"
+    " ORDER BY docid LIMIT ?"
+)
+_CHANGED = (
+    f"SELECT {COLUMNS} FROM memories WHERE ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK})"
+    f" AND docid <= ? AND {memories.NOT_ERASED} ORDER BY rev LIMIT ?"
+)
+_RELATED = ", ".join(f"'{name}'" for name in RELATIONS)
+_IN_CONFLICT = f"relation IN ({_RELATED})"
+
+
+def cursor(session: Session, ns: int) -> int:
+    """Return the revision up to which the statements of a namespace were compared."""
+    query = "SELECT value FROM meta WHERE name = ?"
+    found = session.execute(query, (f"{_CURSOR}{ns}",)).fetchone()
+    value = found[0] if found is not None and isinstance(found[0], int) else 0
+    return min(value, memories.latest_rev(session, ns))
+
+
+def move_cursor(session: Session, ns: int, rev: int) -> None:
+    """Note up to which revision the statements of a namespace were compared."""
+    query = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
+    session.execute(query, (f"{_CURSOR}{ns}", rev))
+
+
+def behind(session: Session, ns: int) -> bool:
+    """Tell whether anything of a namespace was not compared yet."""
+    return cursor(session, ns) < memories.latest_rev(session, ns)
+
+
+def next_rows(session: Session, ns: int, rev: int, most: int) -> list[tuple[int, Row]]:
+    """Read the next rows that came or changed after a revision, each with where it stands."""
+    low, high = docid_range(ns)
+    new = [Row(*one) for one in session.execute(_NEW, (low + rev, high, most))]
+    changed = [Row(*one) for one in session.execute(_CHANGED, (ns, rev, low + rev, most))]
+    placed = [(row.docid & SEQ_MASK, row) for row in new] + [(row.rev, row) for row in changed]
+    return sorted(placed, key=lambda one: one[0])[:most]
+
+
+def keys(session: Session, docid: int) -> frozenset[int]:
+    """Return the numbers that are stored of a memory."""
+    found = session.execute("SELECT key FROM claims WHERE docid = ?", (docid,))
+    return frozenset(key for (key,) in found)
+
+
+def store(session: Session, docid: int, found: Iterable[int]) -> None:
+    """Store the numbers of a memory instead of those that are there."""
+    session.execute("DELETE FROM claims WHERE docid = ?", (docid,))
+    query = f"INSERT INTO claims (key, docid) VALUES (?, ?) {SKIP_IF_THERE}"
+    session.executemany(query, [(key, docid) for key in sorted(found)])
+
+
+def sharing(session: Session, found: Iterable[int], docid: int, most: int) -> list[int]:
+    """Return the newest memories that have a number in common with one, the newest first.
+
+    Args:
+        session: Of any job.
+        found: The numbers.
+        docid: The memory itself.
+        most: Most memories for each number.
+    """
+    query = "SELECT docid FROM claims WHERE key = ? AND docid <> ? ORDER BY docid DESC LIMIT ?"
+    others = {
+        other for key in found for (other,) in session.execute(query, (key, docid, most)).fetchall()
+    }
+    return sorted(others, reverse=True)
+
+
+def linked(session: Session, docid: int, relations: Sequence[str]) -> list[tuple[int, int, str]]:
+    """Return (from, to, relation) of the links of a memory that have one of some names."""
+    marks = ", ".join("?" * len(relations))
+    found = session.execute(
+        f"SELECT src, dst, relation FROM links WHERE relation IN ({marks}) AND src = ?"
+        f" UNION ALL SELECT src, dst, relation FROM links WHERE relation IN ({marks}) AND dst = ?",
+        (*relations, docid, *relations, docid),
+    )
+    return [(src, dst, relation) for src, dst, relation in found]
+
+
+def are_linked(session: Session, one: int, other: int, relation: str) -> bool:
+    """Tell whether two memories are linked so, in either direction."""
+    query = (
+        "SELECT 1 FROM links WHERE relation = ?3 AND ((src = ?1 AND dst = ?2)"
+        " OR (src = ?2 AND dst = ?1))"
+    )
+    return session.execute(query, (one, other, relation)).fetchone() is not None
+
+
+def in_conflict(session: Session, ns: int, most: int) -> list[tuple[int, int, str]]:
+    """Return (from, to, relation) of the newest flagged pairs of a namespace."""
+    low, high = docid_range(ns)
+    query = (
+        f"SELECT src, dst, relation FROM links WHERE {_IN_CONFLICT} AND src BETWEEN ? AND ?"
+        " ORDER BY src DESC, dst DESC LIMIT ?"
+    )
+    return [(src, dst, name) for src, dst, name in session.execute(query, (low, high, most))]
+
+
+def resolved(session: Session, ns: int, most: int) -> list[tuple[int, int, str]]:
+    """Return (from, to, relation) of the pairs of a namespace that a person has settled."""
+    low, high = docid_range(ns)
+    query = (
+        f"SELECT src, dst, relation FROM links WHERE relation = '{RESOLVED}'"
+        " AND src BETWEEN ? AND ? ORDER BY src DESC, dst DESC LIMIT ?"
+    )
+    return [(src, dst, name) for src, dst, name in session.execute(query, (low, high, most))]
+
+
+def among(session: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the flagged pairs between some memories of one namespace.
+
+    A namespace without any costs one look at an index.
+    """
+    low, high = docid_range(docids[0] >> SEQ_BITS)
+    query = f"SELECT 1 FROM links WHERE {_IN_CONFLICT} AND src BETWEEN ? AND ? LIMIT 1"
+    if session.execute(query, (low, high)).fetchone() is None:
+        return []
+    marks = ", ".join("?" * len(docids))
+    query = (
+        f"SELECT src, dst FROM links WHERE {_IN_CONFLICT} AND src IN ({marks}) AND dst IN ({marks})"
+    )
+    return [(src, dst) for src, dst in session.execute(query, (*docids, *docids))]
+
+
+def drop_all(session: Session) -> None:
+    """Drop every row, to be read again."""
+    session.execute("DELETE FROM claims")
+
+
+def newest(session: Session, ns: int, before: int, most: int) -> list[Row]:
+    """Read the rows of a namespace that came before a row id, the newest first."""
+    low, _ = docid_range(ns)
+    query = (
+        f"SELECT {COLUMNS} FROM memories WHERE docid >= ? AND docid < ? AND {memories.NOT_ERASED}"
+        " ORDER BY docid DESC LIMIT ?"
+    )
+    return [Row(*one) for one in session.execute(query, (low, before, most))]

@@ -1,0 +1,268 @@
+"""The settling pass: compare what is new with what is there, and settle or flag what conflicts.
+
+It runs in the background thread. Each new statement is compared with a few earlier ones that have a
+number of ``claims.keys`` in common with it. The effects:
+
+===============  ===================================================================================
+verdict          what is done
+===============  ===================================================================================
+``updates``      the later one supersedes the earlier one, if ``Conflicts.supersede`` allows it and
+                 its speaker is trusted as much; else as ``contradicts``
+``contradicts``  both stay, linked; the one of lower standing is ``doubted``
+``refines``      both stay, linked
+``distinct``     nothing
+===============  ===================================================================================
+
+An agent that says again what the user has superseded is linked as an echo of the present value.
+Memories in quarantine are neither compared nor opposed. A memory that the user locked is never
+superseded: the new one is flagged against it. A pair that a person settled is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memento.claims.config import Conflicts
+from memento.claims.keys import keys_of
+from memento.claims.reading import NOTHING, Statement, read
+from memento.claims.relation import DISTINCT, Verdict, relation, restates
+from memento.claims.standing import Stand, stands_higher
+from memento.errors import LockedMemory
+from memento.ledger import changes, claims, links, memories
+from memento.ledger.chains import head
+from memento.ledger.contract import Work
+from memento.ledger.rows import Row, is_sound
+from memento.lifecycle import locks, slots
+from memento.lifecycle.steps import ACCEPTED, FOUND, hide, holds, log_event
+from memento.scopes import contains
+from memento.types import Event, Kind, Reason, Trust
+
+BITE = 32
+"""Most memories that one transaction compares: about 10 ms, during which an ``add`` waits."""
+LONGEST = 400
+"""Longest text that is read as a statement, characters."""
+SURE = 0.8
+"""Least probability with which a judge may flag a pair."""
+VERB = "settle"
+"""The name of the pass among the changes."""
+NEVER = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.ARTICLE})
+"""Kinds that tell what happened or was felt, and claim nothing that lasts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The work that one transaction of the pass did.
+
+    Attributes:
+        more: Whether there may be more to compare.
+        rows: The memories that were superseded.
+    """
+
+    more: bool
+    rows: tuple[Row, ...] = ()
+
+
+def settle_next(work: Work, config: Conflicts, most: int = BITE) -> Settled:
+    """Compare the next statements of a namespace; a supersession ends the transaction.
+
+    So each supersession is a change of its own, which can be undone alone.
+
+    Args:
+        work: The transaction.
+        config: Settings.
+        most: Most memories.
+    """
+    session, ns = work.db, work.ns
+    rev = claims.cursor(session, ns)
+    found = claims.next_rows(session, ns, rev, most)
+    superseded: list[Row] = []
+    for place, row in found:
+        rev = place
+        superseded = _settle(work, row, config)
+        if superseded:
+            changes.finish(work, VERB, Trust(row.trust))
+            break
+    done = rev if found else memories.latest_rev(session, ns)
+    claims.move_cursor(session, ns, done)
+    return Settled(bool(found), tuple(superseded))
+
+
+def statement_of(row: Row, config: Conflicts) -> Statement:
+    """Read a memory; nothing if it is not one that is compared."""
+    readable = row.status in ACCEPTED and row.kind not in NEVER and is_sound(row)
+    if not readable or len(row.text) > LONGEST:
+        return NOTHING
+    said = read(row.text, config.nouns)
+    return said if len(said.words) <= config.words else NOTHING
+
+
+def read_again(work: Work, config: Conflicts, before: int, most: int) -> int | None:
+    """Store the numbers of memories again that were compared before; compares nothing.
+
+    Args:
+        work: The transaction.
+        config: Settings.
+        before: Row id before which they came.
+        most: Most memories.
+
+    Returns:
+        The row id of the last one, from which to go on; None if there are no more.
+    """
+    rows = claims.newest(work.db, work.ns, before, most)
+    for row in rows:
+        claims.store(work.db, row.docid, keys_of(statement_of(row, config), work.ns))
+    return rows[-1].docid if len(rows) == most else None
+
+
+def _settle(work: Work, row: Row, config: Conflicts) -> list[Row]:
+    """Compare one memory with earlier ones; returns those that were superseded."""
+    said = statement_of(row, config) if config.pairs else NOTHING
+    found = keys_of(said, work.ns)
+    if found == claims.keys(work.db, row.docid):
+        return []  # compared before: only its status or another column changed
+    _forget_verdicts(work, row)
+    claims.store(work.db, row.docid, found)
+    if row.status not in FOUND or not holds(row, work.now):
+        return []
+    superseded = []
+    for other in _candidates(work, row, sorted(found), config.pairs):
+        if other.status not in FOUND:
+            _note_echo(work, row, said, other, config)
+            continue
+        new, old = (row, other) if _is_later(row, other) else (other, row)
+        gone = _carry_out(work, new, old, config)
+        superseded += [gone] if gone is not None else []
+        if gone is row:
+            break
+    return superseded
+
+
+def _forget_verdicts(work: Work, row: Row) -> None:
+    """Remove the links of a memory that another text of it got."""
+    for src, dst, name in claims.linked(work.db, row.docid, claims.MADE):
+        links.unlink(work.db, src, dst, name)
+
+
+def _candidates(work: Work, row: Row, found: list[int], most: int) -> Iterator[Row]:
+    """Yield the memories to compare with one, the newest first: those of its or a wider scope."""
+    docids = claims.sharing(work.db, found, row.docid, most)
+    rows = memories.by_docids(work.db, work.ns, docids)
+    count = 0
+    for docid in docids:
+        other = rows.get(docid)
+        if other is None or count == most or not _is_comparable(work, row, other):
+            continue
+        if not claims.are_linked(work.db, row.docid, docid, claims.RESOLVED):
+            count += 1
+            yield other
+
+
+def _is_comparable(work: Work, row: Row, other: Row) -> bool:
+    accepted = other.status in ACCEPTED and other.kind not in NEVER and is_sound(other)
+    nested = contains(other.scope, row.scope) or contains(row.scope, other.scope)
+    return accepted and nested and (other.status not in FOUND or holds(other, work.now))
+
+
+def _is_later(row: Row, other: Row) -> bool:
+    return (row.valid_from, row.docid) > (other.valid_from, other.docid)
+
+
+def compare(new: Row, old: Row, config: Conflicts) -> Verdict:
+    """Compare two memories, the later one first."""
+    said, before = statement_of(new, config), statement_of(old, config)
+    same = speaker(new) == speaker(old)
+    verdict = relation(said, before, same_speaker=same)
+    if verdict.kind != "distinct" or config.judge is None or not (said.words and before.words):
+        return verdict
+    kind, probability = config.judge.judge(new.text, old.text)
+    if kind in ("updates", "contradicts") and probability >= SURE:
+        return Verdict("contradicts", "the judge says so")
+    return DISTINCT
+
+
+def speaker(row: Row) -> tuple[str, str]:
+    """Tell who "I" is in a memory: the class of its source, and its speaker."""
+    return row.trust, row.actor or row.role or "user"
+
+
+def stand_of(row: Row, belief: float = 0.0) -> Stand:
+    """Return the facts on which the standing of a memory depends."""
+    return Stand(row.trust, row.role, row.valid_from, row.docid, belief)
+
+
+def _carry_out(work: Work, new: Row, old: Row, config: Conflicts) -> Row | None:
+    """Do what the verdict on two memories asks for; returns the one that was superseded."""
+    verdict = compare(new, old, config)
+    if verdict.kind == "updates" and _may_supersede(new, old, verdict, config):
+        if not _is_protected(old, new):
+            slots.supersede(work, old, new, verdict.why)
+            return old
+        log_event(work, new, Event.REFUSED, {"against": old.id})
+    if verdict.kind in ("updates", "contradicts"):
+        _flag(work, new, old)
+    elif verdict.kind == "refines":
+        changes.link(work, new.docid, old.docid, "refines")
+    return None
+
+
+def _may_supersede(new: Row, old: Row, verdict: Verdict, config: Conflicts) -> bool:
+    """Tell whether an update may supersede without asking."""
+    allowed = config.supersede == "updates" or (config.supersede == "explicit" and verdict.explicit)
+    same_place = new.scope == old.scope and (old.key is None or old.key == new.key)
+    return allowed and same_place and stand_of(new).rank <= stand_of(old).rank
+
+
+def _is_protected(old: Row, new: Row) -> bool:
+    try:
+        locks.guard_replaced(old, new.trust)
+    except LockedMemory:
+        return True
+    return False
+
+
+def _flag(work: Work, new: Row, old: Row) -> None:
+    """Link two memories that contradict each other, and doubt the one of lower standing."""
+    if claims.are_linked(work.db, new.docid, old.docid, "contradicts"):
+        return
+    changes.link(work, new.docid, old.docid, "contradicts")
+    higher, lower = (new, old) if stands_higher(stand_of(new), stand_of(old)) else (old, new)
+    if locks.is_locked(lower):
+        higher, lower = lower, higher
+    log_event(work, lower, Event.DOUBTED, {"by": higher.id, "source": higher.trust})
+
+
+def _note_echo(work: Work, row: Row, said: Statement, other: Row, config: Conflicts) -> None:
+    """Link what an agent says again of a superseded memory to the memory that holds now."""
+    if stand_of(row).rank <= stand_of(other).rank or not restates(
+        said, statement_of(other, config)
+    ):
+        return
+    present = memories.by_ids(work.db, work.ns, [head(work.db, other)])
+    for heir in present.values():
+        if heir.status in FOUND and heir.docid != row.docid:
+            changes.link(work, row.docid, heir.docid, "echoes")
+
+
+def resolve(work: Work, one_id: str, other_id: str, keep: str) -> tuple[Row, Row]:
+    """Settle a pair: which one holds, both or neither. It is never flagged again.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+        LockedMemory: If one that would give way is locked.
+    """
+    session, ns = work.db, work.ns
+    one, other = memories.by_id(session, ns, one_id), memories.by_id(session, ns, other_id)
+    changes.begin(work)
+    for name in claims.RELATIONS:
+        changes.unlink(work, one.docid, other.docid, name)
+        changes.unlink(work, other.docid, one.docid, name)
+    changes.link(work, one.docid, other.docid, claims.RESOLVED)
+    if keep == "neither":
+        locks.guard([one, other])
+        hide(work, one, Reason.FORGOTTEN)
+        hide(work, other, Reason.FORGOTTEN)
+    elif keep != "both":
+        kept, gone = (one, other) if keep == "a" else (other, one)
+        slots.supersede(work, gone, kept, "resolved")
+    return one, other

@@ -1,0 +1,114 @@
+"""Of two memories that conflict, place the one that stands higher first.
+
+Links between the best candidates are one look at an index; a namespace without flagged pairs costs
+nothing more. The scores stay with the places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from memento.claims.standing import Stand, stands_higher
+from memento.dynamics.belief import log_odds, prior
+from memento.dynamics.config import Dynamics
+from memento.ledger import claims, dynamics, memories
+from memento.ledger.contract import Session
+from memento.ledger.rows import Row, is_sound
+from memento.ledger.schema import SEQ_BITS
+from memento.retrieve.rank import Candidate, Said
+from memento.retrieve.roster import Snapshot
+
+DEPTH = 16
+"""So many of the best candidates are looked at."""
+
+Opposed: TypeAlias = Callable[[Sequence[int]], Sequence[tuple[int, int]]]
+"""Returns the pairs among some memories that conflict, by row id, the higher one first."""
+
+
+class Standings:
+    """Places the candidates of one query that conflict.
+
+    Args:
+        snap: The namespace.
+        opposed: Finds the pairs.
+    """
+
+    def __init__(self, snap: Snapshot, opposed: Opposed) -> None:
+        self._snap, self._opposed = snap, opposed
+
+    def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
+        """Give the higher one of each pair the better place of the two.
+
+        Args:
+            ranked: Candidates, best first.
+
+        Returns:
+            The candidates; those of a pair name each other.
+        """
+        best = list(ranked[:DEPTH])
+        if not best[1:]:
+            return list(ranked)
+        rows = {int(self._snap.docid[one.row]): one.row for one in best}
+        pairs = [(rows[higher], rows[lower]) for higher, lower in self._opposed(sorted(rows))]
+        if not pairs:
+            return list(ranked)
+        placed = _placed([_noted(one, pairs) for one in best], pairs)
+        scored = [
+            one if one.score == place.score else replace(one, score=place.score)
+            for one, place in zip(placed, best, strict=True)
+        ]
+        return scored + list(ranked[DEPTH:])
+
+
+def _noted(one: Candidate, pairs: Sequence[tuple[int, int]]) -> Candidate:
+    """Note in a candidate which ones it conflicts with."""
+    others = [b if a == one.row else a for a, b in pairs if one.row in (a, b)]
+    return replace(one, opposed=tuple(sorted({*one.opposed, *others}))) if others else one
+
+
+def _placed(best: list[Candidate], pairs: Sequence[tuple[int, int]]) -> list[Candidate]:
+    """Move the higher one of each pair before the lower one."""
+    order, above = list(best), set(pairs)
+    for at in range(len(order)):
+        rivals = [
+            place
+            for place in range(at + 1, len(order))
+            if (order[place].row, order[at].row) in above
+        ]
+        if rivals:
+            order.insert(at, order.pop(rivals[0]))
+    return order
+
+
+def pairs_among(
+    session: Session, docids: Sequence[int], now: int, settings: Dynamics
+) -> list[tuple[int, int]]:
+    """Return the pairs among some memories of one namespace that conflict, the higher one first.
+
+    Args:
+        session: Of any job.
+        docids: Row ids, at least one.
+        now: Microseconds.
+        settings: With which the belief in a memory is computed.
+    """
+    linked = claims.among(session, docids)
+    if not linked:
+        return []
+    ns, ends = docids[0] >> SEQ_BITS, sorted({docid for pair in linked for docid in pair})
+    rows = memories.by_docids(session, ns, ends)
+    stands = {
+        docid: _stand(session, row, now, settings) for docid, row in rows.items() if is_sound(row)
+    }
+    return [
+        (one, other) if stands_higher(stands[one], stands[other]) else (other, one)
+        for one, other in linked
+        if {one, other} <= stands.keys()
+    ]
+
+
+def _stand(session: Session, row: Row, now: int, settings: Dynamics) -> Stand:
+    _, found, _ = dynamics.look(session, row, now, settings)
+    belief = log_odds(found.belief) - log_odds(prior(row.trust))
+    return Stand(row.trust, row.role, row.valid_from, row.docid, belief)

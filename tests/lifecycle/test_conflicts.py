@@ -1,0 +1,280 @@
+"""The settling pass and its verbs: supersede, flag, doubt, respect locks and trust, undo."""
+
+from datetime import timedelta
+
+import pytest
+
+from memento import MemoryManager
+from memento.claims.config import Conflicts
+from memento.config import Config
+from memento.errors import InvalidInput, LockedMemory, NotFound
+from memento.testing import ManualClock
+
+
+@pytest.fixture
+def clock():
+    """A clock that a test moves."""
+    return ManualClock()
+
+
+@pytest.fixture
+def memory(tmp_path, clock):
+    """An empty store."""
+    with MemoryManager(tmp_path / "store", embedder=None, clock=clock) as opened:
+        yield opened
+
+
+def told(memory, *texts, **more):
+    """Add statements one after the other, wait until they are compared, and return their ids."""
+    ids = [memory.add(text, **more).id for text in texts]
+    memory.flush(wait=True)
+    return ids
+
+
+def statuses(memory, *ids):
+    """Return the status of each memory."""
+    return [memory.get(one).status.value for one in ids]
+
+
+def test_a_statement_that_names_the_old_value_supersedes_it(memory):
+    """It is a change of its own, with a reason in the log, and the new one is its successor."""
+    old, new = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
+    assert statuses(memory, old, new) == ["superseded", "active"]
+    assert memory.get(old).superseded_by == new
+    (change,) = memory.changes()
+    assert (change.kind, change.changed) == ("settle", (old,))
+    assert memory.conflicts() == []
+
+
+def test_an_undone_supersession_is_not_done_again(memory, clock):
+    """Neither by the next pass, nor after a repair that reads all statements again."""
+    old, new = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
+    memory.undo(memory.changes()[0].number)
+    clock.advance(timedelta(days=1))
+    told(memory, "The kettle is blue")
+    assert statuses(memory, old, new) == ["active", "active"]
+
+
+def test_another_value_without_a_word_of_change_is_flagged(memory):
+    """Both stay; the later one stands higher, and the earlier one is doubted."""
+    before = memory.add("My editor is Vim")
+    old, new = before.id, *told(memory, "My editor is Helix")
+    (found,) = memory.conflicts()
+    assert (found.a.id, found.b.id, found.higher) == (new, old, new)
+    assert (found.relation, found.reason) == ("contradicts", "another editor")
+    assert statuses(memory, old, new) == ["active", "active"]
+    assert memory.belief(old).mean < memory.belief(new).mean
+
+
+@pytest.mark.parametrize(
+    ("supersede", "change", "status"),
+    [
+        ("keys", "I moved from Ghent to Turku", "active"),
+        ("explicit", "I live in Turku now", "active"),
+        ("explicit", "I moved from Ghent to Turku", "superseded"),
+        ("updates", "I live in Turku now", "superseded"),
+        ("updates", "I live in Turku", "active"),
+    ],
+)
+def test_the_setting_says_what_supersedes(tmp_path, supersede, change, status):
+    """An update that may not supersede is flagged."""
+    config = Config(conflicts=Conflicts(supersede=supersede))
+    with MemoryManager(tmp_path / "store", embedder=None, config=config) as memory:
+        old, _ = told(memory, "I live in Ghent", change)
+        assert statuses(memory, old) == [status]
+        assert len(memory.conflicts()) == (status == "active")
+
+
+def test_no_statement_is_read_without_pairs(tmp_path):
+    """The pass can be switched off."""
+    config = Config(conflicts=Conflicts(pairs=0))
+    with MemoryManager(tmp_path / "store", embedder=None, config=config) as memory:
+        old, _ = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
+        assert statuses(memory, old) == ["active"]
+        assert memory.conflicts() == []
+
+
+def test_a_vocabulary_of_the_caller_adds_attributes(tmp_path):
+    """A noun that memento does not know names an attribute with one value."""
+    config = Config(conflicts=Conflicts(vocabulary={"berth": "room"}))
+    with MemoryManager(tmp_path / "store", embedder=None, config=config) as memory:
+        told(memory, "Our berth is B14", "Our berth is B6")
+        assert len(memory.conflicts()) == 1
+
+
+class Model:
+    """A judge that finds that everything contradicts everything, or is unsure."""
+
+    def __init__(self, probability):
+        self.probability = probability
+
+    def judge(self, new, old):
+        """Return a verdict and its probability."""
+        assert new != old
+        return "updates", self.probability
+
+
+@pytest.mark.parametrize(("probability", "count"), [(0.9, 1), (0.5, 0)])
+def test_a_judge_may_flag_and_never_supersedes(tmp_path, probability, count):
+    """Only if it is sure."""
+    config = Config(conflicts=Conflicts(judge=Model(probability)))
+    with MemoryManager(tmp_path / "store", embedder=None, config=config) as memory:
+        ids = told(memory, "I use Vim", "I use Helix")
+        assert statuses(memory, *ids) == ["active", "active"]
+        assert len(memory.conflicts()) == count
+
+
+def test_a_locked_memory_is_never_superseded(memory):
+    """The new one is flagged against it and doubted, and the locked one is as it was."""
+    (old,) = told(memory, "I live in Ghent")
+    memory.lock(old)
+    before = memory.get(old)
+    (new,) = told(memory, "I moved from Ghent to Turku")
+    assert memory.get(old) == before
+    assert [one.a.id for one in memory.conflicts()] == [new]
+    assert memory.belief(new).mean < memory.belief(old).mean
+
+
+def test_a_web_page_neither_supersedes_nor_doubts_what_the_user_said(memory):
+    """In quarantine it is not even read; approved, it is flagged and stands lower."""
+    (old,) = told(memory, "The budget of Heron is 40 euros")
+    trusted = memory.belief(old).mean
+    (page,) = told(memory, "The budget of Heron is 90 euros now, not 40 euros", source="web")
+    assert memory.conflicts() == []
+    memory.quarantine.approve(page)
+    memory.flush(wait=True)
+    (found,) = memory.conflicts()
+    assert found.higher == old
+    assert statuses(memory, old, page) == ["active", "active"]
+    assert memory.belief(old).mean == trusted
+
+
+def test_alice_and_bob_both_survive(memory):
+    """The deeds and homes of two people do not conflict."""
+    ids = told(
+        memory, "Alice reviewed the patch", "Bob reviewed the patch",
+        "Alice lives in Ghent", "Bob lives in Turku now",
+    )  # fmt: skip
+    assert set(statuses(memory, *ids)) == {"active"}
+    assert memory.conflicts() == []
+
+
+def test_what_an_agent_repeats_of_the_past_is_an_echo(memory):
+    """However new: it is linked to what holds now, and stands below it."""
+    _, new = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
+    (echo,) = told(memory, "Noted: I live in Ghent", source="agent")
+    (found,) = memory.conflicts()
+    assert (found.relation, found.a.id, found.b.id, found.higher) == ("echoes", echo, new, new)
+    hits = memory.retrieve("Where do I live, in Ghent?", k=5)
+    assert [hit.id for hit in hits].index(new) < [hit.id for hit in hits].index(echo)
+
+
+def test_the_higher_of_a_pair_comes_first_in_an_answer(memory):
+    """Both name each other, and the block of a prompt marks the lower one with the date."""
+    old, new = told(memory, "Our airline is Heron Air", "Our airline is Egret")
+    hits = memory.retrieve("airline Heron Air", k=5)
+    assert [hit.id for hit in hits][:2] == [new, old]
+    assert [hit.conflicts for hit in hits][:2] == [(old,), (new,)]
+    block = memory.prompt("airline Heron Air")
+    assert block.count("contradicted_by") == 1
+    assert block.index("Egret") < block.index("Heron Air")
+
+
+@pytest.mark.parametrize(
+    ("keep", "after"),
+    [
+        ("a", ["superseded", "active"]),
+        ("b", ["active", "superseded"]),
+        ("both", ["active", "active"]),
+        ("neither", ["forgotten", "forgotten"]),
+    ],
+)
+def test_a_person_settles_a_pair_for_good(memory, keep, after):
+    """It is one change; the pair is not flagged again, even after an edit; undo brings it back."""
+    old, new = told(memory, "My editor is Vim", "My editor is Helix")
+    memory.resolve(new, old, keep=keep)
+    assert statuses(memory, old, new) == after
+    assert memory.conflicts() == []
+    assert len(memory.conflicts(status="resolved")) == 1
+    if keep == "both":
+        memory.update(new, text="My editor is Zed")
+        memory.flush(wait=True)
+        assert memory.conflicts() == []
+        return
+    memory.undo(memory.changes()[0].number)
+    assert statuses(memory, old, new) == ["active", "active"]
+    assert len(memory.conflicts()) == 1
+
+
+def test_a_locked_memory_does_not_give_way_to_a_verdict(memory):
+    """Nothing is written."""
+    old, new = told(memory, "My editor is Vim", "My editor is Helix")
+    memory.lock(old)
+    with pytest.raises(LockedMemory):
+        memory.resolve(new, old, keep="a")
+    assert len(memory.conflicts()) == 1
+
+
+def test_wrong_arguments_are_refused(memory):
+    """A misspelt choice, the same id twice, an id that is not there."""
+    (one,) = told(memory, "My editor is Vim")
+    with pytest.raises(InvalidInput, match="keep"):
+        memory.resolve(one, one, keep="left")
+    with pytest.raises(InvalidInput, match="same"):
+        memory.resolve(one, one, keep="a")
+    with pytest.raises(NotFound):
+        memory.resolve(one, "nobody", keep="a")
+    with pytest.raises(InvalidInput, match="status"):
+        memory.conflicts(status="shut")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"supersede": "all"}, {"pairs": -1}, {"words": 41}, {"vocabulary": {"A": "b"}}]
+)
+def test_settings_are_checked(settings):
+    """Each field has a range."""
+    with pytest.raises(InvalidInput, match=next(iter(settings))):
+        Conflicts(**settings)
+
+
+def test_a_key_is_not_lost_to_a_statement(memory):
+    """The holder of a slot gives way to another value of its key only; else it is flagged."""
+    holder = memory.add("I live in Ghent", key="me/home")
+    told(memory, "I moved from Ghent to Turku")
+    assert memory.value("me/home").id == holder.id
+    assert len(memory.conflicts()) == 1
+
+
+@pytest.mark.parametrize("kind", ["episode", "emotion", "question", "article"])
+def test_what_happened_is_no_claim(memory, kind):
+    """These kinds neither supersede nor are flagged."""
+    ids = told(memory, "I live in Ghent", "I moved from Ghent to Turku", kind=kind)
+    assert set(statuses(memory, *ids)) == {"active"}
+
+
+def test_an_edited_statement_is_compared_again(memory):
+    """Its old links go, and what it says now is flagged."""
+    _, new = told(memory, "My editor is Vim", "My editor is Helix")
+    memory.update(new, text="My editor is Vim")
+    memory.flush(wait=True)
+    assert memory.conflicts() == []
+    memory.update(new, text="My editor is Zed")
+    memory.flush(wait=True)
+    assert len(memory.conflicts()) == 1
+
+
+def test_the_numbers_of_an_erased_statement_are_gone(memory):
+    """And doctor finds nothing amiss."""
+    old, _ = told(memory, "My editor is Vim", "My editor is Helix")
+    memory.store.erase(old)
+    assert memory.conflicts() == []
+    assert all(one.ok for one in memory.store.doctor())
+
+
+def test_namespaces_do_not_meet(memory):
+    """A statement of one namespace is never compared with one of another."""
+    other = memory.of("bob")
+    (mine,) = told(memory, "I live in Ghent")
+    told(other, "I moved from Ghent to Turku")
+    assert statuses(memory, mine) == ["active"]
+    assert other.conflicts() == []
