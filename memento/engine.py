@@ -579,11 +579,7 @@ class Engine:
         return Owed(left, progress)
 
     def drained(self, labels: tuple[str, ...]) -> bool | None:
-        """Tell, without waiting, what ``flush(wait=True)`` would return; None while it would wait.
-
-        Args:
-            labels: The caller's namespace.
-        """
+        """Tell what ``flush(wait=True)`` would return without waiting; None while it would wait."""
         self.background.settle(gives_way=False)
         self.indexer.start()
         return self.indexer.drained(sees=self.sees(labels))

@@ -66,6 +66,11 @@ class Found:
     newer: int | None = None
     opposed: tuple[int, ...] = ()
 
+    @property
+    def beside(self) -> list[int]:
+        """Row ids of all memories that it names."""
+        return [docid for docid in (*self.folded, *self.opposed, self.newer) if docid]
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:

@@ -566,13 +566,7 @@ class Searcher:
         A damaged row is left out and reported in ``missing``; a row that was folded into it takes
         its place.
         """
-        beside = [
-            docid
-            for one in ranking.found
-            for docid in (*one.folded, *one.opposed, one.newer)
-            if docid
-        ]
-        docids = [*(one.docid for one in ranking.found), *beside]
+        docids = [docid for one in ranking.found for docid in (one.docid, *one.beside)]
         rows, garbled = self._ledger.read(lambda c: self._rows(c, source.ns, docids, filters))
         if garbled:
             missing[LEDGER] = damaged([str(rows[docid].id) for docid in sorted(garbled)])
@@ -584,7 +578,7 @@ class Searcher:
         }
         found = list(_standing(ranking.found, shown))
         life = self._life(source, filters.now)
-        told = [] if life is None else life.told([(shown[one.docid], one.terms) for one in found])
+        told = life.told([(shown[one.docid], one.terms) for one in found]) if life else []
         return tuple(_hit(labels, shown, *one) for one in zip_longest(found, told))
 
     def _rows(
