@@ -200,7 +200,7 @@ def _await_fold(world: World, question: str) -> None:
     while not any("use" in hit.terms for hit in world.ask(question)):
         if monotonic() > until:
             raise TimeoutError("nothing that was shown was folded within 30 s")
-        sleep(0.05)
+        sleep(0.5)
 
 
 def _gini(counts: Sequence[int], among: int) -> float:

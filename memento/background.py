@@ -146,22 +146,28 @@ class Background:
             done += taken
             spaces += more
 
-    def fold_events(self) -> None:
+    def fold_events(self) -> bool:
         """Fold what came into the log, a little at a time; see ``ledger.dynamics``.
 
         Only the first time are rows folded again that a process with other settings has folded.
+
+        Returns:
+            Whether all of it is folded; not if a query came in between.
         """
         settings, takes_over = self._config.dynamics, not self._folded
         self._folded = True
-        if self._ledger.read(lambda c: dynamics.behind(c, settings, takes_over=takes_over)):
-            while not self._queries and self._ledger.write(
-                lambda c: dynamics.catch_up(c, settings)
-            ):
-                pass
-            while not self._queries and self._ledger.write(
-                lambda c: learnt.catch_up(c, self._config.effect, settings.agent)
-            ):
-                pass
+        if not self._ledger.read(lambda c: dynamics.behind(c, settings, takes_over=takes_over)):
+            return True
+        for fold in (
+            lambda c: dynamics.catch_up(c, settings),
+            lambda c: learnt.catch_up(c, self._config.effect, settings.agent),
+        ):
+            while True:
+                if self._queries:
+                    return False
+                if not self._ledger.write(fold):
+                    break
+        return True
 
     def settle(self, *, gives_way: bool = True) -> None:
         """Compare the statements that came, a few in each transaction; see ``conflicts``.
@@ -204,23 +210,26 @@ class Background:
             self._short.snapshot()
         version = self._ledger.data_version()
         quiet, self._seen = version == self._seen, version
-        if quiet and version != self._tidied and not self._ledger.read_only:
-            self.tidy()
+        if quiet and version != self._tidied and not self._ledger.read_only and self.tidy():
             self._tidied = self._ledger.data_version()
 
-    def tidy(self) -> None:
+    def tidy(self) -> bool:
         """Do to the file what would slow down an ``add``: full text, its segments, the log.
 
         And keep room for a full disk, if it had to be given back and there is some again.
+
+        Returns:
+            Whether all events are folded; not if a query came in between.
         """
         self.index_words()
-        self.fold_events()
+        folded = self.fold_events()
         while not self._queries and self._ledger.write(lambda c: c.words.merge()):
             pass
         unfolded = self._ledger.growth() > UNFOLDED
         if unfolded or self._ledger.wal_bytes() > self._config.index.checkpoint_bytes:
             self._ledger.checkpoint()
         self._ledger.keep_reserve()
+        return folded
 
     def _behind(self) -> list[int]:
         return self._ledger.read(lambda c: c.words.behind())

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,11 @@ class Strengths:
         with self._lock:
             return None if self._table is None else self._table.of(docids & SEQ_MASK)
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing happened to any memory on any day."""
+        return self._table is None and not self._days
+
     def active_days(self, at: int) -> int:
         """Count the days on which the namespace was used, until a moment, that day included."""
         return bisect_right(self._days, at // DAY)
@@ -160,6 +165,15 @@ class Moved:
     parts: Mapping[str, Floats]
 
 
+class _Lived(NamedTuple):
+    """The sums of a memory at the moment of a query: its chance of being right, its use, its days."""
+
+    sure: float
+    use: float
+    day: float
+    stability: float
+
+
 class Life:
     """The effects of uses and verdicts at the moment of one query.
 
@@ -202,7 +216,7 @@ class Life:
             return None
         pull = sums + sum(parts.values())
         moved = order.copy()
-        for match in np.unique(named[order]):
+        for match in np.unique(named[order]) if named.any() else (0,):
             at = np.flatnonzero(named[order] == match)
             alike = order[at]
             moved[at] = alike[np.lexsort((-rows[alike], -pull[alike]))]
@@ -223,9 +237,8 @@ class Life:
             return None
         some, values, times = known
         feels = having_trait(snap.status[rows[some]], "feels")
-        some, values, times = some[feels], values[feels], times[feels]
-        if not len(some):
-            return None
+        if not feels.all():
+            some, values, times = some[feels], values[feels], times[feels]
         config, weight = self._effect, self.weight
         found = (
             weight * self._use(values, times),
@@ -276,44 +289,64 @@ class Life:
         bad = values[:, _PRIOR_AGAINST] + (values[:, _AGAINST] - values[:, _PRIOR_AGAINST]) * left
         return good, bad
 
-    def _beside(self, found: Sequence[tuple[Row, Mapping[str, float]]]) -> Beside | None:
-        """Return what feedback on one of the first hits needs; None if use cannot be learnt.
-
-        Hits that the query names stand where they do for another reason.
-        """
-        plain = [one for one in found if not one[1].get("exact")][: learnt.MOST_BESIDE]
-        if not self._effect.learn or not self._effect.acts or len(plain) < 2:  # noqa: PLR2004
-            return None
-        uses = np.zeros(len(plain))
-        known = self._known.of(np.array([row.docid for row, _ in plain], np.int64))
-        if known is not None:
-            some, values, times = known
-            uses[some] = self._use(values, times)
-        sums = [sum(terms.values()) - terms.get("use", 0.0) for _, terms in plain]
-        return Beside(tuple(row.id for row, _ in plain), tuple(sums), tuple(uses.tolist()))
-
     def told(self, found: Sequence[tuple[Row, Mapping[str, float]]]) -> list[dict[str, Any]]:
         """Return what is known of each hit besides its evidence, as fields of ``Hit``.
 
         Args:
             found: The hits, best first: each memory with its evidence and effects.
         """
-        beside = self._beside(found)
-        fields = ("belief", "fading")
-        return [dict(zip(fields, self._told(row), strict=True), beside=beside) for row, _ in found]
+        if self._known.empty:
+            beside = self._beside(found, {})
+            priors = [belief.mean(belief.prior(row.trust)) for row, _ in found]
+            return [{"belief": one, "fading": False, "beside": beside} for one in priors]
+        known = self._known.of(np.array([row.docid for row, _ in found], np.int64))
+        lives = {} if known is None else dict(self._lives(*known))
+        beside = self._beside(found, lives)
+        return [
+            {**self._standing(row, lives.get(place)), "beside": beside}
+            for place, (row, _) in enumerate(found)
+        ]
 
-    def _told(self, row: Row) -> tuple[float, bool]:
+    def _lives(
+        self, some: Rows, values: Floats, times: NDArray[np.int64]
+    ) -> Iterator[tuple[int, _Lived]]:
+        """Yield the places of memories that something happened to, with what it adds up to."""
+        good, bad = self._counts(values.astype(np.float64), times)
+        columns = good / (good + bad), self._use(values, times)
+        others = values[:, _SINCE_DAY], values[:, _STABILITY]
+        for place, *one in zip(
+            some.tolist(), *(column.tolist() for column in (*columns, *others)), strict=True
+        ):
+            yield place, _Lived(*one)
+
+    def _standing(self, row: Row, lived: _Lived | None) -> dict[str, Any]:
         """Return the chance that a memory is right, and whether it fades."""
-        known = self._known.of(np.array([row.docid], np.int64))
-        if known is None:
+        if lived is None:
             sure = belief.mean(belief.prior(row.trust))
-            first = self._known.active_days(row.created_at)
+            first: float = self._known.active_days(row.created_at)
             stability = self._dynamics.stability.of(row.kind) * (0.5 + row.importance)
         else:
-            _, values, times = known
-            good, bad = self._counts(values.astype(np.float64), times)
-            sure = float(good[0] / (good[0] + bad[0]))
-            first, stability = values[0, _SINCE_DAY], float(values[0, _STABILITY])
-        days = self._known.active_days(self._now) - float(first)
+            sure, first, stability = lived.sure, lived.day, lived.stability
+        days = self._known.active_days(self._now) - first
         fades = not row.pinned and retention(days, stability) < self._effect.fade_below
-        return sure, fades
+        return {"belief": sure, "fading": fades}
+
+    def _beside(
+        self, found: Sequence[tuple[Row, Mapping[str, float]]], lives: Mapping[int, _Lived]
+    ) -> Beside | None:
+        """Return what feedback on one of the first hits needs; None if use cannot be learnt.
+
+        Hits that the query names stand where they do for another reason.
+        """
+        if not self._effect.learn or not self._effect.acts:
+            return None
+        plain = [place for place, (_, terms) in enumerate(found) if not terms.get("exact")]
+        first = plain[: learnt.MOST_BESIDE]
+        if len(first) <= 1:
+            return None
+        chosen = [found[place] for place in first]
+        return Beside(
+            ids=tuple(row.id for row, _ in chosen),
+            sums=tuple(sum(terms.values()) - terms.get("use", 0.0) for _, terms in chosen),
+            uses=tuple(lives[place].use if place in lives else 0.0 for place in first),
+        )

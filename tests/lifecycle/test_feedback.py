@@ -499,3 +499,18 @@ def test_a_verdict_does_not_read_all_that_came_before(memory, clock, monkeypatch
     memory.feedback(kept.id, verdict="confirmed")
     memory.feedback(kept.id, verdict="confirmed")
     assert [len(one) for one in read] == [0, 1]
+
+
+def test_a_question_in_between_only_delays_the_fold(three):
+    """The fold gives way to it, and is taken up again in the next quiet moment."""
+    three.retrieve("Where is the tea?")
+    background = three._engine.background
+    background.log_accesses()
+    background.query_begins()
+    try:
+        assert background.tidy() is False
+        assert rows(three) == []
+    finally:
+        background.query_ends()
+    assert background.tidy() is True
+    assert len(rows(three)) == 3
