@@ -47,7 +47,8 @@ USUAL: dict[str, Any] = {
     "tier": "long", "uri": "https://example.org", "texts": ["a green door"], "vector": [1.0],
     "ids": ["mine"], "expires_in": 60, "by": "kind", "labels": "mine",
     "key_or_id": "door", "since": datetime(2025, 1, 1, tzinfo=UTC),
-    "a": "mine", "b": "mine-1", "keep": "both", "target": "mine", "retrieval": Retrieval("a green door"), "answer": "The door is green.",
+    "a": "mine", "b": "mine-1", "keep": "both",
+    "target": "mine", "retrieval": Retrieval("a green door"), "answer": "The door is green.",
 }  # fmt: skip
 
 
