@@ -29,7 +29,8 @@ def keys_of(statement: Statement, ns: int) -> frozenset[int]:
             found.add(_number(ns, "slot", *claim.subject, "=", claim.attribute))
         if claim.value:
             found.add(_number(ns, "value", *claim.subject, "=", claim.value[0]))
-    if statement.mood == "says" and len(words := frame(statement)) >= _LEAST:
+    whole = statement.mood == "says" and not statement.headed
+    if whole and len(words := frame(statement)) >= _LEAST:
         found.add(_number(ns, "words", *words))
     return frozenset(found)
 

@@ -31,7 +31,9 @@ _OWN = frozenset({"replies", "home", "diet"})
 WEAK = frozenset({"use"})
 """Attributes that may have several values unless a statement says that something changed."""
 
-_CODE = re.compile(r"[<>{}=|`]|\w\(|^\s*(?:[-*#>\[]|\d+[.)])\s|^\s{4}|\n\s*\n|https?://\S+\s*$")
+_CODE = re.compile(
+    r"[<>{}=|`]|\*\*|\w\(|^\s*(?:[-*#>\[]|\d+[.)])\s|^\s{4}|\n\s*\n|https?://\S+\s*$"
+)
 _AGE = re.compile(r"^(?P<s>.+?) (?:am|is|bin|ist) (?P<v>\d{1,3})(?: years old| jahre alt)$")
 _ASKS = re.compile(r"[?\uff1f]")
 
@@ -64,6 +66,7 @@ class Statement:
         negated: Whether it has a word of negation.
         changes: Whether it says that something changed.
         several: Whether it says that there may be several values.
+        headed: Whether it has a heading before a colon; then only its claims are compared.
         claims: Its claims.
     """
 
@@ -73,6 +76,7 @@ class Statement:
     negated: bool = False
     changes: bool = False
     several: bool = False
+    headed: bool = False
     claims: tuple[Claim, ...] = ()
 
 
@@ -118,10 +122,11 @@ def _read(text: str, more: tuple[tuple[str, str], ...]) -> Statement:
         negated=not tongue.words["negation"].isdisjoint(words),
         changes=tongue.change.search(flat) is not None,
         several=not tongue.words["also"].isdisjoint(words),
+        headed="=" in spoken and not fillers.issuperset(spoken[: spoken.index("=")]),
     )
     if statement.mood not in ("says", "past"):
         return statement
-    names = frozenset(small(token) for token in raw if token[0].isupper() or _has_digit(token))
+    names = frozenset(small(token) for token in raw if _is_special(token))
     reader = _Reader(tongue, names, changes=statement.changes)
     claims = tuple(reader.claims(flat))
     moved = statement.changes and {one.holds for one in claims} == {True, False}
@@ -143,6 +148,12 @@ def _mood(text: str, flat: str, words: Sequence[str], tongue: Vocabulary) -> str
 
 def _has_digit(token: str) -> bool:
     return any(letter.isdigit() for letter in token)
+
+
+def _is_special(token: str) -> bool:
+    """Tell whether a word looks like a name or a code; days and months are neither."""
+    looks = token[0].isupper() or not token.isalpha()
+    return looks and small(token) not in common().counts
 
 
 class _Reader:
@@ -170,7 +181,8 @@ class _Reader:
 
     def _plain(self, sentence: str) -> str:
         fillers = self._tongue.words["fillers"] - self._tongue.words["conjunctions"]
-        return " ".join(word for word in sentence.split() if word not in fillers).strip(" ,")
+        present = self._tongue.when.sub(" ", sentence)
+        return " ".join(word for word in present.split() if word not in fillers).strip(" ,")
 
     def _sentence(self, sentence: str) -> Iterator[Claim]:
         for pattern in self._tongue.patterns["instead"]:
@@ -369,11 +381,13 @@ class _Reader:
 
     def _about(self, text: str, *, needs_noun: bool) -> tuple[tuple[str, ...], str | None] | None:
         """Read a noun phrase as subject and attribute; None if it is not one that is known."""
-        words = text.split()
         tongue = self._tongue
+        words = [word for word in text.split() if word not in tongue.words["auxiliaries"]]
         at = self._noun(words)
+        if not words and not needs_noun:
+            return (SELF,), None
         if at is None:
-            subject = None if needs_noun else self._subject(text)
+            subject = None if needs_noun else self._subject(" ".join(words))
             return None if subject is None else (subject, None)
         attribute = tongue.nouns.get(words[at]) or tongue.holders[words[at]]
         rest = words[:at] + words[at + 1 :]
@@ -408,31 +422,7 @@ class _Reader:
         mine = any(word in sets["mine"] or word in sets["self"] for word in words)
         shared = any(word in sets["shared"] for word in words)
         dropped = sets["owner"] | sets["self"] | sets["determiners"] | sets["of"] | sets["generic"]
-        dropped |= sets["copulas"] | {
-            "have",
-            "has",
-            "was",
-            "been",
-            "were",
-            "ist",
-            "bin",
-            "habe",
-            "haben",
-            "hat",
-            "wurde",
-            "a",
-            "ai",
-            "avons",
-            "été",
-            "est",
-            "suis",
-            "ha",
-            "he",
-            "foi",
-            "me",
-            "se",
-            "de",
-        }
+        dropped |= sets["copulas"] | sets["auxiliaries"]
         kept = [word for word in words if word not in dropped]
         if any(word in {",", "="} for word in words) or len(kept) > _SUBJECT:
             return None
@@ -464,6 +454,8 @@ class _Reader:
         """Tell whether a value is of the kind that an attribute has."""
         tables = common()
         kind = tables.kinds.get(attribute, "name")
+        if kind == "mail":
+            return any("@" in word for word in value)
         if kind == "number":
             return any(_has_digit(word) or word in tables.counts for word in value)
         if kind == "word":
@@ -478,11 +470,11 @@ class _Reader:
 
 
 def _moved_thing(before: str, after: str, tongue: Vocabulary) -> str:
-    """Return the words of what changed: "the standup" of "I moved the standup from 9 to 10"."""
+    """Return the words of the thing that changed: "the standup" of "I moved the standup"."""
     if not after.strip():
         return before
-    auxiliary = tongue.words["self"] | tongue.words["fillers"] | {"have", "habe", "haben", "ai"}
-    return after if auxiliary.issuperset(before.split()) else f"{before} {after}"
+    others = tongue.words["self"] | tongue.words["fillers"] | tongue.words["auxiliaries"]
+    return after if others.issuperset(before.split()) else f"{before} {after}"
 
 
 def _moment_kind(value: tuple[str, ...]) -> str | None:

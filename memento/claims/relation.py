@@ -62,7 +62,8 @@ def relation(new: Statement, old: Statement, *, same_speaker: bool = True) -> Ve
         return Verdict("distinct", "not two assertions")
     if new.words == old.words:
         return Verdict("repeats", "same words")
-    by_words = _by_words(new, old) if same_speaker or not _of_speaker(new) else None
+    comparable = (same_speaker or not _of_speaker(new)) and not (new.headed or old.headed)
+    by_words = _by_words(new, old) if comparable else None
     return _by_claims(new, old, same_speaker=same_speaker) or by_words or DISTINCT
 
 

@@ -27,6 +27,7 @@ class Vocabulary:
         past: Finds that a statement is about the past.
         maybe: Finds that it asserts nothing.
         change: Finds that something changed.
+        when: Finds words for the present time, which may stand anywhere.
         tail: Finds words at the end of a value that are no part of it.
         gone: Finds that a value is denied or taken back.
         patterns: ``from``, ``taken``, ``instead`` and ``as`` of the file, and ``headed``.
@@ -45,6 +46,7 @@ class Vocabulary:
     past: re.Pattern[str]
     maybe: re.Pattern[str]
     change: re.Pattern[str]
+    when: re.Pattern[str]
     tail: re.Pattern[str]
     gone: re.Pattern[str]
     patterns: Mapping[str, tuple[re.Pattern[str], ...]]
@@ -146,6 +148,7 @@ def vocabulary(language: str, more: tuple[tuple[str, str], ...] = ()) -> Vocabul
         past=re.compile(table["past"]),
         maybe=re.compile(table["maybe"]),
         change=re.compile(table["change"]),
+        when=re.compile(table["when"]),
         tail=re.compile(table["tail"]),
         gone=re.compile(table["gone"]),
         patterns=patterns,
@@ -183,7 +186,7 @@ def _frequent() -> tuple[tuple[str, frozenset[str]], ...]:
 
 def _telling(table: Mapping[str, Any]) -> frozenset[str]:
     """Return the words by which a language is recognised: frequent ones, nouns and verbs."""
-    phrases = [*table["nouns"].values(), *table["verbs"].values(), table["holders"]]
+    phrases = [*table["nouns"].values(), *table["verbs"].values(), table["holders"], table["heads"]]
     said = " ".join(phrases).replace("|", " ")
     return frozenset(f"{table['common']} {table['self']} {table['owner']} {said}".split())
 
