@@ -51,8 +51,6 @@ USUAL: dict[str, Any] = {
     "target": "mine", "retrieval": Retrieval("a green door"), "answer": "The door is green.",
     "question": "a green door",
     "a": "mine", "b": "mine-1", "keep": "both",
-    "a": "mine", "b": "mine-1", "keep": "both",
-    "target": "mine", "retrieval": Retrieval("a green door"), "answer": "The door is green.",
 }  # fmt: skip
 
 
