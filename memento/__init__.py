@@ -13,6 +13,7 @@ types        the values that callers see: memories, drafts, hits and their vocab
 protocols    the interfaces of replaceable parts: embedder, reranker, clock
 scopes       namespaces (who may see a memory) and scope paths (where it applies)
 past         the values that tell of the past: states, changes, differences
+tick         the values that tell of the sleep: its work, what is stale, what is unusual
 check        accept or refuse one value: the same rule at every entry
 status       one table: the meaning of each status to every part
 dynamics     uses and verdicts as numbers that change with time
@@ -27,6 +28,7 @@ tiers        short (ring buffer), long (Chroma), and the indexer that feeds it
 retrieve     read path: question, candidates, evidence, order, budget
 policy       memories as a block of a prompt
 lifecycle    the write path, and every change of a memory: its slot, its status, trust
+consolidate  the sleep: fold what says the same, move between tiers, replay, archive
 upkeep       backup, erase, salvage, doctor, export, import, history
 background   the chores of the background thread in quiet moments
 engine       one open store: its parts; open, close, fork
@@ -36,6 +38,7 @@ browse       lists, counts, history and links: all that is read without a query
 documents    a long text in parts: a document that may change
 archive      archive memories that nobody needs, and bring them back
 locks        lock and pin a memory: nobody changes it, it never fades
+sleep        let the store tidy up, and see what is stale or unusual
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
 changes      correct, list changes and undo them, differences between two moments
@@ -56,6 +59,7 @@ from memento.conversation.values import Recalled, Turn
 from memento.filters import Filtering, check_filters
 from memento.manager import MemoryManager
 from memento.past import Change, Diff, SlotValue, Undone, Version
+from memento.tick import Anomaly, Stale, StepDone, Tick
 from memento.types import (
     Belief,
     Draft,
@@ -79,6 +83,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Anomaly",
     "AsyncMemoryManager",
     "Belief",
     "Change",
@@ -97,8 +102,11 @@ __all__ = [
     "Retrieval",
     "SlotValue",
     "Source",
+    "Stale",
     "Status",
+    "StepDone",
     "Strength",
+    "Tick",
     "Tier",
     "Trust",
     "Turn",

@@ -43,6 +43,7 @@ from memento.filters import filters_of
 from memento.locks import Locks
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
+from memento.sleep import Sleeping
 from memento.slots import Slots, SlotValues, Versions
 from memento.tiers.indexer import POLL_SECONDS
 from memento.views import QuarantineView, StoreView, View
@@ -60,7 +61,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 _INHERITED = frozenset(
     mixin.__name__
-    for mixin in (Browse, Slots, Locks, Archive, Texts, Conversations, Verdicts, Changes)
+    for mixin in (Browse, Slots, Locks, Archive, Sleeping, Texts, Conversations, Verdicts, Changes)
 )
 """Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
@@ -364,6 +365,9 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     revert = _threaded(MemoryManager.revert)
     full_id = _threaded(MemoryManager.full_id)
     related = _threaded(MemoryManager.related)
+    consolidate = _threaded(MemoryManager.consolidate)
+    stale = _threaded(MemoryManager.stale)
+    anomalies = _threaded(MemoryManager.anomalies)
     archive = _threaded(MemoryManager.archive)
     unarchive = _threaded(MemoryManager.unarchive)
     lock = _threaded(MemoryManager.lock)

@@ -43,6 +43,7 @@ from memento.lifecycle import change
 from memento.locks import Locks
 from memento.policy import prompt
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
+from memento.sleep import Sleeping
 from memento.slots import Slots
 from memento.types import (
     Draft,
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
 KEEP = change.KEEP
 
 
-class MemoryManager(Browse, Slots, Locks, Archive, Conversations, Verdicts, Changes):
+class MemoryManager(Browse, Slots, Locks, Archive, Sleeping, Conversations, Verdicts, Changes):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called

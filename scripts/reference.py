@@ -32,6 +32,7 @@ from memento.dynamics import config as dynamics_config
 from memento.feedback import Verdicts
 from memento.locks import Locks
 from memento.manager import KEEP, MemoryManager
+from memento.sleep import Sleeping
 from memento.slots import Slots
 from memento.upkeep import backup, erase, export, import_, lineage
 from memento.views import QuarantineView, StoreView, View
@@ -175,6 +176,7 @@ def api() -> str:
     parts += _public("", Slots)
     parts += _public("", Locks)
     parts += _public("", Archive)
+    parts += _public("", Sleeping)
     parts += _public("", Verdicts)
     parts += _public("", Changes)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):

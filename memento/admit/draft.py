@@ -36,7 +36,7 @@ from memento.check import (
 from memento.errors import InvalidInput
 from memento.language import words as words_of
 from memento.language.plain import plain
-from memento.ledger.rows import Row, content_hash
+from memento.ledger.rows import IMPORTANCE_GIVEN, TIER_GIVEN, Row, content_hash
 from memento.scopes import parse_scope
 from memento.types import Draft, Kind, Source, Status, Tier
 
@@ -244,6 +244,7 @@ def _row(
         cues=words_of.cues(said.text, said.role, said.words),
         content_hash=_hash(said, occurred if draft.occurred_at else None),
         checksum=b"",
+        given=_given(draft),
     )
 
 
@@ -262,6 +263,12 @@ def _tier(draft: Draft, weight: float, choice: TierChoice) -> Tier:
     if draft.tier is None:
         return choice.tier(weight, pinned=bool(draft.pinned))
     return member(Tier, "tier", draft.tier)
+
+
+def _given(draft: Draft) -> int:
+    """Return which of tier and importance the caller chose."""
+    tier = 0 if draft.tier is None and not draft.pinned else TIER_GIVEN
+    return tier | (0 if draft.importance is None else IMPORTANCE_GIVEN)
 
 
 def _derived(draft: Draft) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from memento.ledger.contract import Session
 from memento.ledger.dialect import one_of
 from memento.ledger.erase_many import UNDER_WAY
 from memento.ledger.rows import (
-    COLUMNS,
     NAMES,
+    OLD_COLUMNS,
     Row,
     State,
     columns_of,
@@ -103,7 +103,7 @@ def stale_rows(connection: Session) -> list[Whose]:
 
 
 _STALE = (
-    f"SELECT {COLUMNS} FROM memories WHERE typeof(rev) = 'integer' AND ("
+    f"SELECT {OLD_COLUMNS} FROM memories WHERE typeof(rev) = 'integer' AND ("
     "EXISTS (SELECT 1 FROM versions AS v WHERE v.docid = memories.docid"
     f" AND v.rev BETWEEN memories.rev AND {SEQ_MASK})"  # what damage made larger tells nothing
     " OR EXISTS (SELECT 1 FROM backlog AS b"
@@ -183,5 +183,5 @@ _UNOWED = (
 
 def rows(connection: Session) -> Iterator[Row]:
     """Read every memory of every namespace, in order of arrival."""
-    for values in connection.execute(f"SELECT {COLUMNS} FROM memories ORDER BY docid"):
+    for values in connection.execute(f"SELECT {OLD_COLUMNS} FROM memories ORDER BY docid"):
         yield Row(*values)

@@ -19,6 +19,11 @@ from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.levels import PINNED, lock_of
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
+TIER_GIVEN, IMPORTANCE_GIVEN = 1, 2
+"""Bits of ``given``: the caller chose the tier, or the importance; the sleep leaves it alone."""
+GIVEN = TIER_GIVEN | IMPORTANCE_GIVEN
+"""The value of older rows, of which nobody knows, and of imported ones."""
+
 
 @dataclass(slots=True)
 class Row:
@@ -64,6 +69,7 @@ class Row:
     cues: int
     content_hash: bytes
     checksum: bytes
+    given: int = GIVEN
 
     def values(self) -> tuple[Any, ...]:
         """Return the values in column order, to be bound."""
@@ -76,6 +82,8 @@ class Row:
 
 NAMES = tuple(field.name for field in fields(Row))
 COLUMNS = ", ".join(NAMES)
+OLD_COLUMNS = ", ".join(NAMES[:-1])
+"""Those that a backup of any schema has: all but ``given``, which no checksum covers."""
 HOLES = ", ".join("?" * len(NAMES))
 
 _SEALED = (

@@ -281,8 +281,14 @@ nothing of an erased memory can be in it."""
 CLAIMS = ""
 """What a statement says: its mood, subject, attribute and value, as hashes; derived."""
 
-SLEEP = ""
-"""The sleep keeps here where it stands, and which memories are used together; derived."""
+SLEEP = """
+ALTER TABLE memories ADD COLUMN given INTEGER NOT NULL DEFAULT 3;
+CREATE TABLE sleeps (ns INTEGER PRIMARY KEY, owner TEXT, until INTEGER NOT NULL, state TEXT);
+"""
+"""The columns and tables of the sleep. ``memories.given`` has a bit for a tier and one for an
+importance that the caller chose; those of older rows count as chosen, so that nothing moves them.
+``sleeps`` says where the sleep of a namespace stands: it is derived, without it the next sleep
+looks at everything again."""
 
 LOOPS = ""
 """Turns whose outcome is still open."""

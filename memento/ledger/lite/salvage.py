@@ -143,6 +143,10 @@ def _write_memories(connection: Connection, found: Rescued) -> None:
     connection.words.rebuild()
 
 
+_WIDTHS = (len(NAMES) - 1, len(NAMES))
+"""Columns of a memory on the disk: a row from before schema 10 has no ``given``."""
+
+
 def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
     """Keep what a page of a table holds, if it is of use."""
     match values:
@@ -160,7 +164,7 @@ def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
             found.namespaces[rowid] = labels
         case (None, int(ns), int(rev)) if rowid >> SEQ_BITS == ns:
             found.erased[rowid] = (rowid, ns, rev)
-        case (None, int(ns), *_) if len(values) == len(NAMES) and rowid >> SEQ_BITS == ns:
+        case (None, int(ns), *_) if len(values) in _WIDTHS and rowid >> SEQ_BITS == ns:
             _take_memory(found, Row(rowid, *values[1:]))
 
 
