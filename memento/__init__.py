@@ -13,6 +13,7 @@ types        the values that callers see: memories, drafts, hits and their vocab
 protocols    the interfaces of replaceable parts: embedder, reranker, clock
 scopes       namespaces (who may see a memory) and scope paths (where it applies)
 past         the values that tell of the past: states, changes, differences
+tick         the values that tell of the sleep: its work, what is stale, what is unusual
 check        accept or refuse one value: the same rule at every entry
 status       one table: the meaning of each status to every part
 dynamics     uses and verdicts as numbers that change with time
@@ -29,6 +30,7 @@ tiers        short (ring buffer), long (Chroma), and the indexer that feeds it
 retrieve     read path: question, candidates, evidence, order, budget
 policy       memories as a block of a prompt
 lifecycle    the write path, and every change of a memory: its slot, its status, trust
+consolidate  the sleep: fold what says the same, move between tiers, replay, archive
 upkeep       backup, erase, salvage, doctor, export, import, history
 insight      what memories say together: names that link them, chains of evidence
 background   the chores of the background thread in quiet moments
@@ -40,7 +42,8 @@ documents    a long text in parts: a document that may change
     {
     },
 locks        lock and pin a memory: nobody changes it, it never fades
-sessions     begin a session, note where its work stands, go on after it broke off
+    {
+    },
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
 reasoning    chains of memories that lead from a question to an answer
@@ -64,6 +67,7 @@ from memento.manager import MemoryManager
 from memento.past import Change, Diff, SlotValue, Undone, Version
 from memento.sessions import Session
 from memento.sessions.values import Checkpoint, Resumption, SessionInfo
+from memento.tick import Anomaly, Stale, StepDone, Tick
 from memento.types import (
     Belief,
     Draft,
@@ -87,6 +91,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Anomaly",
     "AsyncMemoryManager",
     "Belief",
     "Change",
@@ -109,8 +114,11 @@ __all__ = [
     "SessionInfo",
     "SlotValue",
     "Source",
+    "Stale",
     "Status",
+    "StepDone",
     "Strength",
+    "Tick",
     "Tier",
     "Trust",
     "Turn",

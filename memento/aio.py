@@ -49,6 +49,7 @@ from memento.scopes import DEFAULT_NAMESPACE
 from memento.sessions import Session, Sessions
 from memento.sessions.handle import Named
 from memento.sessions.values import TOKENS, Checkpoint, Resumption, Said, SessionInfo
+from memento.sleep import Sleeping
 from memento.slots import Slots, SlotValues, Versions
 from memento.tiers.indexer import POLL_SECONDS
 from memento.views import QuarantineView, StoreView, View
@@ -79,6 +80,7 @@ _INHERITED = frozenset(
         Sessions,
         Reasons,
         Conflicting,
+        Sleeping,
     )
 )
 """Bases of the manager whose methods are documented as the manager's own."""
@@ -423,6 +425,9 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     revert = _threaded(MemoryManager.revert)
     full_id = _threaded(MemoryManager.full_id)
     related = _threaded(MemoryManager.related)
+    consolidate = _threaded(MemoryManager.consolidate)
+    stale = _threaded(MemoryManager.stale)
+    anomalies = _threaded(MemoryManager.anomalies)
     archive = _threaded(MemoryManager.archive)
     unarchive = _threaded(MemoryManager.unarchive)
     lock = _threaded(MemoryManager.lock)

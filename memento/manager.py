@@ -46,6 +46,7 @@ from memento.policy import prompt
 from memento.reasoning import Reasons
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.sessions import Sessions
+from memento.sleep import Sleeping
 from memento.slots import Slots
 from memento.types import (
     Draft,
@@ -82,6 +83,7 @@ class MemoryManager(
     Sessions,
     Reasons,
     Conflicting,
+    Sleeping,
 ):
     """Remembers, finds and corrects what an agent should know.
 

@@ -39,6 +39,7 @@ from memento.manager import KEEP, MemoryManager
 from memento.reasoning import Reasons
 from memento.sessions import Session, Sessions
 from memento.sessions import values as sessions_values
+from memento.sleep import Sleeping
 from memento.slots import Slots
 from memento.upkeep import backup, erase, export, import_, lineage
 from memento.views import QuarantineView, StoreView, View
@@ -193,6 +194,7 @@ def api() -> str:
     parts += _public("", Archive)
     parts += _public("", Reasons)
     parts += _public("", Conflicting)
+    parts += _public("", Sleeping)
     parts += _public("", Verdicts)
     parts += _public("", Changes)
     parts += _public("", Sessions)

@@ -18,6 +18,13 @@ from memento.types import Status
 HOST = Path(__file__).with_name("status_host.py")
 ORDINARY = [status.value for status in Status]
 
+INDENTED = "becomes=frozenset(\n                {{{}}}\n            )"
+"""A line of the table, as the formatter breaks it."""
+
+FROM_ACTIVE = ", ".join(
+    f"Status.{name}" for name in ("SUPERSEDED", "ARCHIVED", "FORGOTTEN", "QUARANTINED")
+)
+
 ROW = """
         Status.DISPUTED: Traits(
             **{flag: flag in os.environ["DISPUTED"].split() for flag in FLAGS},
@@ -64,17 +71,11 @@ def disputed(tmp_path_factory):
         ("TABLE: Mapping[", f"{flags}\nTABLE: Mapping["),
         ("    }\n)\n", ROW),
         (
-            (
-                "becomes=frozenset(\n                {Status.SUPERSEDED, Status.ARCHIVED, "
-                "Status.FORGOTTEN, Status.QUARANTINED}\n            )"
-            ),
+            INDENTED.format(FROM_ACTIVE),
             "becomes=frozenset(Status)",
         ),
         (
-            (
-                "becomes=frozenset(\n                {Status.ACTIVE, Status.SUPERSEDED, "
-                "Status.ARCHIVED, Status.FORGOTTEN}\n            )"
-            ),
+            INDENTED.format("Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED, Status.FORGOTTEN"),
             "becomes=frozenset(Status)",
         ),
     )

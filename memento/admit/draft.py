@@ -36,7 +36,7 @@ from memento.check import (
 from memento.errors import InvalidInput
 from memento.language import words as words_of
 from memento.language.plain import plain
-from memento.ledger.rows import Row, content_hash
+from memento.ledger.rows import IMPORTANCE_GIVEN, TIER_GIVEN, Row, content_hash
 from memento.scopes import parse_scope
 from memento.types import Draft, Kind, Source, Status, Tier
 
@@ -252,6 +252,7 @@ def _row(
         signal=said.signal,
         condition=said.condition,
         due_at=None if draft.due_at is None else check_moment("due_at", draft.due_at),
+        given=_given(draft),
     )
 
 
@@ -269,6 +270,12 @@ def _tier(draft: Draft, weight: float, choice: TierChoice) -> Tier:
     if draft.tier is None:
         return choice.tier(weight, pinned=bool(draft.pinned))
     return member(Tier, "tier", draft.tier)
+
+
+def _given(draft: Draft) -> int:
+    """Return which of tier and importance the caller chose."""
+    tier = 0 if draft.tier is None and not draft.pinned else TIER_GIVEN
+    return tier | (0 if draft.importance is None else IMPORTANCE_GIVEN)
 
 
 def _derived(draft: Draft) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from memento.claims.config import Conflicts
 from memento.clock import zone_of
 from memento.config.retrieve import RetrieveConfig
 from memento.config.sessions import SessionConfig
+from memento.config.sleep import Sleep
 from memento.config.tiers import ChooseConfig, IndexConfig, LongConfig, LongIndex, ShortConfig
 from memento.dynamics.config import Dynamics
 from memento.dynamics.effect import Effect
@@ -53,6 +54,7 @@ class Config:
         effect: How these strengths move memories in an answer.
         sessions: When a session counts as broken off, and how much of it is kept.
         conflicts: What happens when two statements conflict.
+        sleep: What ``consolidate`` does, and how much of it happens by itself.
         close_seconds: Longest time, in seconds, that ``close`` lets the indexer finish its current
             batch, >= 0.
         allow_network: Whether the store may be on a file system that is not known to be local,
@@ -76,6 +78,7 @@ class Config:
     effect: Effect = field(default_factory=Effect)
     sessions: SessionConfig = field(default_factory=SessionConfig)
     conflicts: Conflicts = field(default_factory=Conflicts)
+    sleep: Sleep = field(default_factory=Sleep)
     close_seconds: float = 10.0
     allow_network: bool = False
     timezone: str = "UTC"

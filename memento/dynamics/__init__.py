@@ -8,6 +8,7 @@ retention  how much of it is still remembered, from the days since its last use
 chain      two strengths, short and long, of which the second grows out of the first
 belief     how likely it is right, from verdicts, as counts for and against
 worth      how much it helped, from the outcomes it had a share in
+anomaly    days that are unlike the days before them
 config     every number of these as a setting
 fold       the state of one memory, and how one event changes it
 """

@@ -30,12 +30,15 @@ class Effect:
         grows: Whether it makes the memory steadier.
         valence: Evidence that it is right, > 0, or wrong, < 0.
         outcome: How good it was, [-1, 1]; None if it says nothing of that.
+        replay: Share of what a use does to the short strength and the stability, [0, 1], without
+            being a use.
     """
 
     use: float = 0.0
     grows: bool = False
     valence: float = 0.0
     outcome: float | None = None
+    replay: float = 0.0
 
 
 VERDICTS = {
@@ -49,13 +52,18 @@ VERDICTS = {
 
 _SAID_AGAIN = Effect(use=1.0, grows=True, valence=1.0)
 _DOUBTED = Effect(valence=-1.0)
+_ASLEEP: dict[str, Effect] = {
+    Event.FOLDED: Effect(use=1.0, grows=True, valence=0.5),
+    Event.REPLAYED: Effect(replay=0.2),
+}
+"""Events that the sleep itself writes."""
 
-FOLDED = frozenset({*VERDICTS, Event.REINFORCED, Event.RETRIEVED, Event.DOUBTED})
+FOLDED = frozenset({*VERDICTS, *_ASLEEP, Event.REINFORCED, Event.RETRIEVED, Event.DOUBTED})
 """The events that change a state."""
 
 _MUTED: dict[str | None, frozenset[str]] = {
-    "promoted": frozenset({Event.IGNORED}),
-    "user": frozenset({Event.IGNORED, Event.WRONG, Event.HARMFUL, Event.DOUBTED}),
+    "promoted": frozenset({Event.IGNORED, Event.REPLAYED}),
+    "user": frozenset({Event.IGNORED, Event.WRONG, Event.HARMFUL, Event.DOUBTED, Event.REPLAYED}),
 }
 """Level of a lock to the events that have no effect while a memory has it."""
 
@@ -202,11 +210,12 @@ def step(state: State, event: Occurrence, basis: Basis, config: Dynamics) -> Sta
         room = max(0.0, config.day_cap - spent)
         valence = max(-room, min(room, valence))
         spent += abs(valence)
-    if not (gained or valence or effect.outcome is not None):
+    if not (gained or valence or effect.outcome is not None or effect.replay):
         return state
     after = _advance(state, now, basis, config)
     after = replace(after, today=now // DAY, marks=marks | mark, spent=spent)
     after = _use(after, gained, event, basis, config, grows=effect.grows)
+    after = _replay(after, effect.replay, event, basis, config)
     judged = belief.judge(after.belief, valence, cap=config.belief_cap) if valence else after.belief
     earned = after.worth
     if effect.outcome is not None:
@@ -244,6 +253,8 @@ def _heard(event: Occurrence, config: Dynamics) -> tuple[Effect, float, int]:
         return Effect(use=config.shown), float(event.rank <= config.shown_first), 0
     if event.kind == Event.REINFORCED:
         return _SAID_AGAIN, float(event.source == Trust.USER), _REPEATED
+    if event.kind in _ASLEEP:
+        return _ASLEEP[event.kind], 1.0, 0
     effect = _DOUBTED if event.kind == Event.DOUBTED else VERDICTS[Event(event.kind)]
     if event.source == Trust.USER:
         return effect, 1.0, 0
@@ -300,7 +311,24 @@ def _use(
     )
     if not grows:
         return used
-    steady = steadier(
+    steady = _steadied(state, event, config)
+    grown = state.stability + gained * (steady - state.stability)
+    return replace(used, stability=grown, day=max(state.day, event.day))
+
+
+def _replay(state: State, share: float, event: Occurrence, basis: Basis, config: Dynamics) -> State:
+    """Count a share of a use that nobody made: the days since the last use go on."""
+    if not share:
+        return state
+    steady = _steadied(state, event, config)
+    grown = state.stability + share * (steady - state.stability)
+    short = min(chain.MOST, state.short + share * _presented(basis, config))
+    return replace(state, stability=grown, short=short)
+
+
+def _steadied(state: State, event: Occurrence, config: Dynamics) -> float:
+    """Return the stability after a use of full weight."""
+    return steadier(
         state.stability,
         event.day - state.day,
         gain=config.gain,
@@ -308,8 +336,6 @@ def _use(
         spacing=config.spacing,
         most=config.most_stable,
     )
-    grown = state.stability + gained * (steady - state.stability)
-    return replace(used, stability=grown, day=max(state.day, event.day))
 
 
 def _presented(basis: Basis, config: Dynamics) -> float:

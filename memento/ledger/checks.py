@@ -10,7 +10,6 @@ from memento.ledger.contract import Session
 from memento.ledger.dialect import one_of
 from memento.ledger.erase_many import UNDER_WAY
 from memento.ledger.rows import (
-    COLUMNS,
     Row,
     State,
     columns_of,
@@ -104,11 +103,11 @@ def stale_rows(connection: Session) -> list[Whose]:
     right. Other pages show it: an earlier state has a lower revision than the row that replaced
     it, and the backlog has no higher one.
     """
-    return [_whose(Row(*found)) for found in connection.execute(_STALE)]
+    return [(docid >> SEQ_BITS, name) for docid, name in connection.execute(_STALE)]
 
 
 _STALE = (
-    f"SELECT {COLUMNS} FROM memories WHERE typeof(rev) = 'integer' AND ("
+    "SELECT docid, id FROM memories WHERE typeof(rev) = 'integer' AND ("
     "EXISTS (SELECT 1 FROM versions AS v WHERE v.docid = memories.docid"
     f" AND v.rev BETWEEN memories.rev AND {SEQ_MASK})"  # what damage made larger tells nothing
     " OR EXISTS (SELECT 1 FROM backlog AS b"

@@ -59,8 +59,13 @@ an ``add`` waits."""
 AGAIN = 4
 """Stale rows folded again in one transaction; each may have to search the log."""
 
-_FOLD = 1
+_FOLD = 2
 """Edition of the fold: another one drops the rows of the one before."""
+
+ASLEEP = frozenset(
+    {Event.ARCHIVED, Event.FOLDED, Event.MOVED, Event.REPLAYED, Event.SUPERSEDED, Event.UNDONE}
+)
+"""Events that the sleep may write: a day on which nothing else happened is no day of use."""
 
 _CURSOR, _DAYS = "dynamics", "dynamics days "
 _FEELS, _ACCEPTED = frozenset(having("feels")), frozenset(having("accepted"))
@@ -133,8 +138,8 @@ class _Fold:
         before = state or begin(basis, calendar.until(basis.at), self.config)
         occurred = Occurrence(
             kind=happened.kind,
-            at=happened.at,
-            day=calendar.until(happened.at),
+            at=happened.since,
+            day=calendar.until(happened.since),
             source=happened.source,
             rank=rank,
         )
@@ -184,7 +189,8 @@ def look(
     """
     fold, cursor = _Fold(session, config), _cursor(session)
     for happened in newer(session, row.ns, cursor.event):
-        fold.calendar(row.ns).note(happened.at)
+        if happened.kind not in ASLEEP:
+            fold.calendar(row.ns).note(happened.at)
     told = told_of(session, row.docid)
     state = _present(fold, row, cursor) if feels(row) else None
     basis, calendar = basis_of(row), fold.calendar(row.ns)
@@ -202,6 +208,16 @@ def _present(fold: _Fold, row: Row, cursor: _Cursor) -> State | None:
     if whole and not any(one.kind == Event.RETRACTED for one in since):
         return fold.onto(states.get(row.docid), row, since)
     return fold.onto(None, row, of_memory(fold.db, row, 0, None))
+
+
+def calendar_of(session: Session, ns: int) -> Calendar:
+    """Return the days on which a namespace was used, as far as the log was folded."""
+    return _calendar(session, ns)
+
+
+def states_of(session: Session, docids: Sequence[int]) -> dict[int, State]:
+    """Return the folded states of memories by row id; those that nothing happened to have none."""
+    return _load(session, docids)[0]
 
 
 def behind(session: Session, config: Dynamics, *, takes_over: bool = True) -> bool:
@@ -222,6 +238,17 @@ def behind(session: Session, config: Dynamics, *, takes_over: bool = True) -> bo
         (cursor.event,),
     ).fetchone()
     return bool(newer or stale)
+
+
+def waiting(session: Session, config: Dynamics) -> int:
+    """Count the events and stale rows that the next folds will take; all, if settings changed."""
+    cursor = _cursor(session)
+    since = cursor.event if cursor.rules == _rules(config) else 0
+    query = (
+        "SELECT (SELECT count(*) FROM events WHERE event > ?)"
+        " + (SELECT count(*) FROM dynamics WHERE stale = 1)"
+    )
+    return int(session.execute(query, (since,)).fetchone()[0])
 
 
 def catch_up(session: Session, config: Dynamics, most: int = BITE) -> bool:
@@ -321,7 +348,8 @@ def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
     """Fold events onto the rows, and store those that changed."""
     session = fold.db
     for happened in found:
-        fold.calendar(happened.ns).note(happened.at)
+        if happened.kind not in ASLEEP:
+            fold.calendar(happened.ns).note(happened.at)
     about = list(_about(fold, found))
     rows = _rows(session, {(happened.ns, docid) for happened, docid, _ in about})
     known, stale = _load(session, list(rows))

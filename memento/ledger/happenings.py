@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from memento.dynamics.fold import VERDICTS
 from memento.ledger.contract import Session
@@ -18,9 +18,13 @@ from memento.ledger.rows import Row, is_changed_event, mapping_in
 from memento.types import Event
 
 OWN = (
-    *VERDICTS, Event.REINFORCED, Event.RETRACTED, Event.DOUBTED, Event.APPROVED, Event.REPLACED,
+    *VERDICTS, Event.REINFORCED, Event.FOLDED, Event.REPLAYED, Event.RETRACTED, Event.DOUBTED,
+    Event.APPROVED, Event.REPLACED,
 )  # fmt: skip
 """Events of one memory that matter here; what was shown is in events of the namespace."""
+
+_TAKEN_BACK = frozenset({*VERDICTS, Event.FOLDED})
+"""Events that a retraction can take back."""
 
 _EVENT = "event, ns, at, kind, docid, detail, seal"
 _KINDS = ", ".join(f"'{kind}'" for kind in OWN)
@@ -34,6 +38,10 @@ _SHOWN = (
 )
 _LAST = (1 << 63) - 1
 """A number that no event has."""
+
+
+Name: TypeAlias = tuple[Any, Any, str | None, str | None]
+"""Kind, moment, source, and the memory that was folded in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +71,28 @@ class Happening:
         return found if isinstance(found, str) else None
 
     @property
-    def name(self) -> tuple[str, int, str | None]:
+    def name(self) -> Name:
         """Its name in a retraction: numbers of events change when they are imported."""
-        return self.kind, self.at, self.source
+        return self.kind, self.at, self.source, self._member
 
     @property
-    def retracts(self) -> tuple[str, int, str | None] | None:
+    def retracts(self) -> Name | None:
         """The name of the verdict that this retraction takes back; None if it does not say."""
         kind, at = self.detail.get("verdict"), self.detail.get("at")
-        return (kind, at, self.source) if isinstance(kind, str) and type(at) is int else None
+        named = isinstance(kind, str) and type(at) is int
+        return (kind, at, self.source, self._member) if named else None
+
+    @property
+    def _member(self) -> str | None:
+        """The memory that was folded into the one that it is about."""
+        found = self.detail.get("member")
+        return found if isinstance(found, str) else None
+
+    @property
+    def since(self) -> int:
+        """When it has its effect: a memory that was folded into another one was said before."""
+        found = self.detail.get("since")
+        return found if self.kind == Event.FOLDED and type(found) is int else self.at
 
     @property
     def rank(self) -> int:
@@ -98,7 +119,7 @@ def standing_ones(found: Sequence[Happening]) -> Iterator[Happening]:
     for one in reversed(found):
         if one.kind == Event.RETRACTED:
             gone.add(one.retracts)
-        elif one.kind not in VERDICTS or one.name not in gone:
+        elif one.kind not in _TAKEN_BACK or one.name not in gone:
             standing.append(one)
     yield from reversed(standing)
 

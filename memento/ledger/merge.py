@@ -37,7 +37,7 @@ from collections.abc import Collection
 from typing import Any
 
 from memento.check import MAX_ITEMS
-from memento.ledger.rows import Row, mapping_in, strings_in
+from memento.ledger.rows import TIER_GIVEN, Row, mapping_in, strings_in
 from memento.levels import LOCKS
 from memento.status import having
 from memento.types import Kind, Tier, Trust
@@ -76,7 +76,10 @@ def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) ->
         both = _both(row, new, derived, metadata_bytes)
     if "tier" not in derived or "importance" not in derived or new.pinned:
         both["tier"] = max(row.tier, new.tier, key=_TIERS.index)
-    return {name: value for name, value in both.items() if value != getattr(row, name)}
+    changes = {name: value for name, value in both.items() if value != getattr(row, name)}
+    if "tier" in changes and "tier" not in derived:
+        changes["given"] = row.given | TIER_GIVEN
+    return changes
 
 
 def may_add(row: Row, new: Row) -> bool:

@@ -19,6 +19,11 @@ from memento.ledger.schema import LEARNING, SEQ_BITS, SEQ_MASK
 from memento.levels import PINNED, lock_of
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
+TIER_GIVEN, IMPORTANCE_GIVEN = 1, 2
+"""Bits of ``given``: the caller chose the tier, or the importance; the sleep leaves it alone."""
+GIVEN = TIER_GIVEN | IMPORTANCE_GIVEN
+"""The value of older rows, of which nobody knows, and of imported ones."""
+
 
 @dataclass(slots=True)
 class Row:
@@ -64,6 +69,7 @@ class Row:
     cues: int
     content_hash: bytes
     checksum: bytes
+    given: int = GIVEN
     signal: str | None = None
     condition: str | None = None
     due_at: int | None = None
@@ -93,11 +99,13 @@ _SEALED = (
 LEARNT = ("signal", "condition", "due_at")
 """Columns that schema 10 added, mostly null. A row in which all are null has the checksum that it
 had before, so that every older seal stays valid, and so does that of an earlier state."""
+ADDED = ("given", *LEARNT)
+"""All columns that schema 10 added; no checksum covers ``given``."""
 
 
 def names_in(version: int) -> tuple[str, ...]:
     """Name the columns of a memory in a file of some schema version, in the order of a row."""
-    return NAMES if version >= LEARNING else NAMES[: -len(LEARNT)]
+    return NAMES if version >= LEARNING else NAMES[: -len(ADDED)]
 
 
 _all = attrgetter(*NAMES)

@@ -296,8 +296,14 @@ CREATE INDEX links_in_conflict ON links (src, dst) WHERE relation IN ('contradic
 """The claims of statements, as hashes by which those that may conflict are found: derived. And
 an index of the flagged pairs, so that an answer without any does not look for them."""
 
-SLEEP = ""
-"""The sleep keeps here where it stands, and which memories are used together; derived."""
+SLEEP = """
+ALTER TABLE memories ADD COLUMN given INTEGER NOT NULL DEFAULT 3;
+CREATE TABLE sleeps (ns INTEGER PRIMARY KEY, owner TEXT, until INTEGER NOT NULL, state TEXT);
+"""
+"""The columns and tables of the sleep. ``memories.given`` has a bit for a tier and one for an
+importance that the caller chose; those of older rows count as chosen, so that nothing moves them.
+``sleeps`` says where the sleep of a namespace stands: it is derived, without it the next sleep
+looks at everything again."""
 
 LOOPS = f"""
 ALTER TABLE dynamics ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;

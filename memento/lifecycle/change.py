@@ -21,9 +21,15 @@ from memento.ledger import changes as recorded
 from memento.ledger import memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
-from memento.ledger.rows import Row, columns_of, content_hash
+from memento.ledger.rows import (
+    IMPORTANCE_GIVEN,
+    TIER_GIVEN,
+    Row,
+    columns_of,
+    content_hash,
+)
 from memento.levels import LOCKS
-from memento.lifecycle import locks, slots, trust
+from memento.lifecycle import folding, locks, slots, trust
 from memento.lifecycle.steps import FOUND, INDEXED, SLOT_HOLDING, hide, holds, log_event
 from memento.scopes import parse_scope
 from memento.status import having
@@ -71,7 +77,7 @@ class Accepted:
     found: Mapping[str, int]
 
 
-_BOOKKEEPING = {"updated_at", "version", "content_hash", "cues", "words", "head_words"}
+_BOOKKEEPING = {"updated_at", "version", "given", "content_hash", "cues", "words", "head_words"}
 
 KEEP = _ABSENT
 """Stands for "as it is", since None means "none" for some fields."""
@@ -153,6 +159,8 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
     reworded = "text" in changes
     retitled = reworded or "aliases" in changes or "tags" in changes
     rescoped = "scope" in changes
+    if "importance" in changes:
+        changes["given"] = row.given | IMPORTANCE_GIVEN
     changes |= {"updated_at": work.now, "version": row.version + 1}
     recorded.keep_version(work, row, Reason.UPDATED)
     if retitled:
@@ -279,6 +287,8 @@ def restore(work: Work, memory_id: str) -> Row:
     """
     session = work.db
     row = memories.by_id(session, work.ns, memory_id)
+    if row.status == Status.SUPERSEDED and folding.is_folded(work, row):
+        return folding.unfold(work, row)
     if row.status == Status.SUPERSEDED:
         raise InvalidInput("id", _how_it_holds_again(row))
     if row.status != Status.FORGOTTEN:
@@ -325,7 +335,8 @@ def move(work: Work, memory_id: str, tier: object) -> Row:
     if row.tier == target:
         return row
     locks.guard([row])
-    moved = {"tier": target.value, "updated_at": work.now}
+    given = row.given | TIER_GIVEN
+    moved = {"tier": target.value, "given": given, "updated_at": work.now}
     recorded.revise(work, row, moved, Reason.MOVED)
     hidden = target is Tier.SHORT or row.status not in INDEXED
     memories.enqueue(session, row, "drop" if hidden else "index")

@@ -34,6 +34,7 @@ from memento.types import Event, Kind, Reason, Status, Tier
 
 _OWN = {
     "docid", "ns", "rev", "id", "created_at", "updated_at", "reinforced", "version", "checksum",
+    "given",
 }  # fmt: skip
 _REPLACED = tuple(name for name in NAMES if name not in _OWN)
 """Columns that a replacement takes over."""
@@ -408,6 +409,8 @@ def _replacement(
         changes = _differences(row, entry)
     if entry.row.content_hash == row.content_hash and not renewed:  # a default is no difference
         changes = {name: v for name, v in changes.items() if name not in entry.derived}
+    if changes:
+        changes["given"] = entry.row.given
     return changes | {"expires_at": entry.row.expires_at, "updated_at": work.now}
 
 

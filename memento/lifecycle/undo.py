@@ -28,7 +28,7 @@ from memento.ledger.contract import Trace, Work
 from memento.ledger.rows import NAMES, Row, columns_of, sound
 from memento.ledger.schema import SEQ_MASK
 from memento.levels import MOST_LOCKED, lock_of
-from memento.lifecycle import slots
+from memento.lifecycle import folding, slots
 from memento.lifecycle.locks import is_locked
 from memento.lifecycle.steps import ACCEPTED, ENDED, INDEXED, SLOT_HOLDING, log_event
 from memento.types import Event, Reason, Status, Tier
@@ -379,6 +379,8 @@ def _set_back(work: Work, row: Row, target: Row, number: int) -> None:
     """Give a memory the state it is to have, and tell the indexes."""
     session = work.db
     values = _differences(row, target)
+    if Reason.FOLDED in changes.reasons(session, number, row.docid):
+        folding.unfolded(work, row)
     changes.keep_version(work, row, Reason.UNDONE)
     locked = lock_of(row.pinned)
     memories.overwrite(session, row, values | {"updated_at": work.now})

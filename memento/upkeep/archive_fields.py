@@ -13,7 +13,16 @@ from memento.admit import draft
 from memento.clock import from_micros
 from memento.errors import InvalidInput
 from memento.language.words import Columns, cues
-from memento.ledger.rows import LEARNT, Row, State, columns_of, state_of
+from memento.ledger.rows import (
+    GIVEN,
+    IMPORTANCE_GIVEN,
+    LEARNT,
+    TIER_GIVEN,
+    Row,
+    State,
+    columns_of,
+    state_of,
+)
 from memento.levels import BITS, PINNED, lock_of
 from memento.scopes import parse_scope
 from memento.types import Kind, Status, Tier, Trust
@@ -24,14 +33,17 @@ FORMAT = 2
 """The newest version of the format that this code reads and writes."""
 WITHOUT_SESSIONS = 1
 """Version of an export that holds no session, which an earlier memento reads too."""
+OURS = "ours"
+"""Field of a memory whose tier or importance memento chose, besides ``FIELDS``: which of them."""
 
-MADE_HERE = {"docid", "ns", "rev", "words", "head_words", "cues", "checksum"}
+MADE_HERE = {"docid", "ns", "rev", "words", "head_words", "cues", "checksum", "given"}
 FIELDS = tuple(field.name for field in fields(Row) if field.name not in MADE_HERE)
 ALWAYS = tuple(name for name in FIELDS if name not in LEARNT)
 """Fields that every memory of a file has; those of ``LEARNT`` are there if they are not null."""
 _TYPES = {field.name: str(field.type) for field in fields(Row)}
 _MOMENTS = {name for name in FIELDS if name.endswith("_at")} | {"valid_from", "valid_until"}
 _JSON = {"aliases", "tags", "metadata", "source_parents"}
+_BITS_OF_GIVEN = {"tier": TIER_GIVEN, "importance": IMPORTANCE_GIVEN}
 _CHOICES = {"tier": Tier, "kind": Kind, "status": Status, "trust": Trust}
 
 
@@ -44,7 +56,9 @@ def spelt_state(state: State) -> dict[str, Any]:
             name: value if name == "content_hash" else spelt(name, value)
             for name, value in earlier.items()
             if name not in MADE_HERE and name != "ended"
-        } | spelt_lock(earlier["pinned"])
+        }
+        line["earlier"] |= spelt_lock(earlier["pinned"])
+        line["earlier"] |= spelt_ours(earlier.get("given", GIVEN))
     return line
 
 
@@ -52,6 +66,12 @@ def spelt_lock(pinned: int) -> dict[str, str]:
     """Encode the lock of a memory, which most have not: the field ``lock``, or nothing."""
     level = lock_of(pinned)
     return {} if level is None else {LOCK: level}
+
+
+def spelt_ours(given: int) -> dict[str, list[str]]:
+    """Encode what memento chose: the field ``ours``, or nothing if the caller chose both."""
+    ours = [name for name, bit in _BITS_OF_GIVEN.items() if not given & bit]
+    return {OURS: ours} if ours else {}
 
 
 def spelt(name: str, value: Any) -> Any:
@@ -78,6 +98,7 @@ def read_row(line: Mapping[str, Any], limits: check.Limits) -> tuple[Row, Column
     values |= {name: _read(name, line.get(name), limits) for name in LEARNT}
     values["id"] = check.check_id(values["id"])
     values["pinned"] |= _lock(line)
+    values["given"] = _given(line)
     row = Row(**values, docid=0, ns=0, rev=0, words=0, head_words=0, cues=0, checksum=b"")
     return row, measure(row)
 
@@ -92,7 +113,9 @@ def read_state(line: Mapping[str, Any], present: Row, limits: check.Limits) -> S
         return State(**columns, until=until, reason=reason, earlier=None)
     earlier = line["earlier"]
     values: dict[str, Any] = dict.fromkeys(LEARNT)
-    values |= {name: _read(name, earlier[name], limits) for name in earlier if name != LOCK}
+    named = [name for name in earlier if name not in (LOCK, OURS)]
+    values |= {name: _read(name, earlier[name], limits) for name in named}
+    values["given"] = _given(earlier)
     if LOCK in earlier:
         values["pinned"] |= _lock(earlier)
     past = replace(present, **columns, **values)
@@ -116,6 +139,14 @@ def _lock(line: Mapping[str, Any]) -> int:
         return 0
     known = isinstance(level, str) and level in BITS
     return BITS[level] if known else refuse(LOCK, f"is not one of: {', '.join(BITS)}")
+
+
+def _given(line: Mapping[str, Any]) -> int:
+    """Read which of tier and importance the caller chose; both, if nothing is said."""
+    ours = line.get(OURS, [])
+    if not isinstance(ours, list) or any(name not in _BITS_OF_GIVEN for name in ours):
+        refuse(OURS, f"must be a list of: {', '.join(_BITS_OF_GIVEN)}")
+    return sum(bit for name, bit in _BITS_OF_GIVEN.items() if name not in ours)
 
 
 def _read(name: str, value: Any, limits: check.Limits) -> Any:

@@ -29,6 +29,7 @@ from memento.upkeep.archive_fields import (
     spelt,
     spelt_lock,
     spelt_moment,
+    spelt_ours,
     spelt_state,
 )
 from memento.upkeep.archive_sessions import spelt_session
@@ -191,7 +192,7 @@ def _export_memories(
             line |= {**legible, "id": str(row.id), "versions": [], "damaged": True}
             writer.damaged.append(line["id"])
         else:
-            line |= {**legible, **spelt_lock(row.pinned)}
+            line |= {**legible, **spelt_lock(row.pinned), **spelt_ours(row.given)}
             line["versions"] = _past(connection, writer, row)
         blob = None if model is None else sql.vector(connection, row.docid, model)
         if blob is not None:

@@ -166,6 +166,7 @@ def set_back_to(path: Path, moment: int, taken_at: int | None = None) -> int:
         changes.set_back_to(connection, moment)
         sessions.set_back_to(connection, moment)
         dynamics.forget_all(connection)
+        connection.execute("DELETE FROM sleeps")
         connection.execute("DELETE FROM backlog")
         checks.owe_missing(connection)
         (count,) = connection.execute("SELECT count(*) FROM memories").fetchone()

@@ -22,9 +22,9 @@ from memento.ledger.lite import migrations
 from memento.ledger.lite.pages import Pages
 from memento.ledger.lite.sqlite import Connection, connect, translated
 from memento.ledger.rows import (
+    ADDED,
     COLUMNS,
     HOLES,
-    LEARNT,
     NAMES,
     STATE,
     Row,
@@ -174,7 +174,7 @@ def _take_checkpoint(found: Rescued, values: tuple[Any, ...]) -> None:
         found.checkpoints[one.ns, one.session, one.number] = one
 
 
-_WIDTHS = (len(NAMES) - len(LEARNT), len(NAMES))
+_WIDTHS = (len(NAMES) - len(ADDED), len(NAMES))
 """Columns of a memory on a page: written before schema 10, and since then."""
 
 

@@ -1,0 +1,169 @@
+"""Let the store tidy up after the day, and see what is stale or unusual."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+
+from memento.check import check_count, check_flag, check_moment, check_seconds
+from memento.consolidate import report
+from memento.consolidate.tick import FOLD, STEPS, Limits, Sleeper, Ticked
+from memento.dynamics.fold import DAY
+from memento.errors import InvalidInput
+from memento.filters import members
+from memento.ledger import changes
+from memento.tick import Anomaly, Stale, StepDone, Tick
+from memento.types import Kind, KindName
+from memento.views import View
+
+_MOST = 1_000_000
+_EPOCH = date(1970, 1, 1)
+
+
+class Sleeping(View):
+    """The verbs of the sleep: ``MemoryManager`` has them all."""
+
+    def consolidate(
+        self,
+        *,
+        seconds: float = 5.0,
+        rows: int | None = None,
+        steps: Sequence[str] | None = None,
+        dry_run: bool = False,
+    ) -> Tick:
+        """Tidy up: add up uses, fold near-equal statements, move between tiers, archive.
+
+        Each step changes a few memories in each transaction, so that no other writer waits for
+        long. When time is up the call returns, and the next one goes on; a process that dies loses
+        only the transaction that it was at. A second call with nothing new changes nothing. Of two
+        processes one sleeps, and the other returns at once.
+
+        Nothing is deleted, and ``undo(run=...)`` takes all of it back. Left alone are memories that
+        are pinned, locked or quarantined, and tiers that the caller chose.
+
+        Args:
+            seconds: Time after which no other transaction is begun, up to a day; one is always
+                done.
+            rows: Most memories to change, a group of equal ones counts as one; None for no limit.
+            steps: Only these, of ``fold``, ``duplicates``, ``tiers``, ``replay`` and ``archive``;
+                None for all. A sleep that is not done goes on with the steps it began with.
+            dry_run: Only report what would be changed.
+
+        Returns:
+            The work of each step.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            StoreError: If the store cannot be written.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     first = memory.add("The blue bike of Anna is kept in the old shed")
+        ...     again = memory.add("The blue bike of Anna is always kept in the old shed")
+        ...     found = memory.consolidate()
+        ...     found.done, found.steps["duplicates"].changed, len(memory.list())
+        ...     undone = memory.undo(run=found.run)
+        ...     len(memory.list())
+        (True, 2, 1)
+        2
+        """
+        began = time.monotonic()
+        limit = check_seconds("seconds", seconds)
+        most = None if rows is None else check_count("rows", rows, most=_MOST)
+        names = _steps(steps)
+        check_flag("dry_run", dry_run)
+        ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
+        if ns is None:
+            return _tick(Ticked(done=True), began)
+        sleeper = Sleeper(
+            self._engine.ledger,
+            self._engine.config,
+            embeds=self._engine.embedding is not None,
+            changed=self._engine.changed,
+        )
+        if dry_run:
+            return _tick(sleeper.plans(ns, now, names), began)
+        self._engine.background.log_accesses()
+        found = sleeper.sleep(ns, now, names, Limits(began + limit, most))
+        return _tick(found, began, self._notes(ns, now) if found.done else {})
+
+    def stale(
+        self, *, kinds: Kind | KindName | Sequence[Kind | KindName] | None = None, limit: int = 100
+    ) -> list[Stale]:
+        """List active memories that somebody should look at, the most forgotten first.
+
+        A memory is stale if it is not valid any more, if verdicts made it less credible than it
+        was, or if it is nearly forgotten. Pinned and locked ones are never stale.
+
+        Args:
+            kinds: One kind or several; None for all.
+            limit: Most memories to return, 1 to 1,000,000.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        wanted = members(Kind, "kinds", kinds)
+        most = check_count("limit", limit, most=_MOST)
+        ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
+        if ns is None:
+            return []
+        config = self._engine.config
+        found = self._engine.ledger.read(lambda c: report.stale(c, ns, now, config, wanted))
+        return [
+            Stale(self._memory(one.row), reasons, one.standing.retention)
+            for one, reasons in found[:most]
+        ]
+
+    def anomalies(self, since: datetime | None = None) -> list[Anomaly]:
+        """List days on which far more or far less happened than on the 30 days of use before.
+
+        Args:
+            since: The first day, a moment with a time zone; None for all days.
+
+        Raises:
+            InvalidInput: If the moment has no time zone.
+        """
+        first = 0 if since is None else check_moment("since", since)
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return []
+        found = self._engine.ledger.read(lambda c: report.unusual(c, ns, first))
+        return [
+            Anomaly(_EPOCH + timedelta(one.day), one.what, one.count, one.usual, one.score)
+            for one in found
+        ]
+
+    def _notes(self, ns: int, now: int) -> dict[str, int]:
+        """Count what somebody should look at."""
+        config, since = self._engine.config, now - report.WINDOW * DAY
+        stale = self._engine.ledger.read(lambda c: report.stale(c, ns, now, config, ()))
+        unusual = self._engine.ledger.read(lambda c: report.unusual(c, ns, since))
+        return {"stale": len(stale), "anomalies": len(unusual)}
+
+
+def _steps(given: Sequence[str] | None) -> list[str]:
+    """Accept names of steps, and return them in their order.
+
+    Raises:
+        InvalidInput: If there is no such step.
+    """
+    known = [FOLD, *STEPS]
+    if given is None:
+        return known
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidInput("steps", f"must be a list of: {', '.join(known)}")
+    for name in given:
+        if name not in known:
+            raise InvalidInput("steps", f"{name!r} is not one of: {', '.join(known)}")
+    return [name for name in known if name in given]
+
+
+def _tick(found: Ticked, began: float, notes: dict[str, int] | None = None) -> Tick:
+    steps = {
+        name: StepDone(one.looked, one.changed, one.skipped) for name, one in found.steps.items()
+    }
+    took = timedelta(seconds=time.monotonic() - began)
+    run = None if found.run is None else changes.number_of(found.run)
+    return Tick(steps, run, found.done, took, found.skipped, notes or {})
