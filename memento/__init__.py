@@ -23,6 +23,7 @@ ingest       files become drafts: documents and conversations
 filters      the filters of a call, checked and read
 config       all settings
 testing      fakes for your tests: embedder, clock
+observe      sentences of a user's message that are worth a memory
 tiers        short (ring buffer), long (Chroma), and the indexer that feeds it
 retrieve     read path: question, candidates, evidence, order, budget
 policy       memories as a block of a prompt

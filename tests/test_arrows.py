@@ -19,6 +19,7 @@ ROOMS = [
     {"embed"},
     {"admit", "ingest"},
     {"filters", "config", "testing"},
+    {"observe"},
     {"tiers"},
     {"retrieve"},
     {"policy"},

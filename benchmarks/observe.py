@@ -1,0 +1,242 @@
+"""Measure what ``observe`` finds in messages: what is stored, of which class, at what cost.
+
+    python benchmarks/observe.py [UTTERANCES.jsonl] [PAIRS.jsonl] [--pairs] [--embedder none]
+    python benchmarks/observe.py --natural FILE [--show 40]
+    python benchmarks/observe.py --cost
+
+UTTERANCES is a file of one message a line: ``id``, ``text``, ``previous`` (the turn before),
+``language``, ``expect`` (classes, empty for nothing to store) and ``key`` (its slot, or null). The
+default is the repository's own test file, which the training never reads. FILE is a text with a
+sentence a line, LoCoMo's JSON, or BEAM's lines of JSON (either may be compressed with gzip).
+The exit code is 1 if a floor is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memento.embed.onnx import default_embedder
+from memento.observe import mask, split
+from memento.observe.candidates import find
+from memento.observe.signals import Candidate, Found
+
+if TYPE_CHECKING:
+    from memento.protocols import Embedder
+
+OWN = Path(__file__).parent / "sets" / "observe_test.jsonl"
+FLOORS = {"store": (0.93, 0.72), "class": (0.88, 0.66)}
+"""English messages: precision and recall of "store or not", and of the right class."""
+NGRAM_FLOORS = {"store": (0.88, 0.52)}
+CLASS_FLOOR = (0.88, 0.62)
+HELD = ("rule", "correction", "forget")
+"""Classes that have a floor of their own."""
+LANGUAGE_FLOOR = (0.90, 0.35)
+MOST_NATURAL = 3.5
+"""Most candidates stored in 100 sentences of natural talk."""
+MOST_CPU_MS = 10.0
+ENOUGH = 20
+"""Least messages to store of a class or language for its floor to be judged."""
+
+
+@dataclass
+class Tally:
+    """Counts of one group of messages: expected to be stored, stored, and rightly so."""
+
+    expected: int = 0
+    stored: int = 0
+    right: int = 0
+
+    def rates(self) -> tuple[float, float]:
+        """Return precision and recall; nothing stored is precise."""
+        return self.right / self.stored if self.stored else 1.0, self.right / max(1, self.expected)
+
+    def line(self, name: str) -> str:
+        """Describe it on one line."""
+        precision, recall = self.rates()
+        return (
+            f"{name:<14} P {precision:.2f}  R {recall:.2f}   "
+            f"(expected {self.expected}, stored {self.stored}, right {self.right})"
+        )
+
+
+@dataclass
+class Score:
+    """All counts of a run."""
+
+    store: Tally = field(default_factory=Tally)
+    kind: Tally = field(default_factory=Tally)
+    classes: dict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
+    wrong: list[str] = field(default_factory=list)
+
+    def take(self, row: Mapping[str, Any], sure: Sequence[Candidate]) -> None:
+        """Count one message. A message counts once for "store or not" and for its class."""
+        expected, found = set(row["expect"]), {str(one.signal) for one in sure}
+        agreed = expected & found
+        for tally, right in ((self.store, expected and found), (self.kind, agreed)):
+            tally.expected += bool(expected)
+            tally.stored += bool(found)
+            tally.right += bool(right)
+        for name in expected | found:
+            one = self.classes[name]
+            one.expected += name in expected
+            one.stored += name in found
+            one.right += name in agreed
+        if expected != found:
+            text = row["text"].replace("\n", "\\n")[:90]
+            self.wrong.append(f"{sorted(expected) or '-'} -> {sorted(found) or '-'}  {text}")
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Read a file of one JSON object a line."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+
+
+def sure(found: Found) -> list[Candidate]:
+    """Return the candidates that are stored."""
+    return [one for one in found.candidates if one.sure]
+
+
+def score(rows: Iterable[Mapping[str, Any]], embedder: Embedder | None) -> Score:
+    """Run ``find`` over messages."""
+    total = Score()
+    for row in rows:
+        total.take(row, sure(find(row["text"], previous=row["previous"], embedder=embedder)))
+    return total
+
+
+def below(name: str, tally: Tally, floor: tuple[float, float]) -> list[str]:
+    """List what a group misses of its floor."""
+    return [
+        f"{name}: {what} {rate:.2f}, floor {least:.2f}"
+        for what, rate, least in zip(("precision", "recall"), tally.rates(), floor, strict=True)
+        if rate < least
+    ]
+
+
+def utterances(path: Path, *, ngrams: bool, show: int) -> list[str]:
+    """Print the rates of a file of messages; return the floors that are missed."""
+    rows = read(path)
+    english = [row for row in rows if row["language"] == "en"]
+    others = [row for row in rows if row["language"] != "en"]
+    embedder = None if ngrams else default_embedder()
+    total = score(english, embedder)
+    print(f"{path.name}: {len(english)} English messages, {'n-grams alone' if ngrams else 'model'}")
+    print(total.store.line("store or not"), total.kind.line("right class"), sep="\n")
+    for name in sorted(total.classes):
+        print("  " + total.classes[name].line(name))
+    print(*total.wrong[:show], sep="\n")
+    missed = floors(total, ngrams=ngrams)
+    return missed + (languages(others, embedder, show) if others else [])
+
+
+def floors(total: Score, *, ngrams: bool) -> list[str]:
+    """List the floors that English messages miss."""
+    if ngrams:
+        return below("n-grams: store or not", total.store, NGRAM_FLOORS["store"])
+    missed = below("store or not", total.store, FLOORS["store"])
+    missed += below("right class", total.kind, FLOORS["class"])
+    for name in HELD:
+        if total.classes[name].expected >= ENOUGH // 2:
+            missed += below(name, total.classes[name], CLASS_FLOOR)
+    return missed
+
+
+def languages(rows: list[dict[str, Any]], embedder: Embedder | None, show: int) -> list[str]:
+    """Print the rates of messages in other languages; return the floors that are missed."""
+    groups = defaultdict(list)
+    for row in rows:
+        groups[row["language"]].append(row)
+    for code in sorted(groups):
+        print(score(groups[code], embedder).store.line(f"language {code}"))
+    total = score(rows, embedder)
+    print(total.store.line("other languages"), total.kind.line("right class"), sep="\n")
+    print(*total.wrong[:show], sep="\n")
+    few = total.store.expected < ENOUGH // 2
+    return [] if few else below("other languages", total.store, LANGUAGE_FLOOR)
+
+
+def natural_texts(path: Path) -> Iterator[str]:
+    """Yield the turns of people in a file of natural talk."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as file:
+        if ".jsonl" in path.name:
+            for line in file:
+                yield from (
+                    str(turn.get("text") or turn.get("content"))
+                    for turn in json.loads(line)["turns"]
+                    if turn.get("role", "user") == "user"
+                )
+        elif ".json" in path.name:
+            for talk in json.load(file):
+                yield from (
+                    turn["text"]
+                    for turns in talk["conversation"].values()
+                    if isinstance(turns, list)
+                    for turn in turns
+                )
+        else:
+            yield from (line.strip() for line in file if line.strip())
+
+
+def natural(path: Path, *, ngrams: bool, show: int) -> list[str]:
+    """Print how much of natural talk is stored, and some of it, to be judged by hand."""
+    embedder = None if ngrams else default_embedder()
+    sentences, stored = 0, []
+    for text in natural_texts(path):
+        sentences += len(split.sentences(mask.hide(text), text))
+        stored += sure(find(text, embedder=embedder))
+    rate = 100 * len(stored) / max(1, sentences)
+    print(f"{path.name}: {len(stored)} of {sentences} sentences stored, {rate:.1f} in 100")
+    for one in stored[:: max(1, len(stored) // show)] if show else ():
+        print(f"  {one.signal} {one.probability:.2f}  {one.span.text[:150]}")
+    too_many = f"natural talk: {rate:.1f} stored in 100 sentences, most {MOST_NATURAL}"
+    return [too_many] if rate > MOST_NATURAL else []
+
+
+def cost() -> list[str]:
+    """Print the CPU time of a message of three sentences, beside the write."""
+    rows = [row["text"] for row in read(OWN) if row["text"].endswith(".")]
+    messages = [" ".join(rows[at : at + 3]) for at in range(0, 150, 3)]
+    embedder = default_embedder()
+    find(messages[0], embedder=embedder)
+    started = time.process_time()
+    for message in messages:
+        find(message, embedder=embedder)
+    each = 1000 * (time.process_time() - started) / len(messages)
+    print(f"{each:.1f} ms CPU a message of three sentences")
+    return [f"cost: {each:.1f} ms, most {MOST_CPU_MS}"] if each > MOST_CPU_MS else []
+
+
+def main() -> int:
+    """Measure what the arguments ask for; 1 if a floor is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("utterances", nargs="?", type=Path, default=OWN)
+    parser.add_argument("--natural", type=Path, action="append", default=[])
+    parser.add_argument("--cost", action="store_true")
+    parser.add_argument("--embedder", choices=("default", "none"), default="default")
+    parser.add_argument("--show", type=int, default=0, help="examples to print")
+    given = parser.parse_args()
+    ngrams = given.embedder == "none"
+    missed = [
+        line for path in given.natural for line in natural(path, ngrams=ngrams, show=given.show)
+    ]
+    if given.cost:
+        missed += cost()
+    if not given.natural and not given.cost:
+        missed += utterances(given.utterances, ngrams=ngrams, show=given.show)
+    for line in missed:
+        print(f"MISSED {line}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""Cue tables: what a sentence in a language other than English says, by patterns.
+
+A table is a file ``languages/xx.toml``: common words by which the language is recognised, patterns
+that refuse a sentence, and patterns for each class. They are few and precise; a sentence without a
+cue is kept in its turn and found there.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from memento.observe.signals import Signal
+
+LANGUAGES = ("de", "fr", "es", "zh", "it", "pt", "nl", "ja")
+"""Languages with a table, the ones with the most patterns first."""
+CERTAIN = 0.9
+"""Probability of a class whose cue speaks: about the share of right ones."""
+_FOLDER = Path(__file__).parent / "languages"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The cues of one language.
+
+    Attributes:
+        common: Words by which the language is recognised, lower case.
+        refuses: Reason of a veto to its pattern.
+        cues: Class and pattern, in the order in which they are tried.
+    """
+
+    common: frozenset[str]
+    refuses: Mapping[str, re.Pattern[str]]
+    cues: tuple[tuple[Signal, re.Pattern[str]], ...]
+
+    def refuse(self, sentence: str) -> str | None:
+        """Name the reason for which a sentence is not to be learnt, or None."""
+        return next((why for why, each in self.refuses.items() if each.search(sentence)), None)
+
+    def signal(self, sentence: str) -> Signal | None:
+        """Return the class of the first cue that a sentence has, or None."""
+        return next((signal for signal, each in self.cues if each.search(sentence)), None)
+
+
+@cache
+def load(code: str) -> Table:
+    """Read the table of a language, once.
+
+    Args:
+        code: One of ``LANGUAGES``.
+    """
+    written = tomllib.loads((_FOLDER / f"{code}.toml").read_text(encoding="utf-8"))
+    return Table(
+        common=frozenset(written["common"].split()),
+        refuses={why: _any(patterns) for why, patterns in written["refuses"].items()},
+        cues=tuple((Signal(name), _any(patterns)) for name, patterns in written["cues"].items()),
+    )
+
+
+def _any(patterns: list[str]) -> re.Pattern[str]:
+    """Compile a pattern that finds any of some patterns; a blank stands for any white space."""
+    return re.compile("|".join(f"(?:{each})" for each in patterns), re.IGNORECASE)

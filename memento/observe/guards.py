@@ -1,0 +1,215 @@
+"""Refuse sentences that state nothing of the user's own: each veto has a name. Pure.
+
+A guard never says that something is worth a memory; it only says that it is not, and why. The
+patterns are English; the other languages have theirs in their tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from memento.language.questions import merely_asks
+from memento.observe.mask import HIDDEN
+from memento.observe.signals import Span
+
+_GAP = re.compile(r"\n[^\S\n]*\n")
+_START = r"""^\W*(?:(?:please|pls|kindly|ok(?:ay)?|now|so|and|but|hey|hi|well|also|just|then)\W+)*
+    (?:(?:can|could|would|will)\s+(?:you|u)\s+(?:please\s+)?)?"""
+"""The start of a sentence, with the courtesies that may stand there."""
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.VERBOSE)
+
+
+_REQUEST = _compiled(
+    r"""^\W*(?:(?:hey|hi|ok|okay|please|so|and|also)\W+)*(?:can|could|will|would)\s+(?:you|u)\s+
+    (?:please\s+|just\s+|also\s+)*
+    (?: remind\s+me\s+(?!what|who|where|when|how|which|why|of\b)
+      | forget\b | not\s+(?:remember|store|save|keep) | delete | remove | erase | wipe
+      | always | never | stop\s+\w+ing | from\s+now\s+on | keep\s+(?:it|your|the\s+answers)
+      | make\s+sure )"""
+)
+"""A question that is a request: it may hold a rule, a todo or something to forget."""
+_LASTING = _compiled(r"\b(?:from\s+now\s+on|always|never|whenever|every\s+time|in\s+future)\b")
+_FORGETS = _compiled(
+    rf"""{_START}(?:(?:you\s+(?:can|should)|i\s+(?:want|would\s+like)\s+you\s+to)\s+)?
+    (?: forget | erase | wipe | unlearn | scrub | purge
+      | (?:delete|remove|clear|discard)\b.*\b
+        (?:memor\w+|know|remember|told|said|saved|stored|notes?|about|my)
+      | (?:do\s+not|don't|never)\s+(?:remember|store|save|memori[sz]e|keep|note|write|log)\b )
+    | what\ i\ (?:just\ )?said\ should\ not"""
+)
+
+_THINGS = r"(?:i|we|you|my|our|it|he|she|they|there|the|this|that|these)"
+_ASKING = r"(?:what|who|where|when|why|how|which|whether|if)"
+_ASKS = _compiled(
+    rf"""^\W*(?:(?:please|ok(?:ay)?|now|so|and|but|hey|hi|well|also|just|then)\W+)*(?:
+      (?:who|whom|whose|what|where|when|why|how|which)\s+
+        (?: (?:is|are|was|were|do|does|did|can|could|should|would|will|shall|has|have|had|am|if)\b
+          | (?:much|many|long|old|often|far|come|about|else)\b
+          | \w+\s+(?:is|are|was|do|does|did|should|can)\b (?!.*:) )
+    | (?:what|who|where|how)'s\b
+    | (?:do|does|did|is|are|am|was|were|have|has|should|shall)\s+{_THINGS}\b
+    | (?:can|could|would|will)\s+(?:i|we|u|{_THINGS})\b
+    | (?:tell|remind|show|ask)\s+me\s+(?:again\s+)?{_ASKING}\b
+    | (?:any|anyone|anybody)\s+(?:idea|ideas|news|thoughts|tips|suggestions)\b
+    | i(?:\s+am|'m|\s+was)?\s+wonder(?:ing)?\b
+    | i(?:\s+want|\s+would\s+like|'d\s+like)\s+to\s+know\b
+    | (?:i\s+)?(?:don't|do\s+not)\s+(?:know|remember|recall)\s+{_ASKING}\b )"""
+)
+_SUPPOSES = _compiled(
+    rf"""{_START}(?:
+      if\b[^.?!]*\b(?:would|could|might|wouldn't|couldn't)\b | if\s+only\b
+    | if\b[^.?!]*\b(?:i|you|he|she|we|they)'d\b | what\s+if\b
+    | hypothetically | in\s+theory\b | in\s+an?\s+ideal\s+world )
+    | \b(?:would|could|should|might)(?:\s+not|n't)?(?:\s+probably|\s+never)?\s+have\s+
+      \w+(?:ed|en|n|t)\b
+    | \b(?:would|could)'ve\b | \b(?:i|we)'d\s+have\s+(?:\w+ed|been|had|gone|done|taken|got)\b
+    | \bif\s+(?:i|we|he|she|they|it)\s+(?:were|had\s+\w+ed|was\s+(?:a|an)\b)
+    | \bas\s+if\b | \bwould\s+be\s+(?:nice|great|cool|fun|good)\s+to\b"""
+)
+_DOUBTS = _compiled(
+    r"""\b(?: maybe | perhaps | possibly | presumably | might | probably | undecided | who\s+knows
+    | not\s+sure\s+(?:yet|if|whether|about) | i(?:'?m|\s+am)\s+not\s+(?:sure|certain|decided)
+    | i\s+(?:doubt|guess|suppose|assume|suspect|wish) | if\s+only | my\s+guess
+    | (?:i|we)\s+(?:may|could)\s+(?!not\b) | could\s+(?:also\s+)?(?:try|use|switch)
+    | (?:i|we)(?:'?m|'?re|\s+am|\s+are)\s+(?:still\s+)?
+      (?:thinking|considering|wondering|debating|toying)
+    | thinking\s+(?:about|of) | considering | don't\s+know\s+(?:yet|if) | one\s+day | some\s*day
+    | haven't\s+(?:yet\s+)?(?:decided|made\s+up) | we'll\s+see | at\s+some\s+point
+    | still\s+(?:discussing|deciding) | i\s+hope\s+to | i(?:'d|\s+would)\s+love\s+to )\b"""
+)
+_SAID = r"(?:said|says|thinks?|believes?|claims|claimed|wrote|mentioned|argues?|suggests?|suggested"
+_REPORTS = _compiled(
+    rf"""\baccording\s+to\b
+    | \b(?:he|she|they|someone|somebody|everyone|people|nobody|who)\s+(?:\w+ly\s+|also\s+|once\s+)?
+      {_SAID}|thought|tells?|told|writes|recommends?|recommended|asked|asks|replied|wants?\s+me)
+      \b(?!\s*HIDDEN)
+    | \b(?:my|our|the|his|her|their|a|some)\s+(?!one\b)(?:[\w-]+\s+){{1,3}}?
+      {_SAID}|told\s+(?:me|us)|recommends?|recommended|reads:|states)\b
+      (?<!you\ said)(?<!i\ said)(?<!you\ wrote)(?<!i\ wrote)(?<!i\ mentioned)
+    | (?<!\bi\ )(?<!you\ )(?<!who\ )(?<!body\ )\bsa(?:id|ys)\s+
+      (?:the|a|his|her|nobody|(?-i:[A-Z])\w+)\b
+    | \bi\s+(?:read|heard)\s+(?:that|somewhere|on\s+the|in\s+the|in\s+an?)\b
+    | \bi\s+saw\s+(?:on|in)\s+(?:tv|the) | \brumou?r\s+has\b | \bit\s+is\s+said\b | \ballegedly\b
+    | \bapparently\b | \b(?:as\s+they\s+say|the\s+saying\s+goes)\b""".replace("HIDDEN", HIDDEN)
+)
+_PLAYS = _compiled(
+    rf"""{_START}(?:
+      (?:from\s+now\s+on\s+)?(?:you\s+are|you're)\s+(?:now\s+)?an?\s+
+        (?!great|real|star|genius|life|big|huge|good|bit|true|legend|gem|angel|hero)
+    | (?:act|behave|speak|talk|answer|respond)\s+(?:as|like)\s+
+        (?:if\b|an?\s+(?!colleague|friend|expert))
+    | (?:let's\s+|let\s+us\s+)?(?:role[-\s]?play|pretend|play\s+(?:a|the|as))\b
+    | (?:imagine|picture|suppose|supposing|assume|assuming)\b
+    | let's\s+(?:say|imagine|assume|suppose|pretend)\b (?!\s+(?:\w+day|at\s+\d))
+    | say\s+(?:i|we|you)\s+(?:have|am|are|had)\b
+    | once\s+upon\s+a\s+time | you\s+will\s+be\s+playing\b
+    | in\s+(?:this|our|the|my)\s+(?:game|story|role[-\s]?play|scenario|scene|campaign)\b
+    | (?:the|my|our)\s+(?:main\s+)?(?:character|protagonist|hero|heroine|villain|narrator|npc)\b
+    | here(?:'s|\s+is)\s+(?:a|the)\s+(?:riddle|puzzle|scenario)\b )"""
+)
+_FICTION = _compiled(
+    r"""^\W*in\s+(?:the|this|that|a|my|our|his|her)\s+(?:\w+\s+)?
+      (?:book|novel|film|movie|play|series|episode|chapter|story|comic|tale|poem|song|game)\b
+    | ^\W*as\s+an?\s+(?:\w+\s+)?(?:user|customer|admin|administrator|visitor|buyer|shopper|manager
+        |developer|editor|member|guest|player|student|owner),?\s+
+        i\s+(?:want|can|need|would\s+like|should)\b
+    | ^\W*given\s+(?:a|that|the|an)\b[^.]*\bwhen\b | \bso\s+that\s+i\s+(?:can|find|do|may)\b
+    | \b(?:solve|guess)\s+(?:the|this|my)\s+(?:puzzle|riddle)\b"""
+)
+_TEXTS = r"""(?:e-?mail|mail|letter|message|text|story|tale|poem|haiku|limerick|song|lyrics|speech
+    |post|tweet|dialog(?:ue)?|essay|bio|biography|caption|toast|invitation|note\s+to|reply|response
+    |review|scene|script\s+where|blog|article|paragraph|sentence|joke|monologue|postcard|obituary
+    |press\s+release|announcement|advert|ad|slogan|card|statement|memo|description|resume|cv
+    |profile|summary|diary)s?"""
+_DRAFTS = _compiled(
+    rf"""{_START}(?:help\s+me\s+(?:to\s+)?|i\s+(?:need|want)\s+you\s+to\s+)?(?:
+      (?:write|draft|compose|create|generate|give|prepare|craft|produce|formulate|make)\s+
+        (?:me\s+|us\s+|up\s+)?
+        (?:an?|the|my|our|this|another|some|one|\d+|two|three|four|five|six|ten)\s+
+        (?:(?!about\b|that\b)[\w'-]+\s+){{0,4}}?{_TEXTS}\b
+    | (?:translate|proofread|paraphrase|rephrase|summari[sz]e|reword|rewrite|polish|transcribe)\b
+        (?!\s+(?:everything|all|every|any|anything|long|texts|whatever|code)\b)
+    | (?:correct|fix|improve|check)\s+(?:this|the|my|these)\s+(?:\w+\s+)?
+        (?:text|sentences?|grammar|spelling|draft|paragraph|e-?mail|essay|letter)\b
+    | (?:correct|fix|check)\s+this\b | say\s+(?:this|that|in|{HIDDEN})
+    | how\s+(?:do|would)\s+(?:you|i|we)\s+say\b
+    | (?:for\s+)?example\b\s*:?\s | e\.g\. | sample\s+\w+: | complete\s+the\s+sentence
+    | generate\s+\d+ | dear\s+(?:sir|madam|mr|mrs|ms|dr|all|team|customer|friend|\w+,)
+    | (?:q|a|question|answer|input|output|prompt|text|quote|excerpt|article|e-?mail|subject)
+        \s*\d*\s*:\s
+    | here\s+is\s+(?:the|a|an|my)\s+
+        (?:page|text|article|e-?mail|letter|excerpt|quote|passage|story|error|log)\b
+    | (?:reply|respond)\s+to\s+(?:this|the|that)\b )"""
+)
+_PAST = _compiled(
+    r"""^(?!.*\b(?:now|any\s?more|these\s+days|nowadays|today|instead)\b).*
+      \b(?:i|we|he|she|they|it|there|my\s+\w+)\s+used\s+to\b
+    | \bas\s+(?:a|an|little|young)\s+(?:kid|child|teen|teenager|boy|girl|student|baby)\b
+    | ^\W*(?:back\s+)?when\s+(?:i|we)\s+(?:was|were)\s+(?:an?|in|at|young|little|small|younger|\d)
+    | \b(?:back\s+in\s+(?:the\s+)?(?:day|school|college|\d{4})|back\s+then|in\s+the\s+old\s+days
+        |in\s+my\s+(?:twenties|youth|childhood|teens|first\s+job|old\s+job|student\s+days))\b"""
+)
+_MOCKS = _compiled(
+    r"""^\W*(?:oh|yeah|ah|well)?[,\s]*
+      (?:great|sure|right|perfect|wow|fantastic|wonderful|lovely|brilliant|yay)[,!\s]
+      .*\b(?:another|again|just\s+what|because|i\s+just\s+love|everybody|everyone|of\s+course
+        |as\s+if|let's|what\s+a\b.*,|blame|when\s+the|could\s+(?:possibly\s+)?go\s+wrong)\b
+    | \bi\s+(?:just|really|absolutely|so)?\s*(?:love|adore|enjoy)\s+(?:it\s+)?(?:when|how)\s+
+      (?:the|my|it|everything|people|nothing|nobody|someone)\b.*\b(?:breaks?|fails?|crash(?:es)?
+        |late|down|ignored?|dies|stuck|cancel\w*|again|at\s+\d)
+    | \bsaid\s+(?:no\s?body|no\s+one)\s+ever\b | \bsaid\s+my\s+cat\b | /s\s*$
+    | \bwhat\s+could\s+(?:possibly\s+)?go\s+wrong\b | \bjust\s+what\s+(?:i|we)\s+needed\s*,
+    | \bnothing\s+(?:beats|like)\s+(?:a\s+)?(?:good\s+)?(?:outage|bug|crash|queue|traffic|meeting)\b
+    | \b(?:haha|lol|lmao|rofl|hehe)\b"""
+)
+
+_CHECKS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("mocks", _MOCKS),
+    ("plays", _FICTION),
+    ("supposes", _SUPPOSES),
+    ("doubts", _DOUBTS),
+    ("reports", _REPORTS),
+    ("past", _PAST),
+)
+_FRAMES: tuple[tuple[str, re.Pattern[str]], ...] = (("plays", _PLAYS), ("drafts", _DRAFTS))
+
+
+def vetoes(sentences: Sequence[Span], masked: str) -> list[str | None]:
+    """Name the reason for which each sentence is not to be learnt, or None.
+
+    The reasons are ``asks``, ``supposes``, ``doubts``, ``reports``, ``plays``, ``drafts``, ``past``
+    and ``mocks``. A verb that frames what follows ("write a letter that says ...", "you are a
+    pirate") refuses also the sentences after it, up to an empty line.
+
+    Args:
+        sentences: Spans of the message, in order.
+        masked: The message after ``mask.hide``.
+    """
+    found: list[str | None] = []
+    frame: str | None = None
+    before = 0
+    for span in sentences:
+        if _GAP.search(masked, before, span.start):
+            frame = None
+        said = masked[span.start : span.end].replace("’", "'")  # noqa: RUF001 - real marks
+        if not _LASTING.search(said):
+            frame = _first(_FRAMES, said) or frame
+        found.append(None if _FORGETS.match(said) else frame or _veto(said))
+        before = span.end
+    return found
+
+
+def _veto(said: str) -> str | None:
+    if _REQUEST.match(said):
+        return None
+    if merely_asks(said) or (_ASKS.match(said) and not _LASTING.search(said)):
+        return "asks"
+    return _first(_CHECKS, said)
+
+
+def _first(checks: Sequence[tuple[str, re.Pattern[str]]], said: str) -> str | None:
+    return next((name for name, pattern in checks if pattern.search(said)), None)

@@ -1,0 +1,118 @@
+"""The values of the detection: signals, spans, detections and candidates.
+
+Plain data; no I/O and no heavy imports.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+STORE_AT = 0.8
+"""Least probability at which a candidate is sure, (0, 1]. Source: precision 0.95 on utterances
+that the detector had not seen."""
+DOUBT_AT = 0.5
+"""Least probability at which a candidate is returned at all, as doubtful."""
+SENTENCES = 40
+"""Most sentences of a message that are read; the rest is taken for pasted text."""
+
+
+class Signal(StrEnum):
+    """Kind of statement that a sentence of a user makes."""
+
+    IDENTITY = "identity"
+    """Who the user is: name, home, job, employer, age, pronouns, address."""
+    FACT = "fact"
+    """A lasting fact about the user or their work."""
+    RELATION = "relation"
+    """A person that the user knows, or who is responsible for what."""
+    PREFERENCE = "preference"
+    """What the user likes, dislikes or prefers."""
+    RULE = "rule"
+    """A standing instruction."""
+    CORRECTION = "correction"
+    """A statement that replaces something said before."""
+    DECISION = "decision"
+    """A choice that was made."""
+    PLAN = "plan"
+    """Something that will happen at a stated time."""
+    TODO = "todo"
+    """Something the user has to do or wants to be reminded of."""
+    PROCEDURE = "procedure"
+    """The steps by which something is done."""
+    FEEDBACK = "feedback"
+    """Praise or fault of the assistant's last turn; an event, not a memory."""
+    FORGET = "forget"
+    """A request to forget something or not to store it; an action, not a memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a message.
+
+    Attributes:
+        start: Index of its first character in the message.
+        end: Index after its last character.
+        text: ``message[start:end]``, exactly.
+    """
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """The detector's opinion of one sentence.
+
+    Attributes:
+        signal: The class, or None if the sentence holds nothing to store.
+        probability: Probability of the class, [0, 1]; of "nothing" if ``signal`` is None.
+        licensed: Whether the wording of the sentence permits the class; see ``anchors``.
+        reasons: Names of the checks and cues that spoke, for ``explain``.
+    """
+
+    signal: Signal | None
+    probability: float
+    licensed: bool
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A sentence of a user's message that may be worth a memory.
+
+    Attributes:
+        span: The sentence, word for word.
+        signal: Its class.
+        probability: Probability of the class, [0, 1].
+        sure: Whether it is to be stored: probability at least ``store_at``, and licensed.
+        reasons: Names of the checks and cues that spoke, for ``explain``.
+    """
+
+    span: Span
+    signal: Signal
+    probability: float
+    sure: bool
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The result of reading one message.
+
+    Attributes:
+        candidates: In the order of the message.
+        vetoed: Reason of a guard to the number of sentences that it refused.
+        skipped: Sentences behind the limit, which were not read.
+        language: ISO 639-1 code of the message's language, "" if unknown.
+        how: ``"model"`` (embedding and n-grams), ``"ngrams"`` (no embedder), ``"cues"`` (a table of
+            the language), or ``"none"`` (no table for the language: nothing is derived).
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    vetoed: Counter[str] = field(default_factory=Counter)
+    skipped: int = 0
+    language: str = ""
+    how: str = "none"

@@ -1,0 +1,98 @@
+"""Split a masked message into sentences with their places. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from memento.observe.mask import HIDDEN
+from memento.observe.signals import SENTENCES, Span
+
+_END = re.compile(r"(?:(?<=[.!?…])[\"')\]”’»]*\s+|(?<=[。！？])[」』”]?\s*)")  # noqa: RUF001 - real stops
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:mr|mrs|ms|dr|prof|st|no|nr|vs|etc|e\.g|i\.e|approx|inc|ltd|co|jr|sr|bzw|ca|z\.b|u\.a"
+    r"|sra?|dra|mme|mlle|m)|\b[A-Z]|^\s*\d+)\.$",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(rf"[\s{HIDDEN}]*(?:(?:[-*+•‣◦]|\d{{1,3}}[.)]|\#{{1,6}})\s+)?")
+"""What stands before the first word of a line: the sign of a list item or a heading."""
+_WORD = re.compile(r"[^\W_]")
+_LONGEST = 600
+"""Longest sentence, characters. A longer one is pasted text."""
+
+
+def sentences(masked: str, original: str, most: int = SENTENCES) -> list[Span]:
+    """Split a message into sentences.
+
+    A line break ends a sentence, unless the next line goes on in lower case.
+
+    Args:
+        masked: The message after ``mask.hide``.
+        original: The message, of the same length.
+        most: Most sentences to return, >= 1.
+
+    Returns:
+        Spans of the original, in order; none is empty or hidden as a whole.
+
+    >>> [span.text for span in sentences("Hi. I'm Mr. Bo!", "Hi. I'm Mr. Bo!")]
+    ['Hi.', "I'm Mr. Bo!"]
+    """
+    return all_sentences(masked, original)[:most]
+
+
+def all_sentences(masked: str, original: str) -> list[Span]:
+    """Split a message into sentences, without a limit; see ``sentences``."""
+    found = []
+    for start, end in _paragraphs(masked):
+        for first, last in _pieces(masked, start, end):
+            span = _trimmed(masked, original, first, last)
+            if span is not None:
+                found.append(span)
+    return found
+
+
+def _paragraphs(masked: str) -> list[tuple[int, int]]:
+    """Return (start, end) of each run of lines that belong together."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    for line in masked.splitlines(keepends=True):
+        end = at + len(line)
+        if found and found[-1][1] == at and _goes_on(masked[found[-1][0] : at], line):
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((at, end))
+        at = end
+    return found
+
+
+def _goes_on(before: str, line: str) -> bool:
+    """Tell whether a line continues the sentence of the line before."""
+    above, below = before.strip(), line.strip()
+    return (
+        bool(above)
+        and bool(below)
+        and above[-1] not in ".!?…:;。！？" + HIDDEN  # noqa: RUF001 - real stops
+        and below[0].islower()
+        and len(above.splitlines()[-1]) > 40  # noqa: PLR2004 - a short line was ended on purpose
+    )
+
+
+def _pieces(masked: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Cut one paragraph at the ends of its sentences."""
+    found = []
+    first = start
+    for stop in _END.finditer(masked, start, end):
+        if stop.end() > first and not _ABBREVIATION.search(masked[first : stop.start()]):
+            found.append((first, stop.end()))
+            first = stop.end()
+    return [*found, (first, end)]
+
+
+def _trimmed(masked: str, original: str, start: int, end: int) -> Span | None:
+    """Return the span without blanks, list signs and hidden ends, or None if nothing is left."""
+    lead = _LEAD.match(masked, start, end)
+    start = lead.end() if lead else start
+    while end > start and masked[end - 1].isspace():
+        end -= 1
+    if end - start > _LONGEST or not _WORD.search(masked, start, end):
+        return None
+    return Span(start, end, original[start:end])
