@@ -40,6 +40,7 @@ slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
 changes      correct, list changes and undo them, differences between two moments
 conversation  the turns of a conversation: keep each once, recall for the next
+learning     observe a turn: keep it, and store what the user states
 manager      the object people use: each verb calls the rooms below
 aio          the same verbs, awaited
 cli          the command ``memento``

@@ -39,6 +39,7 @@ from memento.conversation import Conversations
 from memento.documents import Texts
 from memento.feedback import Verdicts
 from memento.filters import filters_of
+from memento.learning import Learning
 from memento.locks import Locks
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
@@ -58,7 +59,8 @@ V = TypeVar("V", bound=View)
 C = TypeVar("C", bound=Callable[..., Any])
 
 _INHERITED = frozenset(
-    mixin.__name__ for mixin in (Browse, Slots, Locks, Texts, Conversations, Verdicts, Changes)
+    mixin.__name__
+    for mixin in (Browse, Slots, Locks, Texts, Conversations, Verdicts, Changes, Learning)
 )
 """Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
@@ -362,6 +364,10 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     revert = _threaded(MemoryManager.revert)
     full_id = _threaded(MemoryManager.full_id)
     related = _threaded(MemoryManager.related)
+    observe = _threaded(MemoryManager.observe)
+    confirm = _threaded(MemoryManager.confirm)
+    direct = _threaded(MemoryManager.direct)
+    foresee = _threaded(MemoryManager.foresee)
     lock = _threaded(MemoryManager.lock)
     unlock = _threaded(MemoryManager.unlock)
     pin = _threaded(MemoryManager.pin)

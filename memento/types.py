@@ -162,6 +162,12 @@ class Event(StrEnum):
     RETRACTED = "retracted"
     UNDONE = "undone"
     ERASED = "erased"
+    OBSERVED = "observed"
+    LEARNED = "learned"
+    CORRECTED = "corrected"
+    FORGET_ASKED = "forget_asked"
+    PRAISED = "praised"
+    FAULTED = "faulted"
 
 
 @dataclass(frozen=True, slots=True)

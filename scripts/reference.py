@@ -29,8 +29,10 @@ from memento.config import tiers as tiers_config
 from memento.documents import Texts
 from memento.dynamics import config as dynamics_config
 from memento.feedback import Verdicts
+from memento.learning import Learning
 from memento.locks import Locks
 from memento.manager import KEEP, MemoryManager
+from memento.observe import values as observed
 from memento.slots import Slots
 from memento.upkeep import backup, erase, export, import_, lineage
 from memento.views import QuarantineView, StoreView, View
@@ -74,6 +76,11 @@ VALUES = (
     past.Change,
     past.Undone,
     past.Diff,
+    observed.Observation,
+    observed.Learned,
+    observed.Candidate,
+    observed.ForgetRequest,
+    observed.Foresight,
     types.Related,
     types.Belief,
     types.Evidence,
@@ -175,6 +182,7 @@ def api() -> str:
     parts += _public("", Locks)
     parts += _public("", Verdicts)
     parts += _public("", Changes)
+    parts += _public("", Learning)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):
         parts += [f"## memory.{name}\n", docstring(view.__doc__) + "\n", *_public(f"{name}.", view)]
     parts.append("## Without a manager\n")

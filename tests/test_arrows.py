@@ -31,6 +31,7 @@ ROOMS = [
     {"views"},
     {"browse", "changes", "documents", "feedback", "locks", "slots"},
     {"conversation"},
+    {"learning"},
     {"manager"},
     {"aio"},
     {""},  # memento itself: the public names

@@ -20,6 +20,7 @@ from memento.admit.redact import Secrets
 from memento.admit.tier_choice import TierChoice
 from memento.check import Limits
 from memento.clock import zone_of
+from memento.config.observe import ObserveConfig
 from memento.config.retrieve import RetrieveConfig
 from memento.config.tiers import ChooseConfig, IndexConfig, LongConfig, LongIndex, ShortConfig
 from memento.dynamics.config import Dynamics
@@ -47,6 +48,7 @@ class Config:
         long_index: ``auto``, ``chroma`` or ``exact``: which index answers a search by meaning.
         retrieve: Ranking.
         dynamics: How uses and verdicts turn into strengths.
+        observe: The learning from a conversation.
         close_seconds: Longest time, in seconds, that ``close`` lets the indexer finish its current
             batch, >= 0.
         allow_network: Whether the store may be on a file system that is not known to be local,
@@ -67,6 +69,7 @@ class Config:
     long_index: LongIndex | Literal["auto", "chroma", "exact"] = LongIndex.AUTO
     retrieve: RetrieveConfig = field(default_factory=RetrieveConfig)
     dynamics: Dynamics = field(default_factory=Dynamics)
+    observe: ObserveConfig = field(default_factory=ObserveConfig)
     close_seconds: float = 10.0
     allow_network: bool = False
     timezone: str = "UTC"
