@@ -49,6 +49,7 @@ feedback     verdicts on memories, and what they and uses add up to
 reasoning    chains of memories that lead from a question to an answer
 changes      correct, list changes and undo them, differences between two moments
 conversation  the turns of a conversation: keep each once, recall for the next
+learning     observe a turn: keep it, and store what the user states
 manager      the object people use: each verb calls the rooms below
 aio          the same verbs, awaited
 cli          the command ``memento``

@@ -42,6 +42,7 @@ from memento.conversation import Conversations
 from memento.documents import Texts
 from memento.feedback import Verdicts
 from memento.filters import filters_of
+from memento.learning import Learning
 from memento.locks import Locks
 from memento.manager import MemoryManager
 from memento.reasoning import Reasons
@@ -81,6 +82,7 @@ _INHERITED = frozenset(
         Reasons,
         Conflicting,
         Sleeping,
+        Learning,
     )
 )
 """Bases of the manager whose methods are documented as the manager's own."""
@@ -430,6 +432,10 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     anomalies = _threaded(MemoryManager.anomalies)
     archive = _threaded(MemoryManager.archive)
     unarchive = _threaded(MemoryManager.unarchive)
+    observe = _threaded(MemoryManager.observe)
+    confirm = _threaded(MemoryManager.confirm)
+    direct = _threaded(MemoryManager.direct)
+    foresee = _threaded(MemoryManager.foresee)
     lock = _threaded(MemoryManager.lock)
     unlock = _threaded(MemoryManager.unlock)
     conflicts = _threaded(MemoryManager.conflicts)

@@ -175,6 +175,7 @@ class Engine:
         progress: Progress | None = None,
         verb: str = "add",
         guard: Callable[[Work], object] | None = None,
+        then: Callable[[Work, list[Row]], list[Row]] | None = None,
     ) -> list[Row]:
         """Validate drafts and write them in one durable transaction.
 
@@ -185,6 +186,8 @@ class Engine:
             progress: Told how many drafts are checked, and all at the end.
             verb: The call that it is, for ``changes``.
             guard: Called first in the transaction; it may refuse.
+            then: Called last in the transaction with the rows; returns others that it changed. What
+                it does is a change of its own.
         """
         now = self.now()
         known = self.ledger.find_namespace(labels)
@@ -212,8 +215,10 @@ class Engine:
             if guard is not None:
                 guard(work)
             done = remember(work, entries, self._novelty, replace=replace)
-            changes.finish(work, verb, Trust.least(Trust(e.row.trust) for e in entries))
-            return ns, *done
+            if entries:
+                changes.finish(work, verb, Trust.least(Trust(e.row.trust) for e in entries))
+            more = [] if then is None else then(Work(session, ns, now, self.rules), done[0])
+            return ns, done[0], [*done[1], *more], done[2]
 
         ns, rows, judged_again, met = self.ledger.write(job)
         if met is not None:

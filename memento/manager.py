@@ -39,6 +39,7 @@ from memento.filters import (
     filtering,
     several,
 )
+from memento.learning import Learning
 from memento.ledger import memories
 from memento.lifecycle import change
 from memento.locks import Locks
@@ -84,6 +85,7 @@ class MemoryManager(
     Reasons,
     Conflicting,
     Sleeping,
+    Learning,
 ):
     """Remembers, finds and corrects what an agent should know.
 

@@ -176,6 +176,12 @@ class Event(StrEnum):
     REFUSED = "refused"
     UNDONE = "undone"
     ERASED = "erased"
+    OBSERVED = "observed"
+    LEARNED = "learned"
+    CORRECTED = "corrected"
+    FORGET_ASKED = "forget_asked"
+    PRAISED = "praised"
+    FAULTED = "faulted"
 
 
 @dataclass(frozen=True, slots=True)

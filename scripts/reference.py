@@ -34,8 +34,10 @@ from memento.dynamics import config as dynamics_config
 from memento.dynamics import effect
 from memento.feedback import Verdicts
 from memento.insight import values as insights
+from memento.learning import Learning
 from memento.locks import Locks
 from memento.manager import KEEP, MemoryManager
+from memento.observe import values as observed
 from memento.reasoning import Reasons
 from memento.sessions import Session, Sessions
 from memento.sessions import values as sessions_values
@@ -86,6 +88,11 @@ VALUES = (
     insights.Reasoning,
     insights.Chain,
     insights.Conflict,
+    observed.Observation,
+    observed.Learned,
+    observed.Candidate,
+    observed.ForgetRequest,
+    observed.Foresight,
     types.Related,
     types.Belief,
     types.Evidence,
@@ -198,6 +205,7 @@ def api() -> str:
     parts += _public("", Verdicts)
     parts += _public("", Changes)
     parts += _public("", Sessions)
+    parts += _public("", Learning)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):
         parts += [f"## memory.{name}\n", docstring(view.__doc__) + "\n", *_public(f"{name}.", view)]
     parts.append("## Without a manager\n")

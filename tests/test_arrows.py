@@ -46,6 +46,7 @@ ROOMS = [
         "slots",
     },
     {"conversation"},
+    {"learning"},
     {"manager"},
     {"aio"},
     {""},  # memento itself: the public names

@@ -21,6 +21,7 @@ from memento.admit.tier_choice import TierChoice
 from memento.check import Limits
 from memento.claims.config import Conflicts
 from memento.clock import zone_of
+from memento.config.observe import ObserveConfig
 from memento.config.retrieve import RetrieveConfig
 from memento.config.sessions import SessionConfig
 from memento.config.sleep import Sleep
@@ -55,6 +56,7 @@ class Config:
         sessions: When a session counts as broken off, and how much of it is kept.
         conflicts: What happens when two statements conflict.
         sleep: What ``consolidate`` does, and how much of it happens by itself.
+        observe: The learning from a conversation.
         close_seconds: Longest time, in seconds, that ``close`` lets the indexer finish its current
             batch, >= 0.
         allow_network: Whether the store may be on a file system that is not known to be local,
@@ -79,6 +81,7 @@ class Config:
     sessions: SessionConfig = field(default_factory=SessionConfig)
     conflicts: Conflicts = field(default_factory=Conflicts)
     sleep: Sleep = field(default_factory=Sleep)
+    observe: ObserveConfig = field(default_factory=ObserveConfig)
     close_seconds: float = 10.0
     allow_network: bool = False
     timezone: str = "UTC"

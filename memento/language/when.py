@@ -17,7 +17,7 @@ from memento.language import date_words, dates
 from memento.language.asking import has_subject, tense_of
 from memento.language.dates import Mention, Period, nearest_year
 
-__all__ = ["Period", "Times", "said", "times_of"]
+__all__ = ["Period", "Times", "ahead", "said", "times_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +137,34 @@ def said(text: str, on: date) -> list[Period]:
     found = [*dates.mentions(text, on, nearest_year)]
     found += date_words.mentions(text, on, nearest_year, spoken=True)
     return [period for one in _apart(found) for period in one.periods]
+
+
+def ahead(text: str, on: date) -> list[Period]:
+    """Read the dates a plan speaks of: of those that may be meant, the next one.
+
+    Args:
+        text: The statement.
+        on: The day it was said.
+
+    Returns:
+        One period per date that is not over, in order of the text.
+
+    >>> [friday] = ahead("I fly to Lisbon on Friday", date(2023, 5, 10))
+    >>> date.fromordinal(friday.start).isoformat()
+    '2023-05-12'
+    """
+    found = [*dates.mentions(text, on, _this_year_and_next)]
+    found += date_words.mentions(text, on, _this_year_and_next, spoken=False)
+    today = on.toordinal()
+    nexts = (
+        min((one for one in mention.periods if one.end >= today + mention.loose), default=None)
+        for mention in _nested(_apart(found), text)
+    )
+    return [one for one in nexts if one is not None]
+
+
+def _this_year_and_next(_month: int, on: date) -> Iterator[int]:
+    yield from (on.year, on.year + 1)
 
 
 def times_of(text: str, now: date, years: Iterable[int]) -> Times:

@@ -25,9 +25,15 @@ _PATTERNS = {
         |just|got|backups|keep\s+in\s+mind|bear\s+in\s+mind|please\s+note|in\s+case
         |for\s+(?:reference|context))\b
         (?!.*\b(?:was|were)\b)""",
-    Signal.RELATION: rf"{_ME} | \b(?-i:[A-Z])\w+\b.*\b\w+",
-    Signal.PREFERENCE: rf"""{_ME} | \b(?:fan|keen|into|prefer\w*|favou?rite|love|hate|like|dislike
-        |please|rather|best|beats|better|only)\b""",
+    Signal.RELATION: rf"""{_ME} | \b(?-i:[A-Z])\w+\b.*\b(?:own|handl|maintain|respons|charge
+        |lead|manag|run|tak|look|decid|approv|sign|report|review|wrote|writ|know|contact|design|engineer|test
+        |develop|admin|head|boss|chief|c[a-z]o\b|sister|brother|sibling|mother|father|married|ex\b
+        |partner|friend|colleague|intern|owner|person|one\b|works?\b|does|has\b|have
+        |is\s+(?:the|a)\b|in\s+law|called)""",
+    Signal.PREFERENCE: rf"""{_ME} | ^\W*(?:(?:big|huge|not|never|no|really|much|would|also
+        |just|honestly|frankly|personally|definitely|usually|very|so|too|a|an|rather|way|more|well|hi|btw)\W+)*
+        (?:fan|keen|into|prefer\w*|favou?rite|lov\w+|hat\w+|lik\w+|dislike|please|best|better
+        |only)\b | \bplease\b""",
     Signal.RULE: r"""\b(?:must|should|shall|have\s+to|need\s+to|needs?|always|never|don't|dont
         |do\s+not|only|every|each|all|whenever|when|before|after|if|please|pls|from\s+now|rule|policy
         |forbid\w*|convention|want|expect|make\s+sure|ensure|going\s+forward|in\s+future|mustn't|may|no|not)\b
@@ -62,10 +68,39 @@ _LICENCES = {
 }
 
 
+_DETERMINED = r"""(?:me|us|it|this|that|these|those|the|an?|my|our|his|her|some|one|two|three|four
+    |five|ten|\d+|another|more)"""
+_ONCE = re.compile(
+    rf"""^\W*(?:(?:please|pls|ok|okay|now|so|and|also|then|can\s+you|could\s+you)\W+)*
+    (?:give|add|fix|run|write|create|make|show|tell|explain|find|list|delete|remove|change|replace
+      |rename|sort|convert|calculate|compare|describe|generate|open|install|search|book|try|continue
+      |check|update|refactor|restart|build|solve|plot|draw|rewrite|shorten|include|send|help|suggest
+      |recommend|look|go|do|move|copy|print|complete|choose|pick|plan|look\s+up|put|insert)\b
+      (?!\s+(?!{_DETERMINED}\b)(?:\w+\s+)?\w+s\b)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""An imperative that asks for work now, not for a habit: "Add a column", not "Add type hints"."""
+_STANDING = re.compile(
+    r"""\b(?:always|never|every|each|all|any|whenever|when|if|before|after|from\s+now|in\s+future
+      |by\s+default|only|unless|without|in\s+general|ever|until|sure|first|no\s+more|not)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_ANYBODY = re.compile(
+    r"^\W*(?:many|most|some|people|nobody|an?|one|cats|dogs|children|kids)\s+(?!.*\b(?:must|needs?)\b)",
+    re.IGNORECASE,
+)
+"""Subjects of sayings and of general knowledge."""
+
+
 def licenses(signal: Signal, sentence: str) -> bool:
     """Tell whether the wording of an English sentence permits a class.
 
     >>> licenses(Signal.PLAN, "My exam is on Monday."), licenses(Signal.PLAN, "My plan is good.")
     (True, False)
     """
-    return _LICENCES[signal].search(sentence.replace("’", "'")) is not None  # noqa: RUF001 - a real apostrophe
+    said = sentence.replace("’", "'")  # noqa: RUF001 - a real apostrophe
+    if signal is Signal.RULE and (
+        _ANYBODY.match(said) or (_ONCE.match(said) and not _STANDING.search(said))
+    ):
+        return False
+    return _LICENCES[signal].search(said) is not None

@@ -29,12 +29,12 @@ _FUNCTION = frozenset(
     between both but by call called can can't cannot could couldn't day decided did didn't do does
     doesn't doing don't done down during each either else ever every everyone everything exactly
     few first for forget from further get getting give go going gonna good got great had has hasn't
-    hate have haven't having he he's hello help her here here's hers him his how i i'd i'll i'm i've
+    hate have haven't having hello help her here here's hers how i i'd i'll i'm i've
     if in instead into is isn't it it's its just keep know last least left less let let's like ll
     look lot love made make many may me mean might mine more most much must my myself name need
     never new next no nobody none nope nor not nothing now of off often oh ok okay old on once one
     only or other our out over own perfect perhaps please prefer probably put rather re really
-    remember remind right same say she she's should show since so some someone something still stop
+    remember remind right same say she's should show since so some someone something still stop
     such sure take tell than thank thanks that that's the their them then there there's these they
     they're thing things think this those though through time to today tomorrow tonight too try
     under until up us use used usually want was wasn't way we we'd we'll we're we've week well went

@@ -78,7 +78,7 @@ _DOUBTS = _compiled(
     | (?:i|we)(?:'?m|'?re|\s+am|\s+are)\s+(?:still\s+)?
       (?:thinking|considering|wondering|debating|toying)
     | thinking\s+(?:about|of) | considering | don't\s+know\s+(?:yet|if) | one\s+day | some\s*day
-    | haven't\s+(?:yet\s+)?(?:decided|made\s+up) | we'll\s+see | at\s+some\s+point
+    | (?:haven't|not)\s+(?:yet\s+)?(?:decided|made\s+up) | we'll\s+see | at\s+some\s+point
     | still\s+(?:discussing|deciding) | i\s+hope\s+to | i(?:'d|\s+would)\s+love\s+to )\b"""
 )
 _SAID = r"(?:said|says|thinks?|believes?|claims|claimed|wrote|mentioned|argues?|suggests?|suggested"
@@ -167,6 +167,22 @@ _MOCKS = _compiled(
     | \b(?:haha|lol|lmao|rofl|hehe)\b"""
 )
 
+_TASKS = _compiled(
+    rf"""^[^?]*[,;.\s-]\s*(?:(?:so|and|but|also|or)\s+)?
+      (?: (?:can|could|would|will|should|do|does|did|is|are|was|shall|am)\s+{_THINGS}\b
+        | (?:what|how|which|where|when|who|why)\b | any\s+(?:ideas?|tips|advice|thoughts)
+        ) [^?]*\?\W*$
+    | {_START}(?:(?:i\s+am|i'm|we\s+are|we're)\s+(?:also\s+|currently\s+|still\s+|just\s+|now\s+)?
+        (?:(?:kinda|kind\s+of|a\s+bit|pretty|quite|really|feeling|so)\s+)*
+        (?:trying|looking|struggling|stuck|having\s+(?:trouble|issues|problems|difficult\w+|a\s+hard)
+          |wondering|curious|worried|confused|stressed|overwhelmed|concerned|aiming|unsure|hoping)\b
+      | (?:i|we)\s+(?:want|need)\s+to\s+(?:make\s+sure|ensure|understand|know\b|learn)
+      | (?:i|we)\s+need\s+(?:some\s+)?(?:help|advice|ideas|tips)\b )
+      (?!.*\b(?:you\s+(?:to|never|always)|allergic|i\s+prefer)\b)"""
+)
+_KNOWN = _compiled(r"\b(?:did|do)\s+you\s+(?:know|remember)|\byou\s+know\s*\?|\bremember\s*\?")
+"""Questions that only call for attention: what comes before them is stated."""
+
 _CHECKS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("mocks", _MOCKS),
     ("plays", _FICTION),
@@ -207,6 +223,8 @@ def _veto(said: str) -> str | None:
     if _REQUEST.match(said):
         return None
     if merely_asks(said) or (_ASKS.match(said) and not _LASTING.search(said)):
+        return "asks"
+    if _TASKS.search(said) and not _KNOWN.search(said):
         return "asks"
     return _first(_CHECKS, said)
 

@@ -24,7 +24,7 @@ _SHARE = 0.25
 """Least share of the letters for a script to name the language: English may quote one word."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")  # noqa: RUF001 - a real apostrophe
 _COMMON = frozenset(
-    """the a an i i'm i've i'd i'll you he she it we they my your his her its our their is are was
+    """the a an i i'm i've i'd i'll you she it we they my your her its our their is are was
     were be been am do does did don't doesn't didn't have has had not no and or but if of to in on
     at for with from by about this that these those what which who when where why how can could
     will would should may might must please never always use there here up out so very just like

@@ -51,6 +51,8 @@ _LINE = re.compile(
     | \s*(?:SELECT|INSERT\sINTO|UPDATE|DELETE\sFROM|CREATE\sTABLE|ALTER\sTABLE)\s[^\n]*
     | \s*</?[a-zA-Z][^\n>]*>.*                                  # a line of markup
     | \s*[{}()\[\];]+\s*
+    | \s*(?:[-*+•]\s+|\d+[.)]\s+)?\*\*[^*\n]+\*\*\s*:?.*   # an outline
+    | \#{1,6}\s.*
     """,
     re.VERBOSE,
 )

@@ -22,7 +22,7 @@ class Signal(StrEnum):
     """Kind of statement that a sentence of a user makes."""
 
     IDENTITY = "identity"
-    """Who the user is: name, home, job, employer, age, pronouns, address."""
+    """A fact that identifies the user: name, home, job, employer, age, pronouns, address."""
     FACT = "fact"
     """A lasting fact about the user or their work."""
     RELATION = "relation"

@@ -14,7 +14,7 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 _LEAD = re.compile(rf"[\s{HIDDEN}]*(?:(?:[-*+•‣◦]|\d{{1,3}}[.)]|\#{{1,6}})\s+)?")
-"""What stands before the first word of a line: the sign of a list item or a heading."""
+"""The sign of a list item or a heading, before the first word of a line."""
 _WORD = re.compile(r"[^\W_]")
 _LONGEST = 600
 """Longest sentence, characters. A longer one is pasted text."""

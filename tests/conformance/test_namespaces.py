@@ -11,9 +11,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
-from memento import MemoryManager
+from memento import Kind, MemoryManager
 from memento.display import data
 from memento.errors import InvalidInput, NotFound, NothingToUndo
+from memento.observe.signals import Signal, Span
+from memento.observe.values import Candidate
 from memento.testing import HashEmbedder
 from memento.views import QuarantineView, StoreView
 
@@ -42,6 +44,10 @@ def undone(memory):
     return None
 
 
+IN_DOUBT = Candidate(
+    "the plan is off", Span(0, 5, "off"), "user", Signal.FACT, Kind.FACT, "plan", None, None,
+    "a", 0.6,
+)  # fmt: skip
 WITH_ID = {
     "get": lambda m, i: m.get(i),
     "update": lambda m, i: m.update(i, text="stolen"),
@@ -95,6 +101,10 @@ WITHOUT_ID = {
     "counts": lambda m: m.counts("kind", within="a"),
     "sweep": lambda m: m.sweep(),
     "conflicts": lambda m: m.conflicts(),
+    "observe": lambda m: [one for one in m.observe("Please forget the plan.").forget if one.found],
+    "confirm": lambda m: m.related(m.confirm(IN_DOUBT).id),
+    "direct": lambda m: m.related(m.direct("Use spaces.")[0].id),
+    "foresee": lambda m: [one for one in m.foresee("The plan is off now.") if one.others],
     "export": exported,
     "forget_many": lambda m: m.forget_many(ids=["the-id"]),
     "sessions": lambda m: m.sessions(),

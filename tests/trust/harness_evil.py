@@ -20,10 +20,13 @@ from typing import Any
 
 from trust_result import TrustResult
 
-from memento import MemoryManager, Retrieval
+from memento import Kind, MemoryManager, Retrieval
 from memento.display import data
 from memento.errors import MementoError
 from memento.filters import Filtering, Retrieving
+from memento.learning import Confirming
+from memento.observe.signals import Signal, Span
+from memento.observe.values import Candidate
 from memento.views import View
 
 EVIL = (
@@ -40,6 +43,9 @@ PATHS = {"path", "file", "folder"}
 """Parameters that are paths by their nature: the caller's own choice of where to write."""
 LEFT_OUT = {"backup", "export", "flush", "import_from", "reindex"}
 """Methods that take no value but a path or a stream, or how long to wait."""
+DOUBTED = Candidate(
+    "a green door", Span(0, 1, "a"), "user", Signal.FACT, Kind.FACT, None, None, None, "", 0.6
+)
 USUAL: dict[str, Any] = {
     "text": "a green door", "document": "a door", "items": ["a green door"],
     "query": "a green door", "id": "mine", "short": "mine-1", "key": "door",
@@ -48,6 +54,7 @@ USUAL: dict[str, Any] = {
     "ids": ["mine"], "expires_in": 60, "by": "kind", "labels": "mine",
     "key_or_id": "door", "since": datetime(2025, 1, 1, tzinfo=UTC),
     "session": "mine",
+    "rules": "a green door", "candidate": DOUBTED,
     "target": "mine", "retrieval": Retrieval("a green door"), "answer": "The door is green.",
     "question": "a green door",
     "a": "mine", "b": "mine-1", "keep": "both",
@@ -72,13 +79,20 @@ class Interpolating:
         return self._db.execute(query).fetchall()
 
 
+PASSED_ON: dict[Any, Any] = {
+    MemoryManager.prompt: Retrieving,
+    MemoryManager.confirm: Confirming,
+}
+"""Methods whose further arguments are no filters."""
+
+
 def parameters(method: Any) -> Iterator[str]:
     """List what a method takes, the filters it passes on included."""
     for name, parameter in list(inspect.signature(method).parameters.items())[1:]:
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
             yield name
         else:
-            yield from (Retrieving if method is MemoryManager.prompt else Filtering).__annotations__
+            yield from PASSED_ON.get(method, Filtering).__annotations__
 
 
 def calls(memory: MemoryManager, evil: str) -> Iterator[tuple[str, Any, list[Any], dict[str, Any]]]:

@@ -1,0 +1,399 @@
+"""Learn from a conversation: keep its turns, and derive memories from what the user states.
+
+``memento.observe`` reads the messages, ``memento.lifecycle.learn`` says what each statement does to
+the memories that are there. Only text of the role ``user`` becomes a memory; text of an assistant
+or a tool is kept as a turn and never learnt from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast
+
+from memento.check import (
+    check_flag,
+    check_moment,
+    check_source,
+    member,
+    optional_name,
+    type_name,
+)
+from memento.config.observe import MODES
+from memento.conversation import Messages
+from memento.conversation.keeping import keep as keep_turns
+from memento.conversation.turns import Said, session_of, turns_of
+from memento.conversation.values import Turn
+from memento.conversation.verbs import Verbs
+from memento.errors import IdConflict, InvalidInput
+from memento.filters import check_names
+from memento.learning.reading import Message, Reader, Ready, candidate_of, key_of, parents_of
+from memento.learning.teaching import Done, action_of, taught, told
+from memento.ledger import changes, memories
+from memento.ledger.contract import Work
+from memento.ledger.rows import Row
+from memento.lifecycle import learn, locks
+from memento.observe.derive import Lesson, derive
+from memento.observe.signals import Candidate as Sentence
+from memento.observe.signals import Signal, Span
+from memento.observe.slots import Slot, slot_of
+from memento.observe.values import Candidate, Foresight, Observation
+from memento.scopes import parse_scope
+from memento.types import Draft, Kind, KindName, Memory, Source, Trust, TrustName
+from memento.views import Memories, View
+
+if TYPE_CHECKING:
+    from memento.engine import Engine
+
+Then: TypeAlias = Callable[[Work, list[Row]], list[Row]]
+"""Runs in the transaction after the turns are written; returns the rows that it changed."""
+Foresights = list[Foresight]
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+"""A moment for what has no date."""
+
+
+class Confirming(TypedDict, total=False):
+    """The values of a candidate that ``confirm`` may change."""
+
+    text: str
+    kind: Kind | KindName
+    key: str | None
+    condition: str | None
+    due_at: datetime | None
+    scope: str
+    tags: Sequence[str]
+
+
+class Learning(View):
+    """The verbs that learn from a conversation: ``MemoryManager`` has them all."""
+
+    def observe(
+        self,
+        user: str | None = None,
+        assistant: str | None = None,
+        *,
+        messages: Messages | None = None,
+        session: str | None = None,
+        scope: str | None = None,
+        actor: str | None = None,
+        occurred_at: datetime | None = None,
+        source: Source | Trust | TrustName | None = None,
+        keep: bool = True,
+        turn_id: str | None = None,
+        mode: str | None = None,
+        id: str | None = None,  # noqa: A002 - the field's own name
+    ) -> Observation:
+        """Learn from a turn of a conversation; nothing that was said is lost.
+
+        The turns are kept as ``keep`` does it. From the messages of the user, and from nothing
+        else, statements that are worth it become memories: who the user is, preferences, rules,
+        corrections, decisions, plans. No language model is asked. A statement is stored in the
+        user's own words and names its turn as its parent. Another value of the same slot supersedes
+        the one before; ``undo`` of ``Observation.change`` takes back all that one call learnt.
+
+        Observing the same turn twice changes nothing the second time: a turn is known by its
+        session and ``id``, or else by its session and text if it is the last of its speaker there.
+
+        Args:
+            user: Message of the user.
+            assistant: The answer of the assistant to it. It is kept; the next message of the user
+                in the session is read as an answer to it. Nothing is learnt from it.
+            messages: Turns in order, as for ``keep``, instead of ``user`` and ``assistant``.
+            session: Name of the conversation.
+            scope: Where it takes place, a path; None for everywhere. Statements of the user about
+                themselves apply everywhere.
+            actor: Name of the user.
+            occurred_at: When it was said, with a time zone; None for now. Dates such as "on Friday"
+                are read from there.
+            source: Who writes as the user; None for the user. From any other source nothing is
+                learnt.
+            keep: Whether to store the turns.
+            turn_id: With ``keep=False``: id of the memory that holds the message of the user.
+            mode: ``off``, the one mode there is; None for ``Config.observe.mode``.
+            id: Id of the user's message in its conversation.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            NotFound: If ``turn_id`` is no memory of this namespace.
+            SecretFound: If a text holds a secret and ``Config.secrets`` says to refuse it.
+            StoreError: If it could not be written; then nothing was.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     for said in ("Please use tabs.", "No, use spaces."):
+        ...         seen = memory.observe(said, "Will do.", session="monday")
+        ...     memory.value("style/indent").text
+        'use spaces.'
+        """
+        began = monotonic()
+        _check_mode(mode)
+        turns = _turns(user, assistant, messages, actor=actor, id=id, keep=keep, turn_id=turn_id)
+        origin = check_source(source)
+        moment = self._engine.now()
+        if occurred_at is not None:
+            moment = check_moment("occurred_at", occurred_at)
+        reader = Reader(
+            self,
+            self._engine,
+            _session(session),
+            parse_scope(scope or ""),
+            origin,
+            moment,
+            given=occurred_at is not None,
+        )
+        said = reader.place(turns, numbered=messages is None, dated=occurred_at)
+        drafts = reader.drafts(said, occurred_at) if check_flag("keep", keep) else []
+        read = reader.read(said, drafts, turn_id)
+        seconds = {"read": monotonic() - began}
+        done, rows = self._write(drafts, read, said)
+        seconds["write"] = monotonic() - began - seconds["read"]
+        return replace(
+            told(read, done, self._namespace), turns=tuple(self._read(rows)), took=seconds
+        )
+
+    def confirm(self, candidate: Candidate, **changes: Unpack[Confirming]) -> Memory:
+        """Store a statement that ``observe`` was not sure of.
+
+        Args:
+            candidate: One of ``Observation.doubtful``.
+            changes: Other values for its ``text``, ``kind``, ``key``, ``condition``, ``due_at``,
+                ``scope`` or ``tags``.
+
+        Raises:
+            InvalidInput: If it is no candidate, or a value cannot be accepted.
+            TypeError: If another value is to be changed.
+            LockedMemory: If it would replace a memory that is locked.
+            StoreError: If it could not be written.
+        """
+        if not isinstance(candidate, Candidate):
+            raise InvalidInput("candidate", f"must be a Candidate, not {type_name(candidate)}")
+        check_names(changes, Confirming, Learning.confirm)
+        wanted = replace(candidate, **cast("dict[str, Any]", changes))
+        given = "key" in changes and wanted.key is not None
+        lesson = _confirmed(wanted, chosen=given)
+        return self._learn([lesson], parents=parents_of(wanted.turn_id), verb="confirm")[0]
+
+    def direct(
+        self,
+        rules: str | Iterable[str],
+        *,
+        scope: str = "",
+        lock: bool = False,
+        condition: str | None = None,
+    ) -> Memories:
+        """State rules outright: each is stored as a rule of the user, whatever its wording.
+
+        Args:
+            rules: A rule or several. A rule that chooses another value of a slot, such as spaces
+                instead of tabs, supersedes the rule before.
+            scope: Where they apply, a path.
+            lock: Whether to lock them, so that nothing but the user changes them.
+            condition: When they apply, in words; None for what each says.
+
+        Returns:
+            The rules, in order.
+
+        Raises:
+            InvalidInput: If a value cannot be accepted.
+            LockedMemory: If one would replace a rule that is locked.
+            TooManyLocks: If ``lock`` and 100 memories are locked already.
+            StoreError: If they could not be written.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     (rule,) = memory.direct("Never commit .env files", lock=True)
+        ...     rule.kind.value, rule.lock
+        ('rule', 'user')
+        """
+        texts: object = [rules] if isinstance(rules, str) else rules
+        if isinstance(texts, bytes) or not isinstance(texts, Iterable):
+            raise InvalidInput(
+                "rules", f"must be a text or a list of texts, not {type_name(rules)}"
+            )
+        where, when = parse_scope(scope), optional_name("condition", condition)
+        lessons = [_directed(text, where, when) for text in texts]
+        if not lessons:
+            return []
+        return self._learn(lessons, parents=(), verb="direct", lock=check_flag("lock", lock))
+
+    def foresee(
+        self, messages: Messages, *, session: str | None = None, scope: str = ""
+    ) -> Foresights:
+        """Say what ``observe`` would make of a conversation; nothing is written.
+
+        Args:
+            messages: Its turns in order, as for ``keep``, or a text of the user.
+            session: Name of the conversation, whose last turn the first message answers.
+            scope: Where it takes place.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            StoreError: If the ledger cannot be read.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     [(one.candidate.key, one.action) for one in memory.foresee("Please use tabs.")]
+        [('style/indent', 'new')]
+        """
+        engine = self._engine
+        reader = Reader(self, engine, _session(session), parse_scope(scope), Source(), engine.now())
+        said = reader.place(turns_of(messages), numbered=False, dated=None)
+        found: list[Foresight] = []
+        for message in reader.read(said, [], None):
+            found += [Foresight(one, "doubtful") for one in message.doubtful]
+            for ready in message.lessons:
+                verdict = _foreseen(engine, reader.ns, ready)
+                rows = (verdict.repeats, verdict.replaces, *verdict.contradicts)
+                ids = tuple(row.id for row in rows if row is not None)
+                one = candidate_of(ready.lesson, None)
+                found.append(Foresight(one, action_of(verdict).value, ids))
+        return found
+
+    def _learn(
+        self, lessons: Sequence[Lesson], *, parents: tuple[str, ...], verb: str, lock: bool = False
+    ) -> Memories:
+        """Write lessons that someone stated or confirmed; a lock stands in their way."""
+        reader = Reader(self, self._engine, None, "", Source(), self._engine.now())
+        ready = [
+            Ready(one, reader.entry(one, None, parents), reader.near(one, None)) for one in lessons
+        ]
+
+        def then(work: Work, _turns: list[Row]) -> list[Row]:
+            changes.begin(work)
+            rows = []
+            for one in ready:
+                verdict = learn.judge(work, one.lesson, one.others)
+                slot = key_of(one.lesson)
+                locks.guard([row for row in verdict.contradicts if slot and row.key == slot])
+                rows.append(learn.take(work, one.lesson, one.entry, verdict))
+            if lock:
+                rows = [locks.lock(work, row.id, "user") for row in rows]
+            changes.finish(work, verb)
+            return rows
+
+        return self._read(self._carry_out([], then)[1])
+
+    def _write(
+        self, drafts: list[Draft], read: Sequence[Message], said: Sequence[Said]
+    ) -> tuple[Done, list[Row]]:
+        """Write turns and lessons in one transaction; edited messages first, in their own."""
+        outcome: list[Done] = []
+
+        def then(work: Work, rows: list[Row]) -> list[Row]:
+            outcome[:] = [taught(work, read, rows, self.config.observe.forget)]
+            return outcome[0].rows
+
+        try:
+            rows, _ = self._carry_out(drafts, then)
+        except IdConflict:  # a message with an id was edited since it was kept
+            kept = keep_turns(cast("Verbs", self), said)
+            ids = [one.id for one in kept]
+            for message in read:
+                message.turn_id, message.at = message.turn_id or ids[message.at or 0], None
+            self._carry_out([], then)
+            ns = self._known_namespace(ids[0])
+            rows = [*self._engine.ledger.read(lambda c: memories.by_ids(c, ns, ids)).values()]
+        return outcome[0], rows
+
+    def _carry_out(self, drafts: list[Draft], then: Then) -> tuple[list[Row], list[Row]]:
+        changed: list[Row] = []
+
+        def last(work: Work, rows: list[Row]) -> list[Row]:
+            changed[:] = then(work, rows)
+            return changed
+
+        rows = self._engine.add(self._namespace, drafts, verb="observe", then=last)
+        return rows, changed
+
+
+def _foreseen(engine: Engine, ns: int | None, ready: Ready) -> learn.Verdict:
+    """Judge a lesson without writing it."""
+    if ns is None:
+        return learn.Verdict(key=key_of(ready.lesson))
+    now = engine.now()
+    return engine.ledger.read(
+        lambda c: learn.judge(Work(c, ns, now, engine.rules), ready.lesson, ready.others)
+    )
+
+
+def _check_mode(mode: object) -> None:
+    if mode is not None and mode not in MODES:
+        raise InvalidInput("mode", f"{mode!r} is not one of: {', '.join(MODES)}")
+
+
+def _session(session: object) -> str | None:
+    if session is None:
+        return None
+    if not isinstance(session, str):
+        raise InvalidInput("session", f"must be a string, not {type_name(session)}")
+    return session_of(session)
+
+
+def _turns(
+    user: str | None,
+    assistant: str | None,
+    messages: Messages | None,
+    *,
+    actor: str | None,
+    id: str | None,  # noqa: A002 - as in observe
+    keep: bool,
+    turn_id: str | None,
+) -> list[Turn]:
+    """Read the turns that ``observe`` is given, one way or the other."""
+    if turn_id is not None and (keep or user is None):
+        raise InvalidInput("turn_id", "is for keep=False with a message of the user")
+    if messages is not None:
+        if user is not None or assistant is not None or id is not None:
+            raise InvalidInput("messages", "is given instead of user, assistant and id")
+        named = turns_of(messages)
+        return [
+            replace(one, actor=one.actor or actor) if one.role == "user" else one for one in named
+        ]
+    if user is None and assistant is None:
+        raise InvalidInput("user", "give user, assistant or messages")
+    given = (("user", user, id, actor), ("assistant", assistant, id and f"{id}-reply", None))
+    found = [
+        {"role": role, "content": text, "id": name, "actor": who}
+        for role, text, name, who in given
+        if text is not None
+    ]
+    return turns_of(found)
+
+
+def _said(text: str, signal: Signal, probability: float = 1.0) -> Sentence:
+    return Sentence(Span(0, len(text), text), signal, probability, sure=True)
+
+
+def _directed(text: object, scope: str, condition: str | None) -> Lesson:
+    """Make the lesson of a rule that is stated outright."""
+    if not isinstance(text, str):
+        raise InvalidInput("rules", f"must be texts, not {type_name(text)}")
+    lesson = derive(_said(text, Signal.RULE), answered=None, said_at=_NEVER, scope=scope)
+    assert lesson is not None  # noqa: S101 - a rule always is one
+    when = lesson.condition if condition is None else condition
+    return replace(lesson, text=text, scope=scope, condition=when)
+
+
+def _confirmed(wanted: Candidate, *, chosen: bool) -> Lesson:
+    """Make the lesson of a candidate; a slot that the caller chose has one value at a time."""
+    slot = slot_of(wanted.span.text, wanted.signal)
+    if wanted.key is None:
+        slot = None
+    elif chosen or slot is None or slot.key != wanted.key:
+        slot = Slot(wanted.key, " ".join(wanted.text.casefold().split()), single=True)
+    return Lesson(
+        candidate=Sentence(wanted.span, wanted.signal, wanted.confidence, sure=True),
+        text=wanted.text,
+        kind=member(Kind, "kind", wanted.kind),
+        slot=slot,
+        condition=wanted.condition,
+        due_at=wanted.due_at,
+        ends_at=None,
+        scope=parse_scope(wanted.scope),
+        tags=tuple(wanted.tags),
+    )

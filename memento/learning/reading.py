@@ -1,0 +1,382 @@
+"""Read the messages of a call: find statements, derive lessons, look for what they may be about.
+
+Nothing is written here, and no transaction is open: the detector and the search run before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, cast
+
+from memento.admit.draft import admit
+from memento.admit.entry import Entry
+from memento.clock import from_micros, to_micros
+from memento.conversation.turns import Said, placed, turn_id
+from memento.conversation.values import Turn
+from memento.conversation.verbs import Verbs
+from memento.ledger import memories
+from memento.ledger.rows import Row
+from memento.lifecycle import learn
+from memento.lifecycle.steps import FOUND
+from memento.observe.asked import faults, means_this_turn, mentions_some, subject_of
+from memento.observe.candidates import find
+from memento.observe.derive import IMPORTANCE, Lesson, derive
+from memento.observe.signals import Candidate as Sentence
+from memento.observe.signals import Found, Signal
+from memento.observe.values import Candidate
+from memento.types import Draft, Event, Memory, Source, Trust
+from memento.views import View
+
+if TYPE_CHECKING:
+    from memento.engine import Engine
+    from memento.protocols import Embedder
+
+NEAR = 8
+"""Most memories that a statement is compared with."""
+NEAR_FORGET = 10
+"""Most memories that a request to forget finds."""
+_TURNS_BACK = 8
+"""Newest turns of a session among which the assistant's last one is looked for."""
+_MOST_EQUAL = 64
+"""Most equal turns of one session that are told apart."""
+_HIDDEN = re.compile(r"\[[^\]]*\]|<[^>]*>")
+_LONG_WORD = re.compile(r"[^\W_]{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A lesson that may be written.
+
+    Attributes:
+        lesson: The statement.
+        entry: The memory that it would become.
+        others: Ids of memories that may be about the same, the nearest first.
+    """
+
+    lesson: Lesson
+    entry: Entry
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request to forget.
+
+    Attributes:
+        sentence: The sentence.
+        about: Words that say what is meant, or ``""``.
+        found: Memories that mention it.
+    """
+
+    sentence: Sentence
+    about: str
+    found: tuple[Memory, ...]
+
+
+@dataclass(slots=True)
+class Message:
+    """One message of the user on its way.
+
+    Attributes:
+        turn_id: Id of the memory that holds it; None if that is not known yet, or not stored.
+        at: Place of its first memory among the drafts of the turns; None if it is not stored.
+        named: Whether a repeated call is recognised by the id of the turn.
+        answered: The assistant's turn before it, or None.
+        answered_id: Id of the memory of that turn, or None.
+        found: What its sentences state.
+        lessons: What is to be learnt.
+        doubtful: Sentences that are not sure enough.
+        requests: Requests to forget.
+        feedback: Praise and fault.
+    """
+
+    turn_id: str | None
+    at: int | None
+    named: bool
+    answered: str | None
+    answered_id: str | None
+    found: Found
+    lessons: list[Ready] = field(default_factory=list)
+    doubtful: list[Candidate] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    feedback: list[Event] = field(default_factory=list)
+
+
+class Reader:
+    """Reads the messages of one call.
+
+    Args:
+        view: The manager.
+        engine: Its store.
+        session: Session of the turns, or None.
+        scope: Scope of the conversation.
+        origin: Who writes as the user.
+        moment: When it was said, microseconds.
+        given: Whether the caller said when.
+
+    Attributes:
+        ns: Number of the namespace, or None if nothing was ever stored in it.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        engine: Engine,
+        session: str | None,
+        scope: str,
+        origin: Source,
+        moment: int,
+        *,
+        given: bool = False,
+    ) -> None:
+        self._view = cast("Verbs", view)
+        self._engine = engine
+        self._session = session
+        self._scope = scope
+        self._origin = origin
+        self._moment = moment
+        self._given = given
+        self._namespace = view.namespace
+        self.ns = self._engine.ledger.find_namespace(view.namespace)
+
+    def place(self, turns: Sequence[Turn], *, numbered: bool, dated: datetime | None) -> list[Said]:
+        """Give each turn its name in the conversation."""
+        if self._session is not None:
+            turns = [self._named(one, dated) if numbered else one for one in turns]
+        said = placed([one for one in turns if one.text.strip()], self._session, self._origin.kind)
+        return [
+            replace(one, source=self._origin) if one.turn.role == "user" and not _lowered(one)
+            else one
+            for one in said
+        ]  # fmt: skip
+
+    def _named(self, turn: Turn, dated: datetime | None) -> Turn:
+        """Name a turn that is given alone: a new one, unless it is the last of its speaker."""
+        if turn.id is not None:
+            return turn
+        if dated is not None:
+            return replace(turn, id=turn_id(turn.role, turn.text, dated.isoformat()))
+        last = next((row for row in self._newest() if row.role == turn.role), None)
+        names = [turn_id(turn.role, turn.text, str(count)) for count in range(_MOST_EQUAL)]
+        ids = [turn_id(self._session, name, "0") for name in names]
+        known = self._known(ids)
+        count = next((at for at, one in enumerate(ids) if one not in known), _MOST_EQUAL - 1)
+        again = count > 0 and last is not None and last.id == ids[count - 1]
+        return replace(turn, id=names[count - 1 if again else count])
+
+    def _known(self, ids: list[str]) -> set[str]:
+        if self.ns is None:
+            return set()
+        ns = self.ns
+        return set(self._engine.ledger.read(lambda c: memories.docids_of(c, ns, ids)))
+
+    def _newest(self) -> list[Row]:
+        """Return the newest turns of the session, newest first."""
+        if self.ns is None or self._session is None:
+            return []
+        ns, session = self.ns, self._session
+        found = self._engine.ledger.read(
+            lambda c: memories.newest_short(c, ns, session, _TURNS_BACK)
+        )
+        return [row for row in found if row.status in FOUND]
+
+    def drafts(self, said: Sequence[Said], dated: datetime | None) -> list[Draft]:
+        """Make the memories of the turns."""
+        return [
+            replace(draft, scope=self._scope, occurred_at=dated)
+            for one in said
+            for draft in one.drafts(self._engine.config)
+        ]
+
+    def read(
+        self, said: Sequence[Said], drafts: Sequence[Draft], turn_id: str | None
+    ) -> list[Message]:
+        """Read the messages of the user, each as an answer to the turn before it."""
+        answered, answered_id = self._answered(said)
+        read: list[Message] = []
+        at = 0
+        for one in said:
+            pieces = len(one.drafts(self._engine.config)) if drafts else 0
+            own = one.piece_id(0) if drafts else turn_id
+            if _is_users(one):
+                place = at if drafts else None
+                message = self._message(one, own, place, answered, answered_id)
+                read.append(message)
+            if one.turn.role == "assistant":
+                answered, answered_id = one.turn.text, own
+            at += pieces
+        return read
+
+    def _answered(self, said: Sequence[Said]) -> tuple[str | None, str | None]:
+        """Return the last turn of the assistant before these."""
+        ours = {one.piece_id(0) for one in said}
+        for row in self._newest():
+            if row.id in ours:
+                continue
+            return (row.text, row.id) if row.role == "assistant" else (None, None)
+        return None, None
+
+    def _message(
+        self,
+        one: Said,
+        turn_id: str | None,
+        at: int | None,
+        answered: str | None,
+        answered_id: str | None,
+    ) -> Message:
+        text = one.turn.text
+        config = self._engine.config.observe
+        found = find(
+            text,
+            previous=answered,
+            embedder=_embedder(self._engine),
+            store_at=config.store_at,
+            doubt_at=config.doubt_at,
+            most=config.sentences,
+        )
+        message = Message(turn_id, at, not one.nameless, answered, answered_id, found)
+        sentences = found.candidates
+        asked = [c for c in sentences if c.signal is Signal.FORGET and c.sure]
+        message.requests = [self._request(c) for c in asked]
+        message.feedback = [
+            Event.FAULTED if faults(c.span.text) else Event.PRAISED
+            for c in sentences
+            if c.signal is Signal.FEEDBACK and c.sure
+        ]
+        if any(means_this_turn(c.span.text) for c in asked):
+            return message
+        for sentence in sentences:
+            self._take_up(message, sentence, one)
+        return message
+
+    def _take_up(self, message: Message, sentence: Sentence, one: Said) -> None:
+        """Make a lesson or a doubtful candidate of a sentence."""
+        said_at = from_micros(self._moment).astimezone(self._engine.config.zone)
+        lesson = derive(sentence, answered=message.answered, said_at=said_at, scope=self._scope)
+        if lesson is None:
+            return
+        if not sentence.sure:
+            message.doubtful.append(candidate_of(lesson, message.turn_id))
+            return
+        entry = self.entry(lesson, one.turn.actor, parents_of(message.turn_id))
+        if entry.redacted and not _LONG_WORD.search(_HIDDEN.sub(" ", entry.row.text)):
+            message.found.vetoed["secret"] += 1
+            return
+        message.lessons.append(Ready(lesson, entry, self.near(lesson, message.answered)))
+
+    def entry(self, lesson: Lesson, actor: str | None, parents: tuple[str, ...]) -> Entry:
+        """Make the memory of a lesson, checked and redacted."""
+        engine = self._engine
+        draft = Draft(
+            lesson.text,
+            kind=lesson.kind,
+            importance=IMPORTANCE[lesson.kind],
+            key=key_of(lesson),
+            scope=lesson.scope,
+            actor=actor,
+            source=replace(self._origin, parents=parents),
+            tags=lesson.tags,
+            signal=lesson.signal.value,
+            condition=lesson.condition,
+            due_at=lesson.due_at,
+        )
+        entry = admit(
+            draft,
+            now=engine.now(),
+            limits=engine.config.limits,
+            choice=engine.config.tier_choice,
+            secrets=engine.config.secrets,
+        )
+        return _dated(entry, lesson, self._moment, given=self._given)
+
+    def near(self, lesson: Lesson, answered: str | None) -> tuple[str, ...]:
+        """Return the ids of memories that may be about the same as a lesson."""
+        if self.ns is None or (lesson.slot is not None and lesson.slot.single):
+            return ()
+        query = lesson.candidate.span.text
+        if answered and lesson.signal is Signal.CORRECTION:
+            query = f"{query} {answered[:300]}"
+        kinds = sorted(learn.LEARNABLE)
+        found = self._view.retrieve(query, NEAR, kinds=kinds, record=False, fold=False)
+        return tuple(hit.id for hit in found)
+
+    def _request(self, sentence: Sentence) -> Request:
+        """Return what a request to forget is about, and the memories that it may mean."""
+        about = subject_of(sentence.span.text)
+        if not about or self.ns is None:
+            return Request(sentence, about, ())
+        found = self._view.retrieve(about, NEAR_FORGET, match="text", record=False, fold=False)
+        meant = tuple(hit.memory for hit in found if mentions_some(hit.text, about))
+        return Request(sentence, about, meant)
+
+
+def key_of(lesson: Lesson) -> str | None:
+    """Return the slot that a lesson would fill."""
+    return None if lesson.slot is None else lesson.slot.key
+
+
+def parents_of(turn: str | None) -> tuple[str, ...]:
+    """Return the parents of what a turn teaches."""
+    return () if turn is None else (turn,)
+
+
+def candidate_of(lesson: Lesson, turn: str | None) -> Candidate:
+    """Return a lesson as it is shown to the caller."""
+    said = lesson.candidate
+    return Candidate(
+        text=lesson.text,
+        span=said.span,
+        role="user",
+        signal=said.signal,
+        kind=lesson.kind,
+        key=key_of(lesson),
+        condition=lesson.condition,
+        due_at=lesson.due_at,
+        scope=lesson.scope,
+        confidence=said.probability,
+        reasons=said.reasons,
+        turn_id=turn,
+        tags=lesson.tags,
+    )
+
+
+def _is_users(said: Said) -> bool:
+    """Tell whether a turn is the user's own word, from which alone is learnt."""
+    return said.turn.role == "user" and said.source.kind is Trust.USER
+
+
+def _lowered(said: Said) -> bool:
+    """Tell whether a turn is trusted less than who writes as the user."""
+    return said.turn.trust is not None
+
+
+def _dated(entry: Entry, lesson: Lesson, moment: int, *, given: bool) -> Entry:
+    """Let a memory hold from when it was said, and until its plan is over.
+
+    Args:
+        entry: The memory; changed in place.
+        lesson: The statement.
+        moment: When it was said, microseconds.
+        given: Whether the caller said when; a value of a slot then takes its place by time.
+    """
+    row = entry.row
+    row.occurred_at = row.valid_from = moment
+    ends = None if lesson.ends_at is None else to_micros(lesson.ends_at)
+    row.valid_until = ends if ends is not None and ends > moment else None
+    if given:
+        times = ("occurred_at", "valid_from")
+        entry.derived = tuple(name for name in entry.derived if name not in times)
+    learn.identify(entry)
+    return entry
+
+
+def _embedder(engine: Engine) -> Embedder | None:
+    """Return the model in the package, which the detector needs, unless the store has none."""
+    if engine.embedding is None:
+        return None
+    from memento.embed.onnx import default_embedder  # noqa: PLC0415 - loads onnxruntime
+
+    return default_embedder()

@@ -1,0 +1,195 @@
+"""Write what the messages of a call taught, in the transaction that keeps the turns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from memento.admit.draft import to_json
+from memento.learning.reading import Message, Ready, Request
+from memento.ledger import changes, happenings, holders, memories
+from memento.ledger.contract import Work
+from memento.ledger.rows import Row, to_memory
+from memento.lifecycle import change, learn, locks
+from memento.lifecycle.steps import FOUND, log_event
+from memento.observe.asked import keys_of, mentions_all
+from memento.observe.values import Action, ForgetRequest, Learned, Observation
+from memento.types import Event
+
+
+@dataclass(slots=True)
+class Done:
+    """The outcome of a write; made again if the write is repeated.
+
+    Attributes:
+        learned: Each lesson with its row and what was decided.
+        forget: Requests to forget, and what they hid.
+        rows: Rows that were changed.
+        known: Number of messages that had been observed before.
+        change: Number of the change, or None.
+    """
+
+    learned: list[tuple[Row, Ready, learn.Verdict]] = field(default_factory=list)
+    forget: list[ForgetRequest] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    known: int = 0
+    change: int | None = None
+
+
+def taught(work: Work, read: Sequence[Message], rows: Sequence[Row], mode: str) -> Done:
+    """Write what the messages of a call taught, as one change.
+
+    Args:
+        work: The transaction, after the turns were written.
+        read: The messages of the user.
+        rows: The rows of the turns.
+        mode: What a request to forget does, see ``ObserveConfig.forget``.
+    """
+    done = Done()
+    for message in read:
+        turn = _turn_row(work, message, rows)
+        if turn is not None and message.named and _was_observed(work, turn):
+            done.known += 1
+            continue
+        for ready in message.lessons:
+            _learn_one(work, done, ready, turn, message)
+        for request in message.requests:
+            done.forget.append(_forgotten(work, done, request, mode))
+        _note(work, message, turn)
+    change_key = changes.finish(work, "observe")
+    done.change = None if change_key is None else changes.number_of(change_key)
+    return done
+
+
+def _turn_row(work: Work, message: Message, rows: Sequence[Row]) -> Row | None:
+    if message.at is not None:
+        return rows[message.at]
+    if message.turn_id is None:
+        return None
+    return memories.by_id(work.db, work.ns, message.turn_id)
+
+
+def _was_observed(work: Work, turn: Row) -> bool:
+    return happenings.last_of(work.db, turn.docid, Event.OBSERVED) > 0
+
+
+def _learn_one(
+    work: Work,
+    done: Done,
+    ready: Ready,
+    turn: Row | None,
+    message: Message,
+) -> None:
+    lesson, entry = ready.lesson, ready.entry
+    if turn is not None:
+        entry.row.source_parents = to_json([turn.id])
+        entry.row.seal()
+    others = [one for one in ready.others if turn is None or one != turn.id]
+    verdict = learn.judge(work, lesson, others)
+    if verdict.repeats is None:
+        changes.begin(work)  # so that a new memory alone can be undone
+    row = learn.take(work, lesson, entry, verdict)
+    fresh = row.id == entry.row.id
+    if fresh and verdict.unplaced and message.answered_id is not None:
+        answered = memories.by_ids(work.db, work.ns, [message.answered_id])
+        for other in answered.values():
+            changes.link(work, row.docid, other.docid, "corrects")
+    action = action_of(verdict) if fresh else Action.REPEATED
+    log_event(work, row, Event.LEARNED, {"signal": lesson.signal.value, "action": action.value})
+    done.learned.append((row, ready, verdict))
+    done.rows.append(row)
+
+
+def _forgotten(work: Work, done: Done, request: Request, mode: str) -> ForgetRequest:
+    """Carry out a request to forget as far as the settings say."""
+    hidden: list[str] = []
+    for memory_id in _meant(work, request, mode):
+        row = memories.by_id(work.db, work.ns, memory_id)
+        if row.status in FOUND and not locks.is_locked(row):
+            done.rows.append(change.forget(work, memory_id))
+            hidden.append(memory_id)
+    memories.record(work.db, work.ns, work.now, Event.FORGET_ASKED, None, {"hidden": len(hidden)})
+    left = tuple(one.id for one in request.found if one.id not in hidden)
+    return ForgetRequest(request.sentence.span, request.about, tuple(hidden), left)
+
+
+def _meant(work: Work, request: Request, mode: str) -> list[str]:
+    """Return the ids of what a request surely means: a slot, an alias; with ``all``, its words."""
+    about, found = request.about, request.found
+    if mode == "ask" or not about:
+        return []
+    scopes = dict.fromkeys(["", *(one.scope for one in found)])
+    slots = [(key, scope) for key in keys_of(about) for scope in scopes]
+    rows = (holders.holder_of(work.db, work.ns, slot) for slot in slots)
+    named = [one.id for one in found if about.casefold() in map(str.casefold, one.aliases)]
+    spoken = [one.id for one in found if mode == "all" and mentions_all(one.text, about)]
+    return [*dict.fromkeys([*(row.id for row in rows if row is not None), *named, *spoken])]
+
+
+def _note(work: Work, message: Message, turn: Row | None) -> None:
+    """Log what was observed, as counts and names; no text."""
+    found = message.found
+    docid = None if turn is None else turn.docid
+    detail = {
+        "learned": Counter(ready.lesson.signal.value for ready in message.lessons),
+        "doubtful": len(message.doubtful),
+        "vetoed": found.vetoed,
+        "skipped": found.skipped,
+    }
+    memories.record(work.db, work.ns, work.now, Event.OBSERVED, docid, detail)
+    answered = None
+    if message.answered_id is not None:
+        answered = memories.docids_of(work.db, work.ns, [message.answered_id]).get(
+            message.answered_id
+        )
+    for word in message.feedback:
+        memories.record(work.db, work.ns, work.now, word, answered)
+
+
+def action_of(verdict: learn.Verdict) -> Action:
+    """Say in one word what a verdict does."""
+    if verdict.repeats is not None:
+        return Action.REPEATED
+    if verdict.replaces is not None:
+        return Action.REPLACED
+    return Action.CONTRADICTS if verdict.contradicts else Action.NEW
+
+
+def told(read: Sequence[Message], done: Done, namespace: tuple[str, ...]) -> Observation:
+    """Compose what ``observe`` returns; the turns and the times are left to the caller."""
+    last = read[-1].found if read else None
+    fresh = done.known < len(read) or not read
+    return Observation(
+        learned=tuple(
+            _learned(row, ready, verdict, namespace) for row, ready, verdict in done.learned
+        ),
+        doubtful=tuple(one for message in read for one in message.doubtful) if fresh else (),
+        forget=tuple(done.forget),
+        feedback=tuple(word.value for message in read for word in message.feedback)
+        if fresh
+        else (),
+        vetoed=dict(sum((message.found.vetoed for message in read), Counter[str]())),
+        skipped=sum(message.found.skipped for message in read),
+        known=bool(read) and done.known == len(read),
+        change=done.change,
+        language="" if last is None else last.language,
+        how="none" if last is None else last.how,
+    )
+
+
+def _learned(row: Row, ready: Ready, verdict: learn.Verdict, namespace: tuple[str, ...]) -> Learned:
+    fresh = row.id == ready.entry.row.id
+    sentence = ready.lesson.candidate
+    past = row.superseded_by is not None  # said earlier than what holds now
+    replaced = () if verdict.replaces is None or not fresh or past else (verdict.replaces.id,)
+    action = Action.NEW if past else action_of(verdict)
+    return Learned(
+        memory=to_memory(row, namespace),
+        signal=sentence.signal,
+        confidence=sentence.probability,
+        span=sentence.span,
+        action=action if fresh else Action.REPEATED,
+        replaced=replaced,
+        contradicts=tuple(one.id for one in verdict.contradicts) if fresh else (),
+    )

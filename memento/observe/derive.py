@@ -1,0 +1,192 @@
+"""A candidate becomes a lesson: what is stored of it, as what, where and until when. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+
+from memento.language.when import Period, ahead
+from memento.observe.signals import Candidate, Signal
+from memento.observe.slots import Slot, slot_of
+from memento.observe.wording import condition_of, quoted, stands_alone, without_lead
+from memento.types import Kind
+
+KINDS: Mapping[Signal, Kind] = {
+    Signal.IDENTITY: Kind.FACT,
+    Signal.FACT: Kind.FACT,
+    Signal.RELATION: Kind.RELATION,
+    Signal.PREFERENCE: Kind.PREFERENCE,
+    Signal.RULE: Kind.RULE,
+    Signal.DECISION: Kind.DECISION,
+    Signal.PLAN: Kind.PLAN,
+    Signal.TODO: Kind.PLAN,
+    Signal.PROCEDURE: Kind.PROCEDURE,
+}
+"""Kind of the memory that each signal becomes; of a correction, see `kind_of_correction`."""
+IMPORTANCE: Mapping[Kind, float] = {
+    Kind.RULE: 0.8,
+    Kind.FACT: 0.7,
+    Kind.PREFERENCE: 0.7,
+    Kind.RELATION: 0.7,
+    Kind.DECISION: 0.7,
+    Kind.PLAN: 0.65,
+    Kind.PROCEDURE: 0.7,
+}
+"""Importance of what was learnt, [0, 1]: worth the long tier. Untuned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """The memory that a sentence of the user would become.
+
+    Attributes:
+        candidate: The sentence and its class.
+        text: The text to store: a part of the sentence, with what it answers if it needs that.
+        kind: Kind of the memory.
+        slot: The slot it fills, or None.
+        condition: When it applies, or None for always.
+        due_at: When a plan is due, or None.
+        ends_at: When a plan is over, or None.
+        scope: Where it applies.
+        tags: Labels.
+    """
+
+    candidate: Candidate
+    text: str
+    kind: Kind
+    slot: Slot | None
+    condition: str | None
+    due_at: datetime | None
+    ends_at: datetime | None
+    scope: str
+    tags: tuple[str, ...]
+
+    @property
+    def signal(self) -> Signal:
+        """Class of the sentence."""
+        return self.candidate.signal
+
+
+def derive(
+    candidate: Candidate, *, answered: str | None, said_at: datetime, scope: str = ""
+) -> Lesson | None:
+    """Make a lesson of a candidate; None for feedback and requests to forget.
+
+    Args:
+        candidate: The sentence and its class.
+        answered: The assistant's turn before the message, or None.
+        said_at: When it was said, in the time zone of the user.
+        scope: Scope of the conversation.
+    """
+    signal = candidate.signal
+    if signal in (Signal.FEEDBACK, Signal.FORGET):
+        return None
+    plain = without_lead(candidate.span.text)
+    correction = signal is Signal.CORRECTION
+    slot = slot_of(candidate.span.text, signal)
+    kind = kind_of_correction(plain, slot) if correction else KINDS[signal]
+    text = plain
+    if answered and kind is not Kind.RULE and not stands_alone(plain, correction=correction):
+        text = quoted(plain, answered)
+    due_at, ends_at = _dates(plain, said_at) if kind is Kind.PLAN else (None, None)
+    return Lesson(
+        candidate=candidate,
+        text=text,
+        kind=kind,
+        slot=slot,
+        condition=condition_of(plain) if kind is Kind.RULE else None,
+        due_at=due_at,
+        ends_at=ends_at if signal is Signal.PLAN else None,
+        scope=_scope(plain, scope, slot, signal, kind),
+        tags=tuple(name for name, on in _tags(signal) if on),
+    )
+
+
+def _tags(signal: Signal) -> tuple[tuple[str, bool], ...]:
+    return ("correction", signal is Signal.CORRECTION), ("todo", signal is Signal.TODO)
+
+
+_ORDERS = re.compile(
+    r"(?:please|always|never|do not|don't|use|answer|reply|respond|write|keep|stop|no |call me"
+    r"|make sure|you (?:must|should))\b",
+    re.IGNORECASE,
+)
+_LIKES = re.compile(r"(?:i|i'd|i'm) (?:prefer|like|love|hate|rather|not a fan)\b", re.IGNORECASE)
+
+
+def kind_of_correction(plain: str, slot: Slot | None) -> Kind:
+    """Return the kind of what a correction says.
+
+    >>> kind_of_correction("use uv instead of pip", None).value
+    'rule'
+    """
+    if slot is not None and slot.key.startswith("user/"):
+        return Kind.FACT
+    if _ORDERS.match(plain):
+        return Kind.RULE
+    return Kind.PREFERENCE if _LIKES.match(plain) else Kind.FACT
+
+
+_HERE = re.compile(
+    r"\b(?:in|for|within) (?:this|the|our) (?:repo|repository|project|codebase|workspace)\b"
+    r"|\bfor the rest of (?:this|the) project\b",
+    re.IGNORECASE,
+)
+_EVERYWHERE = re.compile(
+    r"\b(?:everywhere|in all (?:my |our )?(?:projects|repos|chats|conversations)|in general"
+    r"|in every (?:project|repo|chat|conversation))\b",
+    re.IGNORECASE,
+)
+
+
+def _scope(plain: str, scope: str, slot: Slot | None, signal: Signal, kind: Kind) -> str:
+    """Return where a statement applies: as it says, or else as its kind does."""
+    if _HERE.search(plain):
+        return scope
+    if _EVERYWHERE.search(plain) or signal is Signal.IDENTITY:
+        return ""
+    styled = slot is not None and slot.key.startswith("style/")
+    mine = slot is not None and slot.key.startswith("user/")
+    return "" if mine or (styled and kind is Kind.PREFERENCE) else scope
+
+
+_CLOCK = re.compile(
+    r"\b(?:at|um|by|from|à|a las)\s+(?P<h>[01]?\d|2[0-3])"
+    r"(?:[:.h](?P<m>[0-5]\d)|\s*(?P<half>am|pm)|\s*(?:uhr|o'clock)|(?=[.,;!]|$))(?:\s*(?P<late>am|pm))?",
+    re.IGNORECASE,
+)
+_NOON = 12
+
+
+def _dates(plain: str, said_at: datetime) -> tuple[datetime | None, datetime | None]:
+    """Return when a plan is due and when it is over: at the end of its last day."""
+    periods = ahead(plain, said_at.date())
+    if not periods:
+        return None, None
+    first, last = periods[0], periods[-1]
+    zone = said_at.tzinfo
+    over = datetime.combine(date.fromordinal(last.end + 1), time(), zone)
+    return _due(plain, first, said_at), over
+
+
+def _due(plain: str, first: Period, said_at: datetime) -> datetime:
+    """Return the moment named, or the last minute of the day or period that is."""
+    zone = said_at.tzinfo
+    if first.days == 1 and (clock := _CLOCK.search(plain)):
+        at = time(_hour(clock), int(clock["m"] or 0))
+        return datetime.combine(date.fromordinal(first.start), at, zone)
+    day = first.start - 1 if _is_before(plain) and first.start > said_at.toordinal() else first.end
+    return datetime.combine(date.fromordinal(day + 1), time(), zone) - timedelta(minutes=1)
+
+
+def _hour(clock: re.Match[str]) -> int:
+    hour, half = int(clock["h"]), (clock["half"] or clock["late"] or "").casefold()
+    if half and hour <= _NOON:
+        return hour % _NOON + (_NOON if half == "pm" else 0)
+    return hour
+
+
+def _is_before(plain: str) -> bool:
+    return re.search(r"\bbefore (?:the |next )?\w", plain, re.IGNORECASE) is not None

@@ -1,0 +1,367 @@
+"""Which slot a statement fills, and with which value; most fill none. Pure.
+
+Asked in this order: the forms of ``slots.toml`` ("my name is ..."), the sets of ``choices.toml``
+("use uv, not pip"), then "my X is Y" for things of which people have one. Matters with several
+values at a time, such as allergies or languages spoken, have no slot. No slot is better than a
+wrong one, which would hide what still holds.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from memento.observe.nouns import KIN, OCCUPATIONS, OURS, POSSESSIONS, TONGUES
+from memento.observe.signals import Signal
+from memento.observe.wording import condition_of, without_condition, without_lead
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The slot that a statement fills.
+
+    Attributes:
+        key: Its name, such as ``user/editor`` or ``style/emoji@commit-messages``.
+        value: The value, folded: two statements with equal values say the same.
+        single: Whether the slot certainly has one value at a time, so that another one replaces it.
+    """
+
+    key: str
+    value: str
+    single: bool
+
+
+_WORD = r"[^\W\d_][\w'-]*"
+_CAPITAL = r"(?-i:[^\W\d_a-z][\w'-]*)"
+_PATTERNS = {
+    "NAME": rf"{_CAPITAL}(?: {_CAPITAL}){{0,2}}",
+    "CITY": rf"{_CAPITAL}(?: {_CAPITAL}){{0,2}}",
+    "PLACE": r"(?!(?:fear|hope|peace|denial|the (?:past|moment|future|now))\b)[\w' -]{2,50}",
+    "THING": r"(?:the )?(?-i:[A-Z0-9][\w&.'-]*)(?: (?-i:[A-Z0-9&])[\w&.'-]*){0,3}",
+    "TONGUE": rf"(?:(?:british|american|simple|plain) )?(?:{'|'.join(TONGUES)})\b",
+    "OCCUPATION": rf"(?:[\w-]+ ){{0,3}}(?:{'|'.join(OCCUPATIONS)})\b(?! (?:of|myself))",
+}
+_PLACEHOLDER = re.compile("|".join(_PATTERNS))
+_DEMONYM = re.compile(r"(?:ian|ish|ese|ean|ch|man|ss)$")
+_TYPED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})  # noqa: RUF001 - real quotation marks
+
+
+def slot_of(text: str, signal: Signal) -> Slot | None:
+    """Return the slot that a statement fills, or None if it fills none or that is in doubt.
+
+    Args:
+        text: One statement, as said.
+        signal: Its class.
+
+    >>> slot_of("Please use tabs.", Signal.RULE)
+    Slot(key='style/indent', value='tabs', single=True)
+    >>> slot_of("I'm allergic to nuts.", Signal.FACT) is None
+    True
+    """
+    if signal not in _FILLING:
+        return None
+    plain = without_lead(text.translate(_TYPED)).strip()
+    plain = _FROM_NOW_ON.sub("", plain.rstrip(".!;: ")).rstrip(".!;:, ")
+    if "?" in plain or _HEARSAY.search(plain):
+        return None
+    body = without_condition(plain)
+    found = _of_form(body, signal) or _of_choice(body, signal) or _of_thing(body, signal)
+    return None if found is None else _qualified(found, plain)
+
+
+_FROM_NOW_ON = re.compile(
+    r"(?:from now on|going forward|in future|in the future),?\s+"
+    r"|\s+(?:instead|please|from now on|now)$",
+    re.IGNORECASE,
+)
+_FILLING = frozenset(Signal) - {Signal.FEEDBACK, Signal.FORGET, Signal.TODO, Signal.PROCEDURE}
+_HEARSAY = re.compile(r"\b(?:used to|would|if i|might|maybe|perhaps|wish|could)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    key: str
+    signals: frozenset[Signal]
+    patterns: tuple[re.Pattern[str], ...]
+
+
+@cache
+def _forms() -> tuple[_Form, ...]:
+    return tuple(
+        _Form(
+            one["key"],
+            frozenset(Signal(name) for name in one["signals"]),
+            tuple(re.compile(_filled(form), re.IGNORECASE) for form in one["forms"]),
+        )
+        for one in _table("slots.toml")["slot"]
+    )
+
+
+def _table(name: str) -> Mapping[str, Any]:
+    return tomllib.loads(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
+
+
+def _filled(form: str) -> str:
+    return _PLACEHOLDER.sub(lambda match: _PATTERNS[match[0]], form)
+
+
+def _of_form(plain: str, signal: Signal) -> Slot | None:
+    for form in _forms():
+        if signal not in form.signals:
+            continue
+        for pattern in form.patterns:
+            match = pattern.match(plain)
+            if match is not None and _is_sane(form.key, match["value"]):
+                return Slot(form.key, _value_in(form.key, plain, match["value"]), single=True)
+    return None
+
+
+def _is_sane(key: str, value: str) -> bool:
+    """Tell whether a value can be one of its slot; "I'm German and ..." gives no name."""
+    if key == "user/name":
+        return not _DEMONYM.search(value) and value.casefold() not in TONGUES
+    if key == "user/home":
+        return not _chosen_anywhere(value)
+    return True
+
+
+def _value_in(key: str, plain: str, value: str) -> str:
+    if key == "style/emoji":
+        return "no" if _AGAINST.search(plain) else "yes"
+    return " ".join(value.casefold().split())
+
+
+_AGAINST = re.compile(
+    r"\b(?:no|not|never|don't|stop|without|avoid|skip|drop|leave out|less|fewer)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A set of values that exclude each other; see ``choices.toml``."""
+
+    key: str
+    pattern: re.Pattern[str]
+    names: Mapping[str, str]
+    doubtful: frozenset[str]
+    cue: re.Pattern[str] | None
+    about: re.Pattern[str] | None
+
+
+@cache
+def _choices() -> tuple[_Choice, ...]:
+    return tuple(_choice(one) for one in _table("choices.toml")["set"])
+
+
+def _choice(one: Mapping[str, Any]) -> _Choice:
+    names: dict[str, str] = {}
+    doubtful = set()
+    for line in one["members"]:
+        name, _, others = line.removeprefix("?").partition(" = ")
+        names |= dict.fromkeys([name, *filter(None, others.split(", "))], name)
+        if line.startswith("?"):
+            doubtful.add(name)
+    longest = sorted(names, key=len, reverse=True)
+    spelt = "|".join(re.escape(name) for name in longest)
+    return _Choice(
+        one["key"],
+        re.compile(rf"(?<![\w-])(?:{spelt})(?![\w-])", re.IGNORECASE),
+        names,
+        frozenset(doubtful),
+        _any_of(one.get("cue", ())),
+        _any_of(one.get("about", ())),
+    )
+
+
+def _any_of(words: list[str]) -> re.Pattern[str] | None:
+    spelt = "|".join(re.escape(word) for word in words)
+    return re.compile(rf"\b(?:{spelt})\b", re.IGNORECASE) if words else None
+
+
+_REFUSED = re.compile(
+    r"(?:\b(?:not|instead of|rather than|in lieu of|over|than|from|off|no|no more|without|avoid"
+    r"|stop(?:ped)?|away from|left|leav(?:e|ing)|quit|ditch(?:ed|ing)?|dropp?(?:ed|ing)?"
+    r"|replac(?:e|ed|ing)|hates?|dislike|never|unlike)|n't|no longer)"
+    r"(?: (?:using|use|like|want|need|prefer|have|on|the|a|our|my|any|ever|write|in|with))*\s+$",
+    re.IGNORECASE,
+)
+"""Words before a value that the statement is against."""
+_USE = re.compile(
+    r"\b(?:us(?:e|es|ed|ing)|switch(?:ed|ing)?|migrat(?:e|ed|ing)|mov(?:e|ed|ing) to|runs?|running"
+    r"|deploy(?:ed|s)? (?:on|to)|hosted on|built with|written in|go with|went with|chose|decided on"
+    r"|settled on|stick(?:ing)? (?:with|to)|adopt(?:ed|ing)?)\b",
+    re.IGNORECASE,
+)
+_LIKING = re.compile(
+    r"\b(?:prefer|like|want|rather(?: have)?|favou?rite|is|are|it's|keep|be|answer|write|format"
+    r"|give me|love it|always|'m|am)\b",
+    re.IGNORECASE,
+)
+_CHANGES = re.compile(r"\b(?:switch|migrat|mov(?:e|ed|ing) (?:from|to|over))", re.IGNORECASE)
+_MINE = re.compile(r"(?:i|i'm|i've|i'd|my|for me|on \w+,? i|at \w+,? i)\b", re.IGNORECASE)
+_OURS = re.compile(
+    r"(?:we|we're|we've|we'll|our|let's"
+    r"|the (?:team|project|company|app|backend|frontend|service|repo)"
+    r"|this (?:project|repo|app)|everything|it's)\b",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(
+    r"(?:(?:please|always|only|just|never|do not|don't|stop|you (?:should|must)|i want you to"
+    r"|make sure (?:to|you)|that was wrong,?|no,?|you can) )*"
+    r"(?:use|using|prefer|stick (?:with|to)|stay with|go with|write|answer|reply|respond|keep"
+    r"|format|switch to|give|be|install|indent|merge|convert|show|no|call|address|spell)\b",
+    re.IGNORECASE,
+)
+
+
+def _of_choice(plain: str, signal: Signal) -> Slot | None:
+    """Find the one value that a statement chooses of a set; of two sets, none."""
+    found = [slot for one in _choices() if (slot := _chosen(one, plain, signal)) is not None]
+    return found[0] if len(found) == 1 else None
+
+
+def _chosen(one: _Choice, plain: str, signal: Signal) -> Slot | None:
+    matches = list(one.pattern.finditer(plain))
+    if not matches or (one.about and not one.about.search(plain)) or not _speaks(one, plain):
+        return None
+    taken = {one.names[m[0].casefold()] for m in matches if not _is_refused(plain, m)}
+    if len(taken) != 1:
+        return None
+    (value,) = taken
+    several = len({one.names[m[0].casefold()] for m in matches}) > 1
+    used = _USE.search(plain) is not None
+    if value in one.doubtful and not (several or used or (one.cue and one.cue.search(plain))):
+        return None
+    if signal is Signal.RELATION or not (used or several or _LIKING.search(plain)):
+        return None
+    if signal in (Signal.DECISION, Signal.PLAN) and not _CHANGES.search(plain):
+        return None
+    return Slot(one.key, value, single=True)
+
+
+def _is_refused(plain: str, match: re.Match[str]) -> bool:
+    return _REFUSED.search(plain, max(0, match.start() - 40), match.start()) is not None
+
+
+def _speaks(one: _Choice, plain: str) -> bool:
+    """Tell whether the user speaks for who has the slot: themselves, or the project."""
+    if one.key.startswith("user/"):
+        return _MINE.match(plain) is not None
+    asked = _ORDER.match(plain) is not None
+    if one.key.startswith("style/"):
+        return asked or _MINE.match(plain) is not None or _OURS.match(plain) is not None
+    return (
+        asked or _OURS.match(plain) is not None or bool(_MINE.match(plain) and _USE.search(plain))
+    )
+
+
+def _chosen_anywhere(value: str) -> bool:
+    """Tell whether a value is one of some set: "moved to Postgres" names no place."""
+    return any(one.pattern.fullmatch(value.strip()) for one in _choices())
+
+
+_KIN = "|".join(KIN)
+_OF_KIN = re.compile(rf"my (?:\w+ )?(?P<noun>{_KIN})(?![\w-]|'s (?!name))", re.IGNORECASE)
+_IS_KIN = re.compile(
+    rf"(?:{_CAPITAL}(?: {_CAPITAL})?) is (?:now )?my (?:new )?(?P<noun>{_KIN})\b", re.IGNORECASE
+)
+_ANY_KIN = re.compile(rf"\b(?:{_KIN})\b", re.IGNORECASE)
+_FAVOURITE = re.compile(
+    r"my (?:all-time )?favou?rite (?P<noun>[a-z][\w-]*(?: [a-z][\w-]*)?) (?:is|are)\b",
+    re.IGNORECASE,
+)
+_IS = r"(?:is|are|'s|was)\b"
+_MY_THING = re.compile(
+    rf"my (?:new |current |own )?(?P<noun>{'|'.join(POSSESSIONS)}) {_IS}", re.IGNORECASE
+)
+_OUR_THING = re.compile(
+    rf"(?:our|the project's) (?:new |current )?(?P<noun>{'|'.join(OURS)}) {_IS}", re.IGNORECASE
+)
+_OF_PROJECT = re.compile(
+    rf"the (?P<noun>{'|'.join(OURS)}) (?:for|of) (?:this|the|our) project {_IS}", re.IGNORECASE
+)
+_STATING = frozenset(
+    {Signal.FACT, Signal.IDENTITY, Signal.RELATION, Signal.PREFERENCE, Signal.CORRECTION}
+)
+
+
+def _of_thing(plain: str, signal: Signal) -> Slot | None:
+    """Read "my X is Y" and its like; the value is what follows."""
+    if signal not in _STATING:
+        return None
+    for prefix, pattern in (
+        ("user", _IS_KIN),
+        ("user", _OF_KIN),
+        ("user/favourite", _FAVOURITE),
+        ("user", _MY_THING),
+        ("project", _OUR_THING),
+        ("project", _OF_PROJECT),
+    ):
+        match = pattern.match(plain)
+        if match is not None and len(set(_ANY_KIN.findall(plain.casefold()))) <= 1:
+            rest = f"{plain[: match.start('noun')]}{plain[match.end() :]}"
+            return Slot(f"{prefix}/{slug(match['noun'])}", _folded(rest), single=False)
+    return None
+
+
+def _folded(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def slug(text: str) -> str:
+    """Spell some words as a part of a key.
+
+    >>> slug("Commit  messages")
+    'commit-messages'
+    """
+    return "-".join(re.findall(r"[\w.+#]+", text.casefold()))[:60].strip(".-")
+
+
+_QUALIFIER = re.compile(
+    r"\b(?:in|inside|within|for|on)\s+(?:the |my |our |your |all |any |every )?"
+    r"(?P<what>[\w.+#'-]+(?: [\w.+#'-]+){0,2}?)(?=$|[,;]| (?:please|and|but|with|when)\b)",
+    re.IGNORECASE,
+)
+_PLACE_OF_USE = re.compile(
+    r"\bat (?P<what>work|home|school|the office|university)\b", re.IGNORECASE
+)
+_NO_QUALIFIER = re.compile(
+    r"(?:this|that|it|me|us|here|now|general|future|answers?|repl(?:y|ies)|responses?|chats?"
+    r"|everything|everywhere|tests? again|once|all|default|conversation|this .*|case|fact|favou?r"
+    r"|mind|(?:the )?rest.*|life|years?|months?|work|example|january|february|march|april|may"
+    r"|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday"
+    r"|friday|saturday|sunday|\d+.*)",
+    re.IGNORECASE,
+)
+
+
+def _qualified(slot: Slot, plain: str) -> Slot:
+    """Add to a slot what limits it: a condition, "in commit messages", "at work"."""
+    named = [*_limits(slot, plain)]
+    return replace(slot, key=f"{slot.key}@{named[0]}") if named else slot
+
+
+def _limits(slot: Slot, plain: str) -> Iterator[str]:
+    if slot.key.startswith("user/"):
+        if slot.key.split("/")[1] in _BY_PLACE and (place := _PLACE_OF_USE.search(plain)):
+            yield slug(place["what"].removeprefix("the "))
+        return
+    condition = condition_of(plain)
+    if condition:
+        yield slug(condition)
+    if slot.key == "style/length" or not slot.single:
+        return
+    for match in _QUALIFIER.finditer(plain):
+        what = slug(match["what"])
+        named = _NO_QUALIFIER.fullmatch(match["what"]) or _chosen_anywhere(match["what"])
+        if not named and what not in TONGUES:
+            yield what
+
+
+_BY_PLACE = frozenset({"editor", "shell", "os", "browser", "terminal", "keyboard", "theme"})
+"""Slots of which people may have one value at work and another at home."""

@@ -1,0 +1,175 @@
+"""The values that ``observe`` returns, and what ``confirm`` takes. Plain data, immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from memento.observe.signals import Signal, Span
+from memento.types import Kind, Memory
+
+
+class Action(StrEnum):
+    """The outcome for one statement of the user."""
+
+    NEW = "new"
+    """Stored beside what there is."""
+    REPLACED = "replaced"
+    """Stored, and an earlier memory is superseded."""
+    REPEATED = "repeated"
+    """Known already; the memory that was there is reinforced."""
+    CONTRADICTS = "contradicts"
+    """Stored, and linked with a memory that says otherwise; both stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A statement of the user that could become a memory.
+
+    Attributes:
+        text: The text that would be stored.
+        span: The sentence in the message, word for word.
+        role: Chat role of who said it: always ``user``.
+        signal: Class of the statement.
+        kind: Kind of the memory that it would become.
+        key: Slot that it would fill, or None.
+        condition: When it applies, or None for always.
+        due_at: When a plan is due, or None.
+        scope: Where it would apply.
+        confidence: Probability of the class, [0, 1].
+        reasons: Names of the checks and cues that spoke.
+        turn_id: Id of the memory that holds the message, or None.
+        tags: Labels that it would have.
+    """
+
+    text: str
+    span: Span
+    role: str
+    signal: Signal
+    kind: Kind
+    key: str | None
+    condition: str | None
+    due_at: datetime | None
+    scope: str
+    confidence: float
+    reasons: tuple[str, ...] = ()
+    turn_id: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Foresight:
+    """The outcome that ``observe`` would have for a statement.
+
+    Attributes:
+        candidate: The statement.
+        action: A word of ``Action``, or ``doubtful``: it would not be stored.
+        others: Ids of the memories that it would replace, repeat or contradict.
+    """
+
+    candidate: Candidate
+    action: str
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A memory that was made of a statement, or that it repeats.
+
+    Attributes:
+        memory: The memory as it is now.
+        signal: Class of the statement.
+        confidence: Probability of the class, [0, 1].
+        span: The sentence in the message, word for word.
+        action: The outcome.
+        replaced: Ids of the memories that it superseded.
+        contradicts: Ids of the memories that say otherwise and stay.
+    """
+
+    memory: Memory
+    signal: Signal
+    confidence: float
+    span: Span
+    action: Action
+    replaced: tuple[str, ...] = ()
+    contradicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetRequest:
+    """A request of the user to forget something.
+
+    Attributes:
+        span: The sentence in the message, word for word.
+        about: Words that say what is meant; ``""`` for the turn itself.
+        forgotten: Ids of the memories that were hidden; ``restore`` brings each back.
+        found: Ids of the memories that may be meant and were not changed; give those that are to
+            ``forget_many(ids=...)``.
+    """
+
+    span: Span
+    about: str
+    forgotten: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The result of ``observe``.
+
+    Attributes:
+        turns: The memories that hold the turns, in order; empty with ``keep=False``.
+        learned: The statements that were stored or repeated, in order.
+        doubtful: The statements that ``observe`` was not sure of; ``confirm`` stores one.
+        forget: Requests to forget, and what they hid.
+        feedback: Praise (``praised``) and fault (``faulted``) of the assistant, in order.
+        vetoed: Reason of a guard to the number of sentences that it refused.
+        skipped: Number of sentences that were not read: pasted text.
+        known: Whether all messages of the user had been observed before; nothing was done then.
+        change: Number of the change for ``undo``; None if there is none.
+        language: ISO 639-1 code of the last message that was read; ``""`` if it is not known.
+        how: How it was read: ``model``, ``ngrams``, ``cues`` or ``none``.
+        took: Stage to seconds: ``read`` and ``write``.
+    """
+
+    turns: tuple[Memory, ...] = ()
+    learned: tuple[Learned, ...] = ()
+    doubtful: tuple[Candidate, ...] = ()
+    forget: tuple[ForgetRequest, ...] = ()
+    feedback: tuple[str, ...] = ()
+    vetoed: Mapping[str, int] = field(default_factory=dict)
+    skipped: int = 0
+    known: bool = False
+    change: int | None = None
+    language: str = ""
+    how: str = "none"
+    took: Mapping[str, float] = field(default_factory=dict)
+
+    def explain(self) -> str:
+        """Explain in a few lines what was learnt and why."""
+        lines = [
+            f"{one.action}: {one.memory.text!r} ({one.signal}, {one.confidence:.2f}"
+            f"{f', slot {one.memory.key}' if one.memory.key else ''})"
+            f"{_ids(' instead of', one.replaced)}{_ids(' against', one.contradicts)}"
+            for one in self.learned
+        ]
+        lines += [
+            f"doubtful: {one.text!r} ({one.signal}, {one.confidence:.2f}: {', '.join(one.reasons)})"
+            for one in self.doubtful
+        ]
+        lines += [
+            f"asked to forget {one.about or 'this turn'!r}{_ids(': hidden', one.forgotten)}"
+            f"{_ids(': found', one.found)}"
+            for one in self.forget
+        ]
+        lines += [f"refused {count}: {reason}" for reason, count in sorted(self.vetoed.items())]
+        lines += [f"{word} the assistant" for word in self.feedback]
+        if self.skipped:
+            lines.append(f"{self.skipped} sentences were not read: pasted text")
+        return "\n".join(lines or ["nothing learnt"])
+
+
+def _ids(lead: str, ids: tuple[str, ...]) -> str:
+    return f"{lead} {', '.join(ids)}" if ids else ""

@@ -1,0 +1,153 @@
+"""The wording of a statement: its lead, its condition, whether it can stand alone. Pure.
+
+Nothing is ever reworded: a part of the sentence is taken, or a quotation is added.
+"""
+
+from __future__ import annotations
+
+import re
+
+_LEAD = re.compile(
+    r"(?:(?:oh|ah|hey|hi|hello|ok|okay|so|well|and|also|but|right|sure|thanks|thank you|yes|yeah"
+    r"|yep|no|nope|nah|sorry|wait|actually|honestly|btw|by the way|fyi|for your information"
+    r"|just so you know|for the record|one more thing|as an aside|to be clear|in short|please note"
+    r"|correction|rule|note|decision|final answer|sorry,? i misspoke|i misspoke|scratch that"
+    r"|that changed|that's (?:wrong|not right)|that is wrong|that was wrong|you got it backwards"
+    r"|i told you already|hi there|hey there|just a note|heads up|quick note|remember|don't forget"
+    r")(?:\s*[,:;.!\u2013-]+\s*|\s+\u2014\s*)"
+    r"|(?:(?:please )?(?:note|remember|keep in mind)|just so you know|fyi|for the record|btw"
+    r"|by the way|actually)[,:]?\s+(?:that\s+)?(?=\w))",
+    re.IGNORECASE,
+)
+_MOST_LEADS = 3
+_AS_WHOLE = 2  # words that a statement must have left after its lead
+
+
+def without_lead(sentence: str) -> str:
+    """Return a sentence without the words that only open it; the rest is as it was said.
+
+    >>> without_lead("By the way, I moved to Porto.")
+    'I moved to Porto.'
+    """
+    rest = sentence.strip()
+    for _ in range(_MOST_LEADS):
+        match = _LEAD.match(rest)
+        if match is None or len(rest[match.end() :].split()) < _AS_WHOLE:
+            break
+        rest = rest[match.end() :]
+    return rest
+
+
+_OPENS = re.compile(
+    r"(?P<clause>(?:when(?:ever)?|every time|each time|any time|if|before|after|once|while|until"
+    r"|unless|as soon as|on|in|for|during|at)\b[^,;:]{2,100}),\s*\w",
+    re.IGNORECASE,
+)
+_OPENS_SURELY = re.compile(
+    r"(?:when(?:ever)?|every time|each time|any time|if|before|after|once|while|until|unless"
+    r"|as soon as)\b",
+    re.IGNORECASE,
+)
+_NO_CONDITION = re.compile(
+    r"(?:from now on|in (?:the )?future|for now|on the other hand|in general|for the rest\b.*"
+    r"|in this (?:repo|repository|project)|for this (?:repo|project)|in fact|at least|at first"
+    r"|in short|for me|after a lot\b.*|once (?:again|more)|before i forget|if possible|if you can"
+    r"|when possible|for example|in my opinion|after all|at the moment|if (?:i|we) remember\b.*)",
+    re.IGNORECASE,
+)
+_CLOSES = re.compile(
+    r"\s(?P<clause>(?:when(?:ever)?|every time|each time|if|before|after|unless|while|until"
+    r"|as long as)\s+[^,;:]{3,100})$",
+    re.IGNORECASE,
+)
+
+
+def condition_of(sentence: str) -> str | None:
+    """Return the clause that says when an instruction applies, or None if it always does.
+
+    >>> condition_of("When I ask about recipes, leave out the mushrooms.")
+    'When I ask about recipes'
+    >>> condition_of("Run the smoke tests before every release.")
+    'before every release'
+    """
+    plain = without_lead(sentence).strip().rstrip(".!;: ")
+    opening = _OPENS.match(plain)
+    if opening and not _NO_CONDITION.fullmatch(opening["clause"]):
+        return opening["clause"].strip()
+    closing = _CLOSES.search(plain)
+    if closing and not _NO_CONDITION.fullmatch(closing["clause"]):
+        return closing["clause"].strip()
+    return None
+
+
+def without_condition(sentence: str) -> str:
+    """Return an instruction without the clause it begins with that says when it applies.
+
+    >>> without_condition("When you write SQL, use spaces")
+    'use spaces'
+    """
+    opening = _OPENS.match(sentence)
+    if opening is None or not _OPENS_SURELY.match(sentence):
+        return sentence
+    if _NO_CONDITION.fullmatch(opening["clause"]):
+        return sentence
+    return sentence[opening.end("clause") :].lstrip(", ")
+
+
+_LEANS = re.compile(
+    r"(?:it|it's|its|that|that's|this|these|those|they|they're|he|he's|she|she's|him|her|them|not"
+    r"|the (?:same|other|second|first|latter|former)|neither|both|same|one)\b",
+    re.IGNORECASE,
+)
+_CONTENT = re.compile(r"[^\W_]{3,}|\d+")
+_LITTLE = 4
+_SMALL = frozenset(
+    """the and but for not was were are is its it's that this with you your have has had from they
+    them there here what when will would can could should all any now just than then too very our
+    use don't does did been being his her she him her who out off instead""".split()  # noqa: SIM905 - words read better as one text
+)
+
+
+def stands_alone(sentence: str, *, correction: bool) -> bool:
+    """Tell whether a sentence makes sense without what it answers.
+
+    Args:
+        sentence: Without its lead.
+        correction: Whether it corrects something; a short one then leans on that.
+
+    >>> stands_alone("It's Thursday, not Friday.", correction=True)
+    False
+    >>> stands_alone("I prefer vim.", correction=False)
+    True
+    """
+    if _LEANS.match(sentence):
+        return False
+    if not correction:
+        return True
+    content = {word.casefold() for word in _CONTENT.findall(sentence)} - _SMALL
+    return len(content) >= _LITTLE
+
+
+MOST_QUOTED = 160
+"""Most characters of an answered sentence that are quoted."""
+_ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+def quoted(sentence: str, answered: str) -> str:
+    """Add to a sentence the one that it answers, as a quotation.
+
+    Args:
+        sentence: The sentence, as said.
+        answered: The turn before it. Its sentence that shares most words is quoted, or the last.
+    """
+    parts = [" ".join(part.split()) for part in _ENDS.split(answered) if part.strip()]
+    if not parts:
+        return sentence
+    words = {word.casefold() for word in _CONTENT.findall(sentence)}
+    best = max(
+        enumerate(parts),
+        key=lambda one: (len(words & {w.casefold() for w in _CONTENT.findall(one[1])}), one[0]),
+    )[1]
+    cut = best if len(best) <= MOST_QUOTED else f"{best[: MOST_QUOTED - 1]}…"
+    plain = cut.replace('"', "'").replace("(", "[").replace(")", "]")
+    return f'{sentence} (about: "{plain}")'
