@@ -103,7 +103,7 @@ SECTIONS = st.lists(
 
 @given(SECTIONS, st.integers(1, 600))
 def test_no_text_closes_the_block_or_makes_a_line(sections, tokens):
-    """Whatever is noted, the block has its two tags, one line a part, and fits."""
+    """For any note, the block has its two tags, one line a part, and fits."""
     text, used = render(sections, "tag", tokens, estimate)
     assert used == (estimate(text) if text else 0) <= tokens
     if not text:
