@@ -36,6 +36,7 @@ views        verbs that are not for every day: ``memory.quarantine``, ``memory.s
 browse       lists, counts, history and links: all that is read without a query
 documents    a long text in parts: a document that may change
 locks        lock and pin a memory: nobody changes it, it never fades
+guidance     the policy of a prompt: what an agent is told to heed
 sessions     begin a session, note where its work stands, go on after it broke off
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
@@ -57,6 +58,7 @@ from memento.conversation.values import Recalled, Turn
 from memento.filters import Filtering, check_filters
 from memento.manager import MemoryManager
 from memento.past import Change, Diff, SlotValue, Undone, Version
+from memento.policy.values import Policy
 from memento.sessions import Session
 from memento.sessions.values import Checkpoint, Resumption, SessionInfo
 from memento.types import (
@@ -96,6 +98,7 @@ __all__ = [
     "Kind",
     "Memory",
     "MemoryManager",
+    "Policy",
     "Recalled",
     "Related",
     "Resumption",

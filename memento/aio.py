@@ -40,6 +40,7 @@ from memento.conversation import Conversations
 from memento.documents import Texts
 from memento.feedback import Verdicts
 from memento.filters import filters_of
+from memento.guidance import Guidance
 from memento.locks import Locks
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
@@ -64,7 +65,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 _INHERITED = frozenset(
     mixin.__name__
-    for mixin in (Browse, Slots, Locks, Texts, Conversations, Verdicts, Changes, Sessions)
+    for mixin in (Browse, Slots, Locks, Texts, Conversations, Verdicts, Changes, Sessions, Guidance)
 )
 """Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
@@ -426,6 +427,7 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     sessions = _threaded(MemoryManager.sessions)
     resume = _threaded(MemoryManager.resume)
     checkpoint = _threaded(MemoryManager.checkpoint)
+    policy = _threaded(MemoryManager.policy)
     close = _threaded(MemoryManager.close)
 
     async def session(

@@ -37,6 +37,7 @@ from memento.filters import (
     filtering,
     several,
 )
+from memento.guidance import Guidance
 from memento.ledger import memories
 from memento.lifecycle import change
 from memento.locks import Locks
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
 KEEP = change.KEEP
 
 
-class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes, Sessions):
+class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes, Sessions, Guidance):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called

@@ -29,7 +29,7 @@ ROOMS = [
     {"engine"},
     {"long_turns"},
     {"views"},
-    {"browse", "changes", "documents", "feedback", "locks", "sessions", "slots"},
+    {"browse", "changes", "documents", "feedback", "guidance", "locks", "sessions", "slots"},
     {"conversation"},
     {"manager"},
     {"aio"},

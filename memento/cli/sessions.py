@@ -114,7 +114,9 @@ def checkpoint(
     id: Name,  # noqa: A002 - the field's own name
     *,
     goal: Annotated[str | None, option("--goal", help="The task in one sentence.")] = None,
-    done: Annotated[list[str] | None, option("--done", help="A step that is done; repeatable.")] = None,
+    done: Annotated[
+        list[str] | None, option("--done", help="A step that is done; repeatable.")
+    ] = None,
     next: Annotated[  # noqa: A002 - what comes next
         list[str] | None, option("--next", help="A step that comes next; repeatable.")
     ] = None,

@@ -20,6 +20,7 @@ from memento.admit.redact import Secrets
 from memento.admit.tier_choice import TierChoice
 from memento.check import Limits
 from memento.clock import zone_of
+from memento.config.policy import PolicyConfig
 from memento.config.retrieve import RetrieveConfig
 from memento.config.sessions import SessionConfig
 from memento.config.tiers import ChooseConfig, IndexConfig, LongConfig, LongIndex, ShortConfig
@@ -49,6 +50,7 @@ class Config:
         retrieve: Ranking.
         dynamics: How uses and verdicts turn into strengths.
         sessions: When a session counts as broken off, and how much of it is kept.
+        policy: How the policy of a prompt is compiled.
         close_seconds: Longest time, in seconds, that ``close`` lets the indexer finish its current
             batch, >= 0.
         allow_network: Whether the store may be on a file system that is not known to be local,
@@ -70,6 +72,7 @@ class Config:
     retrieve: RetrieveConfig = field(default_factory=RetrieveConfig)
     dynamics: Dynamics = field(default_factory=Dynamics)
     sessions: SessionConfig = field(default_factory=SessionConfig)
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
     close_seconds: float = 10.0
     allow_network: bool = False
     timezone: str = "UTC"

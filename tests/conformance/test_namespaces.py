@@ -89,6 +89,7 @@ WITHOUT_ID = {
     "sweep": lambda m: m.sweep(),
     "export": exported,
     "forget_many": lambda m: m.forget_many(ids=["the-id"]),
+    "policy": lambda m: m.policy("what is the secret plan?", scope="a").text,
     "sessions": lambda m: m.sessions(),
     "resume": lambda m: m.resume("s") or m.resume(),
 }

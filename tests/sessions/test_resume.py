@@ -1,4 +1,4 @@
-"""The answer of ``resume``: the task of a session that broke off, in a block that cannot be forged."""
+"""The answer of ``resume``: the task of a session that broke off, in a block of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import MemoryManager
@@ -101,6 +101,7 @@ SECTIONS = st.lists(
 ).map(lambda drawn: [Section(f"part {n}", *one) for n, one in enumerate(drawn)])
 
 
+@settings(max_examples=60)
 @given(SECTIONS, st.integers(1, 600))
 def test_no_text_closes_the_block_or_makes_a_line(sections, tokens):
     """For any note, the block has its two tags, one line a part, and fits."""
