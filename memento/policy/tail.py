@@ -32,7 +32,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What the head of a session shows.
+    """The content of the head of a session.
 
     Attributes:
         known: Row ids of all memories that it was compiled from.
@@ -45,7 +45,7 @@ class Before:
 
 @dataclass(slots=True)
 class Changes:
-    """What is not as the head has it.
+    """The differences to the head.
 
     Attributes:
         items: Lines of zone 6.
@@ -126,7 +126,7 @@ def in_force(found: Sequence[Directive], instead: Mapping[str, str]) -> list[Ite
 def render(items: Sequence[Item], tag: str, tokens: int) -> tuple[str, list[Item], list[Dropped]]:
     """Compose the tail without what is recalled, as far as it fits.
 
-    What holds for the message comes first, then what changed, then what is open.
+    Rules in force come first, then changes, then open plans.
 
     Returns:
         The block, ``""`` for nothing; the lines in it, in order; and what did not fit.

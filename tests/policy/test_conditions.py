@@ -50,7 +50,7 @@ def test_a_condition_is_shown_without_its_first_word():
     ],
 )
 def test_a_word_that_says_something_is_enough(condition, message, right):
-    """Whatever its ending; words that are in every message are not."""
+    """Its ending makes no difference; words that are in every message do not count."""
     assert holds(condition, message) is right
 
 
