@@ -37,16 +37,17 @@ background   the chores of the background thread in quiet moments
 engine       one open store: its parts; open, close, fork
 long_turns   a turn that is longer than a memory may be, in parts
 views        verbs that are not for every day: ``memory.quarantine``, ``memory.store``
+archive      archive memories that nobody needs, and bring them back
 browse       lists, counts, history and links: all that is read without a query
+conflicts    the statements that conflict, and how a person settles them
 documents    a long text in parts: a document that may change
-    {
-    },
+guidance     the policy of a prompt: what an agent is told to heed
 locks        lock and pin a memory: nobody changes it, it never fades
-    {
-    },
+reasoning    chains of memories that lead from a question to an answer
+sessions     begin a session, note where its work stands, go on after it broke off
+sleep        let the store tidy up, and see what is stale or unusual
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
-reasoning    chains of memories that lead from a question to an answer
 changes      correct, list changes and undo them, differences between two moments
 conversation  the turns of a conversation: keep each once, recall for the next
 learning     observe a turn: keep it, and store what the user states
@@ -66,6 +67,7 @@ from memento.conversation.values import Recalled, Turn
 from memento.filters import Filtering, check_filters
 from memento.manager import MemoryManager
 from memento.past import Change, Diff, SlotValue, Undone, Version
+from memento.policy.values import Policy
 from memento.sessions import Session
 from memento.sessions.values import Checkpoint, Resumption, SessionInfo
 from memento.tick import Anomaly, Stale, StepDone, Tick
@@ -107,6 +109,7 @@ __all__ = [
     "Kind",
     "Memory",
     "MemoryManager",
+    "Policy",
     "Recalled",
     "Related",
     "Resumption",

@@ -42,6 +42,7 @@ from memento.conversation import Conversations
 from memento.documents import Texts
 from memento.feedback import Verdicts
 from memento.filters import filters_of
+from memento.guidance import Guidance
 from memento.learning import Learning
 from memento.locks import Locks
 from memento.manager import MemoryManager
@@ -83,6 +84,7 @@ _INHERITED = frozenset(
         Conflicting,
         Sleeping,
         Learning,
+        Guidance,
     )
 )
 """Bases of the manager whose methods are documented as the manager's own."""
@@ -457,6 +459,7 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     resume = _threaded(MemoryManager.resume)
     checkpoint = _threaded(MemoryManager.checkpoint)
     reason = _threaded(MemoryManager.reason)
+    policy = _threaded(MemoryManager.policy)
     close = _threaded(MemoryManager.close)
 
     async def session(

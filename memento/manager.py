@@ -39,6 +39,7 @@ from memento.filters import (
     filtering,
     several,
 )
+from memento.guidance import Guidance
 from memento.learning import Learning
 from memento.ledger import memories
 from memento.lifecycle import change
@@ -86,6 +87,7 @@ class MemoryManager(
     Conflicting,
     Sleeping,
     Learning,
+    Guidance,
 ):
     """Remembers, finds and corrects what an agent should know.
 

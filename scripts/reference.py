@@ -25,6 +25,7 @@ from memento.browse import Browse
 from memento.changes import Changes
 from memento.cli import __doc__ as cli_words
 from memento.cli import app
+from memento.config import policy as policy_config
 from memento.config import retrieve as retrieve_config
 from memento.config import sessions as sessions_config
 from memento.config import tiers as tiers_config
@@ -33,11 +34,13 @@ from memento.documents import Texts
 from memento.dynamics import config as dynamics_config
 from memento.dynamics import effect
 from memento.feedback import Verdicts
+from memento.guidance import Guidance
 from memento.insight import values as insights
 from memento.learning import Learning
 from memento.locks import Locks
 from memento.manager import KEEP, MemoryManager
 from memento.observe import values as observed
+from memento.policy import values as policy_values
 from memento.reasoning import Reasons
 from memento.sessions import Session, Sessions
 from memento.sessions import values as sessions_values
@@ -98,6 +101,10 @@ VALUES = (
     types.Evidence,
     types.Strength,
     types.Finding,
+    policy_values.Policy,
+    policy_values.Shown,
+    policy_values.Dropped,
+    policy_values.Conflict,
     Session,
     sessions_values.SessionInfo,
     sessions_values.Checkpoint,
@@ -122,6 +129,7 @@ CONFIGS = (
     ("retrieve.weights", retrieve_config.Weights),
     ("dynamics", dynamics_config.Dynamics),
     ("sessions", sessions_config.SessionConfig),
+    ("policy", policy_config.PolicyConfig),
     ("dynamics.stability", dynamics_config.Stability),
     ("effect", effect.Effect),
 )
@@ -206,6 +214,7 @@ def api() -> str:
     parts += _public("", Changes)
     parts += _public("", Sessions)
     parts += _public("", Learning)
+    parts += _public("", Guidance)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):
         parts += [f"## memory.{name}\n", docstring(view.__doc__) + "\n", *_public(f"{name}.", view)]
     parts.append("## Without a manager\n")

@@ -39,6 +39,7 @@ ROOMS = [
         "conflicts",
         "documents",
         "feedback",
+        "guidance",
         "locks",
         "reasoning",
         "sessions",

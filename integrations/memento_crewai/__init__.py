@@ -4,6 +4,7 @@ MementoCrewMemory         CrewAI's Memory over all three tiers; the one to use
 MementoStorage            a StorageBackend, vectors only, for CrewAI's own memory
 install, uninstall        put MementoStorage under ``memory=True``, and take it away again
 MementoEmbeddingFunction  the local model, as CrewAI and Chroma want it
+with_policy               the rules of the user at the end of an agent's backstory
 extract                   the statements of a finished task that are worth remembering, by rules
 
 Importing this package switches CrewAI's telemetry off, unless ``CREWAI_DISABLE_TELEMETRY`` is set.
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from memento_crewai._embedding import MementoEmbeddingFunction
     from memento_crewai._extract import extract
     from memento_crewai._memory import MementoCrewMemory
+    from memento_crewai._policy import with_policy
     from memento_crewai._storage import MementoStorage, install, uninstall
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "extract",
     "install",
     "uninstall",
+    "with_policy",
 ]
 
 os.environ.setdefault("CREWAI_DISABLE_TELEMETRY", "true")
@@ -41,6 +44,7 @@ _HOMES = {
     "extract": "_extract",
     "install": "_storage",
     "uninstall": "_storage",
+    "with_policy": "_policy",
 }
 
 

@@ -31,9 +31,10 @@ from langgraph.runtime import Runtime
 from memento import MemoryManager, Recalled, Trust, Turn
 from memento.aio import settle
 from memento.check import MAX_TOKENS, check_count, check_flag, check_seconds, check_share, member
-from memento.conversation import MOST, Keeper
+from memento.conversation import MOST, Keeper, session_of
 from memento.errors import InvalidInput
 from memento.policy import TOKENS
+from memento.scopes import parse_scope
 from memento_langchain._turns import WAIT, check_manager, text_of, turn_of, warn
 from memento_langchain.namespaces import Namespace, Views, settings_of_run
 
@@ -103,6 +104,10 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         speaker: Who writes the human messages: ``user`` or ``agent``. None for the user, but for
             an agent where this agent runs inside another one, such as a subagent in a tool: an LLM
             wrote these messages, and they are not kept as the user's.
+        policy: Whether the request also has the policy of the thread, see ``MemoryManager.policy``:
+            its head in the system message, where it stays the same, and its tail with the block of
+            memories before the text of the user's last message; ``place`` is then of no effect.
+        scope: Where the agent works, for the policy.
         wait: Seconds that a recall waits at most until the newest turns can be found by their
             meaning, up to a day; 0 to search at once. An async agent holds no thread meanwhile.
 
@@ -124,6 +129,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         min_confidence: float | None = None,
         place: Place = "user",
         speaker: Trust | str | None = None,
+        policy: bool = False,
+        scope: str = "",
         wait: float = WAIT,
     ) -> None:
         super().__init__()
@@ -141,9 +148,12 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             raise InvalidInput("place", f"must be 'user' or 'system', not {place!r}")
         self._place: Place = place
         self._speaker = None if speaker is None else member(Trust, "speaker", speaker)
+        self._policy = check_flag("policy", policy)
+        self._scope = parse_scope(scope)
         self._wait = check_seconds("wait", wait)
         self._keeper = Keeper()
         self._recalled: OrderedDict[tuple[Any, ...], Recalled] = OrderedDict()
+        self._policies: OrderedDict[tuple[Any, ...], tuple[str, str]] = OrderedDict()
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Copy the settings; the copy remembers in the same place."""
@@ -154,7 +164,9 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         messages = state["messages"]
         last = next((one for one in reversed(messages) if _is_users(one)), None)
         if last is not None:
-            self._recalled.pop(self._name(last, runtime), None)  # a run looks for itself
+            name = self._name(last, runtime)
+            self._recalled.pop(name, None)  # a run looks for itself
+            self._policies.pop(name, None)
         if not self._save:
             return None
         refused = _refused(state, last)
@@ -226,6 +238,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         """Return the request with the block of memories that its last human message calls for."""
         asked = _asked(request)
         block = "" if asked is None else self._block(asked, request, wait)
+        if self._policy:
+            return self._with_policy(request, asked, block)
         if asked is None or not block:
             return request
         if self._place == "system":
@@ -233,6 +247,38 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             return request.override(system_message=_with(system, block))
         shown = [_with(one, block) if one is asked else one for one in request.messages]
         return request.override(messages=shown)
+
+    def _with_policy(
+        self, request: ModelRequest[Any], asked: AnyMessage | None, block: str
+    ) -> ModelRequest[Any]:
+        """Return the request with the policy, and the block of memories behind its tail."""
+        head, tail = self._policy_for(asked, request.runtime)
+        ending = "\n".join(part for part in (tail, block) if part)
+        if head:
+            system = request.system_message or SystemMessage(content="")
+            request = request.override(system_message=_with(system, head))
+        if asked is None or not ending:
+            return request
+        shown = [_before(one, ending) if one is asked else one for one in request.messages]
+        return request.override(messages=shown)
+
+    def _policy_for(self, asked: AnyMessage | None, runtime: Runtime[Any]) -> tuple[str, str]:
+        """Return head and tail for a message, which stay the same until it is answered."""
+        name = None if asked is None or asked.id is None else self._name(asked, runtime)
+        if name is not None and (known := self._policies.get(name)) is not None:
+            return known
+        thread = _thread()
+        found = self._view(runtime).policy(
+            None if asked is None else text_of(asked),
+            scope=self._scope,
+            session=None if thread is None else session_of(thread),
+            recall=0,
+        )
+        if name is not None:
+            self._policies[name] = (found.head, found.tail)
+            while len(self._policies) > BLOCKS:
+                self._policies.popitem(last=False)
+        return found.head, found.tail
 
     def _block(self, asked: BaseMessage, request: ModelRequest[Any], wait: float) -> str:
         """Return the block for a message, which stays the same until it is answered."""
@@ -333,3 +379,11 @@ def _with(message: M, block: str) -> M:
         return message.model_copy(update={"content": [*message.content, part]})
     content = f"{message.content}\n\n{block}" if message.content else block
     return message.model_copy(update={"content": content})
+
+
+def _before(message: M, block: str) -> M:
+    """Return a copy of a message with the block before its text."""
+    if not isinstance(message.content, str):
+        part = {"type": "text", "text": block}
+        return message.model_copy(update={"content": [part, *message.content]})
+    return message.model_copy(update={"content": f"{block}\n\n{message.content}"})

@@ -22,6 +22,7 @@ from memento.check import Limits
 from memento.claims.config import Conflicts
 from memento.clock import zone_of
 from memento.config.observe import ObserveConfig
+from memento.config.policy import PolicyConfig
 from memento.config.retrieve import RetrieveConfig
 from memento.config.sessions import SessionConfig
 from memento.config.sleep import Sleep
@@ -57,6 +58,7 @@ class Config:
         conflicts: What happens when two statements conflict.
         sleep: What ``consolidate`` does, and how much of it happens by itself.
         observe: The learning from a conversation.
+        policy: How the policy of a prompt is compiled.
         close_seconds: Longest time, in seconds, that ``close`` lets the indexer finish its current
             batch, >= 0.
         allow_network: Whether the store may be on a file system that is not known to be local,
@@ -82,6 +84,7 @@ class Config:
     conflicts: Conflicts = field(default_factory=Conflicts)
     sleep: Sleep = field(default_factory=Sleep)
     observe: ObserveConfig = field(default_factory=ObserveConfig)
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
     close_seconds: float = 10.0
     allow_network: bool = False
     timezone: str = "UTC"

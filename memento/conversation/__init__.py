@@ -22,6 +22,7 @@ from memento.conversation.turns import (
     mended,
     pieces,
     placed,
+    session_of,
     trust_of,
     turns_of,
     words_of,
@@ -44,6 +45,7 @@ __all__ = [
     "kind_of",
     "mended",
     "pieces",
+    "session_of",
     "trust_of",
     "words_of",
 ]

@@ -16,6 +16,11 @@ NAME = "frame secret"
 _BYTES = 16
 
 
+def new() -> bytes:
+    """Draw a secret."""
+    return secrets.token_bytes(_BYTES)
+
+
 def read(db: Session) -> bytes | None:
     """Return the secret; None if the store has none yet."""
     found = db.execute("SELECT value FROM meta WHERE name = ?", (NAME,)).fetchone()
@@ -26,8 +31,6 @@ def make(db: Session) -> bytes:
     """Return the secret, and make one if the store has none. Inside a transaction."""
     known = read(db)
     if known is None:
-        db.execute(
-            f"INSERT INTO meta VALUES (?, ?) {SKIP_IF_THERE}", (NAME, secrets.token_bytes(_BYTES))
-        )
+        db.execute(f"INSERT INTO meta VALUES (?, ?) {SKIP_IF_THERE}", (NAME, new()))
         known = read(db)
-    return known or secrets.token_bytes(_BYTES)
+    return known or new()

@@ -28,7 +28,7 @@ KINDS = ("task", "decision", "error", COMPACTION)
 def begin(work: Work, session: str, *, goal: str | None, scope: str, owner: str) -> Begun:
     """Begin a session, or go on with it.
 
-    One that had ended goes on, and its policy is made again.
+    One that had ended goes on.
 
     Args:
         work: The transaction.
@@ -53,8 +53,6 @@ def begin(work: Work, session: str, *, goal: str | None, scope: str, owner: str)
             outcome=None,
             owner=owner,
         )
-        if known.ended is not None:
-            made = renewed(made)
     rows.put(work.db, made)
     return made
 
@@ -96,9 +94,8 @@ def end(work: Work, session: str, outcome: str | None) -> bool:
         ended=work.now,
         outcome=outcome,
         owner=owners.NOBODY,
-        head=None,
     )
-    rows.put(work.db, over)
+    rows.put(work.db, renewed(over))
     return True
 
 

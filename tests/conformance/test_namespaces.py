@@ -107,6 +107,7 @@ WITHOUT_ID = {
     "foresee": lambda m: [one for one in m.foresee("The plan is off now.") if one.others],
     "export": exported,
     "forget_many": lambda m: m.forget_many(ids=["the-id"]),
+    "policy": lambda m: m.policy("what is the secret plan?", scope="a").text,
     "sessions": lambda m: m.sessions(),
     "resume": lambda m: m.resume("s") or m.resume(),
 }

@@ -1,4 +1,4 @@
-"""The answer of ``resume``: the task of a session that broke off, safe from forged blocks."""
+"""The answer of ``resume``: the task of a session that broke off, in a block of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import MemoryManager
@@ -101,9 +101,10 @@ SECTIONS = st.lists(
 ).map(lambda drawn: [Section(f"part {n}", *one) for n, one in enumerate(drawn)])
 
 
+@settings(max_examples=60)
 @given(SECTIONS, st.integers(1, 600))
 def test_no_text_closes_the_block_or_makes_a_line(sections, tokens):
-    """Whatever is noted, the block has its two tags, one line a part, and fits."""
+    """For any note, the block has its two tags, one line a part, and fits."""
     text, used = render(sections, "tag", tokens, estimate)
     assert used == (estimate(text) if text else 0) <= tokens
     if not text:

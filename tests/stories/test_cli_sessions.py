@@ -28,4 +28,22 @@ def test_what_cannot_be_accepted_on_the_command_line(memento):
         ("checkpoint", "s1", "--kind", "taks"),
         ("session", "end", "nobody"),
     ):
-        assert memento(*arguments, status=2).err
+        refused = memento(*arguments)
+        assert (refused.status, refused.err.count("\n")) == (2, 1)
+
+
+def test_the_policy_on_the_command_line(memento):
+    """Head, tail, or both; ``--explain`` says which memory is where."""
+    rule = memento("add", "Use tabs", "--kind", "rule", "--json").data["id"]
+    memento("add", "Use metric units", "--kind", "rule", "--condition", "when I cook")
+    head = memento("policy", "--head").out
+    assert '- "Use tabs"' in head
+    tail = memento("policy", "--tail", "--for", "Now we cook soup").out
+    assert '- "Use metric units"' in tail
+    assert memento("policy", "--for", "Now we cook soup").out == head + tail
+    assert (
+        f"zone 2 (Standing instructions of the user): {rule}" in memento("policy", "--explain").out
+    )
+    assert memento("policy", "--json").data["memories"][0]["id"] == rule
+    assert memento("policy", "--tail").out == "nothing here\n"
+    assert memento("policy", "--head", "--tail").status == 2

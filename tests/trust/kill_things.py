@@ -402,6 +402,26 @@ def unlock(memory: MemoryManager) -> None:
     memory.unlock("doomed")
 
 
+def noted(folder: Path) -> None:
+    """Make a store with a session and a first checkpoint."""
+    filled(folder)
+    with opened(store_of(folder), now=START) as memory:
+        memory.session("s", goal="empty the cellar").checkpoint(next=["the shelf"])
+
+
+def note(memory: MemoryManager) -> None:
+    """Make the second checkpoint of a session, unless it is there."""
+    if not memory.resume("s").checkpoint.done:  # type: ignore[union-attr]  # it was begun
+        memory.checkpoint("s", done=["the shelf"], next=["the floor"])
+
+
+def end(memory: MemoryManager) -> None:
+    """End a session, which leaves a memory under an id that is known."""
+    with mock.patch("uuid_utils.uuid7", return_value="summary"):
+        if memory.sessions()[0].ended_at is None:
+            memory.session("s").end("done", summary="The cellar is empty")
+
+
 def correct(memory: MemoryManager) -> None:
     """Let another text take the place of a value, under an id that is known."""
     found = memory.value("ferry")
@@ -459,6 +479,17 @@ def told_of_all(folder: Path) -> Any:
         return [[one, str(memory.belief(one)), str(memory.strength(one))] for one in every]
 
 
+def told_of_sessions(folder: Path) -> Any:
+    """Read where the work of each session stands."""
+    with opened(store_of(folder)) as memory:
+        stands = [memory.resume(one.id) for one in memory.sessions()]
+        return [
+            [str(one.session.outcome), str(one.checkpoint.number), str(one.checkpoint.next)]
+            for one in stands
+            if one is not None and one.checkpoint is not None
+        ]
+
+
 THINGS = {
     "snapshot": Thing(filled, verb(snapshot)),
     "migration": Thing(old, verb(nothing)),
@@ -467,6 +498,8 @@ THINGS = {
     "forget_source": Thing(from_the_web, verb(forget_source), between=is_cut),
     "lock": Thing(lockable, verb(lock)),
     "unlock": Thing(locked, verb(unlock)),
+    "checkpoint": Thing(noted, verb(note), told_of_sessions),
+    "end of a session": Thing(noted, verb(end), told_of_sessions),
     "approve": Thing(from_the_web, verb(approve)),
     "erase": Thing(filled, verb(erase)),
     "erase of many": Thing(long_session, verb(erase_session)),

@@ -17,6 +17,7 @@ from crewai.hooks.dispatch import HookAborted
 from crewai.memory.unified_memory import Memory
 from crewai_fakes import FACT
 
+import memento_crewai
 from memento.errors import InvalidInput, StoreClosed
 from memento.testing import HashEmbedder
 from memento_crewai import MementoCrewMemory, MementoEmbeddingFunction, MementoStorage
@@ -323,3 +324,19 @@ def test_what_cannot_be_accepted_stops_no_crew(make_crew, memory, manager, monke
     monkeypatch.setattr(memory, "root_scope", "/" + "a/" * 400)  # too long for any scope
     assert make_crew(memory).kickoff().raw
     assert manager.list() == []
+
+
+def test_the_policy_is_at_the_end_of_the_backstory(open_memory, llm):
+    """Once, however often it is put there; braces of a rule are no variables of CrewAI's."""
+    memory = open_memory(embedder=None)
+    memory.add("Answer with {name} in braces", kind="rule")
+    agent = Agent(role="writer", goal="write", backstory="You write for {paper}.", llm=llm)
+    memento_crewai.with_policy(agent, memory, scope="paper")
+    first = agent.backstory
+    assert first.startswith("You write for {paper}.\n\n<policy-")
+    assert memento_crewai.with_policy(agent, memory, scope="paper").backstory == first
+    agent.interpolate_inputs({"paper": "The Times"})
+    assert agent.backstory.startswith("You write for The Times.")
+    assert "\\u007bname\\u007d" in agent.backstory
+    empty = Agent(role="writer", goal="write", backstory="You write.", llm=llm)
+    assert memento_crewai.with_policy(empty, memory.of("nobody")).backstory == "You write."

@@ -1011,3 +1011,32 @@ def test_what_is_kept_can_be_chosen(manager, fake_model, mode):
     assert len(agent.get_state(thread("one")).values["messages"]) == 4
     with pytest.raises(InvalidInput, match="keep"):
         MementoMiddleware(manager, keep=("user",))
+
+
+def test_the_policy_is_in_the_system_message_and_before_the_text(manager, fake_model):
+    """The head stays the same for the thread; the tail and what is recalled are of one request."""
+    manager.add("Never commit .env files", kind="rule")
+    manager.add("Use metric units", kind="rule", condition="when I cook")
+    manager.add("The soup pot is red", "long")
+    model = fake_model("yes", "no")
+    agent = create_agent(
+        model,
+        middleware=[MementoMiddleware(manager, policy=True)],
+        system_prompt="Be kind.",
+        checkpointer=InMemorySaver(),
+    )
+    agent.invoke(said("We cook soup in which pot?"), thread("t"))
+    manager.add("Answer in French", kind="rule")
+    agent.invoke(said("And now?"), thread("t"))
+    first, second = model.shown[:2]
+    assert first[0].text.startswith("Be kind.\n\n<policy-")
+    assert first[0].text == second[0].text
+    assert '"Never commit .env files"' in first[0].text
+    asked = first[-1].text
+    assert asked.startswith("<policy-now-")
+    assert asked.endswith("\n\nWe cook soup in which pot?")
+    assert '"Use metric units"' in asked
+    assert second[1].text == "We cook soup in which pot?"
+    assert 'new, rule of the user: "Answer in French"' in second[-1].text
+    assert not any("policy" in text for text in kept(manager, kinds="episode"))
+    assert manager.sessions()[0].id == "t"

@@ -1,0 +1,44 @@
+"""Rules of the user in the backstory of an agent."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+from crewai.agents.agent_builder.base_agent import BaseAgent
+
+from memento import MemoryManager
+from memento_crewai._storage import checked
+
+A = TypeVar("A", bound=BaseAgent)
+
+_BLOCK = re.compile(r"\n*<policy-([0-9a-f]{12})>\n.*\n</policy-\1>\s*\Z", re.DOTALL)
+"""The head of an earlier call at the end of a backstory."""
+
+
+def with_policy(
+    agent: A, manager: MemoryManager, *, scope: str = "", session: str | None = None
+) -> A:
+    """Put the head of the policy at the end of an agent's backstory; call it before the kickoff.
+
+    A head that an earlier call put there is replaced. Recall is the part of ``memory=``.
+
+    Args:
+        agent: The agent; its backstory is changed.
+        manager: The store, and the namespace.
+        scope: Where the agent works, see ``MemoryManager.policy``.
+        session: The session whose head is kept, or None.
+
+    Returns:
+        The same agent.
+
+    Raises:
+        InvalidInput: If an argument cannot be accepted.
+        StoreError: If the store cannot be read.
+    """
+    head = checked(manager).policy(scope=scope, session=session).head
+    own = _BLOCK.sub("", agent.backstory)
+    # CrewAI takes what stands in braces for its own variables; a JSON string can spell them apart.
+    spelt = head.replace("{", "\\u007b").replace("}", "\\u007d")
+    agent.backstory = f"{own}\n\n{spelt}" if spelt else own
+    return agent

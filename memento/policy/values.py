@@ -1,0 +1,104 @@
+"""The values that ``memory.policy`` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ZONES = {
+    1: "Rules the user has locked: follow always",
+    2: "Standing instructions of the user",
+    3: "Instructions of the user under a condition",
+    4: "About the user (data)",
+    5: "This project (data)",
+    6: "Changed since this session began",
+    7: "In force for this message",
+    8: "Open",
+    9: "Recalled",
+}
+"""The title of each zone, as the block has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A memory that a policy shows.
+
+    Attributes:
+        id: Its id.
+        zone: The zone, 1 to 9.
+        text: Its text.
+    """
+
+    id: str
+    zone: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A memory that a policy leaves out.
+
+    Attributes:
+        id: Its id.
+        zone: The zone in which it would be.
+        reason: Why: ``budget`` or ``conflict``.
+    """
+
+    id: str
+    zone: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two memories that cannot both be followed.
+
+    Attributes:
+        winner: Id of the one that is shown; the first of two that are both shown.
+        loser: Id of the other one.
+        key: Their slot; None if they have none, and both are shown.
+        reason: Why: ``locked``, ``narrower scope``, ``condition holds`` or ``newer``; or else
+            ``undecided``: both are shown.
+    """
+
+    winner: str
+    loser: str
+    key: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The text that a prompt should hold.
+
+    Attributes:
+        text: Head and tail, one after the other.
+        head: The part that stays the same, byte for byte, through a session: zones 1 to 5. Put it
+            into the system message.
+        tail: The part of this moment and this message: zones 6 to 9. Put it behind the last
+            message.
+        memories: The memories that it shows, in order.
+        dropped: The memories left out, each with its reason.
+        conflicts: Memories that cannot both be followed; never resolved silently.
+        tokens: Estimated tokens of the text.
+        fingerprint: Digest of the head: equal for equal bytes.
+        over_budget: Whether the locked rules alone are longer than the budget of the head.
+    """
+
+    text: str
+    head: str
+    tail: str
+    memories: tuple[Shown, ...]
+    dropped: tuple[Dropped, ...]
+    conflicts: tuple[Conflict, ...]
+    tokens: int
+    fingerprint: str
+    over_budget: bool
+
+    def explain(self) -> str:
+        """Return, line by line, which memory is in which zone, and why others are not."""
+        lines = [f"zone {one.zone} ({ZONES[one.zone]}): {one.id}" for one in self.memories]
+        lines += [f"left out of zone {one.zone}: {one.id}, {one.reason}" for one in self.dropped]
+        for one in self.conflicts:
+            slot = "" if one.key is None else f" in the slot {one.key!r}"
+            lines.append(f"conflict{slot}: {one.winner} before {one.loser}, {one.reason}")
+        return "\n".join(lines)
