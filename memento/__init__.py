@@ -37,6 +37,7 @@ documents    a long text in parts: a document that may change
 locks        lock and pin a memory: nobody changes it, it never fades
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
+loops        turns of several answers and one outcome
 changes      correct, list changes and undo them, differences between two moments
 conversation  the turns of a conversation: keep each once, recall for the next
 manager      the object people use: each verb calls the rooms below
@@ -53,6 +54,7 @@ from typing import TYPE_CHECKING, Any
 from memento.config import Config
 from memento.conversation.values import Recalled, Turn
 from memento.filters import Filtering, check_filters
+from memento.loops import Loop
 from memento.manager import MemoryManager
 from memento.past import Change, Diff, SlotValue, Undone, Version
 from memento.types import (
@@ -89,6 +91,7 @@ __all__ = [
     "Finding",
     "Hit",
     "Kind",
+    "Loop",
     "Memory",
     "MemoryManager",
     "Recalled",

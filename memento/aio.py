@@ -40,6 +40,7 @@ from memento.documents import Texts
 from memento.feedback import Verdicts
 from memento.filters import filters_of
 from memento.locks import Locks
+from memento.loops import Loops
 from memento.manager import MemoryManager
 from memento.scopes import DEFAULT_NAMESPACE
 from memento.slots import Slots, SlotValues, Versions
@@ -58,7 +59,8 @@ V = TypeVar("V", bound=View)
 C = TypeVar("C", bound=Callable[..., Any])
 
 _INHERITED = frozenset(
-    mixin.__name__ for mixin in (Browse, Slots, Locks, Texts, Conversations, Verdicts, Changes)
+    mixin.__name__
+    for mixin in (Browse, Slots, Locks, Texts, Conversations, Verdicts, Loops, Changes)
 )
 """Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
@@ -369,6 +371,9 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     feedback = _threaded(MemoryManager.feedback)
     cite = _threaded(MemoryManager.cite)
     retract = _threaded(MemoryManager.retract)
+    loop = _threaded(MemoryManager.loop)
+    open_loop = _threaded(MemoryManager.open_loop)
+    finalize = _threaded(MemoryManager.finalize)
     belief = _threaded(MemoryManager.belief)
     strength = _threaded(MemoryManager.strength)
     correct = _threaded(MemoryManager.correct)

@@ -205,7 +205,7 @@ class Engine:
             entries = [at_position(at, check, draft) for at, draft in each]
 
         def job(session: Session) -> tuple[int, list[Row], list[Row], Met | None]:
-            ns = self._new_namespace(session, labels) if known is None else known
+            ns = self.new_namespace(session, labels) if known is None else known
             work = Work(session, ns, now, self.rules)
             if guard is not None:
                 guard(work)
@@ -224,7 +224,7 @@ class Engine:
             progress(len(rows), len(rows))
         return [again.get(row.docid, row) for row in rows]
 
-    def _new_namespace(self, connection: Session, labels: tuple[str, ...]) -> int:
+    def new_namespace(self, connection: Session, labels: tuple[str, ...]) -> int:
         """Give a namespace a number, inside the transaction that first writes to it.
 
         If that transaction is rolled back, the next namespace gets the same number, and must not be

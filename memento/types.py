@@ -156,6 +156,7 @@ class Event(StrEnum):
     IGNORED = "ignored"
     WRONG = "wrong"
     HARMFUL = "harmful"
+    OUTCOME = "outcome"
     RETRACTED = "retracted"
     UNDONE = "undone"
     ERASED = "erased"
@@ -521,8 +522,8 @@ class Evidence:
     Attributes:
         event: Number of the event, for ``retract``.
         at: When it was said, UTC.
-        verdict: ``used``, ``confirmed``, ``ignored``, ``wrong`` or ``harmful``; ``reinforced`` if
-            the same was said again.
+        verdict: ``used``, ``confirmed``, ``ignored``, ``wrong`` or ``harmful``; ``outcome`` of a
+            loop; ``reinforced`` if the same was said again.
         source: Who said it; None if that is not known.
         note: Why, in their words, or None.
         retracted: Whether it was taken back.

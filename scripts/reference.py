@@ -31,6 +31,7 @@ from memento.dynamics import config as dynamics_config
 from memento.dynamics import effect
 from memento.feedback import Verdicts
 from memento.locks import Locks
+from memento.loops import Loop, Loops
 from memento.manager import KEEP, MemoryManager
 from memento.slots import Slots
 from memento.upkeep import backup, erase, export, import_, lineage
@@ -79,6 +80,7 @@ VALUES = (
     types.Belief,
     types.Evidence,
     types.Strength,
+    Loop,
     types.Finding,
     lineage.Stats,
     backup.Backup,
@@ -176,6 +178,7 @@ def api() -> str:
     parts += _public("", Slots)
     parts += _public("", Locks)
     parts += _public("", Verdicts)
+    parts += _public("", Loops)
     parts += _public("", Changes)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):
         parts += [f"## memory.{name}\n", docstring(view.__doc__) + "\n", *_public(f"{name}.", view)]

@@ -28,7 +28,7 @@ ROOMS = [
     {"engine"},
     {"long_turns"},
     {"views"},
-    {"browse", "changes", "documents", "feedback", "locks", "slots"},
+    {"browse", "changes", "documents", "feedback", "locks", "loops", "slots"},
     {"conversation"},
     {"manager"},
     {"aio"},

@@ -47,14 +47,17 @@ VERDICTS = {
 }
 """The verdicts that a memory can get."""
 
+SAID = frozenset({*VERDICTS, Event.OUTCOME})
+"""The events that somebody said and can take back."""
+
 _SAID_AGAIN = Effect(use=1.0, grows=True, valence=1.0)
 
-FOLDED = frozenset({*VERDICTS, Event.REINFORCED, Event.RETRIEVED})
+FOLDED = frozenset({*SAID, Event.REINFORCED, Event.RETRIEVED})
 """The events that change a state."""
 
 _MUTED: dict[str | None, frozenset[str]] = {
     "promoted": frozenset({Event.IGNORED}),
-    "user": frozenset({Event.IGNORED, Event.WRONG, Event.HARMFUL}),
+    "user": frozenset({Event.IGNORED, Event.WRONG, Event.HARMFUL, Event.OUTCOME}),
 }
 """Level of a lock to the events that have no effect while a memory has it."""
 
@@ -91,6 +94,7 @@ class Occurrence:
         day: Active days of the namespace until then, that day included.
         source: Class of who said it; None if that is not known.
         rank: Place of the memory in the answer that it is about, >= 1.
+        outcome: How well a loop went, [-1, 1]; 0 for any other event.
     """
 
     kind: str
@@ -98,6 +102,7 @@ class Occurrence:
     day: int
     source: str | None = None
     rank: int = 1
+    outcome: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +248,10 @@ def _heard(event: Occurrence, config: Dynamics) -> tuple[Effect, float, int]:
         return Effect(use=config.shown), float(event.rank <= config.shown_first), 0
     if event.kind == Event.REINFORCED:
         return _SAID_AGAIN, float(event.source == Trust.USER), _REPEATED
-    effect = VERDICTS[Event(event.kind)]
+    if event.kind == Event.OUTCOME:
+        effect = Effect(outcome=event.outcome)
+    else:
+        effect = VERDICTS[Event(event.kind)]
     if event.source == Trust.USER:
         return effect, 1.0, 0
     if event.source == Trust.AGENT:

@@ -166,7 +166,7 @@ class Moved:
 
 
 class _Lived(NamedTuple):
-    """The sums of a memory at the moment of a query: its chance of being right, its use, its days."""
+    """The sums of a memory at the moment of a query: chance of being right, use, days."""
 
     sure: float
     use: float

@@ -92,8 +92,8 @@ WITHOUT_ID = {
 }
 STORE_WIDE = {
     "add", "add_document", "backup", "cite", "clock", "close", "closed", "config", "doctor",
-    "embed", "flush", "import_from", "keep", "namespace", "namespaces", "of", "prompt_confidence",
-    "read_only", "reindex", "root", "store",
+    "embed", "finalize", "flush", "import_from", "keep", "loop", "namespace", "namespaces", "of",
+    "open_loop", "prompt_confidence", "read_only", "reindex", "root", "store",
 }  # fmt: skip
 WITH_VECTORS = {"nearest"}
 

@@ -48,6 +48,7 @@ USUAL: dict[str, Any] = {
     "ids": ["mine"], "expires_in": 60, "by": "kind", "labels": "mine",
     "key_or_id": "door", "since": datetime(2025, 1, 1, tzinfo=UTC),
     "target": "mine", "retrieval": Retrieval("a green door"), "answer": "The door is green.",
+    "loop": "one",
 }  # fmt: skip
 
 
