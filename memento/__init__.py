@@ -48,6 +48,7 @@ sessions     begin a session, note where its work stands, go on after it broke o
 sleep        let the store tidy up, and see what is stale or unusual
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
+loops        turns of several answers and one outcome
 changes      correct, list changes and undo them, differences between two moments
 conversation  the turns of a conversation: keep each once, recall for the next
 learning     observe a turn: keep it, and store what the user states
@@ -65,6 +66,7 @@ from typing import TYPE_CHECKING, Any
 from memento.config import Config
 from memento.conversation.values import Recalled, Turn
 from memento.filters import Filtering, check_filters
+from memento.loops import Loop
 from memento.manager import MemoryManager
 from memento.past import Change, Diff, SlotValue, Undone, Version
 from memento.policy.values import Policy
@@ -107,6 +109,7 @@ __all__ = [
     "Finding",
     "Hit",
     "Kind",
+    "Loop",
     "Memory",
     "MemoryManager",
     "Policy",

@@ -45,6 +45,7 @@ from memento.filters import filters_of
 from memento.guidance import Guidance
 from memento.learning import Learning
 from memento.locks import Locks
+from memento.loops import Loops
 from memento.manager import MemoryManager
 from memento.reasoning import Reasons
 from memento.scopes import DEFAULT_NAMESPACE
@@ -85,6 +86,7 @@ _INHERITED = frozenset(
         Sleeping,
         Learning,
         Guidance,
+        Loops,
     )
 )
 """Bases of the manager whose methods are documented as the manager's own."""
@@ -447,6 +449,9 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     feedback = _threaded(MemoryManager.feedback)
     cite = _threaded(MemoryManager.cite)
     retract = _threaded(MemoryManager.retract)
+    loop = _threaded(MemoryManager.loop)
+    open_loop = _threaded(MemoryManager.open_loop)
+    finalize = _threaded(MemoryManager.finalize)
     belief = _threaded(MemoryManager.belief)
     strength = _threaded(MemoryManager.strength)
     correct = _threaded(MemoryManager.correct)

@@ -44,6 +44,7 @@ from memento.learning import Learning
 from memento.ledger import memories
 from memento.lifecycle import change
 from memento.locks import Locks
+from memento.loops import Loops
 from memento.policy import prompt
 from memento.reasoning import Reasons
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
@@ -88,6 +89,7 @@ class MemoryManager(
     Sleeping,
     Learning,
     Guidance,
+    Loops,
 ):
     """Remembers, finds and corrects what an agent should know.
 

@@ -171,6 +171,7 @@ class Event(StrEnum):
     FOLDED = "folded"
     UNFOLDED = "unfolded"
     REPLAYED = "replayed"
+    OUTCOME = "outcome"
     RETRACTED = "retracted"
     DOUBTED = "doubted"
     REFUSED = "refused"
@@ -561,8 +562,8 @@ class Evidence:
     Attributes:
         event: Number of the event, for ``retract``.
         at: When it was said, UTC.
-        verdict: ``used``, ``confirmed``, ``ignored``, ``wrong`` or ``harmful``; ``reinforced`` if
-            the same was said again.
+        verdict: ``used``, ``confirmed``, ``ignored``, ``wrong`` or ``harmful``; ``outcome`` of a
+            loop; ``reinforced`` if the same was said again.
         source: Who said it; None if that is not known.
         note: Why, in their words, or None.
         retracted: Whether it was taken back.

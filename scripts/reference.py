@@ -38,6 +38,7 @@ from memento.guidance import Guidance
 from memento.insight import values as insights
 from memento.learning import Learning
 from memento.locks import Locks
+from memento.loops import Loop, Loops
 from memento.manager import KEEP, MemoryManager
 from memento.observe import values as observed
 from memento.policy import values as policy_values
@@ -100,6 +101,7 @@ VALUES = (
     types.Belief,
     types.Evidence,
     types.Strength,
+    Loop,
     types.Finding,
     policy_values.Policy,
     policy_values.Shown,
@@ -211,6 +213,7 @@ def api() -> str:
     parts += _public("", Conflicting)
     parts += _public("", Sleeping)
     parts += _public("", Verdicts)
+    parts += _public("", Loops)
     parts += _public("", Changes)
     parts += _public("", Sessions)
     parts += _public("", Learning)

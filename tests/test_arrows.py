@@ -41,6 +41,7 @@ ROOMS = [
         "feedback",
         "guidance",
         "locks",
+        "loops",
         "reasoning",
         "sessions",
         "sleep",

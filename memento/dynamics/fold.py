@@ -50,6 +50,9 @@ VERDICTS = {
 }
 """The verdicts that a memory can get."""
 
+SAID = frozenset({*VERDICTS, Event.OUTCOME})
+"""The events that somebody said and can take back."""
+
 _SAID_AGAIN = Effect(use=1.0, grows=True, valence=1.0)
 _DOUBTED = Effect(valence=-1.0)
 _ASLEEP: dict[str, Effect] = {
@@ -58,12 +61,21 @@ _ASLEEP: dict[str, Effect] = {
 }
 """Events that the sleep itself writes."""
 
-FOLDED = frozenset({*VERDICTS, *_ASLEEP, Event.REINFORCED, Event.RETRIEVED, Event.DOUBTED})
+FOLDED = frozenset({*SAID, *_ASLEEP, Event.REINFORCED, Event.RETRIEVED, Event.DOUBTED})
 """The events that change a state."""
 
 _MUTED: dict[str | None, frozenset[str]] = {
     "promoted": frozenset({Event.IGNORED, Event.REPLAYED}),
-    "user": frozenset({Event.IGNORED, Event.WRONG, Event.HARMFUL, Event.DOUBTED, Event.REPLAYED}),
+    "user": frozenset(
+        {
+            Event.IGNORED,
+            Event.WRONG,
+            Event.HARMFUL,
+            Event.DOUBTED,
+            Event.OUTCOME,
+            Event.REPLAYED,
+        }
+    ),
 }
 """Level of a lock to the events that have no effect while a memory has it."""
 
@@ -100,6 +112,7 @@ class Occurrence:
         day: Active days of the namespace until then, that day included.
         source: Class of who said it; None if that is not known.
         rank: Place of the memory in the answer that it is about, >= 1.
+        outcome: How well a loop went, [-1, 1]; 0 for any other event.
     """
 
     kind: str
@@ -107,6 +120,7 @@ class Occurrence:
     day: int
     source: str | None = None
     rank: int = 1
+    outcome: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +269,12 @@ def _heard(event: Occurrence, config: Dynamics) -> tuple[Effect, float, int]:
         return _SAID_AGAIN, float(event.source == Trust.USER), _REPEATED
     if event.kind in _ASLEEP:
         return _ASLEEP[event.kind], 1.0, 0
-    effect = _DOUBTED if event.kind == Event.DOUBTED else VERDICTS[Event(event.kind)]
+    if event.kind == Event.OUTCOME:
+        effect = Effect(outcome=event.outcome)
+    elif event.kind == Event.DOUBTED:
+        effect = _DOUBTED
+    else:
+        effect = VERDICTS[Event(event.kind)]
     if event.source == Trust.USER:
         return effect, 1.0, 0
     if event.source == Trust.AGENT:

@@ -142,6 +142,7 @@ class _Fold:
             day=calendar.until(happened.since),
             source=happened.source,
             rank=rank,
+            outcome=happened.outcome,
         )
         later = step(before, occurred, basis, self.config)
         return state if later is before else later

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from memento.errors import NotFound
-from memento.ledger import dynamics, links, memories
+from memento.ledger import dynamics, links, loops, memories
 from memento.ledger.contract import Session
 from memento.ledger.dialect import (
     SKIP_IF_THERE,
@@ -213,6 +213,7 @@ def forget_ids(connection: Session, ns: int, heirs: Heirs) -> int:
         clean_row(connection, docid, heirs)
     for docid, rev in states_naming(connection, ns, ids):
         clean_state(connection, docid, rev, ids)
+    loops.forget(connection, ns, ids)
     return sum(clean_event(connection, event, ids) for event in events_naming(connection, ns, ids))
 
 

@@ -11,19 +11,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from memento.dynamics.fold import VERDICTS
+from memento.dynamics.fold import SAID
 from memento.ledger.contract import Session
 from memento.ledger.dialect import contains
 from memento.ledger.rows import Row, is_changed_event, mapping_in
 from memento.types import Event
 
 OWN = (
-    *VERDICTS, Event.REINFORCED, Event.FOLDED, Event.REPLAYED, Event.RETRACTED, Event.DOUBTED,
+    *sorted(SAID), Event.REINFORCED, Event.FOLDED, Event.REPLAYED, Event.RETRACTED, Event.DOUBTED,
     Event.APPROVED, Event.REPLACED,
 )  # fmt: skip
 """Events of one memory that matter here; what was shown is in events of the namespace."""
 
-_TAKEN_BACK = frozenset({*VERDICTS, Event.FOLDED})
+_TAKEN_BACK = frozenset({*SAID, Event.FOLDED})
 """Events that a retraction can take back."""
 
 _EVENT = "event, ns, at, kind, docid, detail, seal"
@@ -101,6 +101,14 @@ class Happening:
         return found if type(found) is int and found > 0 else 1
 
     @property
+    def outcome(self) -> float:
+        """How well a loop went, [-1, 1]; 0 if it does not say."""
+        found = self.detail.get("outcome")
+        if not isinstance(found, int | float) or isinstance(found, bool):
+            return 0.0
+        return float(found) if -1 <= found <= 1 else 0.0
+
+    @property
     def ids(self) -> list[str]:
         """Ids of the memories it is about, best first."""
         found = self.detail.get("ids")
@@ -150,7 +158,7 @@ def happening(session: Session, ns: int, event: int) -> Happening | None:
 
 def verdicts(session: Session, ns: int, source: str) -> list[Happening]:
     """Read all verdicts of a source in a namespace, in order, the retracted ones included."""
-    kinds = ", ".join(f"'{kind}'" for kind in VERDICTS)
+    kinds = ", ".join(f"'{kind}'" for kind in sorted(SAID))
     query = f"SELECT {_EVENT} FROM events WHERE ns = ? AND docid IS NOT NULL AND kind IN ({kinds})"
     found = sound_ones(session.execute(f"{query} ORDER BY event", (ns,)).fetchall())
     return [one for one in found if one.source == source]

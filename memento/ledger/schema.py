@@ -309,8 +309,20 @@ LOOPS = f"""
 ALTER TABLE dynamics ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX dynamics_by_stamp ON dynamics (docid >> {SEQ_BITS}, stamp);
 INSERT INTO meta SELECT 'dynamics stamp', 1 WHERE EXISTS (SELECT 1 FROM dynamics);
+CREATE TABLE loops (
+    loop TEXT PRIMARY KEY,
+    ns INTEGER NOT NULL,
+    session TEXT,
+    opened_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    closed_at INTEGER,
+    shown TEXT NOT NULL,
+    outcome REAL
+);
+CREATE INDEX loops_of ON loops (ns, closed_at);
 """
-"""The read path follows the sums of events by their stamp, as it follows vectors."""
+"""The read path follows the sums of events by their stamp, as it follows vectors. And turns whose
+outcome is open: what they showed, until they are closed or expire."""
 
 LEARNT = """
 ALTER TABLE memories ADD COLUMN signal TEXT;

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from memento.dynamics.config import Dynamics
 from memento.dynamics.effect import Effect, Lesson
-from memento.dynamics.fold import DAY, VERDICTS
+from memento.dynamics.fold import DAY, SAID
 from memento.errors import InvalidInput
 from memento.ledger import changes, dynamics, happenings, learnt, memories
 from memento.ledger.contract import Session, Work
@@ -146,7 +146,7 @@ def of_event(session: Session, ns: int, event: int) -> list[Happening]:
         InvalidInput: If there is no such verdict in the namespace.
     """
     found = happenings.happening(session, ns, event)
-    if found is None or found.kind not in VERDICTS or found.docid is None:
+    if found is None or found.kind not in SAID or found.docid is None:
         raise InvalidInput("event", f"{event} is not a verdict on a memory of this namespace")
     return _standing(session, [found])
 

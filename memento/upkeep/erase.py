@@ -37,7 +37,7 @@ from memento.errors import (
     StoreError,
 )
 from memento.ledger import erase as sql
-from memento.ledger import erase_many, memories, sessions, vectors
+from memento.ledger import erase_many, loops, memories, sessions, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.erase import Chosen
 from memento.ledger.files import explain_os, remove_litter, sync_folder, unfinished, written
@@ -327,6 +327,7 @@ class Eraser:
             lambda c: sql.states_naming(c, which.ns, ids),
             lambda c, state: sql.clean_state(c, *state, ids),
         )
+        self._write(lambda c: loops.forget(c, which.ns, ids))
         gone = self._in_bites(
             lambda c: sql.events_naming(c, which.ns, ids),
             lambda c, event: sql.clean_event(c, event, ids),

@@ -113,8 +113,9 @@ WITHOUT_ID = {
 }
 STORE_WIDE = {
     "add", "add_document", "backup", "checkpoint", "cite", "clock", "close", "closed", "config",
-    "doctor", "embed", "flush", "import_from", "keep", "namespace", "namespaces", "of",
-    "prompt_confidence", "read_only", "reindex", "root", "session", "store",
+    "doctor", "embed", "finalize", "flush", "import_from", "keep", "loop", "namespace",
+    "namespaces", "of", "open_loop", "prompt_confidence", "read_only", "reindex", "root", "session",
+    "store",
 }  # fmt: skip
 WITH_VECTORS = {"nearest"}
 

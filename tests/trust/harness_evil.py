@@ -58,6 +58,7 @@ USUAL: dict[str, Any] = {
     "target": "mine", "retrieval": Retrieval("a green door"), "answer": "The door is green.",
     "question": "a green door",
     "a": "mine", "b": "mine-1", "keep": "both",
+    "loop": "one",
 }  # fmt: skip
 
 

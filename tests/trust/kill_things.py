@@ -449,6 +449,20 @@ def judge(memory: MemoryManager) -> None:
     memory.feedback([one.id for one in memory.list()], verdict="confirmed")
 
 
+def turned(folder: Path) -> None:
+    """Make a store with a turn that showed what it has of doors."""
+    filled(folder)
+    with opened(store_of(folder), now=START) as memory:
+        turn = memory.open_loop("s", timeout=86_400)
+        turn.retrieve(memory.list()[0].text, 10, record=False)
+        (folder / "turn").write_text(turn.id)
+
+
+def finalize(memory: MemoryManager) -> None:
+    """Say how well the turn went."""
+    memory.finalize((memory.root.parent / "turn").read_text(), 1.0)
+
+
 def retract(memory: MemoryManager) -> None:
     """Take back what the agent said, all in one transaction."""
     memory.retract(source="agent")
@@ -504,6 +518,7 @@ THINGS = {
     "erase": Thing(filled, verb(erase)),
     "erase of many": Thing(long_session, verb(erase_session)),
     "feedback": Thing(rated, verb(judge), told_of_all),
+    "finalize": Thing(turned, verb(finalize), told_of_all),
     "retract": Thing(rated, verb(retract), told_of_all),
     "correct": Thing(corrected, verb(correct)),
     "undo": Thing(corrected, verb(undo)),

@@ -13,6 +13,7 @@ from memento.ledger import (
     descent,
     dynamics,
     links,
+    loops,
     memories,
     namespaces,
     past,
@@ -165,6 +166,7 @@ def set_back_to(path: Path, moment: int, taken_at: int | None = None) -> int:
         connection.execute("DELETE FROM events WHERE at > ?", (moment,))
         changes.set_back_to(connection, moment)
         sessions.set_back_to(connection, moment)
+        loops.set_back_to(connection, moment)
         dynamics.forget_all(connection)
         connection.execute("DELETE FROM sleeps")
         connection.execute("DELETE FROM backlog")

@@ -1,0 +1,113 @@
+"""Turns whose outcome is still open: the rows of ``loops``. SQL only.
+
+A turn that its process left open is still there for another one, until it expires. Its outcome goes
+into the event log, memory by memory; the row is only the list of what was shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from memento.ledger.contract import Session
+from memento.ledger.rows import mapping_in
+
+MOST_SHOWN = 100
+"""Most memories of one turn that share in its outcome; those shown first."""
+
+_KEPT = 86_400_000_000
+"""Time, in microseconds, that a closed turn is kept, so that a late outcome is told so."""
+_COLUMNS = "loop, ns, session, opened_at, expires_at, closed_at, shown"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One row.
+
+    Attributes:
+        id: Its id.
+        ns: Namespace number.
+        session: Conversation it belongs to, or None.
+        opened_at: Microseconds.
+        expires_at: Microseconds; from then on it is closed without an outcome.
+        closed_at: Microseconds; None while it is open.
+        shown: Ids of memories to their best rank in an answer of the turn, >= 1.
+    """
+
+    id: str
+    ns: int
+    session: str | None
+    opened_at: int
+    expires_at: int
+    closed_at: int | None
+    shown: Mapping[str, int]
+
+
+def insert(session: Session, turn: Turn) -> None:
+    """Add a turn."""
+    values = (turn.id, turn.ns, turn.session, turn.opened_at, turn.expires_at)
+    session.execute(f"INSERT INTO loops ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, NULL, '{{}}')", values)
+
+
+def find(session: Session, ns: int, loop: str) -> Turn | None:
+    """Read a turn of a namespace; None if it has none of that id."""
+    query = f"SELECT {_COLUMNS} FROM loops WHERE loop = ? AND ns = ?"
+    found = session.execute(query, (loop, ns)).fetchone()
+    if found is None:
+        return None
+    ranks = {one: rank for one, rank in mapping_in(found[-1]).items() if type(rank) is int}
+    loop, number, name, opened_at, expires_at, closed_at, _ = found
+    return Turn(loop, number, name, opened_at, expires_at, closed_at, ranks)
+
+
+def show(session: Session, turn: Turn, ids: Sequence[str]) -> None:
+    """Note which memories an answer of a turn showed, best first."""
+    shown = dict(turn.shown)
+    for rank, one in enumerate(ids, start=1):
+        if one in shown or len(shown) < MOST_SHOWN:
+            shown[one] = min(rank, shown.get(one, rank))
+    _set_shown(session, turn.id, shown)
+
+
+def close(session: Session, turn: Turn, at: int, outcome: float | None) -> None:
+    """Close a turn; its session and what it showed are needed no longer."""
+    query = (
+        "UPDATE loops SET closed_at = ?, outcome = ?, shown = '{}', session = NULL WHERE loop = ?"
+    )
+    session.execute(query, (at, outcome, turn.id))
+
+
+def expire(session: Session, ns: int, now: int) -> int:
+    """Close the turns of a namespace that expired, without an outcome; returns how many.
+
+    Those closed long ago are dropped.
+    """
+    session.execute("DELETE FROM loops WHERE ns = ? AND closed_at < ?", (ns, now - _KEPT))
+    query = (
+        "UPDATE loops SET closed_at = expires_at, shown = '{}', session = NULL"
+        " WHERE ns = ? AND closed_at IS NULL AND expires_at <= ?"
+    )
+    return session.execute(query, (ns, now)).rowcount
+
+
+def forget(session: Session, ns: int, ids: Iterable[str]) -> int:
+    """Take erased memories out of all turns of a namespace; returns how many turns named one."""
+    gone, changed = frozenset(ids), 0
+    query = "SELECT loop, shown FROM loops WHERE ns = ? AND shown <> '{}'"
+    for loop, shown in session.execute(query, (ns,)).fetchall():
+        ranks = mapping_in(shown)
+        left = {one: rank for one, rank in ranks.items() if one not in gone}
+        if left != ranks or not ranks:
+            _set_shown(session, loop, left)
+            changed += 1
+    return changed
+
+
+def set_back_to(session: Session, moment: int) -> None:
+    """Undo what happened to turns after a moment; those closed since do not open again."""
+    session.execute("DELETE FROM loops WHERE opened_at > ?", (moment,))
+
+
+def _set_shown(session: Session, loop: str, shown: Mapping[str, int]) -> None:
+    session.execute("UPDATE loops SET shown = ? WHERE loop = ?", (json.dumps(shown), loop))
