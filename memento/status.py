@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from types import MappingProxyType
 
 from memento import layout
@@ -144,6 +145,7 @@ def _check_table() -> None:
 _check_table()
 
 
+@cache
 def having(*traits: str) -> tuple[StatusName, ...]:
     """Return the values of the statuses that have any of some traits, in the order of the table.
 

@@ -35,6 +35,7 @@ tarde tudo je wel
 """
 _BESIDE = frozenset(_BESIDE_WORDS.split())
 """Words that may stand beside the others, but mean something when alone."""
+_EITHER = _PHATIC | _BESIDE
 
 
 def is_chatter(text: str) -> bool:
@@ -48,4 +49,4 @@ def is_chatter(text: str) -> bool:
         return True  # punctuation, pictograms
     if len(_WORD.findall(text)) > MOST_WORDS:
         return False
-    return said <= _PHATIC | _BESIDE and not said.isdisjoint(_PHATIC)
+    return said <= _EITHER and not said.isdisjoint(_PHATIC)

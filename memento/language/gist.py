@@ -13,6 +13,10 @@ from collections.abc import Iterator
 FILLERS = frozenset("a an the really just also very so please well oh and that".split())  # noqa: SIM905 - words read better as one text
 """Words without which a text says the same."""
 _STOPS = ".!?…。！？؟"  # noqa: RUF001 - real stops
+_SPACES = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+_ENDS = _STOPS + _SPACES
 _ASKS = re.compile("[?？؟]")  # noqa: RUF001 - real question marks
 _PAUSES = ",;:"
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
@@ -42,7 +46,7 @@ def ending(text: str) -> str:
     >>> ending("I really like the red bike!")
     'bike'
     """
-    said = _without_stops(_plain(text))
+    said = _without_stops(text if text.isascii() else _plain(text))
     return said.rsplit(maxsplit=1)[-1].casefold() if said else ""
 
 
@@ -54,10 +58,7 @@ def _plain(text: str) -> str:
 
 def _without_stops(plain: str) -> str:
     """Drop the stops and the spaces between them from the end of a text."""
-    before, said = "", plain
-    while said != before:
-        before, said = said, said.rstrip(_STOPS).rstrip()
-    return said
+    return plain.rstrip(_ENDS)
 
 
 def _kept(tokens: list[str], *, units: bool) -> Iterator[str]:

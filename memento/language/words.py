@@ -38,6 +38,7 @@ _MARKS = (
 _RUN = re.compile(f"[{_UNSPACED}]+")
 _WORD = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*")
 _APART = bytes(code if chr(code).isalnum() else ord(" ") for code in range(128)) + bytes(128)
+_SMALL_APART = _APART.lower()
 # Characters that are not part of a word here, and marks without a letter before them. SQLite has
 # other Unicode tables, and must not take them for parts of a word either.
 _NO_WORD = re.compile(rf"[^\w{_MARKS}\x00-\x7f]|(?<![^\W_])(?<![{_MARKS}])(?:(?!\w)[{_MARKS}])+")
@@ -174,7 +175,7 @@ def words(text: str) -> list[str]:
     >>> words("Don't panic, foo_bar!")
     ['don', 't', 'panic', 'foo', 'bar']
     """
-    return _words_in(fold(text))
+    return _small(text) if text.isascii() else _words_in(fold(text))
 
 
 def terms(text: str) -> list[str]:
@@ -186,6 +187,8 @@ def terms(text: str) -> list[str]:
     >>> terms("东京塔 in Japan")
     ['东京', '京塔', 'in', 'japan']
     """
+    if text.isascii():
+        return _small(text)
     plain = _plain(text)
     return _words_in(plain if plain.isascii() else _RUN.sub(_pairs, stemmed(plain)))
 
@@ -349,6 +352,11 @@ def _words_in(folded: str) -> list[str]:
     if folded.isascii():
         return folded.encode().translate(_APART).decode().split()
     return _WORD.findall(folded)
+
+
+def _small(text: str) -> list[str]:
+    """List the words of a text in ASCII, in small letters: what folding it and `_words_in` give."""
+    return text.encode().translate(_SMALL_APART).decode().split()
 
 
 def holds(text: str, phrase: str) -> bool:

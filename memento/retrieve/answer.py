@@ -37,9 +37,9 @@ _MAX_SPAN = 30  # years before and after now; a date without a year may be in an
 _MOST_FAR = 30  # farther years, with memories, in which such a date may also be
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Found:
-    """One memory found.
+    """One memory found. Nothing changes one; freezing each takes 2 µs more.
 
     Attributes:
         docid: Its row id.
@@ -366,7 +366,7 @@ def _candidates(
 ) -> Iterator[Candidate]:
     rows = judged.rows[places]
     asks = (look.snap.cues[rows] & np.uint32(spelling.Cue.QUESTION)) != 0
-    table = np.stack(list(judged.parts.values()))[:, places].T
+    table = np.array(list(judged.parts.values()))[:, places].T
     kinds = sum(1 << bit for bit, term in enumerate(look.query.terms) if term in look.query.kinds)
     columns = (
         rows,

@@ -66,14 +66,19 @@ class Signs:
 
     def of(self, places: Rows) -> list[dict[str, float]]:
         """Return the signs of some candidates by name."""
-        known = {"cover": self.cover, "share": self.share, "fit": self.fit}
-        if self.cosine is not None:
-            known["cosine"] = self.cosine
-        values = [column[places].tolist() for column in known.values()]
-        shared = {"unknown": self.unknown}
-        if self.cosine is not None:
-            shared["noise"] = self.noise
-        return [dict(zip(known, row, strict=True), **shared) for row in zip(*values, strict=True)]
+        columns = [self.cover, self.share, self.fit]
+        if self.cosine is None:
+            values = [column[places].tolist() for column in columns]
+            return [
+                {"cover": cover, "share": share, "fit": fit, "unknown": self.unknown}
+                for cover, share, fit in zip(*values, strict=True)
+            ]
+        values = [column[places].tolist() for column in (*columns, self.cosine)]
+        shared = {"unknown": self.unknown, "noise": self.noise}
+        return [
+            {"cover": cover, "share": share, "fit": fit, "cosine": cosine, **shared}
+            for cover, share, fit, cosine in zip(*values, strict=True)
+        ]
 
 
 def signs(
@@ -159,7 +164,7 @@ def of_answer(found: Sequence[Mapping[str, float]], sure: Sure) -> float:
         found: Signs of each hit by name, see `Signs.of`; at least one.
         sure: The logistics.
     """
-    best = {name: max(signs[name] for signs in found) for name in found[0]}
+    best = {name: max([signs[name] for signs in found]) for name in found[0] if name != "share"}
     if "cosine" not in best:
         by_cover, by_fit, by_unknown, constant = sure.answer_by_words
         logit = constant

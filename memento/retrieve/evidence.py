@@ -30,6 +30,9 @@ _LINGER = {True: 10.0, False: 20.0}  # days in which people still talk about a d
 _MONTH = 31
 _KIND_NAMES = {code: name for name, code in KINDS.items()}
 _READ = 100  # candidates whose texts are read for dates
+_FIRST_PERSON, _STANDING = np.uint32(Cue.FIRST_PERSON), np.uint32(Cue.STANDING)
+_TIME_WORD, _DIGIT = np.uint32(Cue.TIME_WORD), np.uint32(Cue.DIGIT)
+_USER, _ASSISTANT = np.uint32(Cue.USER), np.uint32(Cue.ASSISTANT)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +90,7 @@ def weigh(
         signals["own_meaning"] = spread(cosines.own, cosines.known)
         if in_session.any():
             signals["session_meaning"] = _by_session(cosines, session)
-    signals |= _traits(query, snap, rows)
+    signals |= _traits(query, snap, rows, in_session)
     if query.periods:
         signals["calendar"] = calendar(query.periods, query.days.of(snap.occurred_at[rows]))
     cosine = None if cosines is None else np.maximum(cosines.own, cosines.smooth)
@@ -129,21 +132,25 @@ def dated(query: Query, snap: Snapshot, rows: Rows) -> Rows:
     return chosen
 
 
-def _traits(query: Query, snap: Snapshot, rows: Rows) -> dict[str, Floats]:
-    """Return the evidence that is known about the rows without their texts."""
+def _traits(query: Query, snap: Snapshot, rows: Rows, in_session: Mask) -> dict[str, Floats]:
+    """Return the evidence that is known about the rows without their texts.
+
+    Args:
+        query: The query.
+        snap: The namespace.
+        rows: Candidates.
+        in_session: Whether each belongs to a session.
+    """
     cues = snap.cues[rows]
-    traits = {"first_person": Cue.FIRST_PERSON, "standing": Cue.STANDING}
+    traits = {"first_person": _FIRST_PERSON, "standing": _STANDING}
     if query.wants_time:
-        traits["when"] = Cue.TIME_WORD
+        traits["when"] = _TIME_WORD
     if query.wants_number:
-        traits["digit"] = Cue.DIGIT
-    found = {
-        name: ((cues & np.uint32(cue)) != 0).astype(np.float32) for name, cue in traits.items()
-    }
+        traits["digit"] = _DIGIT
+    found = {name: ((cues & cue) != 0).astype(np.float32) for name, cue in traits.items()}
     if not query.wants_summary:
-        found["user"] = ((cues & np.uint32(Cue.ASSISTANT)) == 0).astype(np.float32)
-    user = (cues & np.uint32(Cue.USER)) != 0
-    opens = user & (snap.session[rows] >= 0) & (snap.prev[rows] < 0)
+        found["user"] = ((cues & _ASSISTANT) == 0).astype(np.float32)
+    opens = ((cues & _USER) != 0) & in_session & (snap.prev[rows] < 0)
     found["opens"] = opens.astype(np.float32)
     if query.speaker is not None:
         found["speaker"] = (snap.actor[rows] == query.speaker).astype(np.float32)

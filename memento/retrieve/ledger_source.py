@@ -128,6 +128,9 @@ class LedgerSource:
 
     def vocabulary(self, first: int) -> Vocabulary:
         """Return the words of the heard memories; only what changed is read."""
+        known = self.known
+        if self.state is not None and known.rev == self.state[0] and first <= known.first:
+            return known
         with self.known.following():
             self._ledger.read(lambda c: _follow_words(c, self.ns, self.known, first))
         return self.known

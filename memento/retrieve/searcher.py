@@ -213,23 +213,17 @@ class Searcher:
         if ns is None:
             return Retrieval(request.query, took={"total": time.perf_counter() - began})
         missing = self._owing(ns) if request.wait and self._embedding is not None else {}
-        asked = self._embedded(former.without_successor(request.query), missing)
-        embedded = time.perf_counter()
-        source = self._source(labels, ns)
+        source, took = self._source(labels, ns), {"embed": 0.0}
         try:
-            ranking = self._ranked(request, source, asked, self._rerank, missing)
+            ranking = self._ranked(request, source, self._rerank, missing, took)
         except RerankerError as error:
             missing["reranker"] = unquoted(str(error), request.query)
-            ranking = self._ranked(request, source, asked, None, missing)
+            ranking = self._ranked(request, source, None, missing, took)
         ranked = time.perf_counter()
         hits = self._hits(labels, source, ranking, request.shown, missing)
         ended = time.perf_counter()
-        took = {
-            "embed": embedded - began,
-            "rank": ranked - embedded,
-            "read": ended - ranked,
-            "total": ended - began,
-        }
+        took["rank"] = ranked - began - took["embed"]
+        took["read"], took["total"] = ended - ranked, ended - began
         return Retrieval(request.query, hits, missing, ranking.confidence if hits else 0.0, took)
 
     def nearest(
@@ -307,14 +301,26 @@ class Searcher:
                 terms, ranks, signs = {"meaning": cosine}, {"meaning": place}, {"cosine": cosine}
                 yield Found(docid, cosine, chance, terms, ranks, folded=(), signs=signs)
 
-    def _embedded(self, query: str, missing: dict[str, str]) -> _Embedded | None:
+    def _model(self, query: str, missing: dict[str, str]) -> int | None:
+        """Return the number of the embedder; None if a query is not embedded."""
         if self._embedding is None or not query.strip():
             return None
         try:
-            model = self._embedding.known_model()
-            if model is None:
-                return None  # nothing has ever been embedded here
-            return _Embedded(self._embedding.query(query), model)
+            return self._embedding.known_model()  # None if nothing has ever been embedded here
+        except (EmbedderError, InvalidInput, MissingExtra) as error:
+            missing[Tier.LONG.value] = unquoted(str(error), query)
+            return None
+
+    def _embedded(
+        self, query: str, source: LedgerSource, snap: Snapshot, missing: dict[str, str]
+    ) -> NDArray[np.float32] | None:
+        """Embed a query, with the words that were meant by typing errors; see `spellings.meant`."""
+        assert self._embedding is not None  # noqa: S101 - it has a number
+        written = former.without_successor(query)
+        try:
+            return self._embedding.query(
+                spellings.meant(written, lambda: source.vocabulary(known_from(snap)), snap.people)
+            )
         except (EmbedderError, InvalidInput, MissingExtra) as error:
             missing[Tier.LONG.value] = unquoted(str(error), query)
             return None
@@ -323,39 +329,41 @@ class Searcher:
         self,
         request: Request,
         source: LedgerSource,
-        asked: _Embedded | None,
         rerank: Rerank | None,
         missing: dict[str, str],
+        took: dict[str, float],
     ) -> Ranking:
+        model = self._model(request.query, missing)
         try:
-            return self._rank(request, source, asked, rerank, missing, exact=False)
+            return self._rank(request, source, model, rerank, missing, took, exact=False)
         except TierUnavailable:  # Chroma failed just now; exact search has all vectors
-            return self._rank(request, source, asked, rerank, missing, exact=True)
+            return self._rank(request, source, model, rerank, missing, took, exact=True)
 
     def _rank(
         self,
         request: Request,
         source: LedgerSource,
-        asked: _Embedded | None,
+        model: int | None,
         rerank: Rerank | None,
         missing: dict[str, str],
+        took: dict[str, float],
         *,
         exact: bool,
     ) -> Ranking:
         """Bring the namespace up to date and rank what it holds."""
-        filters = request.filters
-        snap, allowed, nearest = self._follow(
-            source, filters, None if asked is None else asked.model, exact=exact
-        )
-        if asked is not None:
-            asked = self._meant(request.query, source, snap, asked)
+        filters, vector = request.filters, None
+        snap, allowed, nearest = self._follow(source, filters, model, exact=exact)
+        if model is not None:
+            began = time.perf_counter()
+            vector = self._embedded(request.query, source, snap, missing)
+            took["embed"] += time.perf_counter() - began
         if request.query.strip():  # a blank one asks for no vectors, so none were loaded
             self._name_most_owed(source.ns, snap, nearest is not None, missing)
         return find(
             request.query,
             snap,
             source,
-            None if asked is None else asked.vector,
+            vector,
             self._config.retrieve,
             now=from_micros(filters.now if filters.as_of is None else filters.as_of),
             zone=self._config.zone,
@@ -381,17 +389,6 @@ class Searcher:
         """Return what finds the pairs among candidates that conflict."""
         settings = self._config.dynamics
         return lambda docids: self._ledger.read(lambda c: pairs_among(c, docids, now, settings))
-
-    def _meant(
-        self, query: str, source: LedgerSource, snap: Snapshot, asked: _Embedded
-    ) -> _Embedded:
-        """Embed a query again if words of it are typing errors for words of the namespace."""
-        assert self._embedding is not None  # noqa: S101 - it made the vector
-        written = former.without_successor(query)
-        meant = spellings.meant(written, lambda: source.vocabulary(known_from(snap)), snap.people)
-        if meant == written:
-            return asked
-        return replace(asked, vector=self._embedding.query(meant))
 
     def _near(
         self, source: LedgerSource, asked: _Embedded, k: int, filters: Filters, *, exact: bool
