@@ -30,6 +30,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import life_drift
 import life_need
 import life_verdicts
 from common import FIGURE_HEADERS, Figure, table, write_json
@@ -49,7 +50,7 @@ def main() -> int:
     found: Found = {}
     for name in options.only:
         began = time.perf_counter()
-        part = SCENARIOS[name](seeds)
+        part = SCENARIOS[name](seeds, options.slots)
         for label, scores in part.items():
             print(f"\n{label}\n{_laid_out(scores)}", flush=True)
         print(f"({time.perf_counter() - began:.0f} s)")
@@ -66,6 +67,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", type=_names, default=list(SCENARIOS), help="scenarios, by comma")
     parser.add_argument("--seed", type=int, default=0, help="of the first world")
     parser.add_argument("--worlds", type=int, default=WORLDS, help="worlds of each scenario")
+    parser.add_argument("--slots", type=Path, default=life_drift.SLOTS, help="things that change")
     parser.add_argument("--json", type=Path, help="file for the results")
     return parser.parse_args()
 
@@ -88,19 +90,20 @@ def _laid_out(scores: Scores) -> str:
     return table(("", *metrics), rows)
 
 
-def _wrong(seeds: Sequence[int]) -> Found:
+def _wrong(seeds: Sequence[int], _slots: Path) -> Found:
     return {
         "wrong" if attack is None else f"wrong, praised: {name}": life_verdicts.wrong(seeds, attack)
         for name, attack in life_verdicts.ATTACKS.items()
     }
 
 
-SCENARIOS: dict[str, Callable[[Sequence[int]], Found]] = {
-    "need": lambda seeds: {"need": life_need.need(seeds)},
-    "null": lambda seeds: {"null": life_need.need(seeds, persistent=False)},
+SCENARIOS: dict[str, Callable[[Sequence[int], Path], Found]] = {
+    "need": lambda seeds, _: {"need": life_need.need(seeds)},
+    "null": lambda seeds, _: {"null": life_need.need(seeds, persistent=False)},
     "wrong": _wrong,
-    "noise": lambda seeds: {"noise": life_verdicts.noise(seeds)},
-    "loop": lambda seeds: {"loop": life_need.loop(seeds)},
+    "noise": lambda seeds, _: {"noise": life_verdicts.noise(seeds)},
+    "loop": lambda seeds, _: {"loop": life_need.loop(seeds)},
+    "drift": lambda seeds, slots: {"drift": life_drift.drift(seeds, life_drift.read(slots))},
 }
 
 
@@ -149,12 +152,20 @@ def _of_loop(found: Found) -> Iterator[Figure]:
     yield _at_least("loop: the better one first", better, 100, 100)
 
 
+def _of_drift(found: Found) -> Iterator[Figure]:
+    scores = found["drift"]
+    clean, first = (scores.percent(PRODUCT, name) for name in ("clean", "changed1"))
+    yield _at_least("drift: no stale one above", clean, 58, 80, "of things that changed")
+    yield _at_least("drift: current@1", first, 38, 50, "of things that changed")
+
+
 FIGURES: dict[str, Callable[[Found], Iterator[Figure]]] = {
     "need": _of_need,
     "null": _of_null,
     "wrong": _of_wrong,
     "noise": _of_noise,
     "loop": _of_loop,
+    "drift": _of_drift,
 }
 
 

@@ -2,6 +2,7 @@
 
     python benchmarks/quality.py FILE [--level turn|session|message] [--categories]
                                  [--no-embedder] [--k 10] [--limit N] [--keep FOLDER] [--json OUT]
+                                 [--use-earlier-answers] [--weight W]
 
 FILE is LoCoMo, BEAM or LongMemEval (see dialogues.py), which you bring yourself. Every conversation
 gets a store of its own, filled and asked through the public interface alone, as an application
@@ -11,6 +12,10 @@ A turn is right if it is one of those the benchmark names. At session level a se
 its best turn ranks. LoCoMo's adversarial questions count at session level only: what they ask for
 did not happen, so no turn answers them. A near-identical memory folded into a hit counts for
 nothing, though the caller learns of it: the strict reading.
+
+With ``--use-earlier-answers`` every right turn that was found is said to be of use, and the next
+question comes an hour later: what earlier answers teach must not harm the later ones. As a control,
+``--weight 1.5`` fixes the weight of use instead of learning it.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +32,14 @@ from dialogues import ADVERSARIAL, DEFAULT_LEVELS, Conversation, Dataset, Query,
 from metrics import best_of_each, score, summary
 from stores import opened
 
+from memento import Config
+from memento.dynamics.effect import Effect
+from memento.testing import ManualClock
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memento import MemoryManager
+    from memento import MemoryManager, Retrieval
 
 SESSION_DEPTH = 100
 """Turns asked for at session level, so that 20 sessions come together."""
@@ -77,14 +87,32 @@ class Run:
 def measure(conversation: Conversation, run: Run, options: argparse.Namespace) -> None:
     """Fill a store with a conversation and put its questions to it."""
     started = time.perf_counter()
-    with opened(conversation, embed=not options.no_embedder, keep=options.keep) as memory:
+    clock = ManualClock(conversation.now or datetime.now(UTC))
+    with opened(
+        conversation,
+        embed=not options.no_embedder,
+        keep=options.keep,
+        config=None if options.weight is None else fixed(options.weight),
+        clock=clock if options.use_earlier_answers else None,
+    ) as memory:
         run.ingest += time.perf_counter() - started
         run.drafts += len(conversation.drafts)
         for query in asked(conversation, options.level):
-            ranked = timed_retrieve(memory, query, run, options)
+            hits = timed_retrieve(memory, query, run, options)
+            ranked = names(hits, options.level)
             gold = query.sessions if options.level == "session" else query.turns
             if gold:
                 run.scores.append((query.category, score(ranked, gold, options.k)))
+            if options.use_earlier_answers:
+                for hit in hits:
+                    if hit.metadata["turn"] in query.turns:
+                        memory.feedback(hit, useful=True)
+                clock.advance(timedelta(hours=1))
+
+
+def fixed(weight: float) -> Config:
+    """Return settings with which the weight of use is not learnt."""
+    return Config(effect=Effect(use=weight, learn=False))
 
 
 def asked(conversation: Conversation, level: str) -> list[Query]:
@@ -98,14 +126,19 @@ def asked(conversation: Conversation, level: str) -> list[Query]:
 
 def timed_retrieve(
     memory: MemoryManager, query: Query, run: Run, options: argparse.Namespace
-) -> list[str]:
-    """Ask one question; return the ids of the turns or sessions found, best first."""
+) -> Retrieval:
+    """Ask one question."""
     depth = SESSION_DEPTH if options.level == "session" else max(20, options.k)
     wall, cpu = time.perf_counter(), time.process_time()
     hits = memory.retrieve(query.text, k=depth, record=False)
     run.wall.append(time.perf_counter() - wall)
     run.cpu += time.process_time() - cpu
-    if options.level == "session":
+    return hits
+
+
+def names(hits: Retrieval, level: str) -> list[str]:
+    """Return the ids of the turns or sessions that were found, best first."""
+    if level == "session":
         return best_of_each(str(hit.memory.session) for hit in hits)
     return [str(hit.metadata["turn"]) for hit in hits]
 
@@ -194,6 +227,8 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--k", type=int, default=10, help="depth of all@k and frac@k")
     parser.add_argument("--limit", type=int, help="only the first N conversations")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the filled stores there")
+    parser.add_argument("--use-earlier-answers", action="store_true", help="right turns were used")
+    parser.add_argument("--weight", type=float, metavar="W", help="fixed weight of use, [0, 1.5]")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the result there")
     return parser.parse_args(arguments)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dialogues import Conversation
 
     from memento import Config
+    from memento.protocols import Clock
 
 FILLED = "filled"
 """File that says that a kept store is complete."""
@@ -27,6 +28,7 @@ def opened(
     embed: bool = True,
     keep: Path | None = None,
     config: Config | None = None,
+    clock: Clock | None = None,
 ) -> Iterator[MemoryManager]:
     """Open a store that holds a conversation, all of it indexed.
 
@@ -35,8 +37,10 @@ def opened(
         embed: Whether questions are embedded; a kept store holds the vectors in any case.
         keep: Folder in which filled stores are kept and used again; None for a fresh one.
         config: Settings of the read path; they do not change what is stored.
+        clock: The clock of the questions; None for the conversation's own moment.
     """
     now = conversation.now
+    still = None if now is None else lambda: now
     with TemporaryDirectory(prefix="memento-quality-") as fresh:
         root = Path(fresh) if keep is None else keep / conversation.id.replace("/", "-")
         if not (root / FILLED).exists():
@@ -45,7 +49,7 @@ def opened(
             root=root,
             config=config,
             embedder="default" if embed else None,
-            clock=None if now is None else lambda: now,
+            clock=clock or still,
         ) as memory:
             memory.retrieve("warm up", k=1, record=False)
             yield memory

@@ -102,7 +102,7 @@ class Happening:
 
     @property
     def outcome(self) -> float:
-        """How well a loop went, [-1, 1]; 0 if it does not say."""
+        """The outcome of a loop, [-1, 1]; 0 if it does not say."""
         found = self.detail.get("outcome")
         if not isinstance(found, int | float) or isinstance(found, bool):
             return 0.0

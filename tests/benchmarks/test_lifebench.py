@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import life_drift
 import life_need
 import life_verdicts
 import lifecycle
@@ -81,11 +82,42 @@ def test_a_missed_floor_is_an_exit_code(monkeypatch, capsys):
     """The table says which."""
     found = Scores()
     found.note(PRODUCT, first=False, gini=0.5)
-    monkeypatch.setitem(lifecycle.SCENARIOS, "loop", lambda _seeds: {"loop": found})
+    monkeypatch.setitem(lifecycle.SCENARIOS, "loop", lambda _seeds, _slots: {"loop": found})
     monkeypatch.setattr("sys.argv", ["lifecycle.py", "--only", "loop"])
     assert lifecycle.main() == 1
     assert "MISSED" in capsys.readouterr().out
     found = Scores()
     found.note(PRODUCT, first=True, gini=0.5)
-    monkeypatch.setitem(lifecycle.SCENARIOS, "loop", lambda _seeds: {"loop": found})
+    monkeypatch.setitem(lifecycle.SCENARIOS, "loop", lambda _seeds, _slots: {"loop": found})
     assert lifecycle.main() == 0
+
+
+def test_every_slot_of_the_set_is_whole():
+    """Each template has the holes of its kind, and no value is part of another."""
+    slots = life_drift.read(life_drift.SLOTS)
+    assert len(slots) == 12
+    for slot in slots.values():
+        assert all("{v}" in one and "{o}" not in one for one in (*slot["say"], *slot["other"]))
+        assert all("{v}" in one and "{o}" in one for one in slot["change"])
+        assert all("{o}" in one and "{v}" not in one for one in slot["past"])
+        assert len(set(slot["values"])) == len(slot["values"]) >= 5
+
+
+def test_a_slot_without_a_field_is_refused(tmp_path):
+    """The message names the file and the slot."""
+    file = tmp_path / "slots.json"
+    file.write_text('{"city": {"values": ["Graz"]}}')
+    with pytest.raises(ValueError, match="city: needs exactly"):
+        life_drift.read(file)
+
+
+def test_a_talk_asserts_each_value_while_it_is_valid():
+    """Every assertion lies in the period of its value; equal seeds give equal talks."""
+    slots = life_drift.read(life_drift.SLOTS)
+    talk = life_drift._talk(random.Random("x"), slots)
+    assert talk == life_drift._talk(random.Random("x"), slots)
+    for one in talk.said:
+        if one.asserts:
+            began = [value for day, value in talk.values[one.slot] if day <= one.at]
+            assert began[-1] == one.value
+    assert any(len(values) > 2 for values in talk.values.values())

@@ -19,7 +19,7 @@ import script
 from harness_iofault import QUIET
 
 from memento import MemoryManager, Source, Status, Turn, engine
-from memento.errors import NotFound, NothingToUndo, TargetExists
+from memento.errors import InvalidInput, NotFound, NothingToUndo, TargetExists
 from memento.layout import LEDGER
 from memento.ledger import erase_many
 from memento.testing import HashEmbedder
@@ -459,8 +459,9 @@ def turned(folder: Path) -> None:
 
 
 def finalize(memory: MemoryManager) -> None:
-    """Say how well the turn went."""
-    memory.finalize((memory.root.parent / "turn").read_text(), 1.0)
+    """Say how well the turn went, unless that was said before the kill."""
+    with suppress(InvalidInput):
+        memory.finalize((memory.root.parent / "turn").read_text(), 1.0)
 
 
 def retract(memory: MemoryManager) -> None:
