@@ -46,7 +46,7 @@ from memento.retrieve.by_meaning import best_rows, dots
 from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Held, Kept
 from memento.retrieve.choose import choose_index
-from memento.retrieve.conflicts import Opposed, pairs_among
+from memento.retrieve.conflicts import Opposed, is_known, pairs_among
 from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings
 from memento.retrieve.look import Rerank
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
@@ -364,6 +364,7 @@ class Searcher:
             nearest=nearest,
             rerank=rerank,
             opposed=None if filters.as_of is not None else self._opposed(filters.now),
+            known=lambda a, b: self._ledger.read(lambda c: is_known(c, a, b)),
             min_score=request.min_score,
             min_confidence=request.min_confidence,
             cutoff=request.cutoff,
