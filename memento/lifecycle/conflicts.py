@@ -31,8 +31,8 @@ from memento.claims.standing import Stand, stands_higher
 from memento.errors import LockedMemory
 from memento.ledger import changes, claims, links, memories
 from memento.ledger.chains import head
-from memento.ledger.contract import Work
-from memento.ledger.rows import Row, is_sound
+from memento.ledger.contract import Session, Work
+from memento.ledger.rows import Row, docid_of, is_sound
 from memento.lifecycle import locks, slots
 from memento.lifecycle.steps import ACCEPTED, FOUND, hide, holds, log_event
 from memento.scopes import contains
@@ -97,11 +97,32 @@ def statement_of(row: Row, config: Conflicts) -> Statement:
     return said if len(said.words) <= config.words else NOTHING
 
 
-def read_again(work: Work, config: Conflicts, before: int, most: int) -> int | None:
+def compared_up_to(session: Session, ns: int) -> int:
+    """Return the row id before which all memories of a namespace were compared."""
+    return docid_of(ns, claims.cursor(session, ns) + 1)
+
+
+def misread(session: Session, ns: int, config: Conflicts, sample: int) -> int:
+    """Count the newest memories that were compared and whose numbers are not those of their text.
+
+    Args:
+        session: Of any job.
+        ns: Namespace number.
+        config: Settings.
+        sample: Most memories to read.
+    """
+    if not config.pairs or claims.behind(session, ns):
+        return 0  # a memory that changed since is read again soon
+    rows = claims.newest(session, ns, compared_up_to(session, ns), sample)
+    return sum(_numbers(row, config) != claims.keys(session, row.docid) for row in rows)
+
+
+def read_again(session: Session, ns: int, config: Conflicts, before: int, most: int) -> int | None:
     """Store the numbers of memories again that were compared before; compares nothing.
 
     Args:
-        work: The transaction.
+        session: Of a job that writes.
+        ns: Namespace number.
         config: Settings.
         before: Row id before which they came.
         most: Most memories.
@@ -109,10 +130,14 @@ def read_again(work: Work, config: Conflicts, before: int, most: int) -> int | N
     Returns:
         The row id of the last one, from which to go on; None if there are no more.
     """
-    rows = claims.newest(work.db, work.ns, before, most)
+    rows = claims.newest(session, ns, before, most)
     for row in rows:
-        claims.store(work.db, row.docid, keys_of(statement_of(row, config), work.ns))
+        claims.store(session, row.docid, _numbers(row, config))
     return rows[-1].docid if len(rows) == most else None
+
+
+def _numbers(row: Row, config: Conflicts) -> frozenset[int]:
+    return keys_of(statement_of(row, config), row.ns)
 
 
 def _settle(work: Work, row: Row, config: Conflicts) -> list[Row]:

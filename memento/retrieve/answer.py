@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import MAXYEAR, MINYEAR, UTC, datetime, tzinfo
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from memento.ledger.predicate import Filters
 from memento.protocols import TokenCounter
 from memento.retrieve import budget, by_time, confidence, rank, weighing
 from memento.retrieve.by_name import Called
-from memento.retrieve.conflicts import Opposed, Standings
+from memento.retrieve.conflicts import Known, Opposed, Standings
 from memento.retrieve.former import Heirs, MeaningOfHeirs
 from memento.retrieve.gather import Gathered, asks_no_more, gather, in_order, meaning_of, names_in
 from memento.retrieve.lifecycle import Life
@@ -103,6 +104,7 @@ def find(
     rerank: Rerank | None = None,
     life: Life | None = None,
     opposed: Opposed | None = None,
+    known: Known | None = None,
     min_score: float = 0.0,
     min_confidence: float = 0.0,
     cutoff: float = 0.0,
@@ -132,6 +134,7 @@ def find(
         rerank: Scores the texts of the best candidates: a finite number each, larger is better.
         life: What uses and verdicts add to the evidence; None for nothing.
         opposed: Finds the pairs among candidates that conflict; None if there are none.
+        known: Tells whether a pair was settled or judged, so that its age does not matter.
         min_score: Least score, [0, 1].
         min_confidence: Least chance that an answer is among the hits, [0, 1]; below it there are
             none.
@@ -169,7 +172,7 @@ def find(
     look = Look(query, snap, source, mask, config, meaning, texts, text, rerank, then, heirs, life)
     called = [] if match == "text" else names_in(query, snap, mask)
     room = _Room(look, k, min_score, cutoff, tokens, count, shorten=shorten)
-    orders = _orders(look, opposed)
+    orders = _orders(look, opposed, known)
     answer, ranks = _collect(look, called, room, orders, match == "names", fold=fold)
     hits = room.choose(answer)
     if not called and is_chatter(text):
@@ -349,16 +352,19 @@ def _collect(
         look = replace(look, config=wider)
 
 
-def _orders(look: Look, opposed: Opposed | None) -> list[rank.Order]:
+def _orders(look: Look, opposed: Opposed | None, known: Known | None) -> list[rank.Order]:
     """Return what changes the order of scores; nothing if a time or the past is asked for."""
     if look.query.only_time:
         return []
     former = look.query.former is not None
     standing = [] if opposed is None or former else [Standings(look.snap, opposed).first]
+    docid = look.snap.docid
+    settled = None if known is None else lambda a, b: known(int(docid[a]), int(docid[b]))
+    newest: rank.Order = partial(rank.newest_first, settled=settled)
     if look.meaning is None:
-        return [] if former else [rank.newest_first, *standing]
+        return [] if former else [newest, *standing]
     changes = Newer(look.snap, look.meaning, look.texts.read)
-    return [changes.last] if former else [rank.newest_first, changes.first, *standing]
+    return [changes.last] if former else [newest, changes.first, *standing]
 
 
 def _candidates(

@@ -13,7 +13,8 @@ from typing import TypeAlias
 from memento.claims.standing import Stand, stands_higher
 from memento.dynamics.belief import log_odds, prior
 from memento.dynamics.config import Dynamics
-from memento.ledger import claims, dynamics, memories
+from memento.dynamics.fold import VERDICTS
+from memento.ledger import claims, dynamics, happenings, memories
 from memento.ledger.contract import Session
 from memento.ledger.rows import Row, is_sound
 from memento.ledger.schema import SEQ_BITS
@@ -25,6 +26,10 @@ DEPTH = 16
 
 Opposed: TypeAlias = Callable[[Sequence[int]], Sequence[tuple[int, int]]]
 """Returns the pairs among some memories that conflict, by row id, the higher one first."""
+
+
+Known: TypeAlias = Callable[[int, int], bool]
+"""Tells whether a person settled a pair or gave a verdict on one of them, by row id."""
 
 
 class Standings:
@@ -80,6 +85,17 @@ def _placed(best: list[Candidate], pairs: Sequence[tuple[int, int]]) -> list[Can
         if rivals:
             order.insert(at, order.pop(rivals[0]))
     return order
+
+
+def is_known(session: Session, one: int, other: int) -> bool:
+    """Tell whether a person said that two memories do not conflict, or judged one of them."""
+    if claims.are_linked(session, one, other, claims.RESOLVED):
+        return True
+    return any(
+        happened.kind in VERDICTS
+        for docid in (one, other)
+        for happened in happenings.standing_ones(happenings.told_of(session, docid))
+    )
 
 
 def pairs_among(

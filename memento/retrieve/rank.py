@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from memento.language.gist import ending, gist
+from memento.language.verbs import has_verb, holds_role
 from memento.language.words import content, words
 
 _COMPARED = 400  # characters; statements that differ only in their object are short
@@ -86,6 +87,8 @@ class Said:
         return gist(self._text) if self._short else self._text
 
 
+Settled = Callable[[int, int], bool]
+"""Tells whether something is known of two rows that counts more than which one is newer."""
 Order = Callable[[Sequence[Candidate], Mapping[int, Said]], list[Candidate]]
 """Changes the order of candidates by what they say."""
 
@@ -156,7 +159,9 @@ def demote_echoes(
     return by_score(mended)
 
 
-def newest_first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
+def newest_first(
+    ranked: Sequence[Candidate], said: Mapping[int, Said], settled: Settled | None = None
+) -> list[Candidate]:
     """If two statements differ only in their object, give the newer one the higher place.
 
     This applies only if the same participant said both and nothing in the query favours the older
@@ -164,6 +169,11 @@ def newest_first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[
     The kind of thing asked for ("which editor ...") does not matter here: the newer statement often
     names the new thing without it. Verdicts on either decide instead, if there are any. The scores
     stay with the places.
+
+    Args:
+        ranked: Candidates, best first.
+        said: Row to its content.
+        settled: Asked about a pair before it is turned round; None if nothing is known of any.
     """
     order = list(ranked)
     framed = _framed(ranked, said)
@@ -177,6 +187,7 @@ def newest_first(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[
             if order[place].row >= older.row
             and order[place].row in framed
             and _replaces(order[place], older, said)
+            and not (settled is not None and settled(order[place].row, older.row))
         ]
         if rivals:
             newest = order.pop(max(rivals, key=lambda place: order[place].row))
@@ -232,13 +243,25 @@ def _framed(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> set[int]:
 
 
 def _same_frame(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether two statements are the same up to one span of words."""
+    """Tell whether two statements are the same up to one span of words, and that is their object.
+
+    A span with a verb, or before the verb, is no object: both statements are about other things.
+    Only a role that one holds at a time ("... is the CEO of Juniper") may have another holder.
+    """
     if not one or not other or (one[0] != other[0] and one[-1] != other[-1]):
         return False  # nearly always, so this comes first
     longest, shortest = max(len(one), len(other)), min(len(one), len(other))
     start = _common(one, other)
     end = min(_common(one[::-1], other[::-1]), shortest - start)
-    return start + end >= max(_FRAME_WORDS, math.ceil(longest * _FRAME))
+    if start + end < max(_FRAME_WORDS, math.ceil(longest * _FRAME)):
+        return False
+    spans = (one[start : len(one) - end], other[start : len(other) - end])
+    after = one[len(one) - end :]
+    if start == 0:
+        return holds_role(after)
+    if any(map(has_verb, spans)):
+        return False
+    return has_verb(one[:start]) or not has_verb(after)
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:

@@ -48,7 +48,7 @@ from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Held, Kept
 from memento.retrieve.choose import choose_index
 from memento.retrieve.chosen import BY_NAME, chosen, set_aside
-from memento.retrieve.conflicts import Opposed, pairs_among
+from memento.retrieve.conflicts import Opposed, is_known, pairs_among
 from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings
 from memento.retrieve.lifecycle import Life
 from memento.retrieve.look import Rerank
@@ -376,6 +376,7 @@ class Searcher:
             rerank=rerank,
             life=self._life(source, filters.now),
             opposed=None if filters.as_of is not None else self._opposed(filters.now),
+            known=lambda a, b: self._ledger.read(lambda c: is_known(c, a, b)),
             min_score=request.min_score,
             min_confidence=request.min_confidence,
             cutoff=request.cutoff,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from memento.check import MOST_NAMED
+from memento.claims.config import Conflicts
 from memento.dynamics.config import Dynamics
 from memento.errors import (
     EmbedderError,
@@ -14,10 +15,11 @@ from memento.errors import (
     StoreError,
     StoreGone,
 )
-from memento.ledger import checks, dynamics, namespaces, sessions, vectors
+from memento.ledger import checks, claims, dynamics, namespaces, sessions, vectors
 from memento.ledger.checks import Sees, Whose
 from memento.ledger.contract import Ledger
 from memento.ledger.files import explain_os, is_draft_of, unfinished
+from memento.lifecycle import conflicts
 from memento.tiers import own_files
 from memento.types import Finding
 
@@ -26,6 +28,8 @@ _QUEUED = 256
 
 _FOLDED = 100
 """Rows of ``dynamics`` that are folded again to be compared."""
+_READ = 100
+"""Memories of each namespace whose statements are read again to be compared."""
 
 STALE = "stale, a later state of them was written and the disk lost it"
 NEWER = "indexed with a text that they never had: perhaps they are stale, and that was their latest"
@@ -40,6 +44,7 @@ def examine(
     repair: bool,
     embedding: bool,
     settings: Dynamics,
+    rules: Conflicts,
     trouble: dict[str, str],
 ) -> list[Finding]:
     """Check everything in the store.
@@ -50,6 +55,7 @@ def examine(
         repair: Whether to repair derived data: full text, backlog, stray rows.
         embedding: Whether an embedder is in use, so that every memory needs a vector.
         settings: With which the events are folded.
+        rules: With which statements are read.
         trouble: Problems of the indexer: stage to reason.
 
     Returns:
@@ -69,6 +75,7 @@ def examine(
         "full text": lambda: _fulltext(ledger, sees, repair=repair),
         "derived rows": lambda: _strays(ledger, repair=repair),
         "dynamics": lambda: _dynamics(ledger, settings, repair=repair),
+        "claims": lambda: _claims(ledger, rules, repair=repair),
     }
     if embedding:
         checks_of["vectors"] = lambda: _vectors(ledger, repair=repair)
@@ -281,6 +288,31 @@ def _dynamics(ledger: Ledger, settings: Dynamics, *, repair: bool) -> Finding:
 
     detail = f"{len(differing)} of {_FOLDED} rows or fewer are not what their events add up to"
     return _mend("dynamics", detail, fold_again, repair=repair)
+
+
+def _claims(ledger: Ledger, rules: Conflicts, *, repair: bool) -> Finding:
+    """Read the newest statements of each namespace again, and compare their numbers."""
+    spaces = [ns for ns, _ in ledger.read(namespaces.every)]
+    wrong = ledger.read(lambda c: sum(conflicts.misread(c, ns, rules, _READ) for ns in spaces))
+    if not wrong:
+        return Finding("claims", ok=True, detail="agree with the statements")
+
+    def read_again() -> None:
+        ledger.write(claims.drop_all)
+        for ns in spaces:
+            _read_again(ledger, ns, rules)
+
+    detail = f"the numbers of {wrong} memories are not those of what they say"
+    return _mend("claims", detail, read_again, repair=repair)
+
+
+def _read_again(ledger: Ledger, ns: int, rules: Conflicts) -> None:
+    """Store the numbers of all statements that were compared, a few in each transaction."""
+    before: int | None = ledger.read(lambda c: conflicts.compared_up_to(c, ns))
+    while before is not None:
+        before = ledger.write(
+            lambda c, before=before: conflicts.read_again(c, ns, rules, before, _QUEUED)  # type: ignore[misc]
+        )
 
 
 def _vectors(ledger: Ledger, *, repair: bool) -> Finding:

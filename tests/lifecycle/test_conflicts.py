@@ -278,3 +278,19 @@ def test_namespaces_do_not_meet(memory):
     told(other, "I moved from Ghent to Turku")
     assert statuses(memory, mine) == ["active"]
     assert other.conflicts() == []
+
+
+def test_lost_numbers_are_read_again_and_nothing_is_compared_again(memory):
+    """Doctor notices, repairs, and what a person undid stays undone."""
+    old, new = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
+    memory.undo(memory.changes()[0].number)
+    memory.flush(wait=True)
+    memory._engine.ledger.write(lambda session: session.execute("DELETE FROM claims"))
+    looked = memory.store.doctor(repair=False)
+    (found,) = [one for one in looked if one.check == "claims"]
+    assert not found.ok
+    (found,) = [one for one in memory.store.doctor(repair=True) if one.check == "claims"]
+    assert found.repaired
+    told(memory, "The kettle is blue")
+    assert statuses(memory, old, new) == ["active", "active"]
+    assert all(one.ok for one in memory.store.doctor())

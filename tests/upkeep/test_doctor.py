@@ -53,6 +53,7 @@ def test_a_healthy_store_is_well(filled):
         "full text",
         "derived rows",
         "dynamics",
+        "claims",
     ]
     assert all(f.ok and not f.repaired for f in found)
     assert filled.store.doctor() == found
