@@ -23,6 +23,7 @@ from memento.cli import (
     erase,
     find,
     keep,
+    learn,
     overview,
     protect,
     quarantine,
@@ -56,6 +57,7 @@ app = typer.Typer(
 )
 for family in (
     remember,
+    learn,
     find,
     slots,
     overview,
