@@ -25,6 +25,7 @@ from memento.cli import (
     find,
     insight,
     keep,
+    learn,
     overview,
     policy,
     protect,
@@ -61,6 +62,7 @@ app = typer.Typer(
 )
 for family in (
     remember,
+    learn,
     find,
     insight,
     slots,

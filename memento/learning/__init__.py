@@ -245,13 +245,14 @@ class Learning(View):
         said = reader.place(turns_of(messages), numbered=False, dated=None)
         found: list[Foresight] = []
         for message in reader.read(said, [], None):
-            found += [Foresight(one, "doubtful") for one in message.doubtful]
-            for ready in message.lessons:
+            for ready in (*message.lessons, *message.doubtful):
                 verdict = _foreseen(engine, reader.ns, ready)
                 rows = (verdict.repeats, verdict.replaces, *verdict.contradicts)
                 ids = tuple(row.id for row in rows if row is not None)
                 one = candidate_of(ready.lesson, None)
-                found.append(Foresight(one, action_of(verdict).value, ids))
+                stored = ready.lesson.candidate.sure or verdict.replaces is not None
+                action = action_of(verdict).value if stored else "doubtful"
+                found.append(Foresight(one, action, ids))
         return found
 
     def _learn(

@@ -88,7 +88,7 @@ class Message:
         answered_id: Id of the memory of that turn, or None.
         found: What its sentences state.
         lessons: What is to be learnt.
-        doubtful: Sentences that are not sure enough.
+        doubtful: Lessons of sentences that are not sure enough.
         requests: Requests to forget.
         feedback: Praise and fault.
     """
@@ -100,7 +100,7 @@ class Message:
     answered_id: str | None
     found: Found
     lessons: list[Ready] = field(default_factory=list)
-    doubtful: list[Candidate] = field(default_factory=list)
+    doubtful: list[Ready] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     feedback: list[Event] = field(default_factory=list)
 
@@ -258,14 +258,12 @@ class Reader:
         lesson = derive(sentence, answered=message.answered, said_at=said_at, scope=self._scope)
         if lesson is None:
             return
-        if not sentence.sure:
-            message.doubtful.append(candidate_of(lesson, message.turn_id))
-            return
         entry = self.entry(lesson, one.turn.actor, parents_of(message.turn_id))
         if entry.redacted and not _LONG_WORD.search(_HIDDEN.sub(" ", entry.row.text)):
             message.found.vetoed["secret"] += 1
             return
-        message.lessons.append(Ready(lesson, entry, self.near(lesson, message.answered)))
+        ready = Ready(lesson, entry, self.near(lesson, message.answered))
+        (message.lessons if sentence.sure else message.doubtful).append(ready)
 
     def entry(self, lesson: Lesson, actor: str | None, parents: tuple[str, ...]) -> Entry:
         """Make the memory of a lesson, checked and redacted."""

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memento.admit.draft import to_json
-from memento.learning.reading import Message, Ready, Request
+from memento.learning.reading import Message, Ready, Request, candidate_of
 from memento.ledger import changes, happenings, holders, memories
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row, to_memory
 from memento.lifecycle import change, learn, locks
 from memento.lifecycle.steps import FOUND, log_event
 from memento.observe.asked import keys_of, mentions_all
-from memento.observe.values import Action, ForgetRequest, Learned, Observation
+from memento.observe.values import Action, Candidate, ForgetRequest, Learned, Observation
 from memento.types import Event
 
 
@@ -25,6 +25,7 @@ class Done:
     Attributes:
         learned: Each lesson with its row and what was decided.
         forget: Requests to forget, and what they hid.
+        doubtful: Statements that were not sure enough, and replace nothing.
         rows: Rows that were changed.
         known: Number of messages that had been observed before.
         change: Number of the change, or None.
@@ -32,6 +33,7 @@ class Done:
 
     learned: list[tuple[Row, Ready, learn.Verdict]] = field(default_factory=list)
     forget: list[ForgetRequest] = field(default_factory=list)
+    doubtful: list[Candidate] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     known: int = 0
     change: int | None = None
@@ -54,6 +56,8 @@ def taught(work: Work, read: Sequence[Message], rows: Sequence[Row], mode: str) 
             continue
         for ready in message.lessons:
             _learn_one(work, done, ready, turn, message)
+        for ready in message.doubtful:
+            _learn_if_it_replaces(work, done, ready, turn, message)
         for request in message.requests:
             done.forget.append(_forgotten(work, done, request, mode))
         _note(work, message, turn)
@@ -85,8 +89,7 @@ def _learn_one(
     if turn is not None:
         entry.row.source_parents = to_json([turn.id])
         entry.row.seal()
-    others = [one for one in ready.others if turn is None or one != turn.id]
-    verdict = learn.judge(work, lesson, others)
+    verdict = _judged(work, ready, turn)
     if verdict.repeats is None:
         changes.begin(work)  # so that a new memory alone can be undone
     row = learn.take(work, lesson, entry, verdict)
@@ -99,6 +102,25 @@ def _learn_one(
     log_event(work, row, Event.LEARNED, {"signal": lesson.signal.value, "action": action.value})
     done.learned.append((row, ready, verdict))
     done.rows.append(row)
+
+
+def _learn_if_it_replaces(
+    work: Work, done: Done, ready: Ready, turn: Row | None, message: Message
+) -> None:
+    """Learn a doubtful statement if the store vouches for it: it gives a known thing another value.
+
+    "No, use spaces" says little by itself, and much where tabs are the rule.
+    """
+    if _judged(work, ready, turn).replaces is not None:
+        _learn_one(work, done, ready, turn, message)
+    else:
+        done.doubtful.append(candidate_of(ready.lesson, None if turn is None else turn.id))
+
+
+def _judged(work: Work, ready: Ready, turn: Row | None) -> learn.Verdict:
+    """Judge a lesson by what is there beside its own turn."""
+    others = [one for one in ready.others if turn is None or one != turn.id]
+    return learn.judge(work, ready.lesson, others)
 
 
 def _forgotten(work: Work, done: Done, request: Request, mode: str) -> ForgetRequest:
@@ -164,7 +186,7 @@ def told(read: Sequence[Message], done: Done, namespace: tuple[str, ...]) -> Obs
         learned=tuple(
             _learned(row, ready, verdict, namespace) for row, ready, verdict in done.learned
         ),
-        doubtful=tuple(one for message in read for one in message.doubtful) if fresh else (),
+        doubtful=tuple(done.doubtful),
         forget=tuple(done.forget),
         feedback=tuple(word.value for message in read for word in message.feedback)
         if fresh

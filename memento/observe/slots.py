@@ -203,7 +203,13 @@ _LIKING = re.compile(
     re.IGNORECASE,
 )
 _CHANGES = re.compile(r"\b(?:switch|migrat|mov(?:e|ed|ing) (?:from|to|over))", re.IGNORECASE)
-_MINE = re.compile(r"(?:i|i'm|i've|i'd|my|for me|on \w+,? i|at \w+,? i)\b", re.IGNORECASE)
+_MINE = re.compile(r"(?:i|i'm|i've|i'd|for me|on \w+,? i|at \w+,? i)\b", re.IGNORECASE)
+_MY_TOOL = re.compile(
+    r"my (?:new |main |favou?rite |default |preferred |usual |current )*(?:text |code |operating )?"
+    r"(?:editor|ide|shell|os|system|browser|terminal|keyboard|layout|theme|diet|phone|coffee|laptop"
+    r"|computer|machine|desktop|seat)\b",
+    re.IGNORECASE,
+)
 _OURS = re.compile(
     r"(?:we|we're|we've|we'll|our|let's"
     r"|the (?:team|project|company|app|backend|frontend|service|repo)"
@@ -250,11 +256,12 @@ def _is_refused(plain: str, match: re.Match[str]) -> bool:
 
 def _speaks(one: _Choice, plain: str) -> bool:
     """Tell whether the user speaks for who has the slot: themselves, or the project."""
+    mine = _MINE.match(plain) is not None or _MY_TOOL.match(plain) is not None
     if one.key.startswith("user/"):
-        return _MINE.match(plain) is not None
+        return mine
     asked = _ORDER.match(plain) is not None
     if one.key.startswith("style/"):
-        return asked or _MINE.match(plain) is not None or _OURS.match(plain) is not None
+        return asked or mine or _OURS.match(plain) is not None
     return (
         asked or _OURS.match(plain) is not None or bool(_MINE.match(plain) and _USE.search(plain))
     )

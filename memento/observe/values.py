@@ -122,7 +122,8 @@ class Observation:
     Attributes:
         turns: The memories that hold the turns, in order; empty with ``keep=False``.
         learned: The statements that were stored or repeated, in order.
-        doubtful: The statements that ``observe`` was not sure of; ``confirm`` stores one.
+        doubtful: The statements that ``observe`` was not sure of; ``confirm`` stores one. One that
+            gives a known thing another value is stored all the same: the store vouches for it.
         forget: Requests to forget, and what they hid.
         feedback: Praise (``praised``) and fault (``faulted``) of the assistant, in order.
         vetoed: Reason of a guard to the number of sentences that it refused.

@@ -444,3 +444,12 @@ def test_values_that_return_are_values_of_their_own(memory, tell, clock):
         tell(f"I live in {city}.", "identity", occurred_at=clock() - timedelta(days=days))
     assert memory.value("user/home").text == "I live in Porto."
     assert len(memory.history(key="user/home")) == 3
+
+
+def test_a_doubtful_statement_that_replaces_a_known_value_is_stored(memory, tell):
+    """The store vouches for it; alone it stays doubtful."""
+    assert tell("No, use spaces.", "correction", probability=0.6).learned == ()
+    tell("Please use tabs.", "rule")
+    seen = tell("Sorry, use spaces.", "correction", probability=0.6)
+    assert (seen.learned[0].action, seen.doubtful) == ("replaced", ())
+    assert memory.value("style/indent").text == "use spaces."

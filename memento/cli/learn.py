@@ -1,0 +1,173 @@
+"""Commands that learn from what the user says."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import typer
+
+from memento.cli.options import (
+    HERE,
+    AsJson,
+    EmbedderName,
+    Namespace,
+    Root,
+    Session,
+    examples,
+    option,
+)
+from memento.cli.output import print_json
+from memento.cli.store import open_store
+from memento.display import one_line
+from memento.errors import InvalidInput
+from memento.layout import LEDGER
+from memento.observe.values import Foresight
+
+app = typer.Typer()
+SPEAKERS = {"user": "user", "assistant": "assistant", "agent": "assistant", "tool": "tool"}
+"""Names before a colon that begin a turn of a plain transcript."""
+
+
+@app.command(
+    epilog=examples(
+        'memento observe --user "No, use uv instead of pip" --dry-run',
+        'memento observe --user "I live in Porto" --assistant "Noted." --session monday',
+        "memento observe --session standup < transcript.txt",
+    )
+)
+def observe(
+    *,
+    user: Annotated[str | None, option("--user", help="Message of the user.")] = None,
+    assistant: Annotated[
+        str | None, option("--assistant", help="Answer of the assistant to it.")
+    ] = None,
+    session: Session = None,
+    scope: Annotated[str, option("--scope", help="Where it takes place.")] = "",
+    dry_run: Annotated[
+        bool, option("--dry-run", help="Only show what would be learnt, and why.")
+    ] = False,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Keep a turn of a conversation and learn from what the user states in it.
+
+    Without --user it reads a transcript: lines of JSON with role and content, or lines that begin
+    with "user:" or "assistant:".
+    """
+    if user is None and assistant is not None:
+        raise InvalidInput("--assistant", "is given with --user")
+    turns = _transcript(sys.stdin.read()) if user is None else [{"role": "user", "content": user}]
+    if dry_run:
+        found = _foreseen(turns, session, scope, (root, namespace, embedder))
+        _show_foresights(found, as_json=as_json)
+        return
+    with open_store(root, namespace, embedder, make=True) as memory:
+        if user is None:
+            seen = memory.observe(messages=turns, session=session, scope=scope)
+        else:
+            seen = memory.observe(user, assistant, session=session, scope=scope)
+    if as_json:
+        print_json(seen)
+    else:
+        typer.echo(one_line_each(seen.explain()))
+
+
+@app.command(
+    epilog=examples(
+        'memento direct "Never commit .env files" --lock',
+        'memento direct "Answer in German" --scope project/alpha',
+    )
+)
+def direct(
+    rules: Annotated[list[str], typer.Argument(metavar="RULE...", help="Rules, each in quotes.")],
+    *,
+    scope: Annotated[str, option("--scope", help="Where they apply.")] = "",
+    lock: Annotated[bool, option("--lock", help="Nothing but the user changes them.")] = False,
+    condition: Annotated[
+        str | None, option("--condition", help="When they apply, in words.")
+    ] = None,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """State rules outright: each is stored as given."""
+    with open_store(root, namespace, embedder, make=True) as memory:
+        made = memory.direct(rules, scope=scope, lock=lock, condition=condition)
+    if as_json:
+        print_json(made)
+    else:
+        for one in made:
+            typer.echo(f"{one.id}  {one_line(one.text)}")
+
+
+def _foreseen(
+    turns: list[dict[str, Any]], session: str | None, scope: str, store: tuple[Path, str, str]
+) -> list[Foresight]:
+    """Say what a store would learn; without a store, what a new one would."""
+    root, namespace, embedder = store
+    with TemporaryDirectory() as empty:
+        there = (root / LEDGER).exists()
+        with open_store(root if there else Path(empty), namespace, embedder, make=True) as memory:
+            return memory.foresee(turns, session=session, scope=scope)
+
+
+def _show_foresights(found: list[Foresight], *, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    for one in found:
+        said = one.candidate
+        slot = f", slot {said.key}" if said.key else ""
+        others = f" ({', '.join(one.others)})" if one.others else ""
+        typer.echo(f"{one.action}{others}: {one_line(said.text)}")
+        typer.echo(
+            f"    {said.signal} {said.confidence:.2f}{slot}: {one_line(', '.join(said.reasons))}"
+        )
+    if not found:
+        typer.echo("nothing to learn")
+
+
+def one_line_each(text: str) -> str:
+    """Make each line safe for a terminal."""
+    return "\n".join(one_line(line) for line in text.split("\n"))
+
+
+def _transcript(text: str) -> list[dict[str, Any]]:
+    """Read a transcript: JSON lines, or speakers before a colon.
+
+    Raises:
+        InvalidInput: If a line is neither.
+    """
+    turns: list[dict[str, Any]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        if line.lstrip().startswith("{"):
+            turns.append(_message(line, number))
+            continue
+        speaker, colon, said = line.partition(":")
+        role = SPEAKERS.get(speaker.strip().casefold()) if colon else None
+        if role is not None:
+            turns.append({"role": role, "content": said.strip()})
+        elif turns:
+            turns[-1]["content"] = f"{turns[-1]['content']}\n{line}"
+        else:
+            raise InvalidInput(f"line {number}", 'begins with neither "user:" nor "assistant:"')
+    return turns
+
+
+def _message(line: str, number: int) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        raise InvalidInput(f"line {number}", "is not JSON") from error
+    if not isinstance(found, dict):
+        raise InvalidInput(f"line {number}", "is not a JSON object")
+    return found

@@ -1,0 +1,105 @@
+"""A statement fills the slot that it names, or none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memento.observe.likeness import difference, tokens, turned_from
+from memento.observe.signals import Signal
+from memento.observe.slots import slot_of
+from memento.observe.wording import condition_of, quoted, stands_alone, without_lead
+
+FILLED = [
+    ("My name is Ines.", "identity", "user/name", "ines"),
+    ("I live in Ghent, near the canal.", "identity", "user/home", "ghent"),
+    ("I'm a marine biologist.", "identity", "user/job", "marine biologist"),
+    ("I work at Northwind.", "identity", "user/employer", "northwind"),
+    ("I use Dvorak.", "preference", "user/keyboard", "dvorak"),
+    ("I use Linux at home.", "fact", "user/os@home", "linux"),
+    ("I switched from zsh to fish.", "correction", "user/shell", "fish"),
+    ("Use pnpm, not npm.", "rule", "javascript/package-manager", "pnpm"),
+    ("No emojis in commit messages.", "rule", "style/emoji@commit-messages", "no"),
+    ("When you write SQL, use spaces.", "rule", "style/indent@when-you-write-sql", "spaces"),
+    ("Please reply in Dutch.", "rule", "style/language", "dutch"),
+    ("Our database is MariaDB.", "fact", "project/database", "mariadb"),
+    ("Amara is my boss now.", "relation", "user/boss", "amara is my"),
+    ("My favourite tea is rooibos.", "preference", "user/favourite/tea", "my favourite rooibos"),
+    ("We moved to Postgres.", "identity", "project/database", "postgres"),
+    ("My editor is Helix.", "preference", "user/editor", "helix"),
+    ("My brother uses vim.", "fact", "user/brother", "my uses vim"),
+    ("Ich heiße Jonas.", "identity", "user/name", "jonas"),
+]
+NONE = [
+    ("I'm allergic to nuts.", "fact"),
+    ("I speak Danish.", "fact"),
+    ("I like fish.", "preference"),
+    ("I love jazz.", "preference"),
+    ("My favourite mug broke.", "fact"),
+    ("We moved to a new flat.", "identity"),
+    ("I'm German and I like tea.", "identity"),
+    ("I used to live in Madrid.", "identity"),
+    ("Do you prefer tabs or spaces?", "preference"),
+    ("Tabs and spaces both work.", "fact"),
+    ("My son's teacher is Ms. Okafor.", "relation"),
+    ("My mother-in-law lives next door.", "relation"),
+    ("Never use vim.", "rule"),
+    ("I may move to Spain if I might.", "identity"),
+]
+
+
+@pytest.mark.parametrize(("text", "signal", "key", "value"), FILLED)
+def test_a_slot_is_recognised(text, signal, key, value):
+    """With its value, folded."""
+    found = slot_of(text, Signal(signal))
+    assert (found.key, found.value) == (key, value)
+
+
+@pytest.mark.parametrize(("text", "signal"), NONE)
+def test_in_doubt_there_is_none(text, signal):
+    """Many-valued matters, hearsay, questions and words with another meaning fill no slot."""
+    assert slot_of(text, Signal(signal)) is None
+
+
+@pytest.mark.parametrize("signal", [Signal.FEEDBACK, Signal.FORGET, Signal.TODO, Signal.PROCEDURE])
+def test_some_classes_fill_none(signal):
+    """They say nothing that has one value."""
+    assert slot_of("Please use tabs.", signal) is None
+
+
+@given(st.text(max_size=120), st.sampled_from(Signal))
+def test_any_text_is_read(text, signal):
+    """No text is refused, and a key can always be stored."""
+    found = slot_of(text, signal)
+    assert found is None or (found.key.strip() and len(found.key) < 256)
+    assert without_lead(text) in text
+    assert (condition_of(text) or "") in text
+    stands_alone(text, correction=True)
+    assert quoted("It is so.", text).startswith("It is so.")
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_any_two_texts_are_compared(one, other):
+    """A text does not differ from itself, and the order of two decides only which value is old."""
+    assert difference(one, one) is None
+    first, second = difference(one, other), difference(other, one)
+    assert (first is None) == (second is None)
+    if first is not None:
+        assert first.kind is second.kind
+    turned_from(one)
+
+
+def test_subjects_that_differ_never_meet():
+    """Another actor, another thing, another sibling."""
+    for one, other in (
+        ("Alice reviewed it on Monday.", "Bob reviewed it on Monday."),
+        ("Service A runs on port 8080.", "Service B runs on port 8081."),
+        ("My sister Lena lives in Oslo.", "My brother Jan lives in Bergen."),
+    ):
+        assert difference(one, other) is None
+
+
+def test_contractions_and_words_of_change_do_not_matter():
+    """The same statement in two spellings is the same."""
+    assert tokens("Actually I'm 34 now.") == tokens("I am 34.")

@@ -1,0 +1,47 @@
+"""Learning on the command line."""
+
+import io
+import sys
+
+
+def test_a_turn_is_learnt_from_and_shown(memento):
+    """Its statement is stored; the next value of the slot replaces it."""
+    assert "slot user/name" in memento("observe", "--user", "My name is Priya.").out
+    (one,) = memento("list", "--key", "user/name", "--json").data
+    assert (one["text"], one["signal"]) == ("My name is Priya.", "identity")
+
+
+def test_a_dry_run_says_what_would_be_replaced_and_writes_nothing(memento):
+    """Class, slot, reasons, and the memory whose place it would take."""
+    (rule,) = memento("direct", "Use pip", "--json").data
+    told = memento("observe", "--user", "No, use uv instead of pip", "--dry-run").out
+    assert f"replaced ({rule['id']}): use uv instead of pip" in told
+    assert "slot python/package-manager" in told
+    assert len(memento("list", "--json").data) == 1
+
+
+def test_a_dry_run_needs_no_store(memento):
+    """It says what a new store would learn, and makes none."""
+    told = memento("observe", "--user", "My name is Priya.", "--dry-run", "--json").data
+    assert [(one["action"], one["candidate"]["key"]) for one in told] == [("new", "user/name")]
+    assert memento("list").status != 0
+
+
+def test_a_transcript_is_read_from_stdin(memento, monkeypatch):
+    """Plain turns or lines of JSON; a line that is neither is refused."""
+    plain = "user: My name is Priya.\nI am new here.\nassistant: Hello!\n"
+    monkeypatch.setattr(sys, "stdin", io.StringIO(plain))
+    assert "user/name" in memento("observe", "--session", "s").out
+    monkeypatch.setattr(sys, "stdin", io.StringIO('{"role": "user", "content": "Call me Sam."}\n'))
+    assert "Call me Sam." in memento("observe", "--session", "t").out
+    for wrong in ("hello\n", "{}}\n"):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(wrong))
+        assert memento("observe").status == 2
+    assert memento("observe", "--assistant", "a").status == 2
+
+
+def test_rules_are_stated(memento):
+    """Locked, with a condition."""
+    (rule,) = memento("direct", "Be brief", "--lock", "--condition", "in chats", "--json").data
+    assert (rule["kind"], rule["lock"], rule["condition"]) == ("rule", "user", "in chats")
+    assert "Be brief" in memento("direct", "Be brief", "--condition", "in letters").out
