@@ -119,11 +119,16 @@ def interrupted(
 ) -> Begun | None:
     """Find the session that broke off last, at a scope or below it."""
     return next(
-        (one for one in within(db, ns, scope) if is_interrupted(one, now, settings)),
+        (
+            one
+            for one in within(db, ns, scope, open_only=True)
+            if is_interrupted(one, now, settings)
+        ),
         None,
     )
 
 
-def within(db: Session, ns: int, scope: str) -> Iterator[Begun]:
+def within(db: Session, ns: int, scope: str, *, open_only: bool = False) -> Iterator[Begun]:
     """Yield the sessions at a scope or below it, the one written to last first."""
-    return (one for one in rows.newest(db, ns) if contains(scope, one.scope))
+    found = rows.newest(db, ns, open_only=open_only)
+    return (one for one in found if contains(scope, one.scope))
