@@ -191,8 +191,8 @@ class Sessions(View):
 
         Args:
             session: The session, or its name, whatever its state; None for the one that broke off
-                last: it has not ended, and the process that worked on it is gone, or has not
-                written for ``SessionConfig.idle_minutes``.
+                last: it has a goal or a checkpoint and has not ended, and the process that worked
+                on it is gone, or has not written for ``SessionConfig.idle_minutes``.
             scope: Without a session: only those at this scope or below it.
             tokens: Most tokens of ``Resumption.text``, >= 1.
 
