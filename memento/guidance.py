@@ -344,13 +344,15 @@ class Guidance(View):
         kept = _vectors.setdefault(embedding, OrderedDict())
 
         def near(clauses: Sequence[str]) -> list[float]:
+            known: dict[str, Any] = {one: kept.get(one) for one in dict.fromkeys(clauses)}
+            if new := [one for one, vector in known.items() if vector is None]:
+                made = dict(zip(new, embedding.embed(new), strict=True))
+                known |= made
+                kept.update(made)
+                while len(kept) > KEPT_VECTORS:
+                    kept.popitem(last=False)
             asked = embedding.query(message)
-            if new := [one for one in dict.fromkeys(clauses) if one not in kept]:
-                kept.update(zip(new, embedding.embed(new), strict=True))
-            scores = [float(kept[one] @ asked) for one in clauses]
-            while len(kept) > KEPT_VECTORS:
-                kept.popitem(last=False)
-            return scores
+            return [float(known[one] @ asked) for one in clauses]
 
         return near
 

@@ -119,10 +119,18 @@ def find(db: Session, ns: int, session: str) -> Begun | None:
     return None if found is None else whole(found)
 
 
-def newest(db: Session, ns: int) -> Iterator[Begun]:
-    """Yield the sessions of a namespace, the one written to last first."""
-    found = db.execute(f"{_SELECT} WHERE ns = ? ORDER BY touched DESC, id", (ns,)).fetchall()
-    yield from (one for one in map(whole, found) if one is not None)
+def newest(db: Session, ns: int, *, open_only: bool = False) -> Iterator[Begun]:
+    """Yield the sessions of a namespace, the one written to last first, each read when due.
+
+    Args:
+        db: Of any job.
+        ns: Namespace number.
+        open_only: Leave out those that have ended.
+    """
+    ended = " AND ended IS NULL" if open_only else ""
+    query = f"SELECT id FROM sessions WHERE ns = ?{ended} ORDER BY touched DESC, id"
+    names = db.execute(query, (ns,)).fetchall()
+    yield from (one for (name,) in names if (one := find(db, ns, name)) is not None)
 
 
 def touch(db: Session, ns: int, sessions: Iterable[str | None], now: int) -> None:
@@ -209,7 +217,9 @@ def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:
         How many rows were removed, by table.
     """
     counts = {"sessions": 0, "checkpoints": 0}
-    for one in [one for one in newest(db, ns) if one.head is not None]:
+    query = f"{_SELECT} WHERE ns = ? AND head IS NOT NULL"
+    for values in db.execute(query, (ns,)).fetchall():
+        one = Begun(*values[:-1])
         put(db, replace(one, head=None, epoch=one.epoch + 1))
     for table, column in (("sessions", "id"), ("checkpoints", "session")):
         if what.everything:

@@ -27,6 +27,8 @@ _ENDED = ("Z", "X")
 
 _numbers = count(1)
 _open: weakref.WeakKeyDictionary[Ledger, int] = weakref.WeakKeyDictionary()
+_ledgers: weakref.WeakValueDictionary[str, Ledger] = weakref.WeakValueDictionary()
+"""The open stores of this process by number: looked up, never gone through."""
 
 
 def name(ledger: Ledger) -> str:
@@ -34,6 +36,7 @@ def name(ledger: Ledger) -> str:
     number = _open.get(ledger)
     if number is None:
         number = _open[ledger] = next(_numbers)
+        _ledgers[str(number)] = ledger
     return f"{_place()}:{os.getpid()}:{_start_of(os.getpid())}:{number}"
 
 
@@ -52,7 +55,8 @@ def is_gone(owner: str) -> bool:
     if space != _place().split(":")[1]:
         return False
     if pid == os.getpid() and start == _start_of(pid):
-        return not any(str(known) == number for one, known in _open.items() if not one.closed)
+        ledger = _ledgers.get(number)
+        return ledger is None or ledger.closed
     return not _is_alive(pid) or start != _start_of(pid) or _state_of(pid) in _ENDED
 
 

@@ -117,13 +117,26 @@ def is_interrupted(one: Begun, now: int, settings: SessionConfig) -> bool:
 def interrupted(
     db: Session, ns: int, scope: str, now: int, settings: SessionConfig
 ) -> Begun | None:
-    """Find the session that broke off last, at a scope or below it."""
+    """Find the session with a task that broke off last, at a scope or below it.
+
+    One without a goal and without a checkpoint, such as a thread of a chat that has a policy, has
+    nothing to go on with.
+    """
     return next(
-        (one for one in within(db, ns, scope) if is_interrupted(one, now, settings)),
+        (
+            one
+            for one in within(db, ns, scope, open_only=True)
+            if is_interrupted(one, now, settings) and _has_task(db, one)
+        ),
         None,
     )
 
 
-def within(db: Session, ns: int, scope: str) -> Iterator[Begun]:
+def _has_task(db: Session, one: Begun) -> bool:
+    return one.goal is not None or bool(rows.checkpoints(db, one.ns, one.id, 1))
+
+
+def within(db: Session, ns: int, scope: str, *, open_only: bool = False) -> Iterator[Begun]:
     """Yield the sessions at a scope or below it, the one written to last first."""
-    return (one for one in rows.newest(db, ns) if contains(scope, one.scope))
+    found = rows.newest(db, ns, open_only=open_only)
+    return (one for one in found if contains(scope, one.scope))

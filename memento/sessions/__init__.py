@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 from uuid_utils import uuid7
@@ -122,9 +123,13 @@ class Sessions(View):
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
             return []
-        found = self._engine.ledger.read(lambda c: [*rules.within(c, ns, path)])
-        fitting = [one for one in found if wanted in (None, one.ended is None)]
-        return [self._info(one) for one in fitting[:limit]]
+
+        def job(c: Reading) -> list[Begun]:
+            found = rules.within(c, ns, path, open_only=wanted is True)
+            fitting = (one for one in found if wanted in (None, one.ended is None))
+            return [*islice(fitting, limit)]
+
+        return [self._info(one) for one in self._engine.ledger.read(job)]
 
     def checkpoint(
         self,
@@ -186,8 +191,8 @@ class Sessions(View):
 
         Args:
             session: The session, or its name, whatever its state; None for the one that broke off
-                last: it has not ended, and the process that worked on it is gone, or has not
-                written for ``SessionConfig.idle_minutes``.
+                last: it has a goal or a checkpoint and has not ended, and the process that worked
+                on it is gone, or has not written for ``SessionConfig.idle_minutes``.
             scope: Without a session: only those at this scope or below it.
             tokens: Most tokens of ``Resumption.text``, >= 1.
 

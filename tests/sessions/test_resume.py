@@ -63,11 +63,22 @@ def test_the_session_that_broke_off_last_is_found(memory):
     assert memory.resume() is None
     assert memory.resume("nobody's") is None
     for name, scope in (("a", "x/1"), ("b", "x/2"), ("c", "y")):
-        with pytest.raises(KeyError), memory.session(name, scope=scope):
+        with pytest.raises(KeyError), memory.session(name, scope=scope, goal="g"):
             raise KeyError
     assert memory.resume(scope="y").session.id == "c"
     assert memory.resume(scope="x").session.id in {"a", "b"}
     assert memory.resume(scope="z") is None
+
+
+def test_a_session_without_a_task_is_not_found(memory):
+    """A thread that only has a policy broke off from nothing; by its name it is found."""
+    memory.add("Use tabs", kind="rule")
+    memory.policy(session="chat")
+    with pytest.raises(KeyError), memory.session("chat"):
+        raise KeyError
+    assert memory.sessions()[0].state == "interrupted"
+    assert memory.resume() is None
+    assert memory.resume("chat").session.id == "chat"
 
 
 def test_resume_reads_and_writes_nothing(memory):

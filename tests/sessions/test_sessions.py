@@ -77,7 +77,7 @@ def test_a_context_manager_ends_or_leaves(memory):
     with memory.session("good") as work:
         pass
     assert work.info.state == "ended"
-    with pytest.raises(ZeroDivisionError), memory.session("bad") as broken:
+    with pytest.raises(ZeroDivisionError), memory.session("bad", goal="divide") as broken:
         _ = 1 / 0
     assert broken.info.state == "interrupted"
     assert memory.resume().session.id == "bad"
@@ -120,7 +120,7 @@ def test_a_session_breaks_off_when_its_store_is_closed(open_memory):
 def test_a_silent_session_counts_as_broken_off(open_memory, clock):
     """After the minutes of the settings, although its process is there."""
     memory = open_memory(config=Config(sessions=SessionConfig(idle_minutes=5)))
-    memory.session("s")
+    memory.session("s", goal="wait")
     clock.advance(timedelta(minutes=4))
     assert memory.resume() is None
     clock.advance(timedelta(minutes=2))
