@@ -2,7 +2,7 @@
 
     python benchmarks/quality.py FILE [--level turn|session|message] [--categories]
                                  [--no-embedder] [--k 10] [--limit N] [--keep FOLDER] [--json OUT]
-                                 [--use-earlier-answers] [--weight W]
+                                 [--use-earlier-answers] [--weight W] [--list]
 
 FILE is LoCoMo, BEAM or LongMemEval (see dialogues.py), which you bring yourself. Every conversation
 gets a store of its own, filled and asked through the public interface alone, as an application
@@ -16,12 +16,16 @@ nothing, though the caller learns of it: the strict reading.
 With ``--use-earlier-answers`` every right turn that was found is said to be of use, and the next
 question comes an hour later: what earlier answers teach must not harm the later ones. As a control,
 ``--weight 1.5`` fixes the weight of use instead of learning it.
+
+``--list`` measures the multi-hop questions of LoCoMo at greater depth, and within 2,000 tokens,
+with and without the order of the tail (see ``memento.retrieve.tail``).
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -34,6 +38,7 @@ from stores import opened
 
 from memento import Config
 from memento.dynamics.effect import Effect
+from memento.retrieve import tail
 from memento.testing import ManualClock
 
 if TYPE_CHECKING:
@@ -61,6 +66,11 @@ FIGURES = {
     ("beam", "message", "no embedder"): {"any@10": (0.75, 0.81)},
 }
 """Floor and aim by benchmark, level and embedder."""
+
+MULTI_HOP = "multi-hop"
+DEPTHS = (10, 20, 30, 50)
+BUDGET = 2_000
+"""Tokens of a generous prompt block."""
 
 MULTI_HOP_FIGURES = {"all@10": (0.25, 0.40), "all@30": (0.45, 0.60)}
 
@@ -170,6 +180,56 @@ def report(dataset: Dataset, run: Run, options: argparse.Namespace) -> dict[str,
     }
 
 
+def measure_lists(dataset: Dataset, options: argparse.Namespace) -> list[Figure]:
+    """Measure the questions that need several turns, with and without the order of the tail."""
+    shares = {ordered: list_shares(dataset, options, ordered=ordered) for ordered in (False, True)}
+    before, after = shares[False], shares[True]
+    for name in before:
+        print(f"multi-hop {name}: {before[name]:.1%} without, {after[name]:.1%} with the tail")
+    return [
+        Figure("first ten hits changed", after["changed"], 0.0, 0.0, "", higher=False),
+        Figure("gain of all@50", after["all@50"] - before["all@50"], 0.05, 0.07, "", higher=True),
+        Figure(f"all within {BUDGET} tokens", after["budget"], 0.52, 0.60, "", higher=True),
+    ]
+
+
+def list_shares(
+    dataset: Dataset, options: argparse.Namespace, *, ordered: bool
+) -> dict[str, float]:
+    """Return in what share of the questions all turns are among so many hits."""
+    pool, tail.POOL = tail.POOL, tail.POOL if ordered else 0
+    found: Counter[str] = Counter()
+    count = 0
+    try:
+        for conversation in dataset.conversations:
+            with opened(conversation, embed=not options.no_embedder, keep=options.keep) as memory:
+                for query in asked(conversation, "turn"):
+                    if query.category == MULTI_HOP and query.turns:
+                        count += 1
+                        found += list_counts(memory, query)
+    finally:
+        tail.POOL = pool
+    names = [*(f"all@{depth}" for depth in DEPTHS), "budget", "changed"]
+    return {name: found[name] / max(1, count) for name in names}
+
+
+def list_counts(memory: MemoryManager, query: Query) -> Counter[str]:
+    """Count the depths at which all turns of one question are found."""
+    gold = {str(turn) for turn in query.turns}
+    ranked = turns_of(memory.retrieve(query.text, k=max(DEPTHS), record=False))
+    first = turns_of(memory.retrieve(query.text, k=min(DEPTHS), record=False))
+    within = turns_of(memory.retrieve(query.text, k=200, tokens=BUDGET, record=False))
+    found = Counter(f"all@{depth}" for depth in DEPTHS if gold <= set(ranked[:depth]))
+    found["budget"] = int(gold <= set(within))
+    found["changed"] = int(first != ranked[: len(first)])
+    return found
+
+
+def turns_of(hits: Retrieval) -> list[str]:
+    """Return the turns of an answer."""
+    return [str(hit.metadata["turn"]) for hit in hits]
+
+
 def figures(result: dict[str, Any]) -> list[Figure]:
     """Return the measures that have a floor, beside it."""
     bare = () if result["embedder"] else ("no embedder",)
@@ -229,6 +289,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the filled stores there")
     parser.add_argument("--use-earlier-answers", action="store_true", help="right turns were used")
     parser.add_argument("--weight", type=float, metavar="W", help="fixed weight of use, [0, 1.5]")
+    parser.add_argument("--list", action="store_true", help="the tail of multi-hop questions")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the result there")
     return parser.parse_args(arguments)
 
@@ -239,6 +300,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     dataset = load(options.file)
     dataset = Dataset(dataset.name, dataset.conversations[: options.limit])
     options.level = options.level or DEFAULT_LEVELS[dataset.name]
+    if options.list:
+        held = measure_lists(dataset, options)
+        print()
+        print(table(FIGURE_HEADERS[:-1], [figure.cells()[:-1] for figure in held]))
+        write_json(options.json, {figure.what: figure.value for figure in held})
+        return
     run = Run()
     for conversation in dataset.conversations:
         measure(conversation, run, options)

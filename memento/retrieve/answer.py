@@ -15,7 +15,7 @@ from memento.language import words as spelling
 from memento.language.chatter import is_chatter
 from memento.ledger.predicate import Filters
 from memento.protocols import TokenCounter
-from memento.retrieve import budget, by_time, confidence, rank, weighing
+from memento.retrieve import budget, by_time, confidence, rank, tail, weighing
 from memento.retrieve.by_name import Called
 from memento.retrieve.conflicts import Known, Opposed, Standings
 from memento.retrieve.former import Heirs, MeaningOfHeirs
@@ -174,7 +174,7 @@ def find(
     room = _Room(look, k, min_score, cutoff, tokens, count, shorten=shorten)
     orders = _orders(look, opposed, known)
     answer, ranks = _collect(look, called, room, orders, match == "names", fold=fold)
-    hits = room.choose(answer)
+    hits = room.choose(room.with_tail(answer))
     if not called and is_chatter(text):
         hits = [replace(one, confidence=0.0) for one in hits]
         chance = 0.0
@@ -257,7 +257,17 @@ class _Room:
         self._brief = look.query.wants_several and config.passage is not None
         self._room = (config.passage if self._brief else config.long) if shorten else None
         self._prices: dict[int, int] = {}
+        query = look.query
+        self._has_tail = k > tail.HEAD and query.wants_several and not query.only_time
         self.passages: dict[int, str] = {}
+
+    def with_tail(self, ranked: Sequence[Candidate]) -> list[Candidate]:
+        """Order the tail of a list question, see `tail`."""
+        if not self._has_tail:
+            return list(ranked)
+        good = rank.cut(ranked, self._min_score, self._cutoff)
+        texts = self._look.texts.read([one.row for one in good[: tail.POOL]])
+        return tail.reorder(good, texts)
 
     def choose(self, ranked: Sequence[Candidate]) -> list[Candidate]:
         """Choose the hits among the candidates, which come best first."""
@@ -270,10 +280,12 @@ class _Room:
         A token budget is spent when none of the best candidates fits into the rest of it; as many
         of them are tried as one search proposes.
         """
+        if len(rank.cut(ranked, self._min_score, self._cutoff)) < len(ranked):
+            return True
+        if self._has_tail and len(ranked) < tail.POOL:
+            return False  # the same candidates are ordered whatever the limits are
         chosen = self.choose(ranked)
         if len(chosen) >= self._k:
-            return True
-        if len(rank.cut(ranked, self._min_score, self._cutoff)) < len(ranked):
             return True
         if self._tokens is None or len(ranked) < self._look.config.arm:
             return False
