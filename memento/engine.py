@@ -186,8 +186,7 @@ class Engine:
             progress: Told how many drafts are checked, and all at the end.
             verb: The call that it is, for ``changes``.
             guard: Called first in the transaction; it may refuse.
-            then: Called last in the transaction with the rows; returns others that it changed. What
-                it does is a change of its own.
+            then: Called last, with the rows; returns others that it changed, as a change of its own.
         """
         now = self.now()
         known = self.ledger.find_namespace(labels)
@@ -569,18 +568,12 @@ class Engine:
         return done
 
     def owed(self, labels: tuple[str, ...], progress: Progress) -> Owed:
-        """Return what reports how much of a namespace's backlog is done since now.
-
-        Args:
-            labels: The namespace.
-            progress: Receives the report.
-        """
+        """Return a report to ``progress`` of how much of a namespace's backlog is done since now."""
 
         def left() -> int:
             ns = self.ledger.find_namespace(labels)
-            if ns is None:
-                return 0
-            return sum(self.ledger.read(lambda c: vectors.backlog_in(c, ns)).values())
+            found = {} if ns is None else self.ledger.read(lambda c: vectors.backlog_in(c, ns))
+            return sum(found.values())
 
         return Owed(left, progress)
 
