@@ -186,7 +186,7 @@ class Engine:
             progress: Told how many drafts are checked, and all at the end.
             verb: The call that it is, for ``changes``.
             guard: Called first in the transaction; it may refuse.
-            then: Called last, with the rows; returns others that it changed, as a change of its own.
+            then: Called last, with the rows; returns others that it changed, in its own change.
         """
         now = self.now()
         known = self.ledger.find_namespace(labels)
@@ -568,7 +568,7 @@ class Engine:
         return done
 
     def owed(self, labels: tuple[str, ...], progress: Progress) -> Owed:
-        """Return a report to ``progress`` of how much of a namespace's backlog is done since now."""
+        """Return a report to ``progress`` of how much of a backlog is done since now."""
 
         def left() -> int:
             ns = self.ledger.find_namespace(labels)
