@@ -14,9 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from memento.config import Config
-from memento.ledger import dynamics, erase, memories
+from memento.config.sleep import Auto
+from memento.consolidate.tick import FOLD, STEPS, Limits, Sleeper
+from memento.ledger import dynamics, erase, memories, namespaces
 from memento.ledger.contract import Ledger, Session
-from memento.types import Event
+from memento.ledger.rows import Row
+from memento.types import Event, Tier
 
 if TYPE_CHECKING:
     from memento.tiers.short import ShortTier
@@ -30,6 +33,10 @@ row or two of each."""
 BITE_SECONDS = 0.002
 """Time of one transaction in which full text takes bites of namespaces, after which it begins no
 other; an ``add`` may wait for it. A commit of its own for each namespace would take as long."""
+SLEEPS = 3_600_000_000
+"""Time between two sleeps of the background thread, microseconds."""
+SLEEP_SECONDS = 2.0
+"""Time that a sleep of the background thread takes at most, before it looks for other work."""
 UNFOLDED = 524_288
 """Most bytes by which folding the log may make the file grow: on a full disk the reserve pays, of
 which this is half."""
@@ -67,6 +74,7 @@ class Background:
         """Namespaces this process added to since full text last took a bite of them."""
         self._seen = self._tidied = self._swept = -1
         self._folded = False
+        self._sleep_due = 0
         self._snapshot_due = now() + self._snapshot_period()
 
     def busy(self) -> bool:
@@ -153,6 +161,24 @@ class Background:
             ):
                 pass
 
+    def sleep(self) -> None:
+        """Sleep on the namespaces that were used, for a moment, at most once an hour."""
+        now = self._now()
+        if now < self._sleep_due:
+            return
+        self._sleep_due = now + SLEEPS
+        sleeper = Sleeper(self._ledger, self._config, embeds=True, changed=self._moved)
+        steps, until = [FOLD, *STEPS], time.monotonic() + SLEEP_SECONDS
+        for ns, _ in self._ledger.read(namespaces.every):
+            if self._queries or time.monotonic() >= until:
+                self._sleep_due = now  # the next quiet moment goes on
+                return
+            sleeper.sleep(ns, now, steps, Limits(until, None))
+
+    def _moved(self, ns: int, rows: Sequence[Row]) -> None:
+        """Tell the short tier that rows of its rings changed."""
+        self._short.touch(ns, {row.session for row in rows if row.tier == Tier.SHORT})
+
     def keep_house(self) -> None:
         """Do what is due in a quiet moment."""
         self.log_accesses()
@@ -172,7 +198,11 @@ class Background:
         And keep room for a full disk, if it had to be given back and there is some again.
         """
         self.index_words()
-        self.fold_events()
+        auto = self._config.sleep.auto
+        if auto != Auto.OFF:
+            self.fold_events()
+        if auto == Auto.ALL:
+            self.sleep()
         while not self._queries and self._ledger.write(lambda c: c.words.merge()):
             pass
         unfolded = self._ledger.growth() > UNFOLDED

@@ -164,6 +164,6 @@ def _tick(found: Ticked, began: float, notes: dict[str, int] | None = None) -> T
     steps = {
         name: StepDone(one.looked, one.changed, one.skipped) for name, one in found.steps.items()
     }
-    took = timedelta(seconds=time.monotonic() - began)
+    took = time.monotonic() - began
     run = None if found.run is None else changes.number_of(found.run)
     return Tick(steps, run, found.done, took, found.skipped, notes or {})
