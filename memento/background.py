@@ -14,8 +14,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from memento.config import Config
+from memento.config.sleep import Auto
+from memento.consolidate.tick import FOLD, STEPS, Limits, Sleeper
 from memento.ledger import claims, dynamics, erase, learnt, memories, namespaces
 from memento.ledger.contract import Ledger, Rules, Session, Work
+from memento.ledger.rows import Row
 from memento.lifecycle import conflicts
 from memento.lifecycle.conflicts import Settled
 from memento.types import Event, Tier
@@ -32,6 +35,10 @@ row or two of each."""
 BITE_SECONDS = 0.002
 """Time of one transaction in which full text takes bites of namespaces, after which it begins no
 other; an ``add`` may wait for it. A commit of its own for each namespace would take as long."""
+SLEEPS = 3_600_000_000
+"""Time between two sleeps of the background thread, microseconds."""
+SLEEP_SECONDS = 2.0
+"""Time that a sleep of the background thread takes at most, before it looks for other work."""
 UNFOLDED = 524_288
 """Most bytes by which folding the log may make the file grow: on a full disk the reserve pays, of
 which this is half."""
@@ -73,6 +80,7 @@ class Background:
         self._asked_all = False
         self._seen = self._tidied = self._swept = -1
         self._folded = False
+        self._sleep_due = 0
         self._snapshot_due = now() + self._snapshot_period()
 
     def busy(self) -> bool:
@@ -200,6 +208,24 @@ class Background:
         if sessions:
             self._short.touch(ns, sessions)
 
+    def sleep(self) -> None:
+        """Sleep on the namespaces that were used, for a moment, at most once an hour."""
+        now = self._now()
+        if now < self._sleep_due:
+            return
+        self._sleep_due = now + SLEEPS
+        sleeper = Sleeper(self._ledger, self._config, embeds=True, changed=self._moved)
+        steps, until = [FOLD, *STEPS], time.monotonic() + SLEEP_SECONDS
+        for ns, _ in self._ledger.read(namespaces.every):
+            if self._queries or time.monotonic() >= until:
+                self._sleep_due = now  # the next quiet moment goes on
+                return
+            sleeper.sleep(ns, now, steps, Limits(until, None))
+
+    def _moved(self, ns: int, rows: Sequence[Row]) -> None:
+        """Tell the short tier that rows of its rings changed."""
+        self._short.touch(ns, {row.session for row in rows if row.tier == Tier.SHORT})
+
     def keep_house(self) -> None:
         """Do what is due in a quiet moment."""
         self.log_accesses()
@@ -222,7 +248,10 @@ class Background:
             Whether all events are folded; not if a query came in between.
         """
         self.index_words()
-        folded = self.fold_events()
+        auto = self._config.sleep.auto
+        folded = auto == Auto.OFF or self.fold_events()
+        if auto == Auto.ALL:
+            self.sleep()
         while not self._queries and self._ledger.write(lambda c: c.words.merge()):
             pass
         unfolded = self._ledger.growth() > UNFOLDED

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ def data(value: Any) -> Any:
     match value:
         case Enum():
             said = value.value
-        case datetime():
+        case date():
             said = value.isoformat()
         case Path():
             said = str(value)

@@ -34,6 +34,8 @@ class Sleeping(View):
     ) -> Tick:
         """Tidy up: add up uses, fold near-equal statements, move between tiers, archive.
 
+        Statements that wait to be compared are compared first, see ``conflicts``.
+
         Each step changes a few memories in each transaction, so that no other writer waits for
         long. When time is up the call returns, and the next one goes on; a process that dies loses
         only the transaction that it was at. A second call with nothing new changes nothing. Of two
@@ -86,6 +88,7 @@ class Sleeping(View):
         if dry_run:
             return _tick(sleeper.plans(ns, now, names), began)
         self._engine.background.log_accesses()
+        self._engine.background.settle(gives_way=False)
         found = sleeper.sleep(ns, now, names, Limits(began + limit, most))
         return _tick(found, began, self._notes(ns, now) if found.done else {})
 
@@ -164,6 +167,6 @@ def _tick(found: Ticked, began: float, notes: dict[str, int] | None = None) -> T
     steps = {
         name: StepDone(one.looked, one.changed, one.skipped) for name, one in found.steps.items()
     }
-    took = timedelta(seconds=time.monotonic() - began)
+    took = time.monotonic() - began
     run = None if found.run is None else changes.number_of(found.run)
     return Tick(steps, run, found.done, took, found.skipped, notes or {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date
 
 from memento.types import Memory
 
@@ -33,7 +33,7 @@ class Tick:
         run: Number with which ``undo(run=...)`` takes everything back that this sleep changed;
             None if it changed nothing.
         done: Whether the sleep ended; if not, the next call goes on with it.
-        took: How long this call took.
+        took: Seconds that this call took.
         skipped: Why this call did nothing, or ``""``.
         notes: Number of stale memories and of unusual days, once the sleep has ended.
     """
@@ -41,7 +41,7 @@ class Tick:
     steps: Mapping[str, StepDone]
     run: int | None
     done: bool
-    took: timedelta
+    took: float
     skipped: str = ""
     notes: Mapping[str, int] = field(default_factory=dict)
 

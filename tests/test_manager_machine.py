@@ -271,6 +271,49 @@ class Manager(RuleBasedStateMachine):
         told.history += told.locked is not None
         told.locked = None
 
+    @precondition(lambda self: self.model)
+    @rule(at=st.integers(0, 99))
+    def archive(self, at):
+        """Set it aside."""
+        told = self.model[memory_id := self.some(at)]
+        if told.status not in ("active", "archived"):
+            with pytest.raises(InvalidInput):
+                self.memory.archive(memory_id)
+            return
+        if self.refused(memory_id, lambda: self.memory.archive(memory_id)):
+            return
+        self.memory.archive(memory_id)
+        told.history += told.status == "active"
+        told.status = "archived"
+
+    @precondition(lambda self: self.model)
+    @rule(at=st.integers(0, 99))
+    def unarchive(self, at):
+        """Bring it back from the archive, behind the memory that holds its slot."""
+        told = self.model[memory_id := self.some(at)]
+        if told.status not in ("active", "archived"):
+            with pytest.raises(InvalidInput):
+                self.memory.unarchive(memory_id)
+            return
+        self.memory.unarchive(memory_id)
+        if told.status == "archived":
+            told.status, told.history = "active", told.history + 1
+            self.back_in_slot(memory_id, told)
+
+    def back_in_slot(self, memory_id, told):
+        """Let a memory that is active again take its slot, or be superseded by its holder."""
+        holder = self.holder(told, but=memory_id)
+        if holder:
+            pair = (memory_id, holder) if self.live(self.model[holder]) else (holder, memory_id)
+            self.supersede(*pair)
+        if told.status == "active":
+            self.overflow(told.session)
+
+    @rule()
+    def sleep(self):
+        """Tidy up: new memories of few words, in tiers that the caller chose, stay as they are."""
+        assert self.memory.consolidate().run is None
+
     def refused(self, memory_id, change):
         """Tell whether a memory is locked, and then that a change of it is refused."""
         if memory_id is None or self.model[memory_id].locked is None:

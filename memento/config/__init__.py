@@ -23,6 +23,7 @@ from memento.claims.config import Conflicts
 from memento.clock import zone_of
 from memento.config.observe import ObserveConfig
 from memento.config.policy import PolicyConfig
+from memento.config.presets import PRESETS
 from memento.config.retrieve import RetrieveConfig
 from memento.config.sessions import SessionConfig
 from memento.config.sleep import Sleep
@@ -136,13 +137,44 @@ class Config:
         return zone_of(self.timezone)
 
     @classmethod
+    def chatbot(cls) -> Config:
+        """Return settings for a chatbot: it forgets slowly, and archives small talk."""
+        return cls._preset("chatbot")
+
+    @classmethod
+    def task_agent(cls) -> Config:
+        """Return settings for an agent with short tasks: it forgets fast, facts as well."""
+        return cls._preset("task agent")
+
+    @classmethod
+    def personal_assistant(cls) -> Config:
+        """Return settings for a personal assistant: the default ones.
+
+        >>> Config.personal_assistant() == Config()
+        True
+        """
+        return cls._preset("personal assistant")
+
+    @classmethod
+    def researcher(cls) -> Config:
+        """Return settings for research: it forgets very slowly, and archives nothing."""
+        return cls._preset("researcher")
+
+    @classmethod
+    def _preset(cls, name: str) -> Config:
+        dynamics, sleep = PRESETS[name]
+        return cls(dynamics=dynamics, sleep=sleep)
+
+    @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Config:
         """Read settings from ``MEMENTO_*`` variables.
 
         The names are ``MEMENTO_SHORT_CAPACITY``, ``MEMENTO_SNAPSHOT_SECONDS``,
         ``MEMENTO_TEXT_CHARS``, ``MEMENTO_LONG_INDEX``, ``MEMENTO_SECRETS``,
         ``MEMENTO_UNTRUSTED`` (names joined with commas, empty for none),
-        ``MEMENTO_ALLOW_NETWORK`` (0 or 1), ``MEMENTO_TIMEZONE``, and ``MEMENTO_ROOT``,
+        ``MEMENTO_ALLOW_NETWORK`` (0 or 1), ``MEMENTO_TIMEZONE``, ``MEMENTO_PRESET``
+        (``chatbot``, ``task agent``, ``personal assistant`` or ``researcher``), ``MEMENTO_SLEEP``
+        (``idle``, ``all`` or ``off``), and ``MEMENTO_ROOT``,
         ``MEMENTO_NAMESPACE`` and ``MEMENTO_EMBEDDER``, which only the command line reads.
 
         Args:
@@ -221,6 +253,18 @@ def _timezone(config: Config, text: str) -> Config:
     return _given(config, timezone=text)
 
 
+def _preset(config: Config, text: str) -> Config:
+    if text not in PRESETS:
+        raise InvalidInput("MEMENTO_PRESET", f"{text!r} is not one of: {', '.join(PRESETS)}")
+    dynamics, sleep = PRESETS[text]
+    return replace(config, dynamics=dynamics, sleep=replace(sleep, auto=config.sleep.auto))
+
+
+def _sleep(config: Config, text: str) -> Config:
+    choice = cast("Any", text)
+    return replace(config, sleep=replace(config.sleep, auto=choice))
+
+
 def _allow_network(config: Config, text: str) -> Config:
     if text not in {"0", "1"}:
         raise InvalidInput("MEMENTO_ALLOW_NETWORK", f"{text!r} is neither 0 nor 1")
@@ -235,5 +279,7 @@ _READERS: dict[str, Callable[[Config, str], Config]] = {
     "MEMENTO_SECRETS": _secrets,
     "MEMENTO_UNTRUSTED": _untrusted,
     "MEMENTO_ALLOW_NETWORK": _allow_network,
+    "MEMENTO_PRESET": _preset,
+    "MEMENTO_SLEEP": _sleep,
     "MEMENTO_TIMEZONE": _timezone,
 }

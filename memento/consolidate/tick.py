@@ -169,7 +169,7 @@ class Sleeper:
             sleep.run()
         except _LostError:
             found.skipped = ELSEWHERE
-        except BaseException:
+        except BaseException:  # also an interrupt: nobody must wait for a sleep that ended
             with suppress(StoreError):
                 self.release(sleep)
             raise

@@ -1,6 +1,6 @@
 """Find the verb of a short statement, by the commonest verbs of statements. Pure.
 
-Not every verb is known, and none has to be: what is asked is whether two statements that differ in
+Not every verb is known, and none has to be: the question is whether two statements that differ in
 one span differ in their subject or in what they say of it. Only a known verb answers that.
 """
 

@@ -88,7 +88,7 @@ class Said:
 
 
 Settled = Callable[[int, int], bool]
-"""Tells whether something is known of two rows that counts more than which one is newer."""
+"""Tells whether something is known of two rows that matters more than which one is newer."""
 Order = Callable[[Sequence[Candidate], Mapping[int, Said]], list[Candidate]]
 """Changes the order of candidates by what they say."""
 

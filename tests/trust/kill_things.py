@@ -10,6 +10,7 @@ import gzip
 import shutil
 import tempfile
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +20,7 @@ import script
 from harness_iofault import QUIET
 
 from memento import MemoryManager, Source, Status, Turn, engine
+from memento.config.sleep import Sleep
 from memento.errors import InvalidInput, NotFound, NothingToUndo, TargetExists
 from memento.layout import LEDGER
 from memento.ledger import erase_many
@@ -45,6 +47,8 @@ GONE = {
     "erase of many": [f"said {n} in the session".encode() for n in range(MANY)],
 }
 """Texts that an erasure leaves nowhere; whole ones, as the reserve is noise and holds any word."""
+SAID = ("shed", "always")
+"""Two memories that say the same."""
 URI = "https://example.org/page"
 THREAD = "thread-7"
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -145,6 +149,14 @@ def is_cut_edit(found: Held, before: Held, after: Held) -> bool:
     halfway = [name for name in order if found.get(name) not in (before.get(name), after[name])]
     others = [found.get(name) == after[name] for name in after if name not in order]
     return len(halfway) <= 1 and all(others) and found.keys() <= after.keys()
+
+
+def is_cut_sleep(found: Held, before: Held, after: Held) -> bool:
+    """Tell whether each memory is as before or as after, and each group is folded as a whole."""
+    done = [name for name in after if found.get(name) == after[name] != before.get(name)]
+    folded = [name for name in done if name in SAID]
+    whole = not folded or len(folded) == len(SAID)
+    return whole and all(found.get(name) in (before[name], after[name]) for name in after)
 
 
 # --- what is there before
@@ -276,6 +288,19 @@ def corrected(folder: Path) -> None:
         memory.update(memory.correct("ferry", "the ferry leaves at nine").id, tags=["boat"])
         memory.add_many({"text": f"note {n}", "id": f"n{n}"} for n in range(MANY))
         memory.forget_many(ids=[f"n{n}" for n in range(MANY)])
+
+
+def tired(folder: Path) -> None:
+    """Make a store that was used for two months: much is forgotten, and some is said twice."""
+    with opened(store_of(folder), now=START - timedelta(days=61)) as memory:
+        memory.add("The blue bike of Anna is kept in the old shed", id=SAID[0], tags=["bike"])
+        memory.add("The blue bike of Anna is always kept in the very old shed", id=SAID[1])
+        memory.add("the gate code is 1904", id="gate", importance=0.5)
+        for n in range(MANY):
+            memory.add(f"we passed lamp {n}", id=f"l{n}", kind="episode", importance=0.1)
+    for day in range(60, 0, -1):
+        with opened(store_of(folder), now=START - timedelta(days=day)) as memory:
+            memory.feedback("gate", verdict="used")
 
 
 def conversation(folder: Path) -> None:
@@ -469,6 +494,15 @@ def retract(memory: MemoryManager) -> None:
     memory.retract(source="agent")
 
 
+def sleep(folder: Path) -> None:
+    """Tidy up, a few memories in a transaction; nobody waits for a sleeper that died."""
+    config = replace(QUIET, sleep=Sleep(bite=BITE, archive_share=1.0, lease=0.0))
+    with MemoryManager(
+        store_of(folder), embedder=None, config=config, clock=lambda: START
+    ) as memory:
+        memory.consolidate(seconds=60)
+
+
 # --- what is left beside the store
 
 
@@ -518,6 +552,7 @@ THINGS = {
     "approve": Thing(from_the_web, verb(approve)),
     "erase": Thing(filled, verb(erase)),
     "erase of many": Thing(long_session, verb(erase_session)),
+    "sleep": Thing(tired, sleep, told_of_all, between=is_cut_sleep),
     "feedback": Thing(rated, verb(judge), told_of_all),
     "finalize": Thing(turned, verb(finalize), told_of_all),
     "retract": Thing(rated, verb(retract), told_of_all),
