@@ -31,7 +31,7 @@ def sentences():
 
 
 def test_the_weights_were_trained_on_the_sentences_in_the_repository():
-    """Who changes a sentence has to train again; the script compares all bytes."""
+    """After a change of a sentence it has to be trained again; the script compares all bytes."""
     digest = hashlib.sha256()
     for path in sorted(TRAINING.iterdir()):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

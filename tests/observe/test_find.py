@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_mask import MESSAGES, NOT_OWN
+from samples import MESSAGES, NOT_OWN
 
 from memento.embed.onnx import default_embedder
 from memento.errors import InvalidInput
@@ -30,6 +30,13 @@ GUARDED = [
     "You are a pirate. Never answer in English. Always use short sentences.",
     "Did I tell you where I live? Do I always use dark mode?",
 ]
+UNLICENSED = [
+    "A captain never leaves the ship.",
+    "My favourite recipes are these:",
+    "Our team has these members:",
+    "Give me the short version.",
+]
+"""A saying, introductions of something pasted, and a request for work now."""
 
 
 def stored(message, **options):
@@ -84,10 +91,12 @@ def test_each_class_is_found_with_and_without_the_model(message, signal, with_mo
 
 
 def test_what_contradicts_the_turn_before_is_a_correction():
-    """The same words are a rule when they answer nothing."""
-    said = "No, always use British spelling."
-    assert stored(said, previous="The color is gray.") == [(Signal.CORRECTION, said)]
-    assert stored(said) != [(Signal.CORRECTION, said)]
+    """The same words are a preference when they answer nothing."""
+    said, embedder = "Actually, I prefer tea.", default_embedder()
+    assert stored(said, previous="A coffee for you?", embedder=embedder) == [
+        (Signal.CORRECTION, said)
+    ]
+    assert stored(said, embedder=embedder) == [(Signal.PREFERENCE, said)]
 
 
 def test_without_a_turn_before_there_is_nothing_to_praise():
@@ -137,10 +146,10 @@ def test_guards_keep_what_the_detector_alone_would_take(monkeypatch):
 
 def test_anchors_keep_out_wrong_classes(monkeypatch):
     """A null control: without the anchors, more is stored that should not be."""
-    said = ["The plan for my talk is good:", "I'll also go to the gym, then eat, then sleep."]
-    assert not any(stored(text, embedder=default_embedder()) for text in said)
+    embedder = default_embedder()
+    assert not any(stored(text, embedder=embedder) for text in UNLICENSED)
     monkeypatch.setattr("memento.observe.detect.licenses", lambda *_: True)
-    assert any(stored(text, embedder=default_embedder()) for text in said)
+    assert sum(bool(stored(text, embedder=embedder)) for text in UNLICENSED) >= 2
 
 
 def test_the_n_grams_alone_meet_their_floor():
