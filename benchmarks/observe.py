@@ -1,6 +1,6 @@
 """Measure what ``observe`` finds in messages: what is stored, of which class, at what cost.
 
-    python benchmarks/observe.py [UTTERANCES.jsonl] [PAIRS.jsonl] [--pairs] [--embedder none]
+    python benchmarks/observe.py [UTTERANCES.jsonl] [--embedder none] [--show 40]
     python benchmarks/observe.py --natural FILE [--show 40]
     python benchmarks/observe.py --cost
 

@@ -40,7 +40,7 @@ EASE = 30.0
 """Inverse of the regularisation."""
 MEANING = 1.5
 """Weight of the embedding beside the n-grams, each of unit length."""
-SHARP = {"full": 1.5, "ngrams": 2.0}
+SHARP = {"full": 1.7, "ngrams": 2.0}
 """Factor of the logits: regularised models are less sure than they are right."""
 OPENED, LOWERED = 0.3, 0.3
 """Shares of the sentences that are repeated with an opening, and in lower case."""

@@ -85,6 +85,21 @@ _STANDING = re.compile(
       |by\s+default|only|unless|without|in\s+general|ever|until|sure|first|no\s+more|not)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_START = r"^\W*(?:(?:also|yeah|yes|so|and|plus|ok|okay|then|well|sure)\W+)*"
+_WILL = r"i'll|i\s+will|let's|i\s+(?:just\s+|really\s+)?(?:want|need|think)"
+_FORBIDDEN = {
+    signal: re.compile(pattern, re.IGNORECASE)
+    for signal, pattern in {
+        Signal.RULE: rf"{_START}(?:i'm|i\s+am|i've|i'll|i\s+will|let's|here(?:'s|\s+\w+))\b|:\W*$",
+        Signal.PROCEDURE: rf"{_START}(?:i'm|i\s+am|i've|i\s+have|i\s+prefer|i\s+decided|{_WILL})\b",
+        Signal.RELATION: rf"{_START}(?:{_WILL})\b|:\W*$",
+        Signal.FACT: r":\W*$",
+        Signal.PREFERENCE: r":\W*$",
+    }.items()
+}
+"""Wording with which a class is not believed: the introduction of something pasted is no fact."""
+_LONGEST = 40
+"""Most words of one statement; a longer sentence tells a story."""
 _ANYBODY = re.compile(
     r"^\W*(?:many|most|some|people|nobody|an?|one|cats|dogs|children|kids)\s+(?!.*\b(?:must|needs?)\b)",
     re.IGNORECASE,
@@ -99,6 +114,8 @@ def licenses(signal: Signal, sentence: str) -> bool:
     (True, False)
     """
     said = sentence.replace("’", "'")  # noqa: RUF001 - a real apostrophe
+    if said.count(" ") >= _LONGEST or (signal in _FORBIDDEN and _FORBIDDEN[signal].search(said)):
+        return False
     if signal is Signal.RULE and (
         _ANYBODY.match(said) or (_ONCE.match(said) and not _STANDING.search(said))
     ):

@@ -101,7 +101,7 @@ _PLAYS = _compiled(
       (?:from\s+now\s+on\s+)?(?:you\s+are|you're)\s+(?:now\s+)?an?\s+
         (?!great|real|star|genius|life|big|huge|good|bit|true|legend|gem|angel|hero)
     | (?:act|behave|speak|talk|answer|respond)\s+(?:as|like)\s+
-        (?:if\b|an?\s+(?!colleague|friend|expert))
+        (?:if\b|(?:an?|my)\s+(?!colleague|friend|expert))
     | (?:let's\s+|let\s+us\s+)?(?:role[-\s]?play|pretend|play\s+(?:a|the|as))\b
     | (?:imagine|picture|suppose|supposing|assume|assuming)\b
     | let's\s+(?:say|imagine|assume|suppose|pretend)\b (?!\s+(?:\w+day|at\s+\d))
@@ -171,7 +171,7 @@ _TASKS = _compiled(
     rf"""^[^?]*[,;.\s-]\s*(?:(?:so|and|but|also|or)\s+)?
       (?: (?:can|could|would|will|should|do|does|did|is|are|was|shall|am)\s+{_THINGS}\b
         | (?:what|how|which|where|when|who|why)\b | any\s+(?:ideas?|tips|advice|thoughts)
-        ) [^?]*\?\W*$
+        ) [^?]*\?[\W\d]*$
     | {_START}(?:(?:i\s+am|i'm|we\s+are|we're)\s+(?:also\s+|currently\s+|still\s+|just\s+|now\s+)?
         (?:(?:kinda|kind\s+of|a\s+bit|pretty|quite|really|feeling|so)\s+)*
         (?:trying|looking|struggling|stuck|having\s+(?:trouble|issues|problems|difficult\w+|a\s+hard)

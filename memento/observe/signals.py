@@ -28,7 +28,7 @@ class Signal(StrEnum):
     RELATION = "relation"
     """A person that the user knows, or who is responsible for what."""
     PREFERENCE = "preference"
-    """A thing that the user likes, dislikes or prefers."""
+    """A like, a dislike or a wish of the user."""
     RULE = "rule"
     """A standing instruction."""
     CORRECTION = "correction"
