@@ -125,7 +125,7 @@ class OnnxEmbedder:
         vectors = np.empty((len(wanted), self.dim), np.float32)
         for row, text in enumerate(wanted):
             windows = [self._run(ids) for ids in self.tokenize(text)]
-            vectors[row] = combine(np.stack(windows))
+            vectors[row] = windows[0] if len(windows) == 1 else combine(np.stack(windows))
         return vectors
 
     def tokenize(self, text: str) -> list[list[int]]:

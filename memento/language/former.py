@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memento.language.small import Small
 from memento.language.words import STOP_WORDS, terms
@@ -83,6 +84,7 @@ class Former:
     before: frozenset[str] = frozenset()
 
 
+@lru_cache(maxsize=8)  # the same question is read for the filters and for the ranking
 def asked(text: str) -> Former | None:
     """Read which former value a question asks for; None if it asks for what holds now.
 

@@ -247,8 +247,11 @@ class Reader:
             count *= _FARTHER
             (docids,) = self.source.postings([match], count)
             rows = self._newest(match, docids, count, count)
-        newest = np.arange(len(rows)) >= len(rows) - self.cap
-        return Place(rows[newest | self.mask[rows]], whole=len(rows) < count)
+        whole = len(rows) < count
+        if len(rows) > self.cap:
+            newest = np.arange(len(rows)) >= len(rows) - self.cap
+            rows = rows[newest | self.mask[rows]]
+        return Place(rows, whole)
 
     def _newest(self, match: Match, docids: NDArray[np.int64], limit: int, count: int) -> Rows:
         """Return the newest rows that match; read on as long as too few of them are visible.
@@ -388,7 +391,9 @@ def _in_heads(
 
 def _df(place: Place, snap: Snapshot, *, whole: bool) -> float:
     """Count the heard rows that have a word; estimate the number if not all are read."""
-    heard = place.rows[snap.heard[place.rows]]
+    heard = place.rows
+    if snap.live < snap.n:
+        heard = heard[snap.heard[heard]]
     return float(len(heard)) if whole else _estimated_df(heard, snap)
 
 
@@ -459,7 +464,7 @@ def _count(tf: Floats, posting: Posting, snap: Snapshot, config: RetrieveConfig)
     for rows, share in _windows(posting.head, snap, config):
         tf[rows] += np.float32(share)  # each row once: a turn follows only one turn
         touched.append(rows)
-    return np.concatenate(touched)
+    return np.concatenate(touched) if len(touched) > 1 else posting.own
 
 
 def _windows(head: Rows, snap: Snapshot, config: RetrieveConfig) -> Iterator[tuple[Rows, float]]:
@@ -491,7 +496,9 @@ def _add_like(
         snap: The namespace.
         config: Settings of BM25.
     """
-    rows = posting.like.rows[~np.isin(posting.like.rows, counted)]
+    has = np.zeros(snap.n, np.bool_)
+    has[counted] = True
+    rows = posting.like.rows[~has[posting.like.rows]]
     weight = np.float32(spellings.MEANT * posting.weight * idf(posting.like.df, snap.live))
     length = snap.window_words[rows] / np.float32(snap.mean_window)
     score[rows] += weight * _saturated(np.ones(len(rows), np.float32), length, config)

@@ -95,9 +95,7 @@ def signs(
     """
     mass: Floats = np.exp(sums - np.max(sums, initial=0.0), dtype=np.float32)
     share: Floats = (mass / mass.sum()).astype(np.float32)
-    most = np.zeros(len(sums), np.float32)
-    for weight in weighing.weights_of(evidence.signals, evidence, weights, alone).values():
-        most += weight
+    most = weighing.most(evidence, weights, alone)
     fit: Floats = np.clip(sums / np.where(most > 0, most, np.float32(1)), 0, 1)
     among = max(evidence.among, 1)
     known = min(1.0, math.log(among) / math.log(_KNOWN))

@@ -186,7 +186,7 @@ class Snapshot:
     def rows_of(self, docids: NDArray[np.int64]) -> Rows:
         """Find the rows of docids; those not in the snapshot are left out."""
         if self.n and int(self.docid[-1]) - int(self.docid[0]) == self.n - 1:  # no gaps
-            offset: Rows = (docids - self.docid[0]).astype(np.intp)
+            offset: Rows = (docids - self.docid[0]).astype(np.intp, copy=False)
             return offset[(offset >= 0) & (offset < self.n)]
         at = np.searchsorted(self.docid, docids)
         known = at < self.n

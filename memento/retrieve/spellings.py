@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from memento.embed.english import is_common, is_form_of_common
 from memento.language import codes, words
@@ -161,6 +161,7 @@ def weights(terms: Collection[str], present: Mapping[str, bool]) -> dict[str, fl
     return {term: WEAK if strong and term in WEAK_WORDS else 1.0 for term in terms}
 
 
+@lru_cache(maxsize=2048)  # most questions have the same few words
 def synonyms(term: str) -> Match | None:
     """Return what finds other words for the same as a word; None if none are known."""
     ways = others(term)

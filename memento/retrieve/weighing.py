@@ -39,6 +39,24 @@ def total(evidence: Evidence, weights: Weights, alone: Weights) -> tuple[Floats,
     return sums, parts
 
 
+def most(evidence: Evidence, weights: Weights, alone: Weights) -> Floats | np.float32:
+    """Return the largest sum that each candidate could have, or one number for all of them."""
+    if not evidence.alone.any():
+        return _sum(evidence.signals, weights)
+    if evidence.alone.all():
+        return _sum(evidence.signals, alone)
+    both = _sum(evidence.signals, alone), _sum(evidence.signals, weights)
+    return np.where(evidence.alone, *both)
+
+
+def _sum(names: Iterable[str], weights: Weights) -> np.float32:
+    """Add up weights one by one: the sum of floats depends on the order."""
+    total = np.float32(0)
+    for name in names:
+        total += np.float32(getattr(weights, name))
+    return total
+
+
 def weights_of(
     names: Iterable[str], evidence: Evidence, weights: Weights, alone: Weights
 ) -> dict[str, Floats | np.float32]:

@@ -1,11 +1,13 @@
 """Two texts are the same only if hardly anything differs."""
 
 import re
+import sys
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from memento.language import gist as module
 from memento.language.gist import FILLERS, ending, gist
 
 SAME = [
@@ -100,3 +102,10 @@ def test_an_equal_gist_means_an_equal_ending(tokens):
 def test_the_ending_of_stops_alone():
     """A text without a word has no last word."""
     assert ending(" ... !") == ""
+
+
+def test_every_space_may_stand_after_the_last_word() -> None:
+    """The spaces dropped at the end are those that ``str.strip`` drops."""
+    assert set(module._SPACES) == {
+        one for one in map(chr, range(sys.maxunicode + 1)) if not one.strip()
+    }

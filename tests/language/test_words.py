@@ -203,3 +203,9 @@ def test_a_phrase_is_held_as_a_pattern_would_find_it(text, phrase):
     """Letter for letter, and not as a part of a longer word."""
     pattern = re.compile(rf"(?<!\w){re.escape(phrase)}(?!\w)")
     assert spelling.holds(text, phrase) is bool(pattern.search(text))
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_words_in_ascii_are_the_words_of_the_folded_text(text: str) -> None:
+    """The short way for ASCII gives the same as the long one, control characters included."""
+    assert spelling.words(text) == spelling.terms(text) == spelling._words_in(spelling.fold(text))

@@ -8,6 +8,7 @@ from memento.config.retrieve import RetrieveConfig
 from memento.language import words
 from memento.retrieve import by_words, spellings
 from memento.retrieve.vocabulary import Vocabulary
+from memento.testing import HashEmbedder
 from memento.types import Status
 
 CODES = [
@@ -334,3 +335,19 @@ def test_a_typing_error_does_not_change_the_vector_of_a_question(open_memory):
         for query in ("exercises of the phisioterapist", "exercises of the physiotherapist")
     ]
     assert cosines[0] == cosines[1]
+
+
+def test_a_mistyped_question_is_embedded_once(open_memory):
+    """Only as it was meant: the model costs more than all the rest of a question."""
+    asked = []
+
+    class Counting(HashEmbedder):
+        def embed_queries(self, texts):
+            asked.extend(texts)
+            return self.embed(texts)
+
+    memory = open_memory(embedder=Counting())
+    memory.add("The physiotherapist comes on Mondays")
+    memory.flush(wait=True)
+    assert memory.retrieve("when does the phisioterapist come")
+    assert asked == ["when does the physiotherapist come"]
