@@ -38,6 +38,7 @@ documents    a long text in parts: a document that may change
 locks        lock and pin a memory: nobody changes it, it never fades
 slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
+overviews    timeline, snapshot, lineage, dossier, health: the past and the state at a glance
 reasoning    chains of memories that lead from a question to an answer
 changes      correct, list changes and undo them, differences between two moments
 conversation  the turns of a conversation: keep each once, recall for the next

@@ -41,6 +41,7 @@ from memento.feedback import Verdicts
 from memento.filters import filters_of
 from memento.locks import Locks
 from memento.manager import MemoryManager
+from memento.overviews import Overviews
 from memento.reasoning import Reasons
 from memento.scopes import DEFAULT_NAMESPACE
 from memento.slots import Slots, SlotValues, Versions
@@ -60,7 +61,17 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 _INHERITED = frozenset(
     mixin.__name__
-    for mixin in (Browse, Slots, Locks, Texts, Conversations, Verdicts, Changes, Reasons)
+    for mixin in (
+        Browse,
+        Slots,
+        Locks,
+        Texts,
+        Conversations,
+        Verdicts,
+        Changes,
+        Reasons,
+        Overviews,
+    )
 )
 """Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
@@ -380,6 +391,12 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     evolution = _threaded(MemoryManager.evolution)
     diff = _threaded(MemoryManager.diff)
     reason = _threaded(MemoryManager.reason)
+    snapshot = _threaded(MemoryManager.snapshot)
+    timeline = _threaded(MemoryManager.timeline)
+    lineage = _threaded(MemoryManager.lineage)
+    dossier = _threaded(MemoryManager.dossier)
+    health = _threaded(MemoryManager.health)
+    wonder = _threaded(MemoryManager.wonder)
     close = _threaded(MemoryManager.close)
 
     @overload

@@ -40,6 +40,7 @@ from memento.filters import (
 from memento.ledger import memories
 from memento.lifecycle import change
 from memento.locks import Locks
+from memento.overviews import Overviews
 from memento.policy import prompt
 from memento.reasoning import Reasons
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
 KEEP = change.KEEP
 
 
-class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes, Reasons):
+class MemoryManager(Browse, Slots, Locks, Conversations, Verdicts, Changes, Reasons, Overviews):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called

@@ -32,6 +32,7 @@ from memento.feedback import Verdicts
 from memento.insight import values as insights
 from memento.locks import Locks
 from memento.manager import KEEP, MemoryManager
+from memento.overviews import Overviews
 from memento.reasoning import Reasons
 from memento.slots import Slots
 from memento.upkeep import backup, erase, export, import_, lineage
@@ -79,6 +80,12 @@ VALUES = (
     insights.Reasoning,
     insights.Chain,
     insights.Conflict,
+    insights.Moment,
+    insights.Lineage,
+    insights.Dossier,
+    insights.Entry,
+    insights.Health,
+    insights.Wonder,
     types.Related,
     types.Belief,
     types.Evidence,
@@ -179,6 +186,7 @@ def api() -> str:
     parts += _public("", Slots)
     parts += _public("", Locks)
     parts += _public("", Reasons)
+    parts += _public("", Overviews)
     parts += _public("", Verdicts)
     parts += _public("", Changes)
     for name, view in (("quarantine", QuarantineView), ("store", StoreView)):

@@ -29,7 +29,7 @@ ROOMS = [
     {"engine"},
     {"long_turns"},
     {"views"},
-    {"browse", "changes", "documents", "feedback", "locks", "reasoning", "slots"},
+    {"browse", "changes", "documents", "feedback", "locks", "overviews", "reasoning", "slots"},
     {"conversation"},
     {"manager"},
     {"aio"},

@@ -47,7 +47,7 @@ from memento.ledger.happenings import (
     standing_ones,
     told_of,
 )
-from memento.ledger.rows import Row, is_sound
+from memento.ledger.rows import Row, docid_range, is_sound
 from memento.ledger.schema import SEQ_BITS
 from memento.levels import lock_of
 from memento.status import having
@@ -201,6 +201,12 @@ def _present(fold: _Fold, row: Row, cursor: _Cursor) -> State | None:
     if whole and not any(one.kind == Event.RETRACTED for one in since):
         return fold.onto(states.get(row.docid), row, since)
     return fold.onto(None, row, of_memory(fold.db, row, 0, None))
+
+
+def used(session: Session, ns: int) -> set[int]:
+    """Return the row ids of the memories of a namespace with a use that was counted."""
+    query = "SELECT docid FROM dynamics WHERE docid BETWEEN ? AND ? AND uses > 0"
+    return {docid for (docid,) in session.execute(query, docid_range(ns))}
 
 
 def behind(session: Session, config: Dynamics, *, takes_over: bool = True) -> bool:

@@ -80,7 +80,7 @@ def _shared(texts: Sequence[str]) -> Table:
     for column, found in enumerate(rare):
         has[found, column] = 1.0
     count = has.sum(axis=0)
-    links = (has / (count * (count - 1))) @ has.T
+    links: Table = (has / (count * (count - 1))) @ has.T
     np.fill_diagonal(links, 0.0)
     return links
 

@@ -48,7 +48,8 @@ USUAL: dict[str, Any] = {
     "ids": ["mine"], "expires_in": 60, "by": "kind", "labels": "mine",
     "key_or_id": "door", "since": datetime(2025, 1, 1, tzinfo=UTC),
     "target": "mine", "retrieval": Retrieval("a green door"), "answer": "The door is green.",
-    "question": "a green door",
+    "question": "a green door", "topic": "a green door",
+    "at": datetime(2025, 1, 1, tzinfo=UTC),
 }  # fmt: skip
 
 
