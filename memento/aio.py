@@ -47,6 +47,7 @@ from memento.learning import Learning
 from memento.locks import Locks
 from memento.loops import Loops
 from memento.manager import MemoryManager
+from memento.overviews import Overviews
 from memento.reasoning import Reasons
 from memento.scopes import DEFAULT_NAMESPACE
 from memento.sessions import Session, Sessions
@@ -87,6 +88,7 @@ _INHERITED = frozenset(
         Learning,
         Guidance,
         Loops,
+        Overviews,
     )
 )
 """Bases of the manager whose methods are documented as the manager's own."""
@@ -465,6 +467,12 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     checkpoint = _threaded(MemoryManager.checkpoint)
     reason = _threaded(MemoryManager.reason)
     policy = _threaded(MemoryManager.policy)
+    snapshot = _threaded(MemoryManager.snapshot)
+    timeline = _threaded(MemoryManager.timeline)
+    lineage = _threaded(MemoryManager.lineage)
+    dossier = _threaded(MemoryManager.dossier)
+    health = _threaded(MemoryManager.health)
+    wonder = _threaded(MemoryManager.wonder)
     close = _threaded(MemoryManager.close)
 
     async def session(

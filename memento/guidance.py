@@ -235,7 +235,7 @@ class Guidance(View):
         if asked.session is None or (ns is None and self._engine.ledger.read_only):
             made = self._made(known, asked, [asked.scope])
             return made, [], list(made.conflicts)
-        stored = self._stored(ns, asked)
+        stored = self._stored_head(ns, asked)
         if stored is not None:
             changes = self._compared(ns, stored, known)
             size = sum(estimate(one.line) for one in changes.items)
@@ -245,7 +245,7 @@ class Guidance(View):
         made = self._keep(known, asked, stored)
         return made, [], list(made.conflicts)
 
-    def _stored(self, ns: int | None, asked: _Asked) -> Made | None:
+    def _stored_head(self, ns: int | None, asked: _Asked) -> Made | None:
         """Read the head of a session; None if it has none for this scope and budget."""
         name = asked.session
         if ns is None or name is None:

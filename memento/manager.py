@@ -45,6 +45,7 @@ from memento.ledger import memories
 from memento.lifecycle import change
 from memento.locks import Locks
 from memento.loops import Loops
+from memento.overviews import Overviews
 from memento.policy import prompt
 from memento.reasoning import Reasons
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
@@ -90,6 +91,7 @@ class MemoryManager(
     Learning,
     Guidance,
     Loops,
+    Overviews,
 ):
     """Remembers, finds and corrects what an agent should know.
 

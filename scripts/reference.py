@@ -41,6 +41,7 @@ from memento.locks import Locks
 from memento.loops import Loop, Loops
 from memento.manager import KEEP, MemoryManager
 from memento.observe import values as observed
+from memento.overviews import Overviews
 from memento.policy import values as policy_values
 from memento.reasoning import Reasons
 from memento.sessions import Session, Sessions
@@ -97,6 +98,12 @@ VALUES = (
     observed.Candidate,
     observed.ForgetRequest,
     observed.Foresight,
+    insights.Moment,
+    insights.Lineage,
+    insights.Dossier,
+    insights.Entry,
+    insights.Health,
+    insights.Wonder,
     types.Related,
     types.Belief,
     types.Evidence,
@@ -212,6 +219,7 @@ def api() -> str:
     parts += _public("", Reasons)
     parts += _public("", Conflicting)
     parts += _public("", Sleeping)
+    parts += _public("", Overviews)
     parts += _public("", Verdicts)
     parts += _public("", Loops)
     parts += _public("", Changes)

@@ -42,6 +42,7 @@ ROOMS = [
         "guidance",
         "locks",
         "loops",
+        "overviews",
         "reasoning",
         "sessions",
         "sleep",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from memento.display import one_line
-from memento.types import Memory, Retrieval
+from memento.past import SlotValue, Version
+from memento.types import Evidence, Memory, Related, Retrieval
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +89,161 @@ class Reasoning:
             lines.append(f"{why}; found without chains:")
             lines += [f"   {one_line(hit.text)}  [{hit.id}]" for hit in self.hits]
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that happened to a memory, or that it tells.
+
+    Attributes:
+        at: When, UTC.
+        what: ``occurred`` for when it happened or was said; ``recorded`` for when it was stored;
+            else why a state of it ended, a word of ``Reason``.
+        memory: The memory as it is now.
+        text: Its text at that time.
+    """
+
+    at: datetime
+    what: str
+    memory: Memory
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """Where a memory comes from and what came of it.
+
+    Attributes:
+        memory: The memory.
+        parents: The memories that it was derived from, as far as they are stored.
+        lost: Ids of parents that are not stored.
+        derived: Visible memories that were derived from it, in order of arrival.
+        versions: Its states, oldest first.
+        links: The memories that are linked to it.
+        evidence: Verdicts on it, oldest first.
+    """
+
+    memory: Memory
+    parents: tuple[Memory, ...]
+    lost: tuple[str, ...]
+    derived: tuple[Memory, ...]
+    versions: tuple[Version, ...]
+    links: tuple[Related, ...]
+    evidence: tuple[Evidence, ...]
+
+    def explain(self) -> str:
+        """Return it as lines of text."""
+        lines = [f"{one_line(self.memory.text)}  [{self.memory.id}]"]
+        lines += [f"from: {one_line(one.text)}  [{one.id}]" for one in self.parents]
+        lines += [f"from: [{one}], which is not stored" for one in self.lost]
+        lines += [
+            f"until {one.until:%Y-%m-%d %H:%M} ({one.reason}): {one_line(one.text)}"
+            for one in self.versions
+            if one.until is not None
+        ]
+        lines += [
+            f"{one.relation} {'→' if one.outgoing else '←'} {one_line(one.memory.text)}"
+            for one in self.links
+        ]
+        lines += [f"led to: {one_line(one.text)}  [{one.id}]" for one in self.derived]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A memory of a dossier.
+
+    Attributes:
+        memory: The memory.
+        turns: The visible memories that it was derived from.
+        earlier: Values of its slot before it, oldest first.
+    """
+
+    memory: Memory
+    turns: tuple[Memory, ...]
+    earlier: tuple[SlotValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dossier:
+    """Everything that is known about a topic, each memory with its sources.
+
+    Attributes:
+        topic: The topic as given.
+        entries: The memories, most relevant first. A turn that another entry was derived from is
+            shown there alone.
+        confidence: Estimated chance that the topic is known at all, [0, 1].
+    """
+
+    topic: str
+    entries: tuple[Entry, ...]
+    confidence: float
+
+    def explain(self) -> str:
+        """Return it as lines of text."""
+        lines = [one_line(self.topic)]
+        for entry in self.entries:
+            lines.append(f"- {one_line(entry.memory.text)}  [{entry.memory.id}]")
+            lines += [f"    said: {one_line(turn.text)}  [{turn.id}]" for turn in entry.turns]
+            lines += [
+                f"    until {value.until:%Y-%m-%d}: {one_line(value.memory.text)}"
+                for value in entry.earlier
+                if value.until is not None
+            ]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The doubts about a namespace or a scope.
+
+    Attributes:
+        active: Number of active memories.
+        kinds: Kind to number of active memories.
+        without_source: Number of active memories that name neither a session, an actor nor a
+            source.
+        quarantined: Number of memories that wait for a verdict.
+        conflicts: Pairs of active memories that contradict each other.
+        overdue: Active memories that are valid until a moment which has passed.
+        unused: Number of memories of 30 days and more that no answer ever showed.
+        oldest_rule: The active rule that was not changed for the longest time, or None.
+        junk: Addresses of sources of which three or more memories were forgotten, to their number.
+    """
+
+    active: int
+    kinds: Mapping[str, int]
+    without_source: int
+    quarantined: int
+    conflicts: tuple[tuple[Memory, Memory], ...]
+    overdue: tuple[Memory, ...]
+    unused: int
+    oldest_rule: Memory | None
+    junk: Mapping[str, int]
+
+    def explain(self) -> str:
+        """Return it as lines of text."""
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.items())
+        lines = [f"{self.active} active memories" + (f": {kinds}" if kinds else "")]
+        lines += [f"{self.without_source} without a source", f"{self.quarantined} quarantined"]
+        lines.append(f"{self.unused} never shown in 30 days or more")
+        lines += [f"conflict: {one_line(a.text)} | {one_line(b.text)}" for a, b in self.conflicts]
+        lines += [f"overdue: {one_line(one.text)}" for one in self.overdue]
+        if self.oldest_rule is not None:
+            lines.append(f"oldest rule: {one_line(self.oldest_rule.text)}")
+        lines += [f"often forgotten: {uri} ({count})" for uri, count in self.junk.items()]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Wonder:
+    """Something that the memories show to be missing.
+
+    Attributes:
+        kind: ``conflict``, ``unanswered``, ``overdue``, ``slot`` or ``stale``.
+        question: What to ask.
+        memories: The memories that show it.
+    """
+
+    kind: str
+    question: str
+    memories: tuple[Memory, ...]

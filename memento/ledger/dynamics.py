@@ -47,7 +47,7 @@ from memento.ledger.happenings import (
     standing_ones,
     told_of,
 )
-from memento.ledger.rows import Row, is_sound
+from memento.ledger.rows import Row, docid_range, is_sound
 from memento.ledger.schema import SEQ_BITS
 from memento.levels import lock_of
 from memento.status import having
@@ -219,6 +219,12 @@ def calendar_of(session: Session, ns: int) -> Calendar:
 def states_of(session: Session, docids: Sequence[int]) -> dict[int, State]:
     """Return the folded states of memories by row id; those that nothing happened to have none."""
     return _load(session, docids)[0]
+
+
+def used(session: Session, ns: int) -> set[int]:
+    """Return the row ids of the memories of a namespace with a use that was counted."""
+    query = "SELECT docid FROM dynamics WHERE docid BETWEEN ? AND ? AND uses > 0"
+    return {docid for (docid,) in session.execute(query, docid_range(ns))}
 
 
 def behind(session: Session, config: Dynamics, *, takes_over: bool = True) -> bool:

@@ -301,6 +301,15 @@ def expired(connection: Session, ns: int, now: int) -> list[int]:
     return [docid for (docid,) in connection.execute(query, (*docid_range(ns), now))]
 
 
+def ended(connection: Session, ns: int, now: int) -> list[Row]:
+    """Read the active memories whose validity is over, in order of arrival."""
+    query = (
+        f"{_SELECT} WHERE docid BETWEEN ? AND ? AND {_FOUND} AND valid_until <= ?"
+        " AND (expires_at IS NULL OR expires_at > ?) ORDER BY docid"
+    )
+    return [Row(*found) for found in connection.execute(query, (*docid_range(ns), now, now))]
+
+
 def locked(connection: Session, ns: int) -> list[int]:
     """Return the row ids of the memories that the user locked, ascending."""
     query = (

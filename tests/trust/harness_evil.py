@@ -56,7 +56,8 @@ USUAL: dict[str, Any] = {
     "session": "mine",
     "rules": "a green door", "candidate": DOUBTED,
     "target": "mine", "retrieval": Retrieval("a green door"), "answer": "The door is green.",
-    "question": "a green door",
+    "question": "a green door", "topic": "a green door",
+    "at": datetime(2025, 1, 1, tzinfo=UTC),
     "a": "mine", "b": "mine-1", "keep": "both",
     "loop": "one",
 }  # fmt: skip

@@ -1,0 +1,398 @@
+"""Read the past and the state of memories at a glance: each verb reads, none writes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import chain
+from typing import Any, Literal, Protocol, Unpack, cast
+
+from memento.check import check_count, check_id, check_moment, shown
+from memento.clock import from_micros
+from memento.errors import InvalidInput, NotFound
+from memento.filters import Filtering, check_known_at
+from memento.insight.reason import CONTRADICTS
+from memento.insight.values import Dossier, Entry, Health, Lineage, Moment, Wonder
+from memento.language.questions import merely_asks
+from memento.ledger import dynamics, links, memories
+from memento.ledger.contract import Session
+from memento.ledger.rows import docid_of, strings_in
+from memento.past import SlotValue, Version
+from memento.scopes import ancestors
+from memento.types import Belief, Kind, Memory, Reason, Related, Retrieval, Status
+from memento.views import Memories, View
+
+MOST = 1_000
+"""Most memories that one overview reads with all that belongs to them."""
+EVERY = 1_000_000
+"""Most memories that ``health`` counts."""
+JUNK = 3
+"""Forgotten memories of one source from which it is a sign of junk."""
+AGE = timedelta(days=30)
+"""Age from which a memory that was never shown is unused."""
+STALE = timedelta(days=180)
+"""Age from which a rule or a preference that nobody confirmed should be asked about."""
+KNOWN = 0.3
+"""Least confidence at which a question counts as answered."""
+PEERS = 3
+"""Subjects that must have a slot before one that lacks it is noticed."""
+
+Moments = list[Moment]
+Wonders = list[Wonder]
+"""Named here, because inside some classes ``list`` is a method."""
+
+
+class Verbs(Protocol):
+    """The verbs of the manager that the overviews call."""
+
+    def retrieve(self, query: str, k: int | None, /, **options: Any) -> Retrieval:
+        """Find memories."""
+        ...
+
+    def list(self, **options: Any) -> Memories:
+        """List memories."""
+        ...
+
+    def get(self, memory_id: str, /) -> Memory:
+        """Return one memory."""
+        ...
+
+    def history(self, memory_id: str, /) -> Sequence[Version]:
+        """Return its states."""
+        ...
+
+    def related(self, memory_id: str, /) -> Sequence[Related]:
+        """Return what is linked to it."""
+        ...
+
+    def belief(self, memory_id: str, /) -> Belief:
+        """Return what was said about it."""
+        ...
+
+    def evolution(self, key_or_id: str, /, *, scope: str = "") -> Sequence[SlotValue]:
+        """Return the values of its slot."""
+        ...
+
+
+class Snapshot:
+    """A namespace as it was recorded at a moment; only for reading.
+
+    Args:
+        view: The manager.
+        at: The moment.
+
+    Attributes:
+        at: The moment, with a time zone.
+    """
+
+    def __init__(self, view: Verbs, at: datetime) -> None:
+        self._view = view
+        self.at = at
+
+    def __repr__(self) -> str:
+        return f"<Snapshot {self.at.isoformat()}>"
+
+    def list(self, **options: Any) -> Memories:
+        """Like ``MemoryManager.list``, as it was then.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        return self._view.list(**options, known_at=self.at)
+
+    def retrieve(self, query: str, k: int | None = 5, **options: Any) -> Retrieval:
+        """Like ``MemoryManager.retrieve``, as it was then; nothing is recorded.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        return self._view.retrieve(query, k, **options, known_at=self.at)
+
+
+class Overviews(View):
+    """Verbs of the manager that show the past and the state of memories."""
+
+    def snapshot(self, at: datetime) -> Snapshot:
+        """Return a view of a moment: ``list`` and ``retrieve`` as they would have answered then.
+
+        Erased memories are gone from it, and those that are or were in quarantine are left out.
+
+        Args:
+            at: The moment, with a time zone; not in the future.
+
+        Raises:
+            InvalidInput: If the moment cannot be accepted.
+        """
+        check_known_at(check_moment("at", at) and at, self._engine.now())
+        return Snapshot(self._verbs, at)
+
+    def timeline(
+        self,
+        topic: str | None = None,
+        *,
+        by: Literal["occurred", "recorded"] = "occurred",
+        limit: int = 100,
+        **filters: Unpack[Filtering],
+    ) -> Moments:
+        """List what happened, in order.
+
+        Args:
+            topic: Only memories that are relevant to this; None for all.
+            by: ``occurred`` for when things happened or were said; ``recorded`` for when they were
+                stored, changed, superseded, forgotten and so on.
+            limit: Most memories to read, the most relevant or the newest ones, 1 to 1,000.
+            filters: Only memories that match; see ``Filtering``.
+
+        Returns:
+            The moments, oldest first; of active and superseded memories, and with ``recorded`` also
+            of forgotten ones if no topic is given.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        if by not in ("occurred", "recorded"):
+            raise InvalidInput("by", f"{shown(by)} is not one of: occurred, recorded")
+        check_count("limit", limit, most=MOST)
+        found = self._about(topic, by == "recorded", limit, filters)
+        if by == "occurred":
+            moments = [Moment(one.occurred_at, "occurred", one, one.text) for one in found]
+        else:
+            moments = [moment for one in found for moment in self._recorded(one)]
+        return sorted(moments, key=lambda one: (one.at, one.memory.seq))
+
+    def lineage(self, id: str) -> Lineage:  # noqa: A002 - the field's own name
+        """Return where a memory comes from and what came of it.
+
+        Args:
+            id: Id of the memory; it may have any status.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            StoreUnusable: If one of its states is damaged.
+        """
+        verbs, memory = self._verbs, self._verbs.get(check_id(id))
+        parents = dict(self._stored(memory.source.parents))
+        return Lineage(
+            memory,
+            tuple(parents.values()),
+            tuple(one for one in memory.source.parents if one not in parents),
+            tuple(self._derived(memory.id)),
+            tuple(verbs.history(memory.id)),
+            tuple(verbs.related(memory.id)),
+            verbs.belief(memory.id).evidence,
+        )
+
+    def dossier(self, topic: str, *, tokens: int | None = None) -> Dossier:
+        """Collect what is known about a topic: each memory with its turns and earlier values.
+
+        Args:
+            topic: The topic, in plain words.
+            tokens: Most tokens of the memories, or None.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        found = self._verbs.retrieve(topic, None, tokens=tokens, record=False)
+        entries = [self._entry(hit.memory) for hit in found]
+        told = {turn.id for entry in entries for turn in entry.turns}
+        kept = tuple(entry for entry in entries if entry.memory.id not in told)
+        return Dossier(topic, kept, found.confidence)
+
+    def health(self, scope: str | None = None) -> Health:
+        """Say what is in doubt: conflicts, what is overdue, never used or without a source.
+
+        Args:
+            scope: Only memories at this scope or below it; None for all.
+
+        Raises:
+            InvalidInput: If the scope is not well formed.
+        """
+        verbs, where = self._verbs, {} if scope is None else {"within": scope}
+        active = verbs.list(limit=EVERY, **where)
+        rules = [one for one in active if one.kind is Kind.RULE]
+        gone = verbs.list(status=Status.FORGOTTEN, limit=EVERY, **where)
+        junk = Counter(one.source.uri for one in gone if one.source.uri is not None)
+        doubted = verbs.list(status=Status.QUARANTINED, limit=EVERY, **where)
+        return Health(
+            active=len(active),
+            kinds=dict(sorted(Counter(one.kind.value for one in active).items())),
+            without_source=sum(map(_is_rootless, active)),
+            quarantined=len(doubted),
+            conflicts=tuple(self._conflicts(active)),
+            overdue=tuple(self._over(scope or "")),
+            unused=self._count_unused(active),
+            oldest_rule=min(rules, key=lambda one: (one.updated_at, one.seq), default=None),
+            junk={uri: count for uri, count in sorted(junk.items()) if count >= JUNK},
+        )
+
+    def wonder(self, topic: str | None = None, *, limit: int = 8) -> Wonders:
+        """List what the memories themselves show to be missing, each with a question to ask.
+
+        Conflicts that are open; questions of the user that nothing answers; what is overdue; slots
+        that others of its kind have and one lacks; rules and preferences that nobody confirmed for
+        180 days. No model is asked, and the same memories give the same list.
+
+        Args:
+            topic: Only what concerns active memories that are relevant to this; None for all.
+            limit: Most to return, 1 to 100.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        check_count("limit", limit, most=100)
+        found = self._about(topic, False, MOST, {})
+        active = [one for one in found if one.status is Status.ACTIVE]
+        every = chain(
+            (_conflict(*pair) for pair in self._conflicts(active)),
+            self._unanswered(active),
+            (_overdue(one) for one in self._over("") if topic is None),
+            _lacking_slots(active),
+            self._stale(active),
+        )
+        return [one for one, _ in zip(every, range(limit), strict=False)]
+
+    @property
+    def _verbs(self) -> Verbs:
+        return cast("Verbs", self)
+
+    def _about(
+        self, topic: str | None, forgotten: bool, limit: int, filters: Filtering
+    ) -> Memories:
+        """Return active and superseded memories, and forgotten ones of all topics."""
+        if topic is not None:
+            found = self._verbs.retrieve(
+                topic, limit, include_superseded=True, record=False, **filters
+            )
+            return [hit.memory for hit in found]
+        wanted = [Status.ACTIVE, Status.SUPERSEDED, *[Status.FORGOTTEN] * forgotten]
+        return self._verbs.list(
+            status=wanted, order="occurred", newest_first=True, limit=limit, **filters
+        )
+
+    def _recorded(self, memory: Memory) -> Iterator[Moment]:
+        """Yield when a memory was stored and when each of its states ended."""
+        versions = self._verbs.history(memory.id)
+        yield Moment(memory.created_at, "recorded", memory, versions[0].text)
+        for one in versions:
+            if one.until is not None and one.reason != Reason.PRESENT:
+                yield Moment(one.until, one.reason, memory, one.text)
+
+    def _stored(self, ids: Iterable[str]) -> Iterator[tuple[str, Memory]]:
+        for one in ids:
+            try:
+                yield one, self._verbs.get(one)
+            except NotFound:
+                continue
+
+    def _derived(self, memory_id: str) -> Memories:
+        """Return the visible memories that were derived from one."""
+
+        def job(session: Session) -> list[str]:
+            derived = memories.derivations(session, ns)
+            return [one for one, parents in derived if memory_id in strings_in(parents)]
+
+        ns = self._known_namespace(memory_id)
+        ids = self._engine.ledger.read(job)
+        return self._verbs.list(ids=ids, limit=EVERY) if ids else []
+
+    def _entry(self, memory: Memory) -> Entry:
+        """Describe a memory of a dossier."""
+        turns = [one for _, one in self._stored(memory.source.parents) if _is_visible(one)]
+        values: Sequence[SlotValue] = ()
+        if memory.key is not None:
+            values = self._verbs.evolution(memory.key, scope=memory.scope)
+        earlier = [one for one in values if one.memory.status is Status.SUPERSEDED]
+        return Entry(memory, tuple(turns), tuple(earlier))
+
+    def _conflicts(self, active: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
+        """Yield the pairs of some memories that contradict each other, in order of arrival."""
+        if not active:
+            return
+        ns = self._known_namespace(active[0].id)
+        known = {docid_of(ns, one.seq): one for one in active}
+
+        def job(session: Session) -> set[tuple[int, int]]:
+            found = chain.from_iterable(links.linked(session, docid) for docid in known)
+            return {(min(a, b), max(a, b)) for a, b, name in found if name == CONTRADICTS}
+
+        for one, other in sorted(self._engine.ledger.read(job)):
+            if one in known and other in known:
+                yield known[one], known[other]
+
+    def _over(self, scope: str) -> Memories:
+        """Return the active memories at a scope or below it whose validity is over."""
+        ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
+        if ns is None:
+            return []
+        found = self._read(self._engine.ledger.read(lambda c: memories.ended(c, ns, now)))
+        return [one for one in found if scope in ancestors(one.scope)]
+
+    def _count_unused(self, active: Sequence[Memory]) -> int:
+        """Count the memories that are older than ``AGE`` and have no use that was counted yet."""
+        before = from_micros(self._engine.now()) - AGE
+        old = [one for one in active if one.created_at <= before]
+        if not old:
+            return 0
+        ns = self._known_namespace(old[0].id)
+        used = self._engine.ledger.read(lambda c: dynamics.used(c, ns))
+        return sum(docid_of(ns, one.seq) not in used for one in old)
+
+    def _unanswered(self, active: Sequence[Memory]) -> Iterator[Wonder]:
+        """Yield questions of the user that nothing answers."""
+        for one in active:
+            if one.role in (None, "user") and merely_asks(one.text):
+                found = self._verbs.retrieve(one.text, 3, without=[one.id], record=False)
+                if found.confidence < KNOWN:
+                    yield Wonder("unanswered", one.text, (one,))
+
+    def _stale(self, active: Sequence[Memory]) -> Iterator[Wonder]:
+        """Yield rules and preferences that nobody confirmed for long, the oldest first."""
+        now = from_micros(self._engine.now())
+        old = [
+            one
+            for one in active
+            if one.kind in (Kind.RULE, Kind.PREFERENCE)
+            and not one.reinforced
+            and now - one.updated_at >= STALE
+        ]
+        for one in sorted(old, key=lambda memory: (memory.updated_at, memory.seq)):
+            yield Wonder("stale", f"Does this still apply: {one.text}", (one,))
+
+
+def _is_rootless(memory: Memory) -> bool:
+    """Tell whether nothing says where a memory comes from."""
+    source = memory.source
+    return not (memory.session or memory.actor or source.uri or source.parents)
+
+
+def _is_visible(memory: Memory) -> bool:
+    return memory.status in (Status.ACTIVE, Status.SUPERSEDED)
+
+
+def _conflict(one: Memory, other: Memory) -> Wonder:
+    return Wonder("conflict", f"Which is right: {one.text} | {other.text}", (one, other))
+
+
+def _overdue(memory: Memory) -> Wonder:
+    return Wonder("overdue", f"What became of this: {memory.text}", (memory,))
+
+
+def _lacking_slots(active: Sequence[Memory]) -> Iterator[Wonder]:
+    """Yield slots such as ``ada/birthday`` that most subjects have and one lacks."""
+    slots = [one.key.rsplit("/", 1) for one in active if one.key is not None and "/" in one.key]
+    subjects = {subject: {name for who, name in slots if who == subject} for subject, _ in slots}
+    held = Counter(name for names in subjects.values() for name in names)
+    for name, count in sorted(held.items()):
+        if count < PEERS or count <= len(subjects) // 2:
+            continue
+        for subject in sorted(subjects):
+            if name not in subjects[subject]:
+                own = tuple(one for one in active if _subject(one) == subject)
+                yield Wonder("slot", f"What is {subject}/{name}?", own)
+
+
+def _subject(memory: Memory) -> str | None:
+    """Return what the slot of a memory is about; None without such a slot."""
+    key = memory.key
+    return key.rsplit("/", 1)[0] if key is not None and "/" in key else None

@@ -1,0 +1,214 @@
+"""Timeline, snapshot, lineage, dossier, health and wonder."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memento import MemoryManager, Source, Status
+from memento.errors import InvalidInput, NotFound
+from memento.ledger import links
+from memento.testing import ManualClock
+
+DAY = timedelta(days=1)
+
+
+def texts(found):
+    """Return the texts, in order."""
+    return [one.text for one in found]
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["add", "fill", "forget", "restore", "update", "correct"]),
+              st.integers(0, 5)),
+    min_size=1, max_size=10,
+)  # fmt: skip
+
+
+def carry_out(memory, step, number, at):
+    """Make one change, if it is possible."""
+    every = memory.list(status=list(Status)[:3], limit=50)
+    one = every[number % len(every)] if every else None
+    if step == "add" or one is None:
+        memory.add(f"text {at}")
+    elif step == "fill":
+        memory.add(f"value {at}", key=f"slot/{number % 2}")
+    elif step == "forget":
+        memory.forget(one.id)
+    elif step == "restore" and one.status is Status.FORGOTTEN:
+        memory.restore(one.id)
+    elif step == "update" and one.status is not Status.FORGOTTEN:
+        memory.update(one.id, text=f"new text {at}")
+    elif step == "correct" and one.status is Status.ACTIVE:
+        memory.correct(one.id, f"right text {at}")
+
+
+def states(snapshot):
+    """Return each memory of a moment, with what it said and its status."""
+    found = snapshot.list(status=["active", "superseded", "forgotten"], limit=1_000)
+    return {one.id: (one.text, one.status) for one in found}
+
+
+@settings(max_examples=25)
+@given(before=STEPS, after=STEPS)
+def test_a_difference_applied_to_a_snapshot_gives_the_next_one(tmp_path_factory, before, after):
+    """``diff(a, b)`` is exactly what leads from ``snapshot(a)`` to ``snapshot(b)``."""
+    clock = ManualClock()
+    root = tmp_path_factory.mktemp("moments")
+    with MemoryManager(root, embedder=None, clock=clock) as memory:
+        moments = []
+        for part, steps in enumerate((before, after)):
+            for place, (step, number) in enumerate(steps):
+                clock.advance(DAY)
+                carry_out(memory, step, number, f"{part} {place}")
+            moments.append(clock())
+            clock.advance(DAY)
+        first, last = moments
+        reached = states(memory.snapshot(first))
+        for name, _, now in memory.diff(first, last):
+            reached[name] = (now.text, now.status)
+        assert reached == states(memory.snapshot(last))
+
+
+def test_a_snapshot_shows_what_was_recorded_then(memory, clock):
+    """A later memory is not in it, and a forgotten one still is."""
+    old = memory.add("the door is green")
+    moment = clock()
+    clock.advance(DAY)
+    memory.add("the door is red")
+    memory.forget(old.id)
+    then = memory.snapshot(moment)
+    assert texts(then.list()) == texts(then.retrieve("door")) == ["the door is green"]
+    assert texts(memory.list()) == ["the door is red"]
+    memory.store.erase(old.id)
+    assert then.list() == []
+
+
+def test_a_snapshot_of_the_future_is_refused(memory, clock):
+    """Nothing is known of it yet."""
+    with pytest.raises(InvalidInput):
+        memory.snapshot(clock() + DAY)
+
+
+def test_a_timeline_is_in_the_order_of_what_happened(memory, clock):
+    """Not in the order of arrival."""
+    memory.add("moved to Oslo", occurred_at=clock() - DAY)
+    memory.add("born in Rome", occurred_at=clock() - 9 * DAY)
+    assert texts(memory.timeline()) == ["born in Rome", "moved to Oslo"]
+    assert texts(memory.timeline("Oslo", since=clock() - 2 * DAY)) == ["moved to Oslo"]
+
+
+def test_a_timeline_of_the_record_tells_each_change(memory, clock):
+    """Each end of a state is a moment with the text of then."""
+    one = memory.add("the door is green")
+    clock.advance(DAY)
+    memory.update(one.id, text="the door is blue")
+    clock.advance(DAY)
+    memory.forget(one.id)
+    found = memory.timeline(by="recorded")
+    assert [(moment.what, moment.text) for moment in found] == [
+        ("recorded", "the door is green"),
+        ("updated", "the door is green"),
+        ("forgotten", "the door is blue"),
+    ]
+    assert memory.timeline() == []
+
+
+def test_lineage_names_parents_children_and_changes(memory):
+    """A derived memory and its turn know each other."""
+    turn = memory.add("I moved to Oslo", role="user", session="s")
+    fact = memory.add("Rami lives in Oslo", source=Source(parents=(turn.id, "gone")))
+    memory.update(fact.id, text="Rami lives in Oslo now")
+    found = memory.lineage(fact.id)
+    assert (found.parents, found.lost, found.derived) == ((turn,), ("gone",), ())
+    assert [one.reason for one in found.versions] == ["updated", "present"]
+    assert texts(memory.lineage(turn.id).derived) == ["Rami lives in Oslo now"]
+    assert "from: I moved to Oslo" in found.explain()
+    with pytest.raises(NotFound):
+        memory.of("other").lineage(fact.id)
+
+
+def test_a_dossier_shows_sources_and_earlier_values(memory, clock):
+    """The turn stands with what was derived from it, and the slot with what it held."""
+    turn = memory.add("I moved to Oslo last week", role="user", session="s")
+    memory.add("Rami lives in Rome", key="rami/home")
+    clock.advance(DAY)
+    memory.add("Rami lives in Oslo", key="rami/home", source=Source(parents=(turn.id,)))
+    found = memory.dossier("Rami Oslo")
+    (entry,) = found.entries
+    assert texts(entry.turns) == ["I moved to Oslo last week"]
+    assert [value.memory.text for value in entry.earlier] == ["Rami lives in Rome"]
+    assert "said: I moved to Oslo last week" in found.explain()
+
+
+def contradict(memory, one, other):
+    """Link two memories as contradicting each other."""
+    base = 1 << 40
+    memory._engine.ledger.write(
+        lambda session: links.link(session, base | one.seq, base | other.seq, "contradicts")
+    )
+
+
+def test_health_counts_what_is_in_doubt(memory, clock):
+    """Each sign has its own field, and each can be limited to a scope."""
+    assert memory.health().active == 0
+    rule = memory.add("never deploy on a Friday", kind="rule", scope="work", actor="Ada")
+    one = memory.add("the door is green", session="s")
+    other = memory.add("the gate is red")
+    contradict(memory, one, other)
+    memory.add("the museum opens at nine", source="web")
+    for number in range(3):
+        page = memory.add(f"page {number}", source=Source(kind="agent", uri="https://a.example"))
+        memory.forget(page.id)
+    found = memory.health()
+    assert (found.active, found.kinds) == (3, {"fact": 2, "rule": 1})
+    assert (found.without_source, found.quarantined, found.unused) == (1, 1, 0)
+    assert found.conflicts == ((one, other),)
+    assert found.oldest_rule == rule
+    assert found.junk == {"https://a.example": 3}
+    assert memory.health("work").active == 1
+    clock.advance(31 * DAY)
+    assert memory.health().unused == 3
+    assert "conflict: the door is green | the gate is red" in found.explain()
+
+
+def test_wonder_asks_about_what_is_missing(memory, clock):
+    """Conflicts, unanswered questions, lacking slots and old rules, in this order."""
+    one, other = memory.add("the door is green"), memory.add("the gate is red")
+    contradict(memory, one, other)
+    memory.add("When does the ferry to Lofoten leave?", role="user", kind="question")
+    for name in ("ada", "bob", "carla"):
+        memory.add(f"{name} was born in May", key=f"{name}/birthday")
+    memory.add("dan likes tea", key="dan/drink")
+    memory.add("answer in French", kind="rule")
+    clock.advance(181 * DAY)
+    found = memory.wonder()
+    assert [wonder.kind for wonder in found] == ["conflict", "unanswered", "slot", "stale"]
+    assert found[0].memories == (one, other)
+    assert found[2].question == "What is dan/birthday?"
+    assert memory.wonder(limit=2) == found[:2]
+    assert memory.of("other").wonder() == []
+
+
+def test_overdue_memories_are_named(memory, clock):
+    """Its time is over and nothing replaced it."""
+    memory.add("fly to Lisbon", valid_until=clock() + DAY)
+    clock.advance(2 * DAY)
+    assert texts(memory.health().overdue) == ["fly to Lisbon"]
+    assert [wonder.kind for wonder in memory.wonder()] == ["overdue"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "given"),
+    [
+        ("timeline", {"by": "mood"}), ("timeline", {"limit": 0}), ("wonder", {"limit": 101}),
+        ("health", {"scope": 7}), ("snapshot", {"at": "yesterday"}), ("dossier", {"topic": 7}),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_refused(memory, verb, given):
+    """Nothing is guessed."""
+    with pytest.raises(InvalidInput):
+        getattr(memory, verb)(**given)
