@@ -169,7 +169,7 @@ class TestOrder:
 
 
 class TestBounds:
-    """How far a memory can move."""
+    """The distance that a memory can move."""
 
     def test_off_means_off(self, books, open_memory):
         """No verdict moves anything; belief is told all the same."""
@@ -181,7 +181,7 @@ class TestBounds:
 
     @pytest.mark.parametrize("bound", [3.0, 1.0, 10.0])
     def test_all_effects_together_stay_within_the_bound(self, open_memory, bound):
-        """What exceeds it is taken from each of them alike."""
+        """A sum beyond it is cut from each of them alike."""
         effect = Effect(bound=bound, belief=10.0, worth=10.0)
         memory = filled(open_memory(config=Config(effect=effect)))
         for name in ("Heron", "Egret"):
