@@ -164,18 +164,16 @@ class Background:
         """
         settings, takes_over = self._config.dynamics, not self._folded
         self._folded = True
-        if not self._ledger.read(lambda c: dynamics.behind(c, settings, takes_over=takes_over)):
-            return True
-        for fold in (
-            lambda c: dynamics.catch_up(c, settings),
-            lambda c: learnt.catch_up(c, self._config.effect, settings.agent),
-        ):
-            while True:
-                if self._queries:
-                    return False
-                if not self._ledger.write(fold):
-                    break
-        return True
+        effect, read, more = self._config.effect, self._ledger.read, True
+        if read(lambda c: dynamics.behind(c, settings, takes_over=takes_over)):
+            while more and not self._queries:
+                more = self._ledger.write(lambda c: dynamics.catch_up(c, settings))
+            if more:
+                return False
+        more = read(lambda c: learnt.behind(c, effect, settings.agent, takes_over=takes_over))
+        while more and not self._queries:
+            more = self._ledger.write(lambda c: learnt.catch_up(c, effect, settings.agent))
+        return not more
 
     def settle(self, *, gives_way: bool = True) -> None:
         """Compare the statements that came, a few in each transaction; see ``conflicts``.

@@ -50,6 +50,25 @@ def weight_of(session: Session, ns: int) -> float | None:
     return None if found is None or not isinstance(found[0], float) else found[0]
 
 
+def behind(session: Session, effect: Effect, agent: float, *, takes_over: bool = True) -> bool:
+    """Tell whether there is anything to fold; see ``catch_up``.
+
+    Args:
+        session: Of any job.
+        effect: Settings.
+        agent: Weight of a verdict of the agent.
+        takes_over: Whether weights that were learnt with other settings are to be learnt again. Two
+            processes that both insist on it would never come to rest.
+    """
+    if not effect.learn:
+        return False
+    cursor = _cursor(session, _rules(effect, agent))
+    if cursor is None:
+        return takes_over
+    query = "SELECT EXISTS (SELECT 1 FROM events WHERE event > ?)"
+    return bool(session.execute(query, (cursor,)).fetchone()[0])
+
+
 def catch_up(session: Session, effect: Effect, agent: float, most: int = BITE) -> bool:
     """Fold the next verdicts of the log; tell whether there may be more.
 
@@ -61,7 +80,7 @@ def catch_up(session: Session, effect: Effect, agent: float, most: int = BITE) -
     """
     if not effect.learn:
         return False
-    rules = f"{effect.use!r} {effect.rate!r} {agent!r}"
+    rules = _rules(effect, agent)
     cursor = _cursor(session, rules)
     if cursor is None:
         forget_all(session)
@@ -116,6 +135,11 @@ def _fold(
         session.execute(_NOTE, (f"{_WEIGHT}{ns}", float(weight)))
     if weights:
         strengths.next_stamp(session)
+
+
+def _rules(effect: Effect, agent: float) -> str:
+    """Return the settings that a weight depends on."""
+    return f"{effect.use!r} {effect.rate!r} {agent!r}"
 
 
 def _share(one: Happening, agent: float) -> float:

@@ -80,10 +80,12 @@ class Ranking:
     Attributes:
         found: Best first.
         confidence: Estimated chance that the answer is among them, [0, 1]; 0 without hits.
+        weighed: Whether the evidence gives the order, so that feedback on it teaches.
     """
 
     found: tuple[Found, ...] = ()
     confidence: float = 0.0
+    weighed: bool = True
 
 
 def find(
@@ -183,7 +185,7 @@ def find(
     if chance < min_confidence:
         return Ranking()
     found = tuple(_found(one, snap, ranks, room.passages.get(one.row)) for one in hits)
-    return Ranking(found, chance)
+    return Ranking(found, chance, weighed=not query.only_time and query.former is None)
 
 
 def _with_named(mask: Mask, called: Sequence[Called]) -> Mask:

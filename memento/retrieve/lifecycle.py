@@ -289,19 +289,23 @@ class Life:
         bad = values[:, _PRIOR_AGAINST] + (values[:, _AGAINST] - values[:, _PRIOR_AGAINST]) * left
         return good, bad
 
-    def told(self, found: Sequence[tuple[Row, Mapping[str, float]]]) -> list[dict[str, Any]]:
+    def told(
+        self, found: Sequence[tuple[Row, Mapping[str, float]]], *, weighed: bool
+    ) -> list[dict[str, Any]]:
         """Return what is known of each hit besides its evidence, as fields of ``Hit``.
 
         Args:
             found: The hits, best first: each memory with its evidence and effects.
+            weighed: Whether these give the order.
         """
+        learns = weighed and self._effect.learn and self._effect.acts
         if self._known.empty:
-            beside = self._beside(found, {})
+            beside = _beside(found, {}) if learns else None
             priors = [belief.mean(belief.prior(row.trust)) for row, _ in found]
             return [{"belief": one, "fading": False, "beside": beside} for one in priors]
         known = self._known.of(np.array([row.docid for row, _ in found], np.int64))
         lives = {} if known is None else dict(self._lives(*known))
-        beside = self._beside(found, lives)
+        beside = _beside(found, lives) if learns else None
         return [
             {**self._standing(row, lives.get(place)), "beside": beside}
             for place, (row, _) in enumerate(found)
@@ -331,22 +335,21 @@ class Life:
         fades = not row.pinned and retention(days, stability) < self._effect.fade_below
         return {"belief": sure, "fading": fades}
 
-    def _beside(
-        self, found: Sequence[tuple[Row, Mapping[str, float]]], lives: Mapping[int, _Lived]
-    ) -> Beside | None:
-        """Return what feedback on one of the first hits needs; None if use cannot be learnt.
 
-        Hits that the query names stand where they do for another reason.
-        """
-        if not self._effect.learn or not self._effect.acts:
-            return None
-        plain = [place for place, (_, terms) in enumerate(found) if not terms.get("exact")]
-        first = plain[: learnt.MOST_BESIDE]
-        if len(first) <= 1:
-            return None
-        chosen = [found[place] for place in first]
-        return Beside(
-            ids=tuple(row.id for row, _ in chosen),
-            sums=tuple(sum(terms.values()) - terms.get("use", 0.0) for _, terms in chosen),
-            uses=tuple(lives[place].use if place in lives else 0.0 for place in first),
-        )
+def _beside(
+    found: Sequence[tuple[Row, Mapping[str, float]]], lives: Mapping[int, _Lived]
+) -> Beside | None:
+    """Return what feedback on one of the first hits needs; None if there is no other.
+
+    Hits that the query names stand where they do for another reason.
+    """
+    plain = [place for place, (_, terms) in enumerate(found) if not terms.get("exact")]
+    first = plain[: learnt.MOST_BESIDE]
+    if len(first) <= 1:
+        return None
+    chosen = [found[place] for place in first]
+    return Beside(
+        ids=tuple(row.id for row, _ in chosen),
+        sums=tuple(sum(terms.values()) - terms.get("use", 0.0) for _, terms in chosen),
+        uses=tuple(lives[place].use if place in lives else 0.0 for place in first),
+    )

@@ -253,7 +253,7 @@ class Searcher:
             near = list(self._near(source, _Embedded(asked, model), k, filters, exact=False))
         except TierUnavailable:  # Chroma failed just now; exact search has all vectors
             near = list(self._near(source, _Embedded(asked, model), k, filters, exact=True))
-        found = Ranking(tuple(self._by_vector(near, least)))
+        found = Ranking(tuple(self._by_vector(near, least)), weighed=False)
         hits = self._hits(labels, source, found, filters, missing)
         sure = max((hit.confidence for hit in hits), default=0.0)
         return Retrieval("", hits, missing, sure, {"total": time.perf_counter() - began})
@@ -576,7 +576,8 @@ class Searcher:
         }
         found = list(_standing(ranking.found, shown))
         life = self._life(source, filters.now)
-        told = life.told([(shown[one.docid], one.terms) for one in found]) if life else []
+        pairs = [(shown[one.docid], one.terms) for one in found]
+        told = life.told(pairs, weighed=ranking.weighed) if life else []
         return tuple(_hit(labels, shown, *one) for one in zip_longest(found, told))
 
     def _rows(

@@ -153,6 +153,32 @@ def test_other_settings_learn_again(books, clock, open_memory):
     assert weight(other) > kept
 
 
+def test_it_is_taken_up_in_quiet_moments(books, clock):
+    """Without a verdict, as after an import; but two processes do not fight for it."""
+    use(books, clock, "Plover", 3)
+    kept, ledger = weight(books), books._engine.ledger
+    ledger.write(learnt.forget_all)
+    assert ledger.read(lambda c: learnt.behind(c, Effect(), 0.5))
+    assert books._engine.background.fold_events()
+    assert weight(books) == kept
+    assert not ledger.read(lambda c: learnt.behind(c, Effect(), 0.5))
+    assert not ledger.read(lambda c: learnt.behind(c, Effect(rate=0.2), 0.5, takes_over=False))
+    assert ledger.read(lambda c: learnt.behind(c, Effect(rate=0.2), 0.5))
+    assert not ledger.read(lambda c: learnt.behind(c, Effect(learn=False), 0.5))
+
+
+def test_what_no_evidence_ordered_teaches_nothing(books, clock):
+    """Hits by a date alone, or with a limit of one, say nothing of the weight of use."""
+    use(books, clock, "Plover", 1)
+    before = weight(books)
+    for question, k in (("what happened yesterday?", 10), (QUESTION, 1)):
+        clock.advance(HOURS)
+        for hit in books.retrieve(question, k, record=False):
+            assert hit.beside is None
+            books.feedback(hit, useful=True)
+    assert weight(books) == before
+
+
 def test_each_namespace_learns_its_own(books, clock):
     """Another one knows nothing of it."""
     use(books, clock, "Plover", 4)
