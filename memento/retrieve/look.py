@@ -48,3 +48,4 @@ class Look:
     rerank: Rerank | None
     then: Then | None
     heirs: Heirs
+    lenders: Heirs

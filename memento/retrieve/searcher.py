@@ -46,7 +46,7 @@ from memento.retrieve.by_meaning import best_rows, dots
 from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Held, Kept
 from memento.retrieve.choose import choose_index
-from memento.retrieve.conflicts import Opposed, is_known, pairs_among
+from memento.retrieve.conflicts import Links
 from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings
 from memento.retrieve.look import Rerank
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
@@ -349,6 +349,8 @@ class Searcher:
             asked = self._meant(request.query, source, snap, asked)
         if request.query.strip():  # a blank one asks for no vectors, so none were loaded
             self._name_most_owed(source.ns, snap, nearest is not None, missing)
+        present = filters.as_of is None
+        links = Links(self._ledger, source.ns, filters.now, self._config.dynamics)
         return find(
             request.query,
             snap,
@@ -363,21 +365,15 @@ class Searcher:
             former=None if request.past is None else _allowed(source, snap, request.past),
             nearest=nearest,
             rerank=rerank,
-            opposed=None if filters.as_of is not None else self._opposed(filters.now),
-            known=lambda a, b: self._ledger.read(lambda c: is_known(c, a, b)),
+            links=links if present else None,
             min_score=request.min_score,
             min_confidence=request.min_confidence,
             cutoff=request.cutoff,
             tokens=request.tokens,
             count=request.count_tokens,
             fold=request.fold,
-            shorten=filters.as_of is None,  # a passage is a part of the present text
+            shorten=present,  # a passage is a part of the present text
         )
-
-    def _opposed(self, now: int) -> Opposed:
-        """Return what finds the pairs among candidates that conflict."""
-        settings = self._config.dynamics
-        return lambda docids: self._ledger.read(lambda c: pairs_among(c, docids, now, settings))
 
     def _meant(
         self, query: str, source: LedgerSource, snap: Snapshot, asked: _Embedded
