@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ from memento.claims.relation import Verdict, relation
 from memento.language.statements import statements
 from memento.language.words import content
 
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 SETS = Path(__file__).with_name("sets")
 PAIRS, SLOTS = SETS / "conflicts.jsonl", SETS / "conflict_slots.json"
 FLAGS = ("updates", "contradicts")
@@ -156,7 +158,7 @@ def flags_in(talk: Conversation) -> tuple[int, list[tuple[str, str, Verdict]]]:
     count, flagged = 0, []
     for draft in talk.drafts:
         speaker = str(draft.actor or draft.role)
-        for sentence in statements(draft.text, questions=True):
+        for sentence in _sentences(draft.text):
             count += 1
             said, words = read(sentence), frozenset(content(sentence.lower().split()))
             rare = frozenset(sorted(words, key=lambda word: (frequency[word], word))[:2])
@@ -168,6 +170,11 @@ def flags_in(talk: Conversation) -> tuple[int, list[tuple[str, str, Verdict]]]:
             heard[speaker].append((sentence, said, words))
             frequency.update(words)
     return count, flagged
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for piece in statements(text, questions=True):
+        yield from filter(None, _SENTENCE.split(piece))
 
 
 def _candidates(

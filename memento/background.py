@@ -187,6 +187,8 @@ class Background:
             if not self._asked_all:  # work that an earlier process left
                 self._asked_all = True
                 self.unsettled.update(self._ledger.read(_spaces_behind))
+            if self.unsettled:
+                self.index_words()  # by which earlier statements are found
             while self.unsettled and not (gives_way and self._queries):
                 ns = self.unsettled.pop()
                 if self._ledger.read(lambda c, ns=ns: claims.behind(c, ns)):  # type: ignore[misc]

@@ -1,7 +1,7 @@
 """Find the verb of a short statement, by the commonest verbs of statements. Pure.
 
-Not every verb is known, and none has to be: the question is whether two statements that differ in
-one span differ in their subject or in what they say of it. Only a known verb answers that.
+Not every verb is known, and none has to be. The list tells whether two statements that differ in
+one span differ in their subject or in the rest; without a known verb it stays open.
 """
 
 from __future__ import annotations

@@ -23,7 +23,9 @@ from memento.ledger.rows import (
 from memento.ledger.schema import SCHEMA_VERSION, SEQ_BITS, SEQ_MASK
 from memento.status import sql
 
-_DERIVED = dict.fromkeys(("embeddings", "backlog", "awaited", "dynamics", "claims"), "docid")
+_DERIVED = dict.fromkeys(("embeddings", "backlog", "awaited", "dynamics", "claims"), "docid") | {
+    "successions": "newer"
+}
 """Tables made from the memories, and the column that says of which."""
 
 _OF_VERSIONS = ", ".join(f"v.{name}" for name in State._fields)

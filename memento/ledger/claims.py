@@ -148,6 +148,26 @@ def among(session: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
     return [(src, dst) for src, dst in session.execute(query, (*docids, *docids))]
 
 
+def note_successions(session: Session, newer: int, older: Iterable[int]) -> None:
+    """Store the earlier memories that one may succeed, instead of those that are there."""
+    session.execute("DELETE FROM successions WHERE newer = ?1 OR older = ?1", (newer,))
+    query = f"INSERT INTO successions (older, newer) VALUES (?, ?) {SKIP_IF_THERE}"
+    session.executemany(query, [(docid, newer) for docid in older])
+
+
+def successions(session: Session, ns: int, most: int) -> list[tuple[int, int]]:
+    """Return (earlier, later) memories of a namespace of which the later may succeed the other.
+
+    Of more than ``most`` those with the newest earlier memories.
+    """
+    low, high = docid_range(ns)
+    query = (
+        "SELECT older, newer FROM successions WHERE older BETWEEN ? AND ?"
+        " ORDER BY older DESC LIMIT ?"
+    )
+    return [(older, newer) for older, newer in session.execute(query, (low, high, most))]
+
+
 def drop_all(session: Session) -> None:
     """Drop every row, to be read again."""
     session.execute("DELETE FROM claims")

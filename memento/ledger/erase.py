@@ -58,6 +58,7 @@ _OF_ROW = {
     "awaited": ("docid",),
     "dynamics": ("docid",),
     "claims": ("docid",),
+    "successions": ("older", "newer"),
     "memories": ("docid",),
 }
 """Tables that hold something of a memory, beside full text, and the columns that say of which."""
@@ -183,7 +184,8 @@ def delete(connection: Session, docids: list[int]) -> dict[str, int]:
             query = f"DELETE FROM {table} WHERE {column} {_MINE}"
             counts[table] += connection.execute(query, (json.dumps(docids),)).rowcount
     dynamics.events_went(connection)
-    del counts["dynamics"], counts["claims"]
+    for derived in ("dynamics", "claims", "successions"):
+        del counts[derived]
     return counts
 
 

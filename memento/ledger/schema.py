@@ -291,9 +291,16 @@ CREATE TABLE claims (
     PRIMARY KEY (key, docid)
 ) WITHOUT ROWID;
 CREATE INDEX claims_by_docid ON claims (docid);
+CREATE TABLE successions (
+    older INTEGER NOT NULL,
+    newer INTEGER NOT NULL,
+    PRIMARY KEY (older, newer)
+) WITHOUT ROWID;
+CREATE INDEX successions_by_newer ON successions (newer);
 CREATE INDEX links_in_conflict ON links (src, dst) WHERE relation IN ('contradicts', 'echoes');
 """
-"""The claims of statements, as hashes by which those that may conflict are found: derived. And
+"""The claims of statements, as hashes by which those that may conflict are found; and
+statements that say that something ended, each with earlier ones that speak of it: derived. And
 an index of the flagged pairs, so that an answer without any does not look for them."""
 
 SLEEP = """

@@ -16,6 +16,9 @@ verdict          what is done
 An agent that says again what the user has superseded is linked as an echo of the present value.
 Memories in quarantine are neither compared nor opposed. A memory that the user locked is never
 superseded: the new one is flagged against it. A pair that a person settled is left alone.
+
+A statement that says that something ended ("Fiona has left") is noted beside the earlier ones that
+speak of it: the read path lets it be found by what finds them, see ``retrieve.later``.
 """
 
 from __future__ import annotations
@@ -27,11 +30,13 @@ from memento.claims.config import Conflicts
 from memento.claims.keys import keys_of
 from memento.claims.reading import NOTHING, Statement, read
 from memento.claims.relation import DISTINCT, Verdict, relation, restates
-from memento.claims.standing import Stand, stands_higher
+from memento.claims.standing import ASSISTANT, Stand, stands_higher
 from memento.errors import LockedMemory
+from memento.language.ended import ended
 from memento.ledger import changes, claims, links, memories
 from memento.ledger.chains import head
 from memento.ledger.contract import Session, Work
+from memento.ledger.match import All, Word
 from memento.ledger.rows import Row, docid_of, is_sound
 from memento.lifecycle import locks, slots
 from memento.lifecycle.steps import ACCEPTED, FOUND, hide, holds, log_event
@@ -42,6 +47,8 @@ BITE = 32
 """Most memories that one transaction compares: about 10 ms, during which an ``add`` waits."""
 LONGEST = 400
 """Longest text that is read as a statement, characters."""
+RARE = 9
+"""Most memories, the new one among them, that name a thing that ended."""
 SURE = 0.8
 """Least probability with which a judge may flag a pair."""
 VERB = "settle"
@@ -148,6 +155,7 @@ def _settle(work: Work, row: Row, config: Conflicts) -> list[Row]:
         return []  # compared before: only its status or another column changed
     _forget_verdicts(work, row)
     claims.store(work.db, row.docid, found)
+    claims.note_successions(work.db, row.docid, _succeeded(work, row) if said.words else ())
     if row.status not in FOUND or not holds(row, work.now):
         return []
     superseded = []
@@ -161,6 +169,33 @@ def _settle(work: Work, row: Row, config: Conflicts) -> list[Row]:
         if gone is row:
             break
     return superseded
+
+
+def _succeeded(work: Work, row: Row) -> set[int]:
+    """Return earlier memories of the same speaker that speak of a thing that ended, as one says.
+
+    Only notes outside of conversations are looked at, and only things that few memories name.
+    """
+    found: set[int] = set()
+    if not _is_note(row) or row.status not in FOUND:
+        return found
+    for thing in sorted(map(sorted, ended(row.text))):
+        named = All(tuple(Word(word) for word in thing))
+        (seqs,) = work.db.words.postings(work.ns, [named], RARE + 1)
+        if len(seqs) <= RARE:
+            found.update(docid_of(work.ns, int(seq)) for seq in seqs)
+    rows = memories.by_docids(work.db, work.ns, sorted(found))
+    return {
+        docid
+        for docid, other in rows.items()
+        if docid < row.docid and _is_note(other) and speaker(other) == speaker(row)
+    }
+
+
+def _is_note(row: Row) -> bool:
+    """Tell whether a memory is a short statement of a person outside of a conversation."""
+    plain = row.session is None and row.role != ASSISTANT and row.kind not in NEVER
+    return plain and row.status in ACCEPTED and is_sound(row) and len(row.text) <= LONGEST
 
 
 def _forget_verdicts(work: Work, row: Row) -> None:

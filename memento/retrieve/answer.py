@@ -17,9 +17,10 @@ from memento.ledger.predicate import Filters
 from memento.protocols import TokenCounter
 from memento.retrieve import budget, by_time, confidence, rank, tail, weighing
 from memento.retrieve.by_name import Called
-from memento.retrieve.conflicts import Known, Opposed, Standings
+from memento.retrieve.conflicts import Links, Standings
 from memento.retrieve.former import Heirs, MeaningOfHeirs
 from memento.retrieve.gather import Gathered, asks_no_more, gather, in_order, meaning_of, names_in
+from memento.retrieve.later import Later
 from memento.retrieve.lifecycle import Life
 from memento.retrieve.look import Look, Rerank, Texts
 from memento.retrieve.newer import Newer
@@ -105,8 +106,7 @@ def find(
     nearest: Nearest | None = None,
     rerank: Rerank | None = None,
     life: Life | None = None,
-    opposed: Opposed | None = None,
-    known: Known | None = None,
+    links: Links | None = None,
     min_score: float = 0.0,
     min_confidence: float = 0.0,
     cutoff: float = 0.0,
@@ -135,8 +135,7 @@ def find(
         nearest: Index to search by vector, instead of exact search.
         rerank: Scores the texts of the best candidates: a finite number each, larger is better.
         life: What uses and verdicts add to the evidence; None for nothing.
-        opposed: Finds the pairs among candidates that conflict; None if there are none.
-        known: Tells whether a pair was settled or judged, so that its age does not matter.
+        links: Finds the pairs that conflict or succeed each other; None for none.
         min_score: Least score, [0, 1].
         min_confidence: Least chance that an answer is among the hits, [0, 1]; below it there are
             none.
@@ -166,15 +165,18 @@ def find(
         k = config.many if query.wants_several else config.few
     heirs = Heirs.of(snap)
     meaning = meaning_of(snap, vector, nearest, config)
-    lenders = heirs.shown(mask)
+    later = Later.found(snap, mask, () if links is None else links.successions())
+    lenders = heirs.shown(mask).joined(later)
     if meaning is not None and len(lenders.former):
         meaning = MeaningOfHeirs(meaning, lenders)
     texts = Texts(snap, source)
     then = by_time.find(query, snap, source, mask, now)
-    look = Look(query, snap, source, mask, config, meaning, texts, text, rerank, then, heirs, life)
+    look = Look(
+        query, snap, source, mask, config, meaning, texts, text, rerank, then, heirs, lenders, life
+    )
     called = [] if match == "text" else names_in(query, snap, mask)
     room = _Room(look, k, min_score, cutoff, tokens, count, shorten=shorten)
-    orders = _orders(look, opposed, known)
+    orders = _orders(look, links, later)
     answer, ranks = _collect(look, called, room, orders, match == "names", fold=fold)
     hits = room.choose(room.with_tail(answer))
     if not called and is_chatter(text):
@@ -366,19 +368,19 @@ def _collect(
         look = replace(look, config=wider)
 
 
-def _orders(look: Look, opposed: Opposed | None, known: Known | None) -> list[rank.Order]:
+def _orders(look: Look, links: Links | None, later: Later) -> list[rank.Order]:
     """Return what changes the order of scores; nothing if a time or the past is asked for."""
     if look.query.only_time:
         return []
-    former = look.query.former is not None
-    standing = [] if opposed is None or former else [Standings(look.snap, opposed).first]
-    docid = look.snap.docid
-    settled = None if known is None else lambda a, b: known(int(docid[a]), int(docid[b]))
-    newest: rank.Order = partial(rank.newest_first, settled=settled)
-    if look.meaning is None:
-        return [] if former else [newest, *standing]
-    changes = Newer(look.snap, look.meaning, look.texts.read)
-    return [changes.last] if former else [newest, changes.first, *standing]
+    changes = None if look.meaning is None else Newer(look.snap, look.meaning, look.texts.read)
+    if look.query.former is not None:
+        return [] if changes is None else [changes.last]
+    meant = [] if changes is None else [changes.first]
+    if links is None:
+        return [rank.newest_first, *meant]
+    docid, known = look.snap.docid, links.known
+    newest = partial(rank.newest_first, settled=lambda a, b: known(int(docid[a]), int(docid[b])))
+    return [newest, *meant, later.first, Standings(look.snap, links.opposed).first]
 
 
 def _candidates(

@@ -7,7 +7,7 @@ nothing more. The scores stay with the places.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from memento.claims.standing import Stand, stands_higher
@@ -15,9 +15,10 @@ from memento.dynamics.belief import log_odds, prior
 from memento.dynamics.config import Dynamics
 from memento.dynamics.fold import VERDICTS
 from memento.ledger import claims, dynamics, happenings, memories
-from memento.ledger.contract import Session
+from memento.ledger.contract import Ledger, Session
 from memento.ledger.rows import Row, is_sound
 from memento.ledger.schema import SEQ_BITS
+from memento.retrieve.later import MOST_LATER, Successions
 from memento.retrieve.rank import Candidate, Said
 from memento.retrieve.roster import Snapshot
 
@@ -28,8 +29,33 @@ Opposed: TypeAlias = Callable[[Sequence[int]], Sequence[tuple[int, int]]]
 """Returns the pairs among some memories that conflict, by row id, the higher one first."""
 
 
-Known: TypeAlias = Callable[[int, int], bool]
-"""Tells whether a person settled a pair or gave a verdict on one of them, by row id."""
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The relations between memories of one namespace, as one query asks for them.
+
+    Attributes:
+        ledger: The store.
+        ns: Namespace number.
+        now: Microseconds.
+        settings: With which the belief in a memory is computed.
+    """
+
+    ledger: Ledger
+    ns: int
+    now: int
+    settings: Dynamics
+
+    def opposed(self, docids: Sequence[int]) -> Sequence[tuple[int, int]]:
+        """Return the pairs among some memories that conflict, the higher one first."""
+        return self.ledger.read(lambda c: pairs_among(c, docids, self.now, self.settings))
+
+    def known(self, one: int, other: int) -> bool:
+        """Tell whether a person settled a pair or judged one of them."""
+        return self.ledger.read(lambda c: is_known(c, one, other))
+
+    def successions(self) -> Successions:
+        """Return the statements that may take the place of earlier ones."""
+        return self.ledger.read(lambda c: claims.successions(c, self.ns, MOST_LATER))
 
 
 class Standings:

@@ -66,6 +66,13 @@ class Heirs:
         kept = mask[self.heir] & ~mask[self.former]
         return type(self)(self.former[kept], self.heir[kept])
 
+    def joined(self, other: Heirs) -> Heirs:
+        """Return both together."""
+        if not len(other.former):
+            return self
+        former = np.concatenate([self.former, other.former])
+        return Heirs(former, np.concatenate([self.heir, other.heir]))
+
     def beside(self, rows: Rows, mask: Mask, most: int) -> Rows:
         """Return the newest former values of the same slots as some rows that may be found."""
         heirs = np.concatenate([rows, self.heir[np.isin(self.former, rows)]])

@@ -46,7 +46,7 @@ def gather(look: Look, called: Sequence[Called]) -> Gathered:
     query, snap, config = look.query, look.snap, look.config
     postings = by_words.look_up(query, snap, look.source, look.mask, config)
     words = by_words.bm25(query, postings, snap, config)
-    words = pasts.words_of_heirs(words, look.heirs.shown(look.mask))
+    words = pasts.words_of_heirs(words, look.lenders)
     matching = np.flatnonzero((words.score > 0) & look.mask)
     named = _exact(look) | _named(called)
     found = {

@@ -49,4 +49,5 @@ class Look:
     rerank: Rerank | None
     then: Then | None
     heirs: Heirs
+    lenders: Heirs
     life: Life | None = None

@@ -88,7 +88,7 @@ class Said:
 
 
 Settled = Callable[[int, int], bool]
-"""Tells whether something is known of two rows that matters more than which one is newer."""
+"""Tells whether a person settled a pair of rows or judged one: then their age does not matter."""
 Order = Callable[[Sequence[Candidate], Mapping[int, Said]], list[Candidate]]
 """Changes the order of candidates by what they say."""
 

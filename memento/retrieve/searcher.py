@@ -48,7 +48,7 @@ from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Held, Kept
 from memento.retrieve.choose import choose_index
 from memento.retrieve.chosen import BY_NAME, chosen, set_aside
-from memento.retrieve.conflicts import Opposed, is_known, pairs_among
+from memento.retrieve.conflicts import Links
 from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings
 from memento.retrieve.lifecycle import Life
 from memento.retrieve.look import Rerank
@@ -359,6 +359,8 @@ class Searcher:
             took["embed"] += time.perf_counter() - began
         if request.query.strip():  # a blank one asks for no vectors, so none were loaded
             self._name_most_owed(source.ns, snap, nearest is not None, missing)
+        present = filters.as_of is None
+        links = Links(self._ledger, source.ns, filters.now, self._config.dynamics)
         return find(
             request.query,
             snap,
@@ -375,21 +377,15 @@ class Searcher:
             nearest=nearest,
             rerank=rerank,
             life=self._life(source, filters.now),
-            opposed=None if filters.as_of is not None else self._opposed(filters.now),
-            known=lambda a, b: self._ledger.read(lambda c: is_known(c, a, b)),
+            links=links if present else None,
             min_score=request.min_score,
             min_confidence=request.min_confidence,
             cutoff=request.cutoff,
             tokens=request.tokens,
             count=request.count_tokens,
             fold=request.fold,
-            shorten=filters.as_of is None,  # a passage is a part of the present text
+            shorten=present,  # a passage is a part of the present text
         )
-
-    def _opposed(self, now: int) -> Opposed:
-        """Return what finds the pairs among candidates that conflict."""
-        settings = self._config.dynamics
-        return lambda docids: self._ledger.read(lambda c: pairs_among(c, docids, now, settings))
 
     def _near(
         self, source: LedgerSource, asked: _Embedded, k: int, filters: Filters, *, exact: bool

@@ -26,7 +26,7 @@ def test_the_floors_hold(pairs, marks):
 
 
 def test_a_detector_without_the_subject_fails(monkeypatch):
-    """Null control: values compared without their subjects break the floor of the precision."""
+    """Null control: without regard to subjects, the precision falls below its floor."""
     whole = rules.relation
 
     def blind(new, old, *, same_speaker=True):

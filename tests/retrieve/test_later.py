@@ -1,0 +1,75 @@
+"""Statements that say that something ended: found by what finds the earlier ones, placed first."""
+
+import pytest
+
+from memento import MemoryManager
+from memento.language.ended import ended
+from memento.testing import ManualClock
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """An empty store."""
+    with MemoryManager(tmp_path / "store", embedder=None, clock=ManualClock()) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("text", "things"),
+    [
+        ("Ottilie has retired, Benno runs the office now", {"ottilie"}),
+        ("Dr Abend swapped the metoprolol for nebivolol", {"metoprolol"}),
+        ("She took me off metoprolol", {"metoprolol"}),
+        ("No more cello for Ida", {"cello", "cello ida"}),
+        ("The pottery course has moved to Tuesdays", {"course pottery"}),
+        ("We moved Cardiff to October", {"cardiff"}),
+        ("Ottilie has a new coat", set()),
+        ("They have gone", set()),
+        ("x" * 500, set()),
+    ],
+)
+def test_the_thing_that_ended_is_named(text, things):
+    """Each as its telling words; a vague one is left out."""
+    found = {" ".join(sorted(thing)) for thing in ended(text)}
+    assert found == things
+
+
+def told(memory, *texts, **more):
+    """Add statements and wait until they are compared."""
+    ids = [memory.add(text, **more).id for text in texts]
+    memory.flush(wait=True)
+    return ids
+
+
+def test_the_successor_is_found_by_words_that_only_the_earlier_one_has(memory):
+    """And is placed first, as it says that the earlier one no longer holds."""
+    old, new = told(
+        memory, "My line manager is Ottilie Kern", "Ottilie has retired, Benno runs it all now"
+    )
+    told(memory, "The kettle is blue")
+    hits = memory.retrieve("line manager", k=5)
+    assert [hit.id for hit in hits][:2] == [new, old]
+    assert hits[1].newer == new
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"session": "s1", "kind": "episode"}, {"role": "assistant"}, {"kind": "episode"}],
+)
+def test_nothing_succeeds_in_a_conversation(memory, more):
+    """There people speak of one thing again and again."""
+    told(memory, "My line manager is Ottilie Kern", "Ottilie has retired, Benno runs it", **more)
+    pairs = memory._engine.ledger.read(
+        lambda session: session.execute("SELECT * FROM successions").fetchall()
+    )
+    assert pairs == []
+
+
+def test_what_is_erased_leaves_no_pair(memory):
+    """Neither of the two may be told from what is left."""
+    old, new = told(memory, "My manager is Ottilie Kern", "Ottilie has retired, Benno runs it")
+    count = "SELECT count(*) FROM successions"
+    assert memory._engine.ledger.read(lambda c: c.execute(count).fetchone()) == (1,)
+    memory.store.erase(old)
+    assert memory._engine.ledger.read(lambda c: c.execute(count).fetchone()) == (0,)
+    assert memory.get(new).text
