@@ -211,7 +211,7 @@ def main() -> int:
     print(table(FIGURE_HEADERS, [one.cells() for one in found]))
     print(f"{time.perf_counter() - began:.0f} s")
     if given.json:
-        write_json(given.json, found)
+        write_json(given.json, {"figures": found})
     return int(any(one.verdict == "MISSED" for one in found))
 
 
