@@ -34,10 +34,10 @@ PAUSE = 120
 BREAK_AT = 200
 """Day before which nobody uses the store for `PAUSE` days."""
 SHARES = {"episode": 0.40, "fact": 0.20, "context": 0.15} | dict.fromkeys(
-    ("preference", "decision", "procedure", "opinion", "emotion"), 0.05
+    ("preference", "decision", "opinion", "emotion", "question"), 0.05
 )
 """Kinds of memories, and how many of them there are."""
-DURABLE = frozenset({"fact", "preference", "decision", "procedure"})
+DURABLE = frozenset({"fact", "preference", "decision"})
 ASKED = 0.10
 TAIL = 0.8
 FLOORS = {
@@ -211,7 +211,7 @@ def main() -> int:
     print(table(FIGURE_HEADERS, [one.cells() for one in found]))
     print(f"{time.perf_counter() - began:.0f} s")
     if given.json:
-        write_json(given.json, found)
+        write_json(given.json, {"figures": found})
     return int(any(one.verdict == "MISSED" for one in found))
 
 
