@@ -21,15 +21,15 @@ _FENCE = re.compile(
 _INLINE = re.compile(r"(`{1,2})(?!`)[^`\n]+\1")
 _QUOTATIONS = re.compile(
     r"""
-      "(?:[^"\n]|\n(?!\s*\n))*?\w[^\w"]+\w(?:[^"\n]|\n(?!\s*\n))*"
-    | “[^“”]*?\w[^\w“”]+\w[^“”]*” | „[^„“”]*?\w[^\w„“”]+\w[^„“”]*[“”]
-    | «[^«»]*?\w[^\w«»]+\w[^«»]*» | »[^«»]*?\w[^\w«»]+\w[^«»]*«
-    | (?<![\w'’])['‘](?=\w)[^'’‘\n]*\w[^\w'’‘\n]+\w[^‘\n]*?['’](?!\w)
-    | 「[^「」]{2,}」 | 『[^『』]{2,}』 | “[^“”\s]{4,}” | ‹[^‹›]*?\w[^\w‹›]+\w[^‹›]*›
+      "(?:[^"\n]|\n(?![^\S\n]*\n)){1,2000}" | “[^“”]{1,2000}” | „[^„“”]{1,2000}[“”]
+    | «[^«»]{1,2000}» | »[^«»]{1,2000}« | ‹[^‹›]{1,2000}› | 「[^「」]{1,2000}」
+    | 『[^『』]{1,2000}』
+    | (?<![\w'’])['‘](?=\w)[^‘\n]{1,200}?['’](?!\w)
     """,  # noqa: RUF001 - real quotation marks
     re.VERBOSE,
 )
-"""Quotations of at least two words; of any length in a script without spaces."""
+"""Quotations, none longer than people quote, so that a lone mark costs no time."""
+_TWO_WORDS = re.compile(r"\w[^\w'’]+\w|[\u3040-\u30ff\u4e00-\u9fff]{2}")  # noqa: RUF001 - a real apostrophe
 _LINE = re.compile(
     r"""
       [ \t]{0,3}>.*                                             # a block quote
@@ -77,9 +77,8 @@ def hide(text: str) -> str:
     for pattern in (_OWN, _FENCE):
         text = pattern.sub(_covered, text)
     text = "".join(_lines(text))
-    for pattern in (_INLINE, _QUOTATIONS):
-        text = pattern.sub(_covered, text)
-    return text
+    text = _INLINE.sub(_covered, text)
+    return _QUOTATIONS.sub(_covered_if_several_words, text)
 
 
 def _lines(text: str) -> list[str]:
@@ -94,6 +93,11 @@ def _lines(text: str) -> list[str]:
         kept.append(_cover(line) if in_code or _LINE.fullmatch(line.rstrip("\r\n")) else line)
         after_gap = empty
     return kept
+
+
+def _covered_if_several_words(found: re.Match[str]) -> str:
+    """Hide a quotation; one word in quotation marks is a name and stays."""
+    return _cover(found[0]) if _TWO_WORDS.search(found[0]) else found[0]
 
 
 def _covered(found: re.Match[str]) -> str:

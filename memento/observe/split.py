@@ -10,9 +10,11 @@ from memento.observe.signals import SENTENCES, Span
 _END = re.compile(r"(?:(?<=[.!?…])[\"')\]”’»]*\s+|(?<=[。！？])[」』”]?\s*)")  # noqa: RUF001 - real stops
 _ABBREVIATION = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|no|nr|vs|etc|e\.g|i\.e|approx|inc|ltd|co|jr|sr|bzw|ca|z\.b|u\.a"
-    r"|sra?|dra|mme|mlle|m)|\b[A-Z]|^\s*\d+)\.$",
+    r"|sra?|dra|mme|mlle|m)|\b[A-Z]|^\s*\d{1,3})\.$",
     re.IGNORECASE,
 )
+_ABBREVIATED = 12
+"""Characters before a stop in which an abbreviation is looked for."""
 _LEAD = re.compile(rf"[\s{HIDDEN}]*(?:(?:[-*+•‣◦]|\d{{1,3}}[.)]|\#{{1,6}})\s+)?")
 """The sign of a list item or a heading, before the first word of a line."""
 _WORD = re.compile(r"[^\W_]")
@@ -54,25 +56,26 @@ def _paragraphs(masked: str) -> list[tuple[int, int]]:
     """Return (start, end) of each run of lines that belong together."""
     found: list[tuple[int, int]] = []
     at = 0
+    above = ""
     for line in masked.splitlines(keepends=True):
         end = at + len(line)
-        if found and found[-1][1] == at and _goes_on(masked[found[-1][0] : at], line):
+        if found and _goes_on(above, line):
             found[-1] = (found[-1][0], end)
         else:
             found.append((at, end))
-        at = end
+        at, above = end, line
     return found
 
 
-def _goes_on(before: str, line: str) -> bool:
-    """Tell whether a line continues the sentence of the line before."""
-    above, below = before.strip(), line.strip()
+def _goes_on(above: str, below: str) -> bool:
+    """Tell whether a line continues the sentence of the line above."""
+    above, below = above.strip(), below.strip()
     return (
         bool(above)
         and bool(below)
         and above[-1] not in ".!?…:;。！？" + HIDDEN  # noqa: RUF001 - real stops
         and below[0].islower()
-        and len(above.splitlines()[-1]) > 40  # noqa: PLR2004 - a short line was ended on purpose
+        and len(above) > 40  # noqa: PLR2004 - a short line was ended on purpose
     )
 
 
@@ -81,7 +84,8 @@ def _pieces(masked: str, start: int, end: int) -> list[tuple[int, int]]:
     found = []
     first = start
     for stop in _END.finditer(masked, start, end):
-        if stop.end() > first and not _ABBREVIATION.search(masked[first : stop.start()]):
+        tail = masked[max(first, stop.start() - _ABBREVIATED) : stop.start()]
+        if stop.end() > first and not _ABBREVIATION.search(tail):
             found.append((first, stop.end()))
             first = stop.end()
     return [*found, (first, end)]

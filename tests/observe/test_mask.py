@@ -60,6 +60,13 @@ def test_one_quoted_word_and_apostrophes_stay():
     assert hide(text) == text
 
 
+@pytest.mark.parametrize("mark", ['"', "“", "'a ", "`", "A. ", "<a-12345678>", "|", "\n"])
+def test_a_long_message_of_marks_is_read_in_a_moment(mark):
+    """No pattern starts again from each character: 200,000 of them would take many minutes."""
+    message = mark * (100_000 // len(mark)) + "a b " * 25_000
+    assert len(sentences(hide(message), message)) <= 40
+
+
 def test_only_so_many_sentences_are_read():
     """The limit cuts the list, and the rest can be counted."""
     message = "I like tea. " * 50
