@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PATHS = 10
 """Paths that are followed from each fact to the next."""
-CANDIDATES = 120
+CANDIDATES = 60
 """Most facts that are looked at for one name; of a name in more facts, those with words of the
 question, then the newest."""
 SHARED = 0.3

@@ -80,7 +80,8 @@ class Reader:
 
     def _visible(self, docids: Sequence[int], allowed: set[int] | None) -> set[int]:
         wanted = [one for one in docids if allowed is None or one in allowed]
-        return {docid for docid, row in self._rows(wanted).items() if is_sound(row)}
+        asked = replace(self.filters, ids=())
+        return self.ledger.read(lambda c: memories.fitting_docids(c, self.ns, asked, wanted))
 
     def _rows(self, docids: Sequence[int]) -> dict[int, Row]:
         asked = replace(self.filters, ids=())

@@ -494,6 +494,19 @@ def fitting_all(
     }
 
 
+def fitting_docids(
+    connection: Session, ns: int, filters: Filters, docids: Sequence[int]
+) -> set[int]:
+    """Return those of any number of row ids that fit filters without ids."""
+    condition, values = predicate(ns, replace(filters, ids=()))
+    found: set[int] = set()
+    for part in _chunks(docids):
+        marks = ", ".join("?" * len(part))
+        query = f"SELECT docid FROM memories WHERE docid IN ({marks}) AND {condition}"
+        found.update(docid for (docid,) in connection.execute(query, (*part, *values)))
+    return found
+
+
 def enqueue(connection: Session, row: Row, op: str) -> None:
     """Tell the indexer about a row. One that has no vector is queued for that first.
 
