@@ -19,7 +19,7 @@ MOST_LINES_IN_95_OF_100 = 22
 """Lines of a function with its arguments, without its docstring."""
 MOST_LINES = 60
 """Lines of the body of any function; a long list of arguments is not a long function."""
-MOST_LINES_OF_MANAGER = 780
+MOST_LINES_OF_MANAGER = 800
 MOST_LINES_OF_MODULE = 650
 """Most lines of any other module. About 500 is a reason to look for a second subject in it."""
 

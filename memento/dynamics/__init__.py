@@ -10,5 +10,6 @@ belief     how likely it is right, from verdicts, as counts for and against
 worth      how much it helped, from the outcomes it had a share in
 anomaly    days that are unlike the days before them
 config     every number of these as a setting
+effect     how these numbers move a memory in an answer
 fold       the state of one memory, and how one event changes it
 """

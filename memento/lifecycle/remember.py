@@ -409,7 +409,7 @@ def _replacement(
         changes = _differences(row, entry)
     if entry.row.content_hash == row.content_hash and not renewed:  # a default is no difference
         changes = {name: v for name, v in changes.items() if name not in entry.derived}
-    if changes:
+    if changes.keys() - {"expires_at"}:
         changes["given"] = entry.row.given
     return changes | {"expires_at": entry.row.expires_at, "updated_at": work.now}
 
