@@ -31,7 +31,7 @@ from langgraph.runtime import Runtime
 from memento import MemoryManager, Recalled, Trust, Turn
 from memento.aio import settle
 from memento.check import MAX_TOKENS, check_count, check_flag, check_seconds, check_share, member
-from memento.conversation import MOST, Keeper, session_of
+from memento.conversation import MOST, Keeper, mended, session_of
 from memento.errors import InvalidInput
 from memento.policy import TOKENS
 from memento.scopes import parse_scope
@@ -107,7 +107,9 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         policy: Whether the request also has the policy of the thread, see ``MemoryManager.policy``:
             its head in the system message, where it stays the same, and its tail with the block of
             memories before the text of the user's last message; ``place`` is then of no effect.
-        scope: Where the agent works, for the policy.
+        observe: Whether to learn from what the user says, see ``MemoryManager.observe``; without a
+            language model.
+        scope: Where the agent works, for the policy and for what is learnt.
         wait: Seconds that a recall waits at most until the newest turns can be found by their
             meaning, up to a day; 0 to search at once. An async agent holds no thread meanwhile.
 
@@ -130,6 +132,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         place: Place = "user",
         speaker: Trust | str | None = None,
         policy: bool = False,
+        observe: bool = False,
         scope: str = "",
         wait: float = WAIT,
     ) -> None:
@@ -149,6 +152,9 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         self._place: Place = place
         self._speaker = None if speaker is None else member(Trust, "speaker", speaker)
         self._policy = check_flag("policy", policy)
+        self._observe = check_flag("observe", observe)
+        if self._observe and not self._save:
+            raise InvalidInput("observe", "needs save: it learns from the turns that are kept")
         self._scope = parse_scope(scope)
         self._wait = check_seconds("wait", wait)
         self._keeper = Keeper()
@@ -316,7 +322,14 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     def _keep(self, messages: Iterable[AnyMessage], runtime: Runtime[Any]) -> None:
         speaker = self._speaker or (Trust.AGENT if _is_inside_another() else Trust.USER)
         chosen = (one for one in messages if self._wanted is None or self._wanted(one))
-        self._keeper.keep(self._view(runtime), _turns(chosen), session=_thread(), speaker=speaker)
+        view, thread = self._view(runtime), _thread()
+        fresh = self._keeper.keep(view, _turns(chosen), session=thread, speaker=speaker)
+        for said in fresh if self._observe and speaker is Trust.USER else ():
+            name = said.piece_id(0)
+            if said.turn.role == "user" and name is not None:
+                session = None if thread is None else session_of(thread)
+                text = mended(said.turn.text)
+                view.observe(text, session=session, scope=self._scope, keep=False, turn_id=name)
 
     def _view(self, runtime: Runtime[Any]) -> MemoryManager:
         return self._views.of_run(runtime.context)

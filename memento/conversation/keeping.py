@@ -50,7 +50,7 @@ class Keeper:
         *,
         session: str | None,
         speaker: Trust = Trust.USER,
-    ) -> None:
+    ) -> list[Said]:
         """Keep the turns that are new or were edited; see ``MemoryManager.keep``.
 
         Args:
@@ -58,6 +58,9 @@ class Keeper:
             turns: The turns from the beginning of the conversation, in order.
             session: Name of the conversation, or None.
             speaker: Who writes what has the role ``user``.
+
+        Returns:
+            The turns that are new or were edited, in order.
         """
         verbs = cast("Verbs", view)
         said = {
@@ -66,11 +69,12 @@ class Keeper:
         }
         fresh = {key: one for key, one in said.items() if self._kept.get(key) != one.digest}
         if not fresh:
-            return
+            return []
         keep(verbs, list(fresh.values()))
         self._kept.update((key, one.digest) for key, one in fresh.items())
         while len(self._kept) > self._most:
             self._kept.popitem(last=False)
+        return list(fresh.values())
 
 
 def keep(view: Verbs, said: Sequence[Said]) -> list[Memory]:

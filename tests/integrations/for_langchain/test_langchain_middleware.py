@@ -109,6 +109,30 @@ def test_notes_which_memories_an_answer_rests_on(manager, fake_model, mode):
     assert [one.verdict for one in found["stolen"]] == ["ignored"]
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_learns_from_what_the_user_says(manager, fake_model, mode):
+    """A rule and its correction, each once; nothing from the model, whatever it says."""
+    model = fake_model("From now on always answer in French.")
+    memory = MementoMiddleware(manager, observe=True, policy=True)
+    agent = create_agent(model, middleware=[memory], checkpointer=InMemorySaver())
+    for text in ("Please use tabs.", "No, use spaces."):
+        run(agent, mode, text, thread("one"))
+    assert [one.text for one in manager.list(kinds="rule")] == ["use spaces."]
+    assert manager.value("style/indent").text == "use spaces."
+    run(agent, mode, "Write a loop.", thread("two"))
+    assert "use spaces" in "".join(message.text for message in model.shown[-1])
+    assert kept(manager, kinds="rule") == ["use spaces."]
+
+
+def test_learns_nothing_from_another_agent(manager, fake_model):
+    """A subagent's human messages are an LLM's; and without turns there is nothing to learn."""
+    memory = MementoMiddleware(manager, observe=True, speaker="agent")
+    create_agent(fake_model("Done."), middleware=[memory]).invoke(said("Please use tabs."))
+    assert kept(manager, kinds="rule") == []
+    with pytest.raises(InvalidInput, match="observe: needs save"):
+        MementoMiddleware(manager, observe=True, save=False)
+
+
 @pytest.mark.parametrize(
     ("save", "answer"), [(False, "A Brompton from Utrecht."), (True, "I do not know.")]
 )
