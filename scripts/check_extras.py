@@ -82,7 +82,7 @@ agent = create_agent(model, middleware=[MementoMiddleware(manager)])
 agent.invoke({"messages": [("user", "what may Rami not eat?")]})
 MementoChatMessageHistory("s", manager).add_user_message("hello")
 assert MementoRetriever(manager=manager, k=1).invoke("what may Rami not eat?")
-assert len(memory_tools(manager)) == 5
+assert len(memory_tools(manager)) == 6
 """,
     "langchain-classic": """
 from langchain_classic.chains import ConversationChain

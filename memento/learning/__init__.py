@@ -123,10 +123,10 @@ class Learning(View):
         >>> import tempfile
         >>> from memento import MemoryManager
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     for said in ("Please use tabs.", "No, use spaces."):
+        ...     for said in ("I live in Utrecht.", "I live in Porto now."):
         ...         seen = memory.observe(said, "Will do.", session="monday")
-        ...     memory.value("style/indent").text
-        'use spaces.'
+        ...     memory.value("user/home").text
+        'I live in Porto now.'
         """
         began = monotonic()
         _check_mode(mode)
@@ -237,8 +237,8 @@ class Learning(View):
         >>> import tempfile
         >>> from memento import MemoryManager
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     [(one.candidate.key, one.action) for one in memory.foresee("Please use tabs.")]
-        [('style/indent', 'new')]
+        ...     [(one.candidate.key, one.action) for one in memory.foresee("I live in Porto.")]
+        [('user/home', 'new')]
         """
         engine = self._engine
         reader = Reader(self, engine, _session(session), parse_scope(scope), Source(), engine.now())

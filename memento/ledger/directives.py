@@ -10,10 +10,11 @@ from memento.ledger.contract import Session
 from memento.ledger.dialect import one_of
 from memento.ledger.memories import NOT_ERASED
 from memento.ledger.rows import COLUMNS, Row, is_sound
+from memento.status import sql
 
 _MINE = one_of()
 _OF_POLICY = (
-    "status = 'active' AND (kind IN ('rule', 'preference', 'decision', 'procedure', 'plan')"
+    "(kind IN ('rule', 'preference', 'decision', 'procedure', 'plan')"
     " OR signal = 'identity' OR pinned <> 0)"
 )
 """The condition of the index ``memories_of_policy``, word for word: else it is not used."""
@@ -46,8 +47,8 @@ def rows(db: Session, ns: int, scopes: Sequence[str]) -> list[Row]:
         scopes: The scopes that contain the one that is asked for, itself included.
     """
     query = (
-        f"SELECT {COLUMNS} FROM memories WHERE ns = ? AND {_OF_POLICY} AND {NOT_ERASED}"
-        f" AND scope {_MINE}"
+        f"SELECT {COLUMNS} FROM memories WHERE ns = ? AND {_OF_POLICY} AND {sql('found')}"
+        f" AND {NOT_ERASED} AND scope {_MINE}"
     )
     found = [Row(*values) for values in db.execute(query, (ns, json.dumps(scopes)))]
     return sorted((row for row in found if is_sound(row)), key=lambda row: row.docid)

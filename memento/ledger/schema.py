@@ -365,8 +365,8 @@ CREATE TABLE checkpoints (
     seal BLOB NOT NULL,
     PRIMARY KEY (ns, session, number)
 ) WITHOUT ROWID;
-CREATE INDEX memories_of_policy ON memories (ns, rev) WHERE status = 'active'
-    AND (kind IN ('rule', 'preference', 'decision', 'procedure', 'plan')
+CREATE INDEX memories_of_policy ON memories (ns, rev)
+    WHERE (kind IN ('rule', 'preference', 'decision', 'procedure', 'plan')
     OR signal = 'identity' OR pinned <> 0);
 """
 """Sessions and their checkpoints. The row of a session is there once somebody began it; a memory
@@ -374,15 +374,7 @@ that only names a session makes none. ``touched`` is not in the seal: every writ
 moves it. ``head`` is what the policy gave the session first, and ``rev`` the newest revision of
 the namespace when a checkpoint was made: what came later came after it. ``memories_of_policy``
 finds what a policy may hold, and tells by its largest revision and its size whether that changed:
-a row that enters has a higher revision than all others, and one that leaves makes it smaller."""
-
-POLICY_INDEX = ("active",)
-"""Statuses that ``memories_of_policy`` holds."""
-
-if having("found") != POLICY_INDEX:
-    raise TypeError(
-        f"memento.status.TABLE lets {having('found')} be found, and the index memories_of_policy"
-        f" holds {POLICY_INDEX}: write a migration that makes it again, and change POLICY_INDEX"
-    )
+a row that enters or changes has a higher revision than all others, and one that leaves makes it
+smaller."""
 
 M010 = CLAIMS + SLEEP + LOOPS + LEARNT + SESSIONS

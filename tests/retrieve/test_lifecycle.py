@@ -75,7 +75,7 @@ class TestOrder:
     def test_scores_stay_with_the_places(self, books):
         """And so do limits by score, and the chance that there is an answer."""
         before = books.retrieve("deploy runbook of Plover", 10, record=False)
-        books.feedback("Heron", verdict="confirmed")
+        books.feedback("Egret", verdict="confirmed")
         after = books.retrieve("deploy runbook of Plover", 10, record=False)
         assert [hit.id for hit in after] != [hit.id for hit in before]
         assert [hit.score for hit in after] == [hit.score for hit in before]

@@ -54,9 +54,10 @@ BITTEN = ("update", "touch", "import_from", "forget_source", "restore_source", "
 """Verbs that may meet any number of memories, or a text of any length."""
 MARKING = "erase of a namespace"
 """One that also does, and first writes down a number for each memory, in one transaction."""
-MOST_STEPS = {"doctor": 20, "erase of one": 150}
+MOST_STEPS = {"doctor": 60, "erase of one": 150}
 """Most thousands of steps of SQLite in one transaction, in the quick form, of verbs that concern
-the whole file, however few memories they meet."""
+the whole file, however few memories they meet; the background thread, which compares a few
+statements in each transaction, is counted with them."""
 MOST_ROWS = 1_900
 CAUGHT_UP = 40 * fulltext.MOST_WAITING
 """Rows of its own tables that the full text changes when the adds beside a verb make it catch up,

@@ -521,13 +521,13 @@ def test_a_store_set_back_is_the_store_as_it_was(tmp_path_factory, steps):
         for step in steps:
             clock.advance(timedelta(minutes=1))
             take(memory, step)
-            memory.flush()  # what full text knows is part of what is compared
+            memory.flush(wait=True)  # what full text knows is part of what is compared
             seen.append((clock(), comparable(dump(memory))))
         memory.store.backup(folder / "b.db")
     for n, (moment, expected) in enumerate(seen):
         restore(folder / "b.db", folder / str(n), at=moment + timedelta(seconds=0))
         with MemoryManager(folder / str(n), embedder=None, clock=clock, config=config) as copy:
-            copy.flush()
+            copy.flush(wait=True)
             assert comparable(dump(copy)) == expected
             assert sound(copy)
 

@@ -319,8 +319,8 @@ def test_garbled_pages_never_raise_anything_else(filled, open_memory):
     rng, noticed = random.Random(7), 0
     for _ in range(40):
         data = bytearray(whole)
-        at = rng.randrange(100, len(data) - 64)
-        data[at : at + 64] = rng.randbytes(64)
+        at = rng.randrange(100, len(data) - 512)
+        data[at : at + 512] = rng.randbytes(512)
         path.write_bytes(data)
         memory = None
         try:
