@@ -512,8 +512,17 @@ class BackupTool(Protocol):
         """Return the earliest moment a ledger can be set back to, microseconds; None for any."""
         ...
 
-    def set_back_to(self, path: Path, moment: int, taken_at: int | None = None) -> int:
+    def set_back_to(
+        self,
+        path: Path,
+        moment: int,
+        taken_at: int | None = None,
+        *,
+        reread: Callable[[Session, Any], None],
+    ) -> int:
         """Undo all that happened after a moment; returns how many memories are left.
+
+        ``reread`` derives again, in the same transaction, what depends on the text of a row.
 
         From then on the recording of the ledger begins with the latest moment that it knew, or at
         which it was copied (``taken_at``), see ``past``.

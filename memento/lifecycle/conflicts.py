@@ -143,6 +143,14 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
     return rows[-1].docid if len(rows) == most else None
 
 
+def reread(session: Session, row: Row) -> None:
+    """Store the numbers of a memory that got an earlier text back, by the default settings.
+
+    Compares nothing: it was compared when it had that text.
+    """
+    claims.store(session, row.docid, _numbers(row, Conflicts()))
+
+
 def _numbers(row: Row, config: Conflicts) -> frozenset[int]:
     return keys_of(statement_of(row, config), row.ns)
 

@@ -23,6 +23,7 @@ from memento.ledger import files
 from memento.ledger.checks import Sees
 from memento.ledger.contract import Contents, Ledger
 from memento.ledger.opening import backup_tool, folder_of, make_root, swap
+from memento.lifecycle import conflicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ def _build(source: Path, target: Path, moment: int | None) -> tuple[int, int | N
         count = found.memories
         if moment is not None:
             _check_reach(source, draft, moment, found.taken_at)
-            count = tool.set_back_to(draft, moment, found.taken_at)
+            count = tool.set_back_to(draft, moment, found.taken_at, reread=conflicts.reread)
     return count, found.taken_at
 
 

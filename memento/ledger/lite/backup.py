@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -145,20 +145,29 @@ def reach(path: Path) -> int | None:
         return None if earliest is None else int(earliest)
 
 
-def set_back_to(path: Path, moment: int, taken_at: int | None = None) -> int:
+def set_back_to(
+    path: Path,
+    moment: int,
+    taken_at: int | None = None,
+    *,
+    reread: Callable[[Connection, Row], None],
+) -> int:
     """Undo all that happened in a ledger after a moment; returns how many memories are left.
 
     Args:
         path: A ledger of the present schema that nobody else has open.
         moment: Microseconds since 1970 UTC; what happened at it counts as done.
         taken_at: When the ledger was copied, if that is known: up to then it knew more.
+        reread: Told each row that was set back, to derive again what depends on its text.
     """
     with _alone(path) as connection:
         connection.execute("BEGIN IMMEDIATE")
         _note_line(connection, moment if taken_at is None else max(moment, taken_at))
         _drop_later(connection, moment)
         for (docid,) in connection.execute(_CHANGED_SINCE, (moment,)).fetchall():
-            _set_back_row(connection, memories.by_docid(connection, docid), moment)
+            row = memories.by_docid(connection, docid)
+            _set_back_row(connection, row, moment)
+            reread(connection, row)
         _drop_later_links(connection, moment)
         _set_links_back(connection, moment)
         descent.note_all(connection)

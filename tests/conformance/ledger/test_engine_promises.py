@@ -426,7 +426,7 @@ class TestOpening:
         tool.fetch(bench.ledger.path, target)
         tool.settle(target)
         assert tool.reach(target) is None
-        assert tool.set_back_to(target, bench.now - 5) == 1
+        assert tool.set_back_to(target, bench.now - 5, reread=lambda *_: None) == 1
         again = open_ledger(root)
         try:
             assert again.read(lambda s: memories.by_id(s, bench.ns, "a")).text == "a"
