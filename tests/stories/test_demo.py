@@ -4,7 +4,7 @@ import json
 
 from memento import MemoryManager, Retrieval, Tier, ingest
 from memento.cli import demo, show
-from memento.cli.demo import NAMESPACE, story
+from memento.cli.demo import NAMESPACE, lessons, story
 
 
 def test_every_answer_is_the_right_one(memento):
@@ -26,6 +26,31 @@ def test_the_demo_tells_its_story(memento):
     assert f"{count} of {count} memories are there" in shown
     assert "memento demo --root demo_memory" in shown
     assert max(map(len, shown.splitlines())) <= 100
+
+
+def test_the_demo_shows_what_it_learns(memento):
+    """A correction with its chain, a conflict, a verdict, a sleep and its undo, a resumption."""
+    shown = memento("demo").out
+    learned = shown.split("It learns from a conversation")[1]
+    lesson, conflict, verdict, sleep, crash = (
+        learned.split(heading)[0]
+        for heading in (
+            "Statements that conflict",
+            "A verdict",
+            "Sleep",
+            "After a crash",
+            "How long",
+        )
+    )
+    assert 'instead of "Please use tabs."' in lesson
+    assert '"Please use tabs." (superseded), "use spaces." (active)' in lesson
+    assert "flagged (another landlord)" in conflict
+    first, now = (text for text in lessons.ALIKE.values() if text in verdict)
+    assert verdict.count("irst comes") == 2
+    assert first != now
+    assert "is superseded" in sleep
+    assert "it is active again" in sleep
+    assert 'Next: "import them"; "switch DNS"' in crash
 
 
 def test_the_demo_leaves_nothing_behind(memento, tmp_path):

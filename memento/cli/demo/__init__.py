@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from memento import MemoryManager, ingest
-from memento.cli.demo import story
+from memento.cli.demo import lessons, story
 from memento.cli.show import STYLES, console, moment
 from memento.display import plain
 
@@ -35,6 +35,14 @@ WAYS = {
     "exact": "spelling",
 }
 """Names of the searches in the output of the demo."""
+LESSONS = {
+    "It learns from a conversation": lessons.learn,
+    "Statements that conflict": lessons.conflict,
+    "A verdict": lessons.judge,
+    "Sleep": lessons.sleep,
+    "After a crash": lessons.resume,
+}
+"""The scenes of the second half."""
 
 
 def run(root: Path | None = None) -> None:
@@ -58,6 +66,7 @@ def run(root: Path | None = None) -> None:
             _change(out, memory)
             count = memory.store.stats().memories
         _reopen(out, folder, count)
+    _lessons(out)
     _heading(out, "How long it took")
     _line(out, f"a durable add {_ms(median(adding))}, an answer {_ms(median(asking))} (medians)")
     _try_next(out, root)
@@ -116,6 +125,17 @@ def _reopen(out: Console, folder: Path, count: int) -> None:
         opened = perf_counter() - began
         _line(out, f"{same} of {count} memories are there after {_ms(opened)}")
         _show(out, memory.retrieve(story.QUESTIONS[1].text, k=3))
+
+
+def _lessons(out: Console) -> None:
+    """Show what a store learns from a user, in a folder of its own."""
+    with (
+        TemporaryDirectory(prefix="memento-demo-") as folder,
+        MemoryManager(folder, namespace=NAMESPACE) as memory,
+    ):
+        for title, lesson in LESSONS.items():
+            _heading(out, title)
+            lesson(memory, lambda text: _line(out, text))
 
 
 def _try_next(out: Console, root: Path | None) -> None:
