@@ -45,7 +45,7 @@ from memento.filters import filters_of
 from memento.guidance import Guidance
 from memento.learning import Learning
 from memento.locks import Locks
-from memento.loops import Loops
+from memento.loops import Ids, Loop, Loops
 from memento.manager import MemoryManager
 from memento.overviews import Overviews
 from memento.reasoning import Reasons
@@ -56,6 +56,7 @@ from memento.sessions.values import TOKENS, Checkpoint, Resumption, Said, Sessio
 from memento.sleep import Sleeping
 from memento.slots import Slots, SlotValues, Versions
 from memento.tiers.indexer import POLL_SECONDS
+from memento.types import Trust
 from memento.views import QuarantineView, StoreView, View
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
     from memento.engine import Engine
     from memento.protocols import Clock, Embedder, Progress, Reranker
     from memento.tiers.waiting import Wish
-    from memento.types import Memory
+    from memento.types import Memory, Retrieval
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -357,6 +358,49 @@ class AsyncSession(Named):
         await asyncio.to_thread(self._sync.__exit__, kind, error, trace)
 
 
+class AsyncLoop:
+    """Like ``Loop``, with methods that you await.
+
+    Use it as a context manager: ``async with await memory.loop("s1") as turn``.
+    """
+
+    __slots__ = ("_sync",)
+
+    def __init__(self, loop: Loop) -> None:
+        self._sync = loop
+
+    @property
+    def id(self) -> str:
+        """Its id; with it another process can ``finalize`` the turn."""
+        return self._sync.id
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed with this object."""
+        return self._sync.closed
+
+    async def retrieve(self, query: str, k: int | None = 5, **options: Any) -> Retrieval:
+        """Like ``Loop.retrieve``, as a coroutine."""
+        return await asyncio.to_thread(self._sync.retrieve, query, k, **options)
+
+    async def outcome(
+        self, value: float, correction: str | None = None, *, source: Trust | str = Trust.USER
+    ) -> Memory | None:
+        """Like ``Loop.outcome``, as a coroutine."""
+        return await asyncio.to_thread(self._sync.outcome, value, correction, source=source)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await asyncio.to_thread(self._sync.__exit__, kind, error, trace)
+
+
 class AsyncMemoryManager(AsyncView[MemoryManager]):
     """Like ``MemoryManager``, with methods that you await.
 
@@ -451,9 +495,6 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     feedback = _threaded(MemoryManager.feedback)
     cite = _threaded(MemoryManager.cite)
     retract = _threaded(MemoryManager.retract)
-    loop = _threaded(MemoryManager.loop)
-    open_loop = _threaded(MemoryManager.open_loop)
-    finalize = _threaded(MemoryManager.finalize)
     belief = _threaded(MemoryManager.belief)
     strength = _threaded(MemoryManager.strength)
     correct = _threaded(MemoryManager.correct)
@@ -474,6 +515,35 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     health = _threaded(MemoryManager.health)
     wonder = _threaded(MemoryManager.wonder)
     close = _threaded(MemoryManager.close)
+
+    async def open_loop(
+        self,
+        session: str | None = None,
+        *,
+        timeout: float = 3600.0,  # noqa: ASYNC109 - the parameters of its namesake
+    ) -> AsyncLoop:
+        """Like ``MemoryManager.open_loop``, as a coroutine."""
+        return AsyncLoop(await asyncio.to_thread(self._sync.open_loop, session, timeout=timeout))
+
+    async def loop(
+        self,
+        session: str | None = None,
+        *,
+        timeout: float = 3600.0,  # noqa: ASYNC109 - the parameters of its namesake
+    ) -> AsyncLoop:
+        """Like ``MemoryManager.loop``, as a coroutine."""
+        return await self.open_loop(session, timeout=timeout)
+
+    async def finalize(
+        self,
+        loop: AsyncLoop | str,
+        outcome: float | None = None,
+        *,
+        source: Trust | str = Trust.USER,
+    ) -> Ids:
+        """Like ``MemoryManager.finalize``, as a coroutine."""
+        turn = loop._sync if isinstance(loop, AsyncLoop) else loop  # noqa: SLF001 - the turn itself
+        return await asyncio.to_thread(self._sync.finalize, turn, outcome, source=source)
 
     async def session(
         self,

@@ -42,7 +42,7 @@ class Loop:
     """One turn: several answers, one outcome. Made by ``MemoryManager.loop``.
 
     As a context manager it is closed at the end, without an outcome unless one was given; an
-    exception closes it without one. Its methods block, like those of ``MemoryManager``.
+    exception closes it without one.
 
     Attributes:
         id: Its id; with it another process can ``finalize`` the turn.

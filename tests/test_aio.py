@@ -48,7 +48,7 @@ def test_signatures_are_the_same(plain, name):
     """Each method takes the same parameters with the same defaults, and is to be awaited."""
     method = getattr(TWINS[plain], name)
     ours, theirs = (inspect.signature(m) for m in (method, getattr(plain, name)))
-    assert str(ours).replace("-> 'Async", "-> '") == str(theirs)
+    assert str(ours).replace("'Async", "'") == str(theirs)
     assert inspect.iscoroutinefunction(inspect.unwrap(method, stop=lambda f: f is method))
     assert method.__doc__.startswith(f"Like ``{plain.__name__}.{name}``")
     assert method.__qualname__ == f"{TWINS[plain].__name__}.{name}"
@@ -213,3 +213,27 @@ def test_one_manager_serves_several_loops(tmp_path):
     assert len(asyncio.run(memory.list())) == 3
     asyncio.run(memory.close())
     asyncio.run(memory.close())
+
+
+def test_a_turn_of_several_answers_is_awaited(tmp_path):
+    """Its answers share in the outcome; one that an exception ends has none."""
+
+    async def talk():
+        async with open_async(tmp_path) as memory:
+            kept = await memory.add("Deploys go through the blue pipeline")
+            async with await memory.loop("s7") as turn:
+                await turn.retrieve("how do deploys go?")
+                right = await turn.outcome(0.8, "Deploys go through the green pipeline")
+            broken = await memory.loop()
+            await broken.__aexit__(KeyError, KeyError(), None)
+            other = await memory.open_loop()
+            await other.retrieve("how do deploys go?")
+            shared = await memory.finalize(other, -1.0)
+            worth = (await memory.strength(kept.id)).worth
+            return right.text, turn.closed, broken.closed, other.closed, kept.id in shared, worth
+
+    text, *closed, shared, worth = asyncio.run(talk())
+    assert text == "Deploys go through the green pipeline"
+    assert closed == [True] * 3
+    assert shared
+    assert worth < 0.16  # the second outcome was bad
