@@ -24,6 +24,7 @@ from pathlib import Path
 import pytest
 
 from memento import Config, MemoryManager, Status
+from memento.claims.config import Conflicts
 from memento.config.retrieve import RetrieveConfig, Weights
 from memento.retrieve import spellings
 from memento.testing import HashEmbedder, ManualClock
@@ -53,7 +54,10 @@ def opened(root, name):
     file = FOLDER / f"before-{name}.db.gz"
     (root / "ledger.db").write_bytes(gzip.decompress(file.read_bytes()))
     clock = ManualClock(datetime.fromisoformat(BEFORE[name]["moment"]))
-    config = Config(retrieve=RetrieveConfig(weights=WEIGHTS, alone=WEIGHTS))
+    config = Config(
+        retrieve=RetrieveConfig(weights=WEIGHTS, alone=WEIGHTS),
+        conflicts=Conflicts(pairs=0),  # that code compared no statements
+    )
     memory = MemoryManager(root, embedder=HashEmbedder(64), clock=clock, config=config)
     assert memory.flush(wait=True, timeout=60)
     return memory
