@@ -53,6 +53,7 @@ class Background:
         eraser: Finishes what an erasure left to be done.
         now: Returns the present moment, microseconds.
         config: Settings.
+        embeds: Whether this process embeds memories.
     """
 
     def __init__(
@@ -62,12 +63,15 @@ class Background:
         eraser: Eraser,
         now: Callable[[], int],
         config: Config,
+        *,
+        embeds: bool,
     ) -> None:
         self._ledger = ledger
         self._short = short
         self._eraser = eraser
         self._now = now
         self._config = config
+        self._embeds = embeds
         self._lock = threading.Lock()
         self._logging = threading.Lock()  # held while what was retrieved goes into the log
         self._queries = 0
@@ -214,7 +218,7 @@ class Background:
         if now < self._sleep_due:
             return
         self._sleep_due = now + SLEEPS
-        sleeper = Sleeper(self._ledger, self._config, embeds=True, changed=self._moved)
+        sleeper = Sleeper(self._ledger, self._config, embeds=self._embeds, changed=self._moved)
         steps, until = [FOLD, *STEPS], time.monotonic() + SLEEP_SECONDS
         for ns, _ in self._ledger.read(namespaces.every):
             if self._queries or time.monotonic() >= until:

@@ -137,8 +137,9 @@ class Engine:
         self._long: LongTier | None = None
         self._shut = False
         self._added = -inf
+        embeds = self.embedding is not None
         self.background = background = Background(
-            self.ledger, self.short, self._eraser, self.now, self.config
+            self.ledger, self.short, self._eraser, self.now, self.config, embeds=embeds
         )
         self._fresh = background.fresh
         self.indexer = Indexer(

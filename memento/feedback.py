@@ -107,8 +107,8 @@ class Verdicts(View):
         used, the others among the first five are ignored.
 
         Args:
-            retrieval: What was found.
-            answer: The text that was made of it.
+            retrieval: The answer of ``retrieve`` that the model was shown.
+            answer: The text that the model made of it.
             source: Who wrote the answer, a class of trust.
 
         Returns:

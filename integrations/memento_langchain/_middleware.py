@@ -48,6 +48,7 @@ CHECKPOINTER = "__pregel_checkpointer"
 NESTED = "|"
 """Where LangGraph's name of a place in a run goes down into another graph."""
 M = TypeVar("M", bound=BaseMessage)
+H = TypeVar("H")
 
 
 class MementoState(AgentState[Any]):
@@ -281,9 +282,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             recall=0,
         )
         if name is not None:
-            self._policies[name] = (found.head, found.tail)
-            while len(self._policies) > BLOCKS:
-                self._policies.popitem(last=False)
+            _hold(self._policies, name, (found.head, found.tail))
         return found.head, found.tail
 
     def _block(self, asked: BaseMessage, request: ModelRequest[Any], wait: float) -> str:
@@ -301,9 +300,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         )
         warn(found.missing)
         if asked.id is not None and not found.missing:
-            self._recalled[name] = found
-            while len(self._recalled) > BLOCKS:
-                self._recalled.popitem(last=False)
+            _hold(self._recalled, name, found)
         return found.block
 
     def _cite(self, messages: Sequence[AnyMessage], runtime: Runtime[Any]) -> None:
@@ -392,6 +389,13 @@ def _with(message: M, block: str) -> M:
         return message.model_copy(update={"content": [*message.content, part]})
     content = f"{message.content}\n\n{block}" if message.content else block
     return message.model_copy(update={"content": content})
+
+
+def _hold(held: OrderedDict[tuple[Any, ...], H], name: tuple[Any, ...], value: H) -> None:
+    """Hold a value, and let the oldest go beyond `BLOCKS`."""
+    held[name] = value
+    while len(held) > BLOCKS:
+        held.popitem(last=False)
 
 
 def _before(message: M, block: str) -> M:

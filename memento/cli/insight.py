@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +24,9 @@ from memento.cli.options import (
 from memento.cli.output import print_json
 from memento.cli.store import open_store
 from memento.display import one_line, plain
+
+if TYPE_CHECKING:
+    from memento.insight.values import Dossier, Health, Lineage, Reasoning
 
 app = typer.Typer()
 
@@ -51,10 +54,7 @@ def reason(
         found = memory.reason(
             " ".join(question), hops=hops, k=k, scope=scope or None, within=within or None
         )
-    if as_json:
-        print_json(found)
-    else:
-        typer.echo(plain(found.explain()))
+    _show(found, as_json=as_json)
 
 
 class By(StrEnum):
@@ -113,10 +113,7 @@ def lineage(
     """Show where a memory comes from and what came of it."""
     with open_store(root, namespace, embedder) as memory:
         found = memory.lineage(memory.full_id(id))
-    if as_json:
-        print_json(found)
-    else:
-        typer.echo(plain(found.explain()))
+    _show(found, as_json=as_json)
 
 
 @app.command(epilog=examples("memento dossier Northwind", 'memento dossier "the move" --json'))
@@ -131,10 +128,7 @@ def dossier(
     """Show what is known about a topic: each memory with its turns and earlier values."""
     with open_store(root, namespace, embedder) as memory:
         found = memory.dossier(" ".join(topic))
-    if as_json:
-        print_json(found)
-    else:
-        typer.echo(plain(found.explain()))
+    _show(found, as_json=as_json)
 
 
 @app.command(epilog=examples("memento health", "memento health --within project/x --json"))
@@ -149,10 +143,7 @@ def health(
     """Show what is in doubt: conflicts, what is overdue, never used or without a source."""
     with open_store(root, namespace, embedder) as memory:
         found = memory.health(within)
-    if as_json:
-        print_json(found)
-    else:
-        typer.echo(plain(found.explain()))
+    _show(found, as_json=as_json)
 
 
 @app.command(epilog=examples("memento wonder", "memento wonder the move --json"))
@@ -179,3 +170,11 @@ def wonder(
 
 def _minute(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M}"
+
+
+def _show(found: Reasoning | Lineage | Dossier | Health, *, as_json: bool) -> None:
+    """Print an overview as JSON, or in words."""
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo(plain(found.explain()))

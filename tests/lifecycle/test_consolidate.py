@@ -460,3 +460,18 @@ def test_an_unusual_day_is_told(open_memory, clock):
     (found,) = memory.anomalies()
     assert (found.what, found.count, found.usual) == ("added", 40, 1)
     assert memory.anomalies(clock() + DAY) == []
+
+
+def test_a_process_without_an_embedder_sleeps_by_itself(open_memory):
+    """No group waits for vectors that this process never makes."""
+    with open_memory(embedder=HashEmbedder(64)) as before:
+        before.add("The gate code is 1904")
+        before.flush(wait=True)
+    memory = open_memory(config=Config(sleep=Sleep(auto="all")))
+    memory.add(SHED, id="shed")
+    memory.add(ALWAYS, id="always")
+    memory._engine.background.sleep()
+    assert {memory.get(name).status.value for name in ("shed", "always")} == {
+        "active",
+        "superseded",
+    }
