@@ -17,7 +17,7 @@ from memento.status import having
 APPLICATION_ID = 0x6D656D6F
 """``memo`` in ASCII: tells our file from another program's."""
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 """Version this code writes; kept in ``PRAGMA user_version``."""
 
 SEALED = 6
@@ -378,3 +378,20 @@ a row that enters or changes has a higher revision than all others, and one that
 smaller."""
 
 M010 = CLAIMS + SLEEP + LOOPS + LEARNT + SESSIONS
+
+LINKS = ""
+"""Tables of the links that a sleep finds between memories."""
+
+ARTICLES = ""
+"""Tables of the articles that a sleep writes."""
+
+SCOPES = ""
+"""Tables of the scopes of a namespace."""
+
+SYNTHESIS = ""
+"""Tables of what language models were asked."""
+
+READING = ""
+"""Columns and indexes by which questions are answered faster."""
+
+M011 = LINKS + ARTICLES + SCOPES + SYNTHESIS + READING

@@ -12,8 +12,15 @@ from memento import MemoryManager, Status
 from memento.ledger import schema
 from memento.testing import HashEmbedder
 
-STORES = sorted((Path(__file__).parent / "stores").glob("schema-*.db.gz"))
+FOLDER = Path(__file__).parent / "stores"
+STORES = sorted(FOLDER.glob("schema-*.db.gz"))
 """A store of each earlier schema, written by the code of that time."""
+
+
+def put(root, schema_version):
+    """Put the store of one schema into a folder."""
+    stored = (FOLDER / f"schema-{schema_version}.db.gz").read_bytes()
+    (root / "ledger.db").write_bytes(gzip.decompress(stored))
 
 
 @pytest.fixture(params=STORES, ids=lambda path: path.name.split(".")[0])
@@ -78,8 +85,18 @@ def test_upgrading_twice_changes_nothing(old):
 
 def test_an_old_store_knows_which_parents_are_not_there(tmp_path):
     """A memory of schema 4 whose parent comes only now is judged again."""
-    (tmp_path / "ledger.db").write_bytes(gzip.decompress(STORES[3].read_bytes()))
+    put(tmp_path, 4)
     with MemoryManager(tmp_path, embedder=None, namespace=("acme", "lina")) as lina:
         assert lina.get("cello").source.parents == ("notes",)
         lina.add("A page about Lina", id="notes", source="web")
         assert lina.get("cello").status is Status.QUARANTINED
+
+
+def test_an_old_store_resumes_its_sessions(tmp_path):
+    """A session of schema 10 has its goal and its checkpoint."""
+    put(tmp_path, 10)
+    with MemoryManager(tmp_path, embedder=None, namespace=("acme", "lina")) as lina:
+        resumed = lina.resume("job")
+        assert resumed is not None
+        assert "move the piano" in resumed.text
+        assert "call Rami" in resumed.text

@@ -76,6 +76,7 @@ _SCRIPTS = {
     "m008_dynamics": schema.M008,
     "m009_changes": schema.M009,
     "m010_learning": schema.M010,
+    "m011_links": schema.M011,
 }
 """Every migration in order. A name is recorded in the file, so it never changes."""
 
