@@ -1,4 +1,8 @@
-"""The system's clock, and moments as the store keeps them: whole microseconds since 1970 UTC."""
+"""The system's clock, and moments as the store keeps them: whole microseconds since 1970 UTC.
+
+``MemoryManager(clock=...)`` takes another clock: any ``protocols.Clock``, such as
+``testing.ManualClock``. Only names of files that are set aside use the system's clock regardless.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """The formats of secrets, each by what its provider publishes about it. Pure data.
 
+A new format is one entry of `FORMATS`.
+
 A format is looked for only in a text that holds one of its anchors, and most anchors only in a
 text with a long run of characters that keys are made of; so an ordinary text costs few
 microseconds. ``proofs`` then tells a secret from a text that only looks like one, so that

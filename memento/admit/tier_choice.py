@@ -1,4 +1,9 @@
-"""Which tier a memory goes to when ``add`` is not told one."""
+"""Which tier a memory goes to when ``add`` is not told one.
+
+A memory changes its tier later in three places only: a full ring moves its oldest turn to medium
+(``ledger.memories.overflow``), a user moves one (``lifecycle.change.move``), and the sleep moves
+what is used often or not at all (``consolidate.tiers``).
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The rows of the ``memories`` table, their earlier states, events and backlog: SQL only.
 
-The rules are in ``lifecycle``: which repeat is folded, who takes whose place, what is quarantined.
+`insert_rows` has the INSERT. All else that happens in its transaction is in ``lifecycle.remember``:
+which repeat is folded, who takes whose place, what is quarantined.
 Functions take the connection first and never commit: the writer does. Each change of a row takes
 the next revision of its namespace, so that caches learn what changed by asking for later ones.
 """

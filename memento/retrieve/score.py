@@ -1,4 +1,9 @@
-"""Score candidates: weigh the evidence, add it up, and set score and confidence of each."""
+"""Score candidates: weigh the evidence, add it up, and set score and confidence of each.
+
+`judge` is the order of the steps: ``evidence`` collects the pieces for each candidate, ``weighing``
+multiplies each by its weight (``config.retrieve.Weights``), adds them up and turns the sum into a
+score, ``confidence`` says how sure that is, and ``lifecycle`` moves places by use and belief.
+"""
 
 from __future__ import annotations
 
