@@ -1,11 +1,11 @@
 """The write path: all that one ``add`` or ``add_many`` does in its transaction.
 
 `remember` is the path. After it come its parts in this order: insert what is new and fold the rest
-into memories that are there, give up ids that are contested, replace by id. All
-of that is one transaction, together with the links of a memory and the overflow of its ring. The
-background thread makes its vector and its claims later, and most of full text
-(``contract.Words.is_due``). No event records an ``add``: the row itself says when it came.
-Drafts were checked and lost their secrets before, in ``admit``: no other writer waits for that.
+into memories that are there, give up ids that are contested, replace by id. All of that is one
+transaction, together with the links of a memory and the overflow of its ring. The background thread
+makes its vector and its claims later, and most of full text (``contract.Words.is_due``). No event
+records an ``add``: the row itself says when it came. Drafts were checked and lost their secrets
+before, in ``admit``: no other writer waits for that.
 """
 
 from __future__ import annotations
