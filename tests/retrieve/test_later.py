@@ -76,13 +76,13 @@ def test_what_is_erased_leaves_no_pair(memory):
 
 
 def pairs_of(memory):
-    """What is stored of statements that something ended."""
+    """Return the stored pairs of statements."""
     query = "SELECT older, newer FROM successions ORDER BY 1, 2"
     return memory._engine.ledger.read(lambda session: session.execute(query).fetchall())
 
 
 def claims_in(memory, *, repair):
-    """What doctor says of the claims."""
+    """Return the finding of doctor about the claims."""
     return next(one for one in memory.store.doctor(repair=repair) if one.check == "claims")
 
 
