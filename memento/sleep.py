@@ -48,7 +48,7 @@ class Sleeping(View):
             seconds: Time after which no other transaction is begun, up to a day; one is always
                 done.
             rows: Most memories to change, a group of equal ones counts as one; None for no limit.
-            steps: Only these, of ``fold``, ``duplicates``, ``tiers``, ``replay`` and ``archive``;
+            steps: Only these, of ``fold``, ``duplicates``, ``tiers``, ``archive`` and ``replay``;
                 None for all. A sleep that is not done goes on with the steps it began with.
             dry_run: Only report what would be changed.
 

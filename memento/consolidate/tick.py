@@ -31,9 +31,12 @@ SECOND = 1_000_000
 ELSEWHERE = "another process sleeps"
 
 STEPS: dict[str, Step] = {
-    step.name: step for step in (duplicates.STEP, tiers.STEP, replay.STEP, archiving.STEP)
+    step.name: step for step in (duplicates.STEP, tiers.STEP, archiving.STEP, replay.STEP)
 }
-"""The steps after ``fold``, in order. A step that is added here is run, shown and undone."""
+"""The steps after ``fold``, in order. A step that is added here is run, shown and undone.
+
+A replay makes a memory steadier as soon as some process adds it up. So ``replay`` comes after
+``archive``: the memories that a sleep archives must not depend on the moment of that."""
 
 
 @dataclass(slots=True)
@@ -121,7 +124,7 @@ class Sleeper:
         """
         found = Ticked()
         if FOLD in steps:
-            found.steps[FOLD] = self._fold(limits)
+            found.steps[FOLD] = self.fold(limits)
         rest = [name for name in steps if name != FOLD]
         lease = self._ledger.read(lambda c: sleeping.lease(c, ns))
         if lease.owner is not None and lease.until > now:
@@ -150,7 +153,7 @@ class Sleeper:
             found.steps[name] = Done(plan.looked, len(plan.things), dict(plan.skipped))
         return found
 
-    def _fold(self, limits: Limits) -> Done:
+    def fold(self, limits: Limits) -> Done:
         """Fold the log, as far as there is time: a bite at least."""
         settings = self._config.dynamics
         before = self._ledger.read(lambda c: dynamics.waiting(c, settings))
@@ -175,7 +178,7 @@ class Sleeper:
             raise
         found.run = sleep.run_number if found.done else sleep.progress.run
         if found.done and FOLD in found.steps:
-            self._fold(limits)  # of what the steps wrote to the log: the next sleep finds nothing
+            self.fold(limits)  # of what the steps wrote to the log: the next sleep finds nothing
         return found
 
     def bite(self, sleep: _Sleep, job: Callable[[Work], Sequence[Row]], *, last: bool) -> None:
@@ -280,6 +283,8 @@ class _Sleep:
     def _step(self, step: Step) -> bool:
         """Do one step; tell whether it is done."""
         told = self._found.steps.setdefault(step.name, Done())
+        if FOLD in self._found.steps:  # others may do so at any time: each step sees all events
+            self._sleeper.fold(self._limits)
         while True:
             night, plan = self._sleeper.plan(self, step)
             told.looked += plan.looked

@@ -149,8 +149,13 @@ def among(session: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def note_successions(session: Session, newer: int, older: Iterable[int]) -> None:
-    """Store the earlier memories that one may succeed, instead of those that are there."""
+    """Store the earlier memories that one may succeed, instead of all its pairs."""
     session.execute("DELETE FROM successions WHERE newer = ?1 OR older = ?1", (newer,))
+    note_later(session, newer, older)
+
+
+def note_later(session: Session, newer: int, older: Iterable[int]) -> None:
+    """Store the earlier memories that one may succeed, beside what is there."""
     query = f"INSERT INTO successions (older, newer) VALUES (?, ?) {SKIP_IF_THERE}"
     session.executemany(query, [(docid, newer) for docid in older])
 
@@ -168,9 +173,22 @@ def successions(session: Session, ns: int, most: int) -> list[tuple[int, int]]:
     return [(older, newer) for older, newer in session.execute(query, (low, high, most))]
 
 
+def succeeded_by(session: Session, newer: int) -> set[int]:
+    """Return the earlier memories that one may succeed, as they are stored."""
+    found = session.execute("SELECT older FROM successions WHERE newer = ?", (newer,))
+    return {older for (older,) in found}
+
+
+def any_erased(session: Session, ns: int) -> bool:
+    """Tell whether memories of a namespace were erased."""
+    query = "SELECT EXISTS (SELECT 1 FROM erased WHERE ns = ?)"
+    return bool(session.execute(query, (ns,)).fetchone()[0])
+
+
 def drop_all(session: Session) -> None:
     """Drop every row, to be read again."""
     session.execute("DELETE FROM claims")
+    session.execute("DELETE FROM successions")
 
 
 def newest(session: Session, ns: int, before: int, most: int) -> list[Row]:

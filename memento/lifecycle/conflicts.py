@@ -38,6 +38,7 @@ from memento.ledger.chains import head
 from memento.ledger.contract import Session, Work
 from memento.ledger.match import All, Word
 from memento.ledger.rows import Row, docid_of, is_sound
+from memento.ledger.schema import SEQ_MASK
 from memento.lifecycle import locks, slots
 from memento.lifecycle.steps import ACCEPTED, FOUND, hide, holds, log_event
 from memento.scopes import contains
@@ -49,6 +50,8 @@ LONGEST = 400
 """Longest text that is read as a statement, characters."""
 RARE = 9
 """Most memories, the new one among them, that name a thing that ended."""
+MOST_NAMING = 1_000
+"""Memories that name a thing from which it is not rare, whenever they came."""
 SURE = 0.8
 """Least probability with which a judge may flag a pair."""
 VERB = "settle"
@@ -121,11 +124,25 @@ def misread(session: Session, ns: int, config: Conflicts, sample: int) -> int:
     if not config.pairs or claims.behind(session, ns):
         return 0  # a memory that changed since is read again soon
     rows = claims.newest(session, ns, compared_up_to(session, ns), sample)
-    return sum(_numbers(row, config) != claims.keys(session, row.docid) for row in rows)
+    return sum(_is_misread(session, row, config) for row in rows)
+
+
+def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
+    """Tell whether the numbers of a memory, or the memories it may succeed, are not all there.
+
+    Pairs are compared only of memories that are as they came: only those are told by their texts.
+    """
+    if _numbers(row, config) != claims.keys(session, row.docid):
+        return True
+    unchanged = row.rev == row.docid & SEQ_MASK and row.status in FOUND
+    if not unchanged or claims.any_erased(session, row.ns):
+        return False
+    wanted = _succeeded(session, row, unchanged=True)
+    return not wanted <= claims.succeeded_by(session, row.docid)
 
 
 def read_again(session: Session, ns: int, config: Conflicts, before: int, most: int) -> int | None:
-    """Store the numbers of memories again that were compared before; compares nothing.
+    """Store what is derived of memories again that were compared before; compares nothing.
 
     Args:
         session: Of a job that writes.
@@ -140,15 +157,20 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
     rows = claims.newest(session, ns, before, most)
     for row in rows:
         claims.store(session, row.docid, _numbers(row, config))
+        claims.note_later(session, row.docid, _succeeded(session, row))
     return rows[-1].docid if len(rows) == most else None
 
 
 def reread(session: Session, row: Row) -> None:
-    """Store the numbers of a memory that got an earlier text back, by the default settings.
+    """Store what is derived of a memory that got an earlier text back, by the default settings.
 
     Compares nothing: it was compared when it had that text.
     """
-    claims.store(session, row.docid, _numbers(row, Conflicts()))
+    found = _numbers(row, Conflicts())
+    if found == claims.keys(session, row.docid):
+        return
+    claims.store(session, row.docid, found)
+    claims.note_successions(session, row.docid, _succeeded(session, row))
 
 
 def _numbers(row: Row, config: Conflicts) -> frozenset[int]:
@@ -163,7 +185,7 @@ def _settle(work: Work, row: Row, config: Conflicts) -> list[Row]:
         return []  # compared before: only its status or another column changed
     _forget_verdicts(work, row)
     claims.store(work.db, row.docid, found)
-    claims.note_successions(work.db, row.docid, _succeeded(work, row) if said.words else ())
+    claims.note_successions(work.db, row.docid, _succeeded(work.db, row))
     if row.status not in FOUND or not holds(row, work.now):
         return []
     superseded = []
@@ -179,24 +201,35 @@ def _settle(work: Work, row: Row, config: Conflicts) -> list[Row]:
     return superseded
 
 
-def _succeeded(work: Work, row: Row) -> set[int]:
+def _succeeded(session: Session, row: Row, *, unchanged: bool = False) -> set[int]:
     """Return earlier memories of the same speaker that speak of a thing that ended, as one says.
 
-    Only notes outside of conversations are looked at, and only things that few memories name.
+    Only notes outside of conversations are looked at, and only things that few memories named
+    until then: what comes later changes nothing.
+
+    Args:
+        session: Of any job.
+        row: The memory.
+        unchanged: Only memories that are as they came.
     """
     found: set[int] = set()
     if not _is_note(row) or row.status not in FOUND:
         return found
+    own = row.docid & SEQ_MASK
     for thing in sorted(map(sorted, ended(row.text))):
         named = All(tuple(Word(word) for word in thing))
-        (seqs,) = work.db.words.postings(work.ns, [named], RARE + 1)
-        if len(seqs) <= RARE:
-            found.update(docid_of(work.ns, int(seq)) for seq in seqs)
-    rows = memories.by_docids(work.db, work.ns, sorted(found))
+        (seqs,) = session.words.postings(row.ns, [named], MOST_NAMING)
+        until = [int(seq) for seq in seqs if seq <= own]
+        if len(seqs) < MOST_NAMING and len(until) <= RARE:
+            found.update(docid_of(row.ns, seq) for seq in until)
+    rows = memories.by_docids(session, row.ns, sorted(found - {row.docid}))
     return {
         docid
         for docid, other in rows.items()
-        if docid < row.docid and _is_note(other) and speaker(other) == speaker(row)
+        if docid < row.docid
+        and _is_note(other)
+        and speaker(other) == speaker(row)
+        and not (unchanged and other.rev != other.docid & SEQ_MASK)
     }
 
 

@@ -200,7 +200,7 @@ def test_the_result_is_the_same_whatever_the_cuts(tmp_path_factory, cuts, bite):
     ends = []
     for name, each, size in (("whole", [], 200), ("cut", cuts, bite)):
         clock = ManualClock()
-        config = Config(sleep=Sleep(bite=size, archive_share=0.5, lease=0))
+        config = Config(sleep=Sleep(bite=size, archive_share=0.5, replay=1.0, lease=0))
         folder = tmp_path_factory.mktemp(name) / "store"
         with MemoryManager(folder, embedder=None, clock=clock, config=config) as memory:
             lived(memory, clock, 60)

@@ -73,3 +73,38 @@ def test_what_is_erased_leaves_no_pair(memory):
     memory.store.erase(old)
     assert memory._engine.ledger.read(lambda c: c.execute(count).fetchone()) == (0,)
     assert memory.get(new).text
+
+
+def pairs_of(memory):
+    """Return the stored pairs of statements."""
+    query = "SELECT older, newer FROM successions ORDER BY 1, 2"
+    return memory._engine.ledger.read(lambda session: session.execute(query).fetchall())
+
+
+def claims_in(memory, *, repair):
+    """Return the finding of doctor about the claims."""
+    return next(one for one in memory.store.doctor(repair=repair) if one.check == "claims")
+
+
+def test_doctor_misses_lost_pairs_and_finds_them_again(memory):
+    """They are derived: a store that lost them gets the very same ones back."""
+    told(memory, "My manager is Ottilie Kern", "Ottilie has retired, Benno runs it")
+    told(memory, "The porter is called Wendelin", "Wendelin has left")
+    before = pairs_of(memory)
+    assert len(before) == 2
+    assert claims_in(memory, repair=False).ok
+    memory._engine.ledger.write(lambda c: c.execute("DELETE FROM successions"))
+    assert not claims_in(memory, repair=False).ok
+    assert claims_in(memory, repair=True).repaired
+    assert pairs_of(memory) == before
+
+
+def test_a_rebuild_does_not_depend_on_what_came_later(memory):
+    """A name that was rare when its bearer left may be common by now."""
+    told(memory, "My manager is Ottilie Kern", "Ottilie has retired, Benno runs it")
+    told(memory, *(f"Ottilie sent postcard {n} from the coast" for n in range(12)))
+    before = pairs_of(memory)
+    assert len(before) == 1
+    memory._engine.ledger.write(lambda c: c.execute("DELETE FROM claims"))
+    assert claims_in(memory, repair=True).repaired
+    assert pairs_of(memory) == before

@@ -29,7 +29,7 @@ from memento.layout import LEDGER
 from memento.ledger.files import unfinished
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 CALLS = "WSTROUM"
 POINTS = {False: 3, True: 400}
@@ -40,10 +40,10 @@ CONTROL_POINTS = 12
 # --- the child that forks the ones to be killed
 
 
-def work(folder: Path, name: str, points: int) -> None:
+def work(folder: Path, name: str, points: int, known: Mapping[str, Thing]) -> None:
     """Do a thing, killed at some of its calls; print what each kill left."""
     library = shim.Shim()
-    thing = {**THINGS, **CONTROLS}[name]
+    thing = known[name]
     base, place = folder / "base", folder / "work"
     base.mkdir()
     in_child(lambda: thing.prepare(base))
@@ -165,12 +165,14 @@ def litter(folder: Path) -> list[Path]:
 # --- the parent
 
 
-def killed_in(folder: Path, library: Path, name: str, points: int) -> list[dict[str, Any]]:
-    """Kill inside one thing; returns what each kill left."""
+def killed_in(
+    folder: Path, library: Path, name: str, points: int, script: Path = Path(__file__)
+) -> list[dict[str, Any]]:
+    """Kill inside one thing that a script knows; returns what each kill left."""
     root = shim.in_memory(folder)
     try:
         done = subprocess.run(
-            [sys.executable, __file__, str(root), name, str(points)],
+            [sys.executable, str(script), str(root), name, str(points)],
             env=shim.environment(library, root),
             stdout=subprocess.PIPE,
             text=True,
@@ -211,4 +213,4 @@ HARNESSES = (killed_inside,)
 
 if __name__ == "__main__":
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    work(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    work(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), {**THINGS, **CONTROLS})

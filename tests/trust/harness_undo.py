@@ -6,6 +6,11 @@ changes are undone, the newest first, and after each the store must hold what it
 call, but for the memories that came with it or later, which are hidden. Then the undos are undone,
 the newest first, and the store must be as it was at the end of that life.
 
+Another harness lets stores grow old: statements that say the same are folded, memories move between
+tiers and are archived, verdicts bring them back. Each sleep is undone as a whole, and then done
+again; the changes by verdicts are undone, and the verdicts are taken back. After each, every memory
+is as it was, and so are its strength and the belief in it.
+
 Alone: ``python benchmarks/trust.py --full --only undo``.
 """
 
@@ -13,17 +18,23 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from harness_iofault import QUIET
 from trust_result import TrustResult
 
 from memento import MemoryManager, Status
+from memento.config.sleep import Sleep
+from memento.dynamics.fold import VERDICTS
 from memento.errors import InvalidInput
-from memento.ledger import states
+from memento.ledger import dynamics, states
+from memento.ledger.happenings import Happening
 from memento.testing import ManualClock
 
 ROUNDS = {False: 3, True: 100}
@@ -123,4 +134,102 @@ def everything(folder: Path, *, full: bool, seed: int) -> TrustResult:
     )
 
 
-HARNESSES = (everything,)
+LIVES = {False: 2, True: 60}
+DAYS = 60
+TIRED = replace(QUIET, sleep=Sleep(bite=3, archive_share=1.0, tier_share=1.0, replay=0.0))
+"""Settings of a sleep that does much. Replays are events and no changes, so there are none."""
+SOURCES = ("user", "agent")
+
+
+def strengths(memory: MemoryManager) -> dict[str, str]:
+    """Read what the events of each memory add up to."""
+    every = memory.list(status=list(Status), limit=10_000)
+    return {one.id: f"{memory.belief(one.id).mean} {memory.strength(one.id)}" for one in every}
+
+
+def grown_old(root: Path, dice: random.Random, clock: ManualClock) -> None:
+    """Make a store in which a sleep has much to do."""
+    with MemoryManager(root, embedder=None, clock=clock, config=TIRED) as memory:
+        for n in range(6):
+            owner = f"neighbour N{n}"
+            memory.add(f"The blue bike of {owner} is kept in the old shed", id=f"a{n}", tags=["a"])
+            memory.add(f"The blue bike of {owner} is always kept in the old shed", id=f"b{n}")
+            memory.add(f"We walked past lamp post {n}", id=f"e{n}", kind="episode", importance=0.1)
+            memory.add(f"The gate code of house {n} is {n}", id=f"g{n}", importance=0.55)
+        for _ in range(DAYS):
+            clock.advance(timedelta(days=1))
+            memory.feedback(f"g{dice.randrange(6)}", verdict=dice.choice(("used", "confirmed")))
+
+
+def one_life(root: Path, dice: random.Random) -> tuple[int, list[str]]:
+    """Let a store sleep and be judged, and undo it; returns the number of undos, and faults."""
+    clock, wrong = ManualClock(), list[str]()
+    grown_old(root, dice, clock)
+    with MemoryManager(root, embedder=None, clock=clock, config=TIRED) as memory:
+        before, run = (held(memory), strengths(memory)), memory.consolidate().run
+        asleep = held(memory)
+        wrong += ["the sleep did nothing"] * (run is None or asleep == before[0])
+        undone = memory.undo(run=run)
+        wrong += ["the sleep is not undone"] * ((held(memory), strengths(memory)) != before)
+        for number in reversed(undone.changes):
+            memory.undo(number)
+        wrong += ["undoing the undo is not redo"] * (held(memory) != asleep)
+        count = len(undone.changes) + judged(memory, dice, wrong)
+        wrong += [f"doctor: {found.check}" for found in memory.store.doctor() if not found.ok]
+    return count, wrong
+
+
+def judged(memory: MemoryManager, dice: random.Random, wrong: list[str]) -> int:
+    """Let verdicts bring memories back, undo that, and take the verdicts back."""
+    before, told, known = held(memory), strengths(memory), set(verdicts(memory))
+    archived = [one.id for one in memory.list(status="archived")]
+    for source in SOURCES:
+        memory.feedback(dice.sample(archived, 2), verdict="used", source=source)
+        memory.feedback([f"g{n}" for n in range(6)], verdict="wrong", source=source)
+    wrong += ["a verdict brought nothing back"] * (held(memory) == before)
+    numbers = [one.number for one in memory.changes() if one.kind == "feedback"]
+    for number in numbers:
+        memory.undo(number)
+    wrong += ["what verdicts did is not undone"] * (held(memory) != before)
+    for event in verdicts(memory):
+        if event not in known:
+            memory.retract(event=event)
+    wrong += ["verdicts that were taken back left something"] * (strengths(memory) != told)
+    return len(numbers)
+
+
+def verdicts(memory: MemoryManager) -> list[int]:
+    """List the numbers of the verdicts on all memories."""
+    return [one.event for name in held(memory) for one in memory.belief(name).evidence
+            if one.verdict in VERDICTS]  # fmt: skip
+
+
+def asleep(folder: Path, *, full: bool, seed: int) -> TrustResult:
+    """Undo what sleeps and verdicts did; then again where nothing can be taken back."""
+    dice, count, wrong = random.Random(seed), 0, list[str]()
+    for number in range(LIVES[full]):
+        made, said = one_life(folder / f"life{number}", dice)
+        count, wrong = count + made, wrong + [f"life {number}: {one}" for one in said]
+        shutil.rmtree(folder / f"life{number}")
+    with mock.patch.object(dynamics, "standing_ones", told_ones):
+        failed = bool(one_life(folder / "control", dice)[1])
+    return TrustResult(
+        name="everything a sleep and verdicts did undone",
+        promise="Undoing a sleep restores every memory, its strength and the belief in it; undoing"
+        " what verdicts brought back hides it again, and verdicts taken back leave nothing.",
+        cases=count,
+        failures=len(wrong),
+        control="a store that keeps adding up what was taken back",
+        control_failed=failed,
+        seed=seed,
+        figures={"lives": LIVES[full], "days in each": DAYS},
+        details=tuple(wrong[:10]),
+    )
+
+
+def told_ones(found: Sequence[Happening]) -> Iterator[Happening]:
+    """Yield all events but retractions, the retracted ones too."""
+    return (one for one in found if one.kind != "retracted")
+
+
+HARNESSES = (everything, asleep)

@@ -12,6 +12,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest import mock
@@ -309,6 +310,22 @@ def conversation(folder: Path) -> None:
         _say(memory, _said("long " * 8_000))
 
 
+def disputed(folder: Path) -> None:
+    """Make a store with two statements that were flagged, as both cannot hold."""
+    filled(folder)
+    with opened(store_of(folder), now=START) as memory:
+        memory.add("My editor is Vim", id="vim")
+        memory.add("My editor is Helix", id="helix")
+        memory.consolidate(steps=["fold"])  # compares what is new first
+
+
+def settled_in(folder: Path) -> None:
+    """Make a store that learnt where the user lives."""
+    filled(folder)
+    with opened(store_of(folder), now=START) as memory:
+        memory.observe("I live in Utrecht.", "Noted.", session="monday", id="first")
+
+
 # --- what is done
 
 
@@ -494,6 +511,20 @@ def retract(memory: MemoryManager) -> None:
     memory.retract(source="agent")
 
 
+def resolve(memory: MemoryManager) -> None:
+    """Settle a flagged pair: one supersedes the other, unless that was done."""
+    if memory.conflicts():
+        memory.resolve("helix", "vim", keep="a")
+
+
+def observe(memory: MemoryManager) -> None:
+    """Learn from a turn that changes a value and states a rule, under ids that are known."""
+    names = (f"learnt {n}" for n in count())
+    with mock.patch("uuid_utils.uuid7", side_effect=names):
+        said = "I live in Porto now. Always answer in Portuguese. My sister is called Rosa."
+        memory.observe(said, "Will do.", session="monday", id="second")
+
+
 def sleep(folder: Path) -> None:
     """Tidy up, a few memories in a transaction; nobody waits for a sleeper that died."""
     config = replace(QUIET, sleep=Sleep(bite=BITE, archive_share=1.0, lease=0.0))
@@ -528,6 +559,16 @@ def told_of_all(folder: Path) -> Any:
         return [[one, str(memory.belief(one)), str(memory.strength(one))] for one in every]
 
 
+def told_of_conflicts(folder: Path) -> Any:
+    """Read which pairs are open and which are settled, and what is believed of each."""
+    with opened(store_of(folder)) as memory:
+        pairs = [
+            [[one.a.id, one.b.id, one.relation] for one in memory.conflicts(status=status)]
+            for status in ("open", "resolved")
+        ]
+        return [pairs, str(memory.belief("vim")), str(memory.belief("helix"))]
+
+
 def told_of_sessions(folder: Path) -> Any:
     """Read where the work of each session stands."""
     with opened(store_of(folder)) as memory:
@@ -556,6 +597,8 @@ THINGS = {
     "feedback": Thing(rated, verb(judge), told_of_all),
     "finalize": Thing(turned, verb(finalize), told_of_all),
     "retract": Thing(rated, verb(retract), told_of_all),
+    "resolve": Thing(disputed, verb(resolve), told_of_conflicts),
+    "observe": Thing(settled_in, verb(observe)),
     "correct": Thing(corrected, verb(correct)),
     "undo": Thing(corrected, verb(undo)),
     "undo of a run": Thing(corrected, verb(undo_run), between=is_cut_back),

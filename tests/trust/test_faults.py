@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import harness_feedback
 import harness_gone
 import harness_iofault
 import harness_kill
 import harness_ledger
 import harness_powercut
+import harness_sleep
 import harness_undo
 import harness_writers
 import pytest
@@ -18,6 +20,8 @@ HARNESSES = (
     *harness_kill.HARNESSES,
     *harness_ledger.HARNESSES,
     *harness_undo.HARNESSES,
+    *harness_sleep.HARNESSES,
+    *harness_feedback.HARNESSES,
     *harness_writers.HARNESSES,
 )
 
