@@ -10,7 +10,7 @@ clock        the present moment, and times as microseconds
 levels       pins and locks: what the bits of a memory say
 display      values on one line, as a table of a notebook, and as JSON
 types        the values that callers see: memories, drafts, hits and their vocabulary
-protocols    the interfaces of replaceable parts: embedder, reranker, clock
+protocols    the interfaces of replaceable parts: embedder, reranker, language model, clock
 scopes       namespaces (who may see a memory) and scope paths (where it applies)
 past         the values that tell of the past: states, changes, differences
 tick         the values that tell of the sleep: its work, what is stale, what is unusual
@@ -24,8 +24,9 @@ admit        a draft becomes an accepted entry: checked, redacted, weighed
 ingest       files become drafts: documents and conversations
 filters      the filters of a call, checked and read
 config       all settings
-testing      fakes for your tests: embedder, clock
+testing      fakes for your tests: embedder, clock, language models
 observe      sentences of a user's message that are worth a memory
+llm          language models, if you want one: a provider, and limits
 tiers        short (ring buffer), long (Chroma), and the indexer that feeds it
 retrieve     read path: question, candidates, evidence, order, budget
 policy       memories as a block of a prompt

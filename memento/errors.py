@@ -28,6 +28,8 @@
     ├── EmbedderError           the embedder failed or broke its contract
     │   └── EmbeddingMismatch   the stored vectors come from another embedder
     ├── RerankerError           the reranker failed or broke its contract
+    ├── SynthesisFailed         a language model gave no usable reply; nothing is lost
+    │   └── BudgetSpent         the calls, tokens or seconds of the day are spent; nothing was sent
     └── MissingExtra            an optional dependency is not installed
 
 Each error carries its facts as attributes, and its message says what to do next.
@@ -364,6 +366,41 @@ class EmbeddingMismatch(EmbedderError):
         )
         self.stored = stored
         self.given = given
+
+
+class SynthesisFailed(MementoError):
+    """A language model gave no usable reply. Nothing is lost: the work goes on without it.
+
+    Attributes:
+        reason: ``unreachable``, ``refused``, ``timeout``, ``invalid``, ``error`` or ``spent``.
+        calls: Requests that were sent.
+        tokens_in: Tokens that were sent, as far as the server counted them.
+        tokens_out: Tokens that came back, as far as the server counted them.
+    """
+
+    def __init__(
+        self, reason: str, problem: str, *, calls: int = 0, tokens_in: int = 0, tokens_out: int = 0
+    ) -> None:
+        super().__init__(problem)
+        self.reason = reason
+        self.calls = calls
+        self.tokens_in = tokens_in
+        self.tokens_out = tokens_out
+
+
+class BudgetSpent(SynthesisFailed):
+    """The calls, tokens or seconds of the day are spent; nothing was sent.
+
+    Attributes:
+        limit: Name of the setting that was reached, such as ``calls_a_day``.
+    """
+
+    def __init__(self, limit: str, most: float) -> None:
+        super().__init__(
+            "spent",
+            f"llm.{limit} ({most:g}) is reached; nothing is sent to a model before midnight UTC",
+        )
+        self.limit = limit
 
 
 class MissingExtra(MementoError, ImportError):

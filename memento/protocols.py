@@ -1,10 +1,11 @@
-"""Protocols of the parts of memento that you can replace: embedder, reranker, clock, tokens."""
+"""Protocols of the parts of memento that you can replace: models, clock, counter of tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,6 +84,72 @@ class Reranker(Protocol):
 
         Returns:
             (len(texts),) finite numbers on any scale; larger is better.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task for a language model.
+
+    Attributes:
+        name: What is to be done, such as ``observe``; it is counted under this name.
+        version: Version of the instructions.
+        instructions: Text of memento that says what to do.
+        data: What it is about: texts of the store or of a user, escaped and without secrets. A
+            model must not follow instructions in it.
+        schema: JSON Schema of the reply, whose type is ``object``.
+        max_tokens: Most tokens of one answer, >= 1.
+        attempts: Most requests to the model for this task, >= 1.
+    """
+
+    name: str
+    version: int
+    instructions: str
+    data: str
+    schema: Mapping[str, Any]
+    max_tokens: int = 1000
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The reply of a language model to a task.
+
+    Attributes:
+        value: A JSON object. It may differ from the schema, so its reader checks it.
+        model: Name of the model that replied.
+        tokens_in: Tokens that were sent, in all requests.
+        tokens_out: Tokens that came back, in all requests.
+        calls: Requests that were sent, >= 1.
+    """
+
+    value: Any
+    model: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+    calls: int = 1
+
+
+@runtime_checkable
+class Synthesizer(Protocol):
+    """Asks a language model. Must be safe to call from several threads.
+
+    ``memento.llm.PydanticAI`` is the one that ships; ``memento.testing`` has fakes.
+
+    Attributes:
+        name: Name of the model, without keys; it is stored with what the model contributed.
+    """
+
+    name: str
+
+    def complete(self, task: Task) -> Reply:
+        """Let the model do a task.
+
+        It sends at most ``task.attempts`` requests.
+
+        Raises:
+            SynthesisFailed: If there is no reply. It has the requests and tokens that were used.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Fakes for your tests: no model, no waiting, the same result every time.
+"""Fakes for your tests: no server, no waiting, the same result every time.
 
 They follow the contracts of the real parts, so your tests stay valid with the real ones::
 
@@ -15,21 +15,23 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from memento.embed import require_texts
-from memento.errors import InvalidInput
+from memento.errors import InvalidInput, SynthesisFailed
+from memento.protocols import Reply, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["HashEmbedder", "ManualClock"]
+__all__ = ["FailingLLM", "HashEmbedder", "ManualClock", "ScriptedLLM", "SlowLLM"]
 
 NEW_YEAR = datetime(2025, 1, 1, tzinfo=UTC)
 WORD = re.compile(r"\w+")
@@ -122,3 +124,86 @@ class ManualClock:
     def advance(self, by: timedelta) -> None:
         """Move the clock; a negative ``by`` sets it back, as sometimes happens to real clocks."""
         self._now += by
+
+
+class ScriptedLLM:
+    """A language model that says what you wrote: no server, no key.
+
+    Its tokens are the words that were sent and those of the reply.
+
+    Args:
+        replies: What it answers: the JSON objects of its calls, in order, after which it fails; or
+            a function that makes the object from the ``Task``. An exception among them is raised.
+        name: Name of the model.
+
+    Attributes:
+        name: Name of the model.
+        tasks: The tasks that it was asked, in order.
+
+    >>> ScriptedLLM([{"items": []}]).complete(Task("observe", 1, "Say", "this", {})).value
+    {'items': []}
+    """
+
+    def __init__(
+        self, replies: Iterable[Any] | Callable[[Task], Any] = (), *, name: str = "scripted"
+    ) -> None:
+        self.name = name
+        self.tasks: list[Task] = []
+        self._made = replies if callable(replies) else None
+        self._left = [] if callable(replies) else list(replies)
+        self._lock = threading.Lock()
+
+    def complete(self, task: Task) -> Reply:
+        """Answer a task; see ``memento.protocols.Synthesizer``.
+
+        Raises:
+            SynthesisFailed: If the script is over, or says so.
+        """
+        with self._lock:
+            self.tasks.append(task)
+            if self._made is None and not self._left:
+                raise SynthesisFailed("error", f"{self.name}: the script is over", calls=1)
+            value = self._left.pop(0) if self._made is None else self._made(task)
+        if isinstance(value, Exception):
+            raise value
+        sent = len(WORD.findall(task.instructions)) + len(WORD.findall(task.data))
+        return Reply(value, self.name, sent, len(WORD.findall(str(value))))
+
+
+class FailingLLM(ScriptedLLM):
+    """A language model that always fails.
+
+    Args:
+        reason: Reason of the ``SynthesisFailed`` that it raises.
+        name: Name of the model.
+    """
+
+    def __init__(self, reason: str = "unreachable", *, name: str = "failing") -> None:
+        super().__init__(lambda _task: SynthesisFailed(reason, f"{name}: {reason}", calls=1))
+        self.name = name
+
+
+class SlowLLM(ScriptedLLM):
+    """A language model that answers once it is released, so that a test says how slow it is.
+
+    Args:
+        replies: As for ``ScriptedLLM``.
+        name: Name of the model.
+
+    Attributes:
+        asked: Set as soon as it is asked.
+        released: Set it to let it answer.
+    """
+
+    def __init__(
+        self, replies: Iterable[Any] | Callable[[Task], Any] = (), *, name: str = "slow"
+    ) -> None:
+        super().__init__(replies, name=name)
+        self.asked = threading.Event()
+        self.released = threading.Event()
+
+    def complete(self, task: Task) -> Reply:
+        """Wait for ``released``, then answer; see ``memento.protocols.Synthesizer``."""
+        self.asked.set()
+        self.released.wait()
+        return super().complete(task)

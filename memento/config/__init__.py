@@ -22,6 +22,7 @@ from memento.check import Limits
 from memento.claims.config import Conflicts
 from memento.clock import zone_of
 from memento.config.articles import Articles
+from memento.config.llm import LLMConfig
 from memento.config.observe import ObserveConfig
 from memento.config.policy import PolicyConfig
 from memento.config.presets import PRESETS
@@ -62,6 +63,7 @@ class Config:
         articles: What the sleep writes about topics of which it knows several statements.
         observe: The learning from a conversation.
         policy: How the policy of a prompt is compiled.
+        llm: The language model, if there is one, and how much of it may be used.
         close_seconds: Longest time, in seconds, that ``close`` lets the indexer finish its current
             batch, >= 0.
         allow_network: Whether the store may be on a file system that is not known to be local,
@@ -89,6 +91,7 @@ class Config:
     articles: Articles = field(default_factory=Articles)
     observe: ObserveConfig = field(default_factory=ObserveConfig)
     policy: PolicyConfig = field(default_factory=PolicyConfig)
+    llm: LLMConfig = field(default_factory=LLMConfig)
     close_seconds: float = 10.0
     allow_network: bool = False
     timezone: str = "UTC"
@@ -177,7 +180,8 @@ class Config:
         ``MEMENTO_UNTRUSTED`` (names joined with commas, empty for none),
         ``MEMENTO_ALLOW_NETWORK`` (0 or 1), ``MEMENTO_TIMEZONE``, ``MEMENTO_PRESET``
         (``chatbot``, ``task agent``, ``personal assistant`` or ``researcher``), ``MEMENTO_SLEEP``
-        (``idle``, ``all`` or ``off``), and ``MEMENTO_ROOT``,
+        (``idle``, ``all`` or ``off``), ``MEMENTO_OBSERVE_MODE`` (``off``, ``assist`` or ``full``),
+        ``MEMENTO_LLM_MODEL`` (such as ``openai:gpt-5-mini``), and ``MEMENTO_ROOT``,
         ``MEMENTO_NAMESPACE`` and ``MEMENTO_EMBEDDER``, which only the command line reads.
 
         Args:
@@ -268,6 +272,14 @@ def _sleep(config: Config, text: str) -> Config:
     return replace(config, sleep=replace(config.sleep, auto=choice))
 
 
+def _observe_mode(config: Config, text: str) -> Config:
+    return replace(config, observe=replace(config.observe, mode=cast("Any", text)))
+
+
+def _llm_model(config: Config, text: str) -> Config:
+    return replace(config, llm=replace(config.llm, model=text or None))
+
+
 def _allow_network(config: Config, text: str) -> Config:
     if text not in {"0", "1"}:
         raise InvalidInput("MEMENTO_ALLOW_NETWORK", f"{text!r} is neither 0 nor 1")
@@ -282,6 +294,8 @@ _READERS: dict[str, Callable[[Config, str], Config]] = {
     "MEMENTO_SECRETS": _secrets,
     "MEMENTO_UNTRUSTED": _untrusted,
     "MEMENTO_ALLOW_NETWORK": _allow_network,
+    "MEMENTO_LLM_MODEL": _llm_model,
+    "MEMENTO_OBSERVE_MODE": _observe_mode,
     "MEMENTO_PRESET": _preset,
     "MEMENTO_SLEEP": _sleep,
     "MEMENTO_TIMEZONE": _timezone,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib.util import find_spec
+from urllib.parse import urlsplit
 
 from memento.errors import InvalidInput, MissingExtra
 from memento.protocols import Embedder
@@ -44,6 +45,22 @@ def openai_server() -> tuple[str, str | None]:
             "embedder", "has no key: set OPENAI_API_KEY, or OPENAI_BASE_URL to another server"
         )
     return base_url, api_key
+
+
+def address_of(base_url: str) -> str:
+    """Return the address without a final slash; it is part of the name, so it holds no secrets.
+
+    Raises:
+        InvalidInput: If it is no address, or has a password.
+    """
+    try:
+        parts = urlsplit(base_url)
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:  # a port that is not a number, brackets that do not close
+        usable = None
+    if not usable or parts.username or parts.password or parts.query:
+        raise InvalidInput("base_url", "must be http(s)://host[:port]/path without a password")
+    return base_url.rstrip("/")
 
 
 def openai_dim(model: str) -> int:

@@ -10,12 +10,17 @@ import threading
 import time
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from memento.embed.checked import require_texts
-from memento.embed.names import KNOWN_DIMS, OPENAI_URL, openai_dim, openai_server
+from memento.embed.names import (
+    KNOWN_DIMS,
+    OPENAI_URL,
+    address_of,
+    openai_dim,
+    openai_server,
+)
 from memento.embed.windows import MAX_WINDOWS, combine, split
 from memento.errors import EmbedderError, InvalidInput, MissingExtra
 
@@ -82,7 +87,7 @@ class OpenAIEmbedder:
         _at_least("max_chars", max_chars, 100)
         _at_least("max_windows", max_windows, 2)
         _at_least("retries", retries, 0)
-        address = _address(base_url)
+        address = address_of(base_url)
         self._url = f"{address}/embeddings"
         server = "" if address == OPENAI_URL else f"@{address}"
         self.name = f"openai:{model}/{self.dim}{server}"
@@ -220,18 +225,6 @@ def _dim(model: str, dim: int | None) -> int:
     known = openai_dim(model) if dim is None else dim
     _at_least("dim", known, 1)
     return known
-
-
-def _address(base_url: str) -> str:
-    """Return the address without a final slash; it is part of the name, so it holds no secrets."""
-    try:
-        parts = urlsplit(base_url)
-        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:  # a port that is not a number, brackets that do not close
-        usable = None
-    if not usable or parts.username or parts.password or parts.query:
-        raise InvalidInput("base_url", "must be http(s)://host[:port]/path without a password")
-    return base_url.rstrip("/")
 
 
 def _at_least(field: str, value: float, least: float) -> None:

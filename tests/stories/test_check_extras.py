@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 NEEDS = {
     "openai": "httpx",
+    "llm": "pydantic_ai",
     "sentence-transformers": "sentence_transformers",
     "langchain": "langchain",
     "langchain-classic": "langchain_classic",
@@ -46,7 +47,7 @@ def test_all_and_test_take_in_the_others():
     """They require the requirements of all the others."""
     check = script()
     known = check.extras()
-    for extra in ("langchain", "langchain-classic", "langgraph", "crewai", "openai"):
+    for extra in ("langchain", "langchain-classic", "langgraph", "crewai", "openai", "llm"):
         for whole in ("all", "test"):
             assert set(known[extra]) <= set(check.asked(whole, known))
     assert check.SMOKE["langgraph"] in check.programs("all", known)

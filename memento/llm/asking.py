@@ -1,0 +1,136 @@
+"""Ask a model within the limits of the day; everything that can go wrong has one error.
+
+The most that a task may use is counted in the ledger before anything is sent, so that no number of
+threads and processes, and no crash, gets past a limit. Afterwards the count is corrected.
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import TimeoutError as TooLate
+from dataclasses import replace
+from functools import cache
+from time import monotonic
+
+from memento.config.llm import LLMConfig
+from memento.errors import BudgetSpent, InvalidInput, SynthesisFailed
+from memento.ledger import llm_usage
+from memento.ledger.contract import Ledger, Session
+from memento.ledger.llm_usage import Spent
+from memento.llm.apart import apart
+from memento.llm.pydantic_ai import PydanticAI
+from memento.protocols import Reply, Synthesizer, Task
+
+FRAME = 1000
+"""Tokens that a client may add to one request: names of roles, the schema as a function."""
+
+
+def model_of(config: LLMConfig) -> Synthesizer:
+    """Return the model of the settings.
+
+    Raises:
+        InvalidInput: If there is none, or its name cannot be used.
+        MissingExtra: If its package is not installed.
+    """
+    if config.model is None:
+        raise InvalidInput("llm.model", "is None: name a model, as in LLMConfig(model=...)")
+    if isinstance(config.model, str):
+        return _named(config.model, config.seconds)
+    return config.model
+
+
+def ask(task: Task, *, ledger: Ledger, ns: int, config: LLMConfig, now: int) -> Reply:
+    """Let the model of the settings do a task, within the limits of the day.
+
+    Args:
+        task: The task. ``attempts`` is set from the settings, and from what is left of the day.
+        ledger: Where requests and tokens are counted.
+        ns: The namespace that pays.
+        config: The model and its limits.
+        now: The present moment, microseconds.
+
+    Raises:
+        BudgetSpent: If the limits leave too little for one request; nothing was sent.
+        SynthesisFailed: If there is no reply, for whatever reason.
+        InvalidInput: If the settings name no model that can be used.
+        MissingExtra: If its package is not installed.
+        StoreError: If the count cannot be written; nothing was sent.
+    """
+    model, day = model_of(config), llm_usage.day_of(now)
+    name = model.name
+
+    def reserve(session: Session) -> tuple[Task, Spent]:
+        counted = sum(llm_usage.on_day(session, ns, day).values(), Spent())
+        attempts, most = _affordable(task, counted, config)
+        llm_usage.add(session, ns, day, name, most)
+        return replace(task, attempts=attempts), most
+
+    def correct(used: Spent) -> None:
+        right = replace(used, millis=int(1000 * (monotonic() - began))) - most
+        ledger.write(lambda session: llm_usage.add(session, ns, day, name, right))
+
+    allowed, most = ledger.write(reserve)
+    began = monotonic()
+    try:
+        reply = _complete(model, allowed, config.seconds)
+    except SynthesisFailed as error:
+        late = error.reason == "timeout"  # the server may have done all of it
+        correct(replace(most, calls=max(1, error.calls), failures=1) if late else _spent(error))
+        raise
+    correct(_spent(reply))
+    return replace(reply, model=name)
+
+
+def _complete(model: Synthesizer, task: Task, seconds: float) -> Reply:
+    """Ask a model; every end but a reply is a ``SynthesisFailed``."""
+    try:
+        reply = apart(lambda: model.complete(task)).result(seconds)
+    except SynthesisFailed:
+        raise
+    except TooLate:
+        raise SynthesisFailed(
+            "timeout", f"{model.name}: no reply in {seconds:g} s", calls=task.attempts
+        ) from None
+    except Exception as error:  # a model of the caller's own may raise anything
+        problem = f"{model.name}: {type(error).__name__}"
+        raise SynthesisFailed("error", problem, calls=1) from error
+    if not isinstance(reply, Reply) or not isinstance(reply.value, dict):
+        raise SynthesisFailed("invalid", f"{model.name}: the reply is no JSON object", calls=1)
+    return reply
+
+
+def _spent(done: Reply | SynthesisFailed) -> Spent:
+    """Read what was used; a model of the caller's own may count wrongly."""
+    calls, sent, received = (
+        value if type(value) is int and value > 0 else 0
+        for value in (done.calls, done.tokens_in, done.tokens_out)
+    )
+    return Spent(calls, sent, received, int(isinstance(done, SynthesisFailed)))
+
+
+def _affordable(task: Task, counted: Spent, config: LLMConfig) -> tuple[int, Spent]:
+    """Return how many requests the limits allow for a task, and what they may use at most.
+
+    A text has no more tokens than bytes.
+
+    Raises:
+        BudgetSpent: If they do not allow one.
+    """
+    words = (task.instructions, task.data, json.dumps(dict(task.schema)))
+    sent = FRAME + sum(len(one.encode("utf-8", "replace")) for one in words)
+    millis = int(1000 * config.seconds)
+    if counted.millis + millis > 1000 * config.seconds_a_day:
+        raise BudgetSpent("seconds_a_day", config.seconds_a_day)
+    calls = min(config.attempts, config.calls_a_day - counted.calls)
+    if calls < 1:
+        raise BudgetSpent("calls_a_day", config.calls_a_day)
+    left = config.tokens_a_day - counted.tokens_in - counted.tokens_out
+    calls = min(calls, left // (sent + task.max_tokens))
+    if calls < 1:
+        raise BudgetSpent("tokens_a_day", config.tokens_a_day)
+    return calls, Spent(calls, calls * sent, calls * task.max_tokens, millis=millis)
+
+
+@cache
+def _named(name: str, seconds: float) -> Synthesizer:
+    return PydanticAI(name, timeout=seconds)
