@@ -1,6 +1,7 @@
 """Does it find all that answers the question, within what a prompt has room for?
 
     python benchmarks/completeness.py FILE [FILE ...] [--tokens 1000] [--keep FOLDER] [--json OUT]
+                                      [--articles [COSINE]]
 
 FILE is as for quality.py. Asked are the questions with two right turns or more, and, as a check
 that nothing is lost, those with one. Each is asked four ways, through the public interface:
@@ -13,6 +14,9 @@ that nothing is lost, those with one. Each is asked four ways, through the publi
 
 ``frac`` is the share of the right turns among the hits, ``all`` that none is missing; a
 turn of which a passage is shown counts as found.
+
+With ``--articles`` a sleep writes articles first, of turns whose cosine is at least that large; a
+turn that a shown article quotes counts as found. The articles stay in a folder of kept stores.
 """
 
 from __future__ import annotations
@@ -28,12 +32,14 @@ from metrics import interval
 from stores import opened
 
 from memento import Config
+from memento.config.articles import Articles
 from memento.config.retrieve import RetrieveConfig
 from memento.retrieve.question import wants_several
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memento import MemoryManager
     from memento.types import Hit
 
 
@@ -81,7 +87,12 @@ def measure(
     config = Config()
     if not chosen.passages:
         config = replace(config, retrieve=replace(RetrieveConfig(), passage=None, long=None))
+    if options.articles is not None:
+        config = replace(config, articles=Articles("extractive", cosine=options.articles))
     with opened(conversation, keep=options.keep, config=config) as memory:
+        if options.articles is not None:
+            memory.consolidate(steps=["articles"], seconds=3600)
+            memory.flush(wait=True)
         return [
             judged(
                 name,
@@ -93,15 +104,19 @@ def measure(
                     tokens=options.tokens if chosen.budget else None,
                     record=False,
                 ).hits,
+                memory,
             )
             for query in conversation.queries
             if query.category != ADVERSARIAL
         ]
 
 
-def judged(name: str, way: str, query: Query, hits: Sequence[Hit]) -> Asked:
-    """Compare the hits with the right turns."""
-    found = query.turns & {str(hit.metadata["turn"]) for hit in hits}
+def judged(name: str, way: str, query: Query, hits: Sequence[Hit], memory: MemoryManager) -> Asked:
+    """Compare the hits, and what articles among them quote, with the right turns."""
+    articles = [hit.memory for hit in hits if hit.memory.kind == "article"]
+    quoted = [memory.get(parent) for article in articles for parent in article.source.parents]
+    turns = [hit.memory for hit in hits if hit.memory.kind != "article"]
+    found = query.turns & {str(one.metadata["turn"]) for one in [*turns, *quoted]}
     return Asked(
         name,
         way,
@@ -154,6 +169,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tokens", type=int, default=1000, help="tokens a prompt has room for")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the filled stores there")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the result there")
+    parser.add_argument(
+        "--articles", type=float, nargs="?", const=Articles().cosine, metavar="COSINE"
+    )
     options = parser.parse_args(arguments)
     asked: list[Asked] = []
     for file in options.files:

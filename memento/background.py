@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from memento.config import Config
 from memento.config.sleep import Auto
-from memento.consolidate.tick import FOLD, STEPS, Limits, Sleeper
+from memento.consolidate.tick import Limits, Sleeper, usual
 from memento.ledger import claims, dynamics, erase, learnt, memories, namespaces
 from memento.ledger.contract import Ledger, Rules, Session, Work
 from memento.ledger.rows import Row
@@ -219,7 +219,7 @@ class Background:
             return
         self._sleep_due = now + SLEEPS
         sleeper = Sleeper(self._ledger, self._config, embeds=self._embeds, changed=self._moved)
-        steps, until = [FOLD, *STEPS], time.monotonic() + SLEEP_SECONDS
+        steps, until = usual(self._config), time.monotonic() + SLEEP_SECONDS
         for ns, _ in self._ledger.read(namespaces.every):
             if self._queries or time.monotonic() >= until:
                 self._sleep_due = now  # the next quiet moment goes on

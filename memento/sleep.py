@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 from memento.check import check_count, check_flag, check_moment, check_seconds
-from memento.consolidate import report
-from memento.consolidate.tick import FOLD, STEPS, Limits, Sleeper, Ticked
+from memento.config.articles import Writer
+from memento.consolidate import articles, report
+from memento.consolidate.tick import FOLD, STEPS, Limits, Sleeper, Ticked, usual
 from memento.dynamics.fold import DAY
 from memento.errors import InvalidInput
 from memento.filters import members
@@ -32,7 +34,7 @@ class Sleeping(View):
         steps: Sequence[str] | None = None,
         dry_run: bool = False,
     ) -> Tick:
-        """Tidy up: add up uses, fold near-equal statements, move between tiers, archive.
+        """Tidy up: add up uses, fold near-equal statements, write articles, move, archive.
 
         Statements that wait to be compared are compared first, see ``conflicts``.
 
@@ -48,8 +50,9 @@ class Sleeping(View):
             seconds: Time after which no other transaction is begun, up to a day; one is always
                 done.
             rows: Most memories to change, a group of equal ones counts as one; None for no limit.
-            steps: Only these, of ``fold``, ``duplicates``, ``tiers``, ``archive`` and ``replay``;
-                None for all. A sleep that is not done goes on with the steps it began with.
+            steps: Only these, of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive`` and
+                ``replay``; None for all, ``articles`` only if ``Config.articles`` says who writes
+                them. A sleep that is not done goes on with the steps it began with.
             dry_run: Only report what would be changed.
 
         Returns:
@@ -74,14 +77,17 @@ class Sleeping(View):
         began = time.monotonic()
         limit = check_seconds("seconds", seconds)
         most = None if rows is None else check_count("rows", rows, most=_MOST)
-        names = _steps(steps)
+        config = self._engine.config
+        names = usual(config) if steps is None else _steps(steps)
+        if articles.STEP.name in names and config.articles.writer == Writer.OFF:
+            config = replace(config, articles=replace(config.articles, writer=Writer.EXTRACTIVE))
         check_flag("dry_run", dry_run)
         ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
         if ns is None:
             return _tick(Ticked(done=True), began)
         sleeper = Sleeper(
             self._engine.ledger,
-            self._engine.config,
+            config,
             embeds=self._engine.embedding is not None,
             changed=self._engine.changed,
         )
@@ -146,15 +152,13 @@ class Sleeping(View):
         return {"stale": len(stale), "anomalies": len(unusual)}
 
 
-def _steps(given: Sequence[str] | None) -> list[str]:
+def _steps(given: Sequence[str]) -> list[str]:
     """Accept names of steps, and return them in their order.
 
     Raises:
         InvalidInput: If there is no such step.
     """
     known = [FOLD, *STEPS]
-    if given is None:
-        return known
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InvalidInput("steps", f"must be a list of: {', '.join(known)}")
     for name in given:

@@ -131,6 +131,7 @@ class Reason(StrEnum):
     UNPINNED = "unpinned"
     INHERITED = "inherited"
     """The same, but the memory had been approved before: only its trust fell."""
+    WITHDRAWN = "withdrawn"
     UNDONE = "undone"
     """The change that had made it was undone."""
     PRESENT = "present"
@@ -175,6 +176,7 @@ class Event(StrEnum):
     RETRACTED = "retracted"
     DOUBTED = "doubted"
     REFUSED = "refused"
+    WITHDRAWN = "withdrawn"
     UNDONE = "undone"
     ERASED = "erased"
     OBSERVED = "observed"
@@ -335,8 +337,8 @@ class Related:
         relation: ``related``, from ``add(related=...)``; ``supersedes``, a value and the one whose
             place it took; ``proposes``, a quarantined memory and the one whose place it takes when
             it is approved; ``contradicts``, ``echoes`` and ``refines``, statements that were
-            compared, the later one first; ``resolved``, a pair of them that was settled. An import
-            may bring other names.
+            compared, the later one first; ``resolved``, a pair of them that was settled;
+            ``quotes``, an article and what it was made of. An import may bring other names.
         outgoing: Whether the link goes from the memory asked about to ``memory``: that one
             supersedes this one if True, and is superseded by it if False.
     """

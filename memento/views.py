@@ -583,7 +583,8 @@ class StoreView(View):
             session: Instead of ids: all memories of this session.
             everything: Instead of ids: all memories of this namespace.
             derived: Also erase memories that name one of them among their ``source.parents``, and
-                those derived from these in turn: they may say the same.
+                those derived from these in turn: they may say the same. An article that a sleep
+                made of one is erased in any case.
             dry_run: Only report what would be erased.
             timeout: Longest wait, in seconds, for other processes that have the store open to do
                 their part, >= 0.

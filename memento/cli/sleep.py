@@ -58,7 +58,12 @@ def unarchive(
 
 
 @app.command(
-    epilog=examples("memento sleep", "memento sleep --seconds 60", "memento sleep --dry-run")
+    epilog=examples(
+        "memento sleep",
+        "memento sleep --seconds 60",
+        "memento sleep --dry-run",
+        "memento sleep --steps articles",
+    )
 )
 def sleep(
     *,
@@ -66,6 +71,14 @@ def sleep(
         float,
         option("--seconds", help="Time after which to stop; the next call goes on."),
     ] = 5.0,
+    steps: Annotated[
+        list[str] | None,
+        option(
+            "--steps",
+            help="Only this step: `fold`, `duplicates`, `articles`, `tiers`, `replay` or `archive`;"
+            " repeatable.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, option("--dry-run", help="Only report what would be changed.")
     ] = False,
@@ -77,10 +90,10 @@ def sleep(
     """Tidy up: fold near-equal statements, move memories between tiers, archive what nobody needs.
 
     Nothing is deleted; `memento undo --run N` takes it all back. When time is up, the next call
-    goes on.
+    goes on. With `--steps articles` it writes articles: texts that quote what is known of a topic.
     """
     with open_store(root, namespace, embedder) as memory:
-        found = memory.consolidate(seconds=seconds, dry_run=dry_run)
+        found = memory.consolidate(seconds=seconds, steps=steps or None, dry_run=dry_run)
     if as_json:
         print_json(found)
         return

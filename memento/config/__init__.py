@@ -21,6 +21,7 @@ from memento.admit.tier_choice import TierChoice
 from memento.check import Limits
 from memento.claims.config import Conflicts
 from memento.clock import zone_of
+from memento.config.articles import Articles
 from memento.config.llm import LLMConfig
 from memento.config.observe import ObserveConfig
 from memento.config.policy import PolicyConfig
@@ -59,6 +60,7 @@ class Config:
         sessions: When a session counts as broken off, and how much of it is kept.
         conflicts: What happens when two statements conflict.
         sleep: What ``consolidate`` does, and how much of it happens by itself.
+        articles: What the sleep writes about topics of which it knows several statements.
         observe: The learning from a conversation.
         policy: How the policy of a prompt is compiled.
         llm: The language model, if there is one, and how much of it may be used.
@@ -86,6 +88,7 @@ class Config:
     sessions: SessionConfig = field(default_factory=SessionConfig)
     conflicts: Conflicts = field(default_factory=Conflicts)
     sleep: Sleep = field(default_factory=Sleep)
+    articles: Articles = field(default_factory=Articles)
     observe: ObserveConfig = field(default_factory=ObserveConfig)
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     llm: LLMConfig = field(default_factory=LLMConfig)

@@ -16,7 +16,8 @@ from functools import partial
 from typing import Any
 
 from memento.config import Config
-from memento.consolidate import archiving, duplicates, replay, tiers
+from memento.config.articles import Writer
+from memento.consolidate import archiving, articles, duplicates, replay, tiers
 from memento.consolidate.night import Night, Plan, Step
 from memento.consolidate.progress import Mark, Progress
 from memento.dynamics.fold import DAY
@@ -31,12 +32,19 @@ SECOND = 1_000_000
 ELSEWHERE = "another process sleeps"
 
 STEPS: dict[str, Step] = {
-    step.name: step for step in (duplicates.STEP, tiers.STEP, archiving.STEP, replay.STEP)
+    step.name: step
+    for step in (duplicates.STEP, articles.STEP, tiers.STEP, archiving.STEP, replay.STEP)
 }
 """The steps after ``fold``, in order. A step that is added here is run, shown and undone.
 
 A replay makes a memory steadier as soon as some process adds it up. So ``replay`` comes after
 ``archive``: the memories that a sleep archives must not depend on the moment of that."""
+
+
+def usual(config: Config) -> list[str]:
+    """Return the steps of a sleep of which nobody said what it is to do, in order."""
+    off = {articles.STEP.name} if config.articles.writer == Writer.OFF else set()
+    return [FOLD, *(name for name in STEPS if name not in off)]
 
 
 @dataclass(slots=True)

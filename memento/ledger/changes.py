@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memento.language.words import Columns
-from memento.ledger import links, memories, states
+from memento.ledger import links, memories, quotes, states
 from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import SKIP_IF_THERE
 from memento.ledger.rows import Row, docid_of, docid_range, mapping_in, seal_of
@@ -142,6 +142,8 @@ def finish(
 ) -> int | None:
     """Write down the change that a write was, if it ended a state; returns its number.
 
+    An article that quotes what the change altered is withdrawn by it, see ``quotes``.
+
     Args:
         work: The transaction, at its end.
         kind: The verb that was called.
@@ -153,6 +155,7 @@ def finish(
     trace = work.trace
     if trace.number is None or trace.first is None:
         return None
+    quotes.withdraw_outdated(work)
     made = Recorded(
         change=trace.number,
         ns=work.ns,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from memento.errors import NotFound
-from memento.ledger import dynamics, links, loops, memories
+from memento.ledger import dynamics, links, loops, memories, quotes
 from memento.ledger.contract import Session
 from memento.ledger.dialect import (
     SKIP_IF_THERE,
@@ -115,6 +115,8 @@ def derived(
 ) -> dict[int, str]:
     """Find what was derived from memories, and from those in turn; they themselves left out.
 
+    An article was derived from what any of its states was made of.
+
     Args:
         connection: Of any job.
         ns: Namespace number.
@@ -131,6 +133,7 @@ def derived(
             " ORDER BY docid",
             (ns, after, json.dumps(list(fresh))),
         ).fetchall()
+        rows += quotes.made_of(connection, ns, fresh, after=after).items()
         new = {docid: id_ for docid, id_ in rows if docid not in roots and docid not in found}
         found |= new
         fresh = new.values()

@@ -5,11 +5,12 @@ A memory that is not in the full text yet has no line in the backlog either; see
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memento.ledger.contract import Session
-from memento.ledger.dialect import SKIP_IF_THERE, differs, or_replace
+from memento.ledger.dialect import SKIP_IF_THERE, differs, one_of, or_replace
 from memento.ledger.rows import docid_range
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import sql
@@ -255,6 +256,12 @@ def read(connection: Session, docids: Sequence[int], model: int) -> dict[int, by
         query = f"SELECT docid, vector FROM embeddings WHERE docid IN ({marks}) AND model = ?"
         vectors.update(connection.execute(query, (*part, model)).fetchall())
     return vectors
+
+
+def having(connection: Session, docids: Sequence[int], model: int) -> set[int]:
+    """Return those of some rows that have a vector made by one embedder."""
+    query = f"SELECT docid FROM embeddings WHERE docid {one_of()} AND model = ?"
+    return {docid for (docid,) in connection.execute(query, (json.dumps(list(docids)), model))}
 
 
 def since(

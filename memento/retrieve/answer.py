@@ -26,6 +26,7 @@ from memento.retrieve.look import Look, Rerank, Texts
 from memento.retrieve.newer import Newer
 from memento.retrieve.passage import excerpt, passage
 from memento.retrieve.question import Query, parse
+from memento.retrieve.quoting import Quoted, Quotes
 from memento.retrieve.rank import Candidate, Said
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot
 from memento.retrieve.score import Judged, judge
@@ -107,6 +108,7 @@ def find(
     rerank: Rerank | None = None,
     life: Life | None = None,
     links: Links | None = None,
+    quoted: Quoted | None = None,
     min_score: float = 0.0,
     min_confidence: float = 0.0,
     cutoff: float = 0.0,
@@ -136,6 +138,7 @@ def find(
         rerank: Scores the texts of the best candidates: a finite number each, larger is better.
         life: What uses and verdicts add to the evidence; None for nothing.
         links: Finds the pairs that conflict or succeed each other; None for none.
+        quoted: Finds what articles quote; None for nothing.
         min_score: Least score, [0, 1].
         min_confidence: Least chance that an answer is among the hits, [0, 1]; below it there are
             none.
@@ -177,6 +180,8 @@ def find(
     called = [] if match == "text" else names_in(query, snap, mask)
     room = _Room(look, k, min_score, cutoff, tokens, count, shorten=shorten)
     orders = _orders(look, links, later)
+    if quoted is not None:
+        orders.insert(0, Quotes(snap, quoted, leads=query.wants_several).first)
     answer, ranks = _collect(look, called, room, orders, match == "names", fold=fold)
     hits = room.choose(room.with_tail(answer))
     if not called and is_chatter(text):

@@ -14,7 +14,7 @@ from memento.claims.standing import Stand, stands_higher
 from memento.dynamics.belief import log_odds, prior
 from memento.dynamics.config import Dynamics
 from memento.dynamics.fold import VERDICTS
-from memento.ledger import claims, dynamics, happenings, memories
+from memento.ledger import claims, dynamics, happenings, memories, quotes
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.rows import Row, is_sound
 from memento.ledger.schema import SEQ_BITS
@@ -48,6 +48,10 @@ class Links:
     def opposed(self, docids: Sequence[int]) -> Sequence[tuple[int, int]]:
         """Return the pairs among some memories that conflict, the higher one first."""
         return self.ledger.read(lambda c: pairs_among(c, docids, self.now, self.settings))
+
+    def quoted(self, docids: Sequence[int]) -> Sequence[tuple[int, int]]:
+        """Return the pairs (article, memory that it quotes) of some articles."""
+        return self.ledger.read(lambda c: quotes.quoted(c, docids))
 
     def known(self, one: int, other: int) -> bool:
         """Tell whether a person settled a pair or judged one of them."""

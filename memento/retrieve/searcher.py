@@ -378,6 +378,7 @@ class Searcher:
             rerank=rerank,
             life=self._life(source, filters.now),
             links=links if present else None,
+            quoted=links.quoted,
             min_score=request.min_score,
             min_confidence=request.min_confidence,
             cutoff=request.cutoff,

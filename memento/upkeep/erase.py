@@ -37,7 +37,7 @@ from memento.errors import (
     StoreError,
 )
 from memento.ledger import erase as sql
-from memento.ledger import erase_many, loops, memories, sessions, vectors
+from memento.ledger import erase_many, loops, memories, quotes, sessions, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.erase import Chosen
 from memento.ledger.files import explain_os, remove_litter, sync_folder, unfinished, written
@@ -70,7 +70,8 @@ class Erasure:
 
     Attributes:
         ids: Ids of the memories asked for, in order of arrival.
-        derived: Ids of the memories derived from those; also erased, unless ``derived=False``.
+        derived: Ids of the memories derived from those; also erased, unless ``derived=False``:
+            then only the articles that a sleep made of them are.
         at: Time of the erasure, UTC.
         dry_run: Whether nothing was changed.
         rows: Table of the ledger to the number of deleted rows. Of an erasure of very many
@@ -193,25 +194,29 @@ class Eraser:
         if self._ledger.read_only:
             raise ReadOnlyStore(self._ledger.root, "the store is read-only; nothing was erased")
 
-        def choose(connection: Session) -> tuple[dict[int, str], dict[int, str]]:
+        def made(connection: Session, roots: dict[int, str], after: int) -> dict[int, str]:
+            if derived:
+                return sql.derived(connection, ns, roots, after=after)
+            return quotes.made_of(connection, ns, roots.values(), after=after)
+
+        def choose(connection: Session) -> tuple[dict[int, str], dict[int, str], dict[int, str]]:
             roots = sql.chosen(connection, ns, what)
-            return roots, sql.derived(connection, ns, roots)
+            return roots, sql.derived(connection, ns, roots), roots | made(connection, roots, 0)
 
         def job(connection: Session) -> tuple[dict[int, str], dict[int, str]]:
-            roots, also = choose(connection)
-            doomed = roots | also if derived else roots
+            roots, also, doomed = choose(connection)
             self._rows = Counter(sql.erase(connection, ns, doomed, now) if doomed else {})
             self._rows.update(sessions.drop(connection, ns, what))
             return roots, also
 
         self._rows, self._removed, self._rewritten = Counter(), [], []
         strangers = self._strangers()  # before anything is erased: it may fail
-        newest, roots, also = self._ledger.read(lambda c: (sql.newest(c, ns), *choose(c)))
-        doomed = roots | also if derived else roots
+        newest, found = self._ledger.read(lambda c: (sql.newest(c, ns), choose(c)))
+        roots, also, doomed = found
         locked = self._locked(ns, doomed)
 
         def mark(connection: Session) -> dict[int, str]:
-            late = sql.derived(connection, ns, doomed, after=newest) if derived else {}
+            late = made(connection, doomed, newest)
             erase_many.mark(connection, ns, [*doomed, *late], now)
             self._rows = Counter(sessions.drop(connection, ns, what))
             return late

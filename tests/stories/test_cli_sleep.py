@@ -56,3 +56,14 @@ def test_stale_says_why(run):
     run("feedback", "in-the-shed", "--wrong")
     assert "bike-in-the-shed  doubted" in run("stale")
     assert json.loads(run("stale", "--json"))[0]["reasons"] == ["doubted"]
+
+
+def test_articles_are_written_when_they_are_asked_for(run):
+    """Only by their step; what they quote is shown beside them."""
+    for place in ("shed", "cellar", "attic", "garage"):
+        run("add", f"The {place} of the old mill has a wooden door")
+    assert "articles" not in run("sleep")
+    assert "articles   looked at" in run("sleep", "--steps", "articles")
+    (article,) = json.loads(run("list", "--kind", "article", "--json"))
+    assert "wooden door" in article["text"]
+    assert "quotes (active)" in run("show", article["id"])

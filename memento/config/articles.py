@@ -1,0 +1,53 @@
+"""The settings of articles: texts that a sleep puts together from statements about one topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from memento.check import check_count, check_share
+from memento.errors import InvalidInput
+
+_MOST_CHARS = 20_000
+
+
+class Writer(StrEnum):
+    """Who writes the articles."""
+
+    OFF = "off"
+    """Nobody: no article is made by itself. ``consolidate(steps=["articles"])`` makes them from the
+    words of their sources."""
+    EXTRACTIVE = "extractive"
+    """memento: an article quotes its sources word for word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Articles:
+    """Settings of the step ``articles`` of the sleep.
+
+    Attributes:
+        writer: ``off`` or ``extractive``, see ``Writer``.
+        cosine: Least cosine of a statement to another one of its topic, [0, 1].
+        overlap: The same for a store without an embedder, as the cosine of their words, [0, 1].
+        least: Fewest statements of which an article is made, 2 to 40.
+        most: Most statements of one topic, from ``least`` to 100.
+        chars: Most characters of an article, 200 to 20,000.
+    """
+
+    writer: Writer | Literal["off", "extractive"] = Writer.OFF
+    cosine: float = 0.55
+    overlap: float = 0.15
+    least: int = 4
+    most: int = 40
+    chars: int = 1_200
+
+    def __post_init__(self) -> None:
+        if self.writer not in tuple(Writer):
+            known = ", ".join(Writer)
+            raise InvalidInput("articles.writer", f"{self.writer!r} is not one of: {known}")
+        check_share("articles.cosine", self.cosine)
+        check_share("articles.overlap", self.overlap)
+        check_count("articles.least", self.least, least=2, most=40)
+        check_count("articles.most", self.most, least=self.least, most=100)
+        check_count("articles.chars", self.chars, least=200, most=_MOST_CHARS)

@@ -1,0 +1,149 @@
+"""Articles and the memories that they quote. SQL only; the texts are made above.
+
+An article is true as long as each memory that it quotes is as it was: active, without an end, with
+the same content and trust. A change that ends this withdraws the article in the same transaction,
+so that undoing the change brings it back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+
+from memento.ledger import memories
+from memento.ledger.contract import Session, Work
+from memento.ledger.dialect import one_of
+from memento.ledger.rows import COLUMNS, Row, docid_range, is_sound, mapping_in, strings_in
+from memento.status import having
+from memento.types import Event, Kind, Reason, Status
+
+URI = "memento:article"
+"""Source address of an article that a sleep made."""
+QUOTES = "quotes"
+"""Relation of an article to each memory that it was made of."""
+SOURCES = "sources"
+"""Field of the metadata of an article: the digest of what it was made of."""
+
+_FOUND = frozenset(having("found"))
+_MINE = f"kind = '{Kind.ARTICLE}' AND source_uri = '{URI}'"
+_TOUCHED = f"""
+    SELECT src FROM links WHERE relation = '{QUOTES}'
+    AND dst IN (SELECT docid FROM versions WHERE change = ?1)
+    UNION SELECT src FROM links WHERE relation = '{QUOTES}'
+    AND src IN (SELECT docid FROM versions WHERE change = ?1) ORDER BY 1
+"""
+
+
+def is_mine(row: Row) -> bool:
+    """Tell whether a memory is an article that a sleep made."""
+    return row.kind == Kind.ARTICLE and row.source_uri == URI
+
+
+def digest(sources: Iterable[Row]) -> str:
+    """Digest the content and trust of memories, whatever their order."""
+    said = sorted([row.id, row.content_hash.hex(), row.trust] for row in sources)
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
+
+
+def lasts(row: Row) -> bool:
+    """Tell whether a memory is active, whole, and has no end that is known."""
+    ends = row.expires_at is not None or row.valid_until is not None
+    return row.status in _FOUND and not ends and is_sound(row)
+
+
+def of_namespace(session: Session, ns: int) -> list[Row]:
+    """Read the articles of a namespace, whatever their status, in order of arrival."""
+    query = (
+        f"SELECT {COLUMNS} FROM memories WHERE ns = ? AND source_parents <> '[]' AND {_MINE}"
+        f" AND {memories.NOT_ERASED} ORDER BY docid"
+    )
+    return [Row(*values) for values in session.execute(query, (ns,))]
+
+
+def quoted(session: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the pairs (article, memory that it quotes) of some articles, by row id, ascending."""
+    query = f"SELECT src, dst FROM links WHERE relation = '{QUOTES}' AND src {one_of()}"
+    return sorted(session.execute(query, (json.dumps(list(docids)),)).fetchall())
+
+
+def is_true(session: Session, article: Row) -> bool:
+    """Tell whether all that an article was made of is as it was."""
+    docids = [dst for _, dst in quoted(session, [article.docid])]
+    sources = memories.by_docids(session, article.ns, docids)
+    if len(sources) != len(strings_in(article.source_parents)):
+        return False
+    said = mapping_in(article.metadata).get(SOURCES)
+    return all(map(lasts, sources.values())) and said == digest(sources.values())
+
+
+def withdraw_outdated(work: Work) -> None:
+    """Withdraw the articles that a change made untrue, as a part of it; locked ones stay."""
+    touched = [docid for (docid,) in work.db.execute(_TOUCHED, (work.trace.number,)).fetchall()]
+    for article in memories.by_docids(work.db, work.ns, touched).values() if touched else ():
+        if is_sound(article) and is_mine(article) and not is_true(work.db, article):
+            withdraw(work, article)
+
+
+def withdraw(work: Work, article: Row) -> None:
+    """Hide an article, unless it is hidden, pinned or locked; ``work`` is a change already."""
+    if article.status not in _FOUND or article.pinned:
+        return
+    hidden = {"status": Status.FORGOTTEN.value, "updated_at": work.now}
+    memories.revise(work.db, article, hidden, Reason.WITHDRAWN, work.trace.number)
+    memories.enqueue(work.db, article, "drop")
+    memories.record(work.db, work.ns, work.now, Event.WITHDRAWN, article.docid)
+
+
+def is_withdrawn(session: Session, article: Row) -> bool:
+    """Tell whether an article is hidden since it was not true any more, and for nothing else."""
+    hidden = article.status == Status.FORGOTTEN
+    return hidden and last_reason(session, article) == Reason.WITHDRAWN
+
+
+def last_reason(session: Session, article: Row) -> str:
+    """Return why the last earlier state of an article ended; ``""`` if it has none."""
+    return "".join(state.reason for state in memories.states(session, article.docid)[-1:])
+
+
+def made_of(session: Session, ns: int, ids: Iterable[str], *, after: int = 0) -> dict[int, str]:
+    """Find the articles of which any state was made of some memories: row ids to ids.
+
+    Args:
+        session: Of any job.
+        ns: Namespace number.
+        ids: Ids of the memories.
+        after: Row id after which they were added; 0 for all.
+    """
+    wanted = frozenset(ids)
+    found = of_namespace(session, ns) if wanted else []
+    return {
+        article.docid: article.id
+        for article in found
+        if article.docid > after and _was_made_of(session, article, wanted)
+    }
+
+
+def _was_made_of(session: Session, article: Row, ids: frozenset[str]) -> bool:
+    named = strings_in(article.source_parents)
+    if not named or not ids.isdisjoint(named):
+        return True  # what is damaged may have been made of any
+    for state in memories.states(session, article.docid):
+        earlier = mapping_in(state.earlier or "")
+        parents = earlier.get("source_parents")
+        if not isinstance(parents, str) or not ids.isdisjoint(strings_in(parents)):
+            return True
+    return False
+
+
+def shown_since(session: Session, ns: int, moment: int) -> set[str]:
+    """Return the ids of the memories that were retrieved since a moment, microseconds."""
+    low, _ = docid_range(ns)
+    query = "SELECT detail FROM events WHERE ns = ? AND at >= ? AND kind = ?"
+    found = session.execute(query, (low >> 40, moment, Event.RETRIEVED.value))
+    return {
+        name
+        for (detail,) in found
+        for name in mapping_in(detail or "{}").get("ids", ())
+        if isinstance(name, str)
+    }
