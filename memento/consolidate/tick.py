@@ -111,7 +111,7 @@ class Sleeper:
         embeds: bool,
         changed: Callable[[int, Sequence[Row]], None],
     ) -> None:
-        self.ledger = ledger
+        self._ledger = ledger
         self._config = config
         self._embeds = embeds
         self._changed = changed
@@ -131,39 +131,39 @@ class Sleeper:
         if FOLD in steps:
             found.steps[FOLD] = self._fold(limits)
         rest = [name for name in steps if name != FOLD]
-        lease = self.ledger.read(lambda c: sleeping.lease(c, ns))
+        lease = self._ledger.read(lambda c: sleeping.lease(c, ns))
         if lease.owner is not None and lease.until > now:
             return Ticked(found.steps, skipped=ELSEWHERE)
         progress = Progress.read(lease.state)
         if not progress.at:
-            due = self.ledger.read(lambda c: _due(c, ns, now, progress, rest))
+            due = self._ledger.read(lambda c: _due(c, ns, now, progress, rest))
             if not due:
                 found.done = True
                 return found
-            progress = self.ledger.read(lambda c: _begun(c, ns, now, progress, due))
+            progress = self._ledger.read(lambda c: _begun(c, ns, now, progress, due))
         return self._go_on(ns, now, lease, progress, limits, found)
 
     def plans(self, ns: int, now: int, steps: Sequence[str]) -> Ticked:
         """Say what a sleep would do. Writes nothing."""
         found = Ticked(done=True)
-        progress = Progress.read(self.ledger.read(lambda c: sleeping.lease(c, ns)).state)
+        progress = Progress.read(self._ledger.read(lambda c: sleeping.lease(c, ns)).state)
         if FOLD in steps:
-            behind = self.ledger.read(lambda c: dynamics.waiting(c, self._config.dynamics))
+            behind = self._ledger.read(lambda c: dynamics.waiting(c, self._config.dynamics))
             found.steps[FOLD] = Done(looked=behind)
-        active = self.ledger.read(lambda c: sleeping.count_active(c, ns))
+        active = self._ledger.read(lambda c: sleeping.count_active(c, ns))
         for name in (name for name in steps if name != FOLD):
             since = progress.marks.get(name, [0])[0]
             night = Night(ns, now, since, active, 0, self._config, self._embeds)
-            plan = self.ledger.read(_planned(STEPS[name], night))
+            plan = self._ledger.read(_planned(STEPS[name], night))
             found.steps[name] = Done(plan.looked, len(plan.things), dict(plan.skipped))
         return found
 
     def _fold(self, limits: Limits) -> Done:
         """Fold the log, as far as there is time: a bite at least."""
         settings = self._config.dynamics
-        before = self.ledger.read(lambda c: dynamics.waiting(c, settings))
+        before = self._ledger.read(lambda c: dynamics.waiting(c, settings))
         if before:
-            while self.ledger.write(lambda c: dynamics.catch_up(c, settings)):
+            while self._ledger.write(lambda c: dynamics.catch_up(c, settings)):
                 if time.monotonic() >= limits.until:
                     break
         return Done(looked=before)
@@ -188,7 +188,7 @@ class Sleeper:
 
     def bite(self, sleep: _Sleep, job: Callable[[Work], Sequence[Row]], *, last: bool) -> None:
         """Do one transaction of a sleep, and tell what changed."""
-        rows, state = self.ledger.write(partial(self._write, sleep=sleep, job=job, last=last))
+        rows, state = self._ledger.write(partial(self._write, sleep=sleep, job=job, last=last))
         sleep.state = state
         if rows:
             self._changed(sleep.ns, rows)
@@ -229,7 +229,7 @@ class Sleeper:
             if lease.owner == self._owner:
                 sleeping.keep(session, sleep.ns, Lease(None, 0, lease.state))
 
-        self.ledger.write(job)
+        self._ledger.write(job)
 
     def plan(self, sleep: _Sleep, step: Step) -> tuple[Night, Plan]:
         """Plan a step, from where it stands."""
@@ -243,7 +243,7 @@ class Sleeper:
             config=self._config,
             embeds=self._embeds,
         )
-        return night, self.ledger.read(lambda c: step.plan(c, night))
+        return night, self._ledger.read(lambda c: step.plan(c, night))
 
 
 class _Sleep:
@@ -310,7 +310,8 @@ class _Sleep:
         """Prepare things, outside of any transaction; a thing that is left counts as done."""
         if step.prepare is None:
             return part
-        found = [step.prepare(self._sleeper.ledger, night, thing, self.now) for thing in part]
+        ledger = self._sleeper._ledger  # noqa: SLF001 - its own helper
+        found = [step.prepare(ledger, night, thing, self.now) for thing in part]
         for one in found:
             if isinstance(one, Left):
                 told.skipped = {**told.skipped, one.why: told.skipped.get(one.why, 0) + 1}
