@@ -25,10 +25,12 @@ from memento.browse import Browse
 from memento.changes import Changes
 from memento.cli import __doc__ as cli_words
 from memento.cli import app
+from memento.config import articles as articles_config
 from memento.config import llm as llm_config
 from memento.config import policy as policy_config
 from memento.config import retrieve as retrieve_config
 from memento.config import sessions as sessions_config
+from memento.config import sleep as sleep_config
 from memento.config import tiers as tiers_config
 from memento.conflicts import Conflicting
 from memento.documents import Texts
@@ -138,6 +140,8 @@ CONFIGS = (
     ("retrieve", retrieve_config.RetrieveConfig),
     ("retrieve.weights", retrieve_config.Weights),
     ("dynamics", dynamics_config.Dynamics),
+    ("sleep", sleep_config.Sleep),
+    ("articles", articles_config.Articles),
     ("sessions", sessions_config.SessionConfig),
     ("policy", policy_config.PolicyConfig),
     ("llm", llm_config.LLMConfig),

@@ -21,7 +21,7 @@ from memento.admit.tier_choice import TierChoice
 from memento.check import Limits
 from memento.claims.config import Conflicts
 from memento.clock import zone_of
-from memento.config.articles import Articles
+from memento.config.articles import Articles, Writer
 from memento.config.llm import LLMConfig
 from memento.config.observe import ObserveConfig
 from memento.config.policy import PolicyConfig
@@ -136,6 +136,8 @@ class Config:
             if isinstance(kind, type) and not isinstance(value := getattr(self, part.name), kind):
                 problem = f"must be a {kind.__name__}, not {type(value).__name__}"
                 raise InvalidInput(part.name, problem)
+        if self.articles.writer == Writer.MODEL and self.llm.model is None:
+            raise InvalidInput("articles.writer", "needs a model, as in LLMConfig(model=...)")
 
     @property
     def zone(self) -> tzinfo:

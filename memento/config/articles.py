@@ -20,6 +20,9 @@ class Writer(StrEnum):
     words of their sources."""
     EXTRACTIVE = "extractive"
     """memento: an article quotes its sources word for word."""
+    MODEL = "model"
+    """The model of ``Config.llm``, within its limits; a text that loses or invents a number, a name
+    or the like is not kept, and the sources are quoted instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +30,23 @@ class Articles:
     """Settings of the step ``articles`` of the sleep.
 
     Attributes:
-        writer: ``off`` or ``extractive``, see ``Writer``.
+        writer: ``off``, ``extractive`` or ``model``, see ``Writer``.
         cosine: Least cosine of a statement to another one of its topic, [0, 1].
         overlap: The same for a store without an embedder, as the cosine of their words, [0, 1].
         least: Fewest statements of which an article is made, 2 to 40.
         most: Most statements of one topic, from ``least`` to 100.
-        chars: Most characters of an article, 200 to 20,000.
+        chars: Most characters of an article, 200 to 20,000. A model gets sources of three times as
+            many, and an article that quotes what it lost is longer.
+        calls: Most articles that a model is asked for in one sleep, >= 0.
     """
 
-    writer: Writer | Literal["off", "extractive"] = Writer.OFF
+    writer: Writer | Literal["off", "extractive", "model"] = Writer.OFF
     cosine: float = 0.55
     overlap: float = 0.15
     least: int = 4
     most: int = 40
     chars: int = 1_200
+    calls: int = 20
 
     def __post_init__(self) -> None:
         if self.writer not in tuple(Writer):
@@ -51,3 +57,4 @@ class Articles:
         check_count("articles.least", self.least, least=2, most=40)
         check_count("articles.most", self.most, least=self.least, most=100)
         check_count("articles.chars", self.chars, least=200, most=_MOST_CHARS)
+        check_count("articles.calls", self.calls, least=0)

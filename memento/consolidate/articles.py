@@ -17,18 +17,21 @@ from typing import TYPE_CHECKING, TypeAlias
 from memento.clock import day_in, from_micros
 from memento.config import Config
 from memento.config.articles import Writer
-from memento.consolidate.night import Night, Plan, Step
+from memento.consolidate import synthesis
+from memento.consolidate.night import Left, Night, Plan, Step
+from memento.errors import BudgetSpent, MissingExtra, SynthesisFailed
 from memento.forks import whole
 from memento.language.alike import read
 from memento.language.facts import lost
 from memento.language.statements import PIECE
 from memento.language.words import Cue
 from memento.ledger import changes, memories, quotes, sleeping, vectors
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Ledger, Session, Work
 from memento.ledger.quotes import is_mine, lasts
 from memento.ledger.rows import Row, strings_in
 from memento.lifecycle import articles
 from memento.lifecycle.articles import Text
+from memento.llm.asking import ask
 from memento.status import having
 from memento.types import Kind, Reason
 
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
 
 MOST = 20_000
 """Most statements of a scope that are looked at, the newest ones."""
+_SOURCES = 3
+"""A model gets sources of so many times the characters of an article."""
 _SAME = 0.5
 """Share of an article's sources that a topic has, from which the article is that topic's."""
 _NEVER = frozenset({Kind.ARTICLE, Kind.RULE, Kind.QUESTION})
@@ -60,6 +65,10 @@ def plan(session: Session, night: Night) -> Plan:
     for scope in sorted(by_scope):
         for topic, chosen in _topics(session, night, by_scope[scope], told):
             things += shelf.writing(topic, chosen, told)
+    if night.config.articles.writer == Writer.MODEL:
+        room = max(0, night.config.articles.calls - night.done)
+        told["left to the next sleep"] += len(things[room:])
+        things = things[:room]
     things += shelf.outdated()
     looked = sum(map(len, by_scope.values()))
     return Plan(things, looked, +told)
@@ -98,10 +107,17 @@ def _topics(
     size = topics.Size(settings.least, settings.most, near)
     for topic in topics.topics(words, points, size):
         prices = [len(line(known[docid], config)) + 1 for docid in topic]
-        room = min(settings.chars, config.limits.text_chars)
-        chosen = topics.central(topic, points(topic), prices, room)
+        chosen = topics.central(topic, points(topic), prices, _room(config))
         if len(chosen) >= settings.least:
             yield [known[docid] for docid in topic], [known[docid] for docid in chosen]
+
+
+def _room(config: Config) -> int:
+    """Return the most characters of the sources of one article."""
+    chars, most = config.articles.chars, config.limits.text_chars
+    if config.articles.writer == Writer.MODEL:
+        return min(_SOURCES * chars, most - chars)
+    return min(chars, most)
 
 
 @dataclass(slots=True)
@@ -194,28 +210,75 @@ def line(row: Row, config: Config) -> str:
 
 def compose(rows: Sequence[Row], config: Config) -> Text:
     """Quote sources in the order of time."""
-    ordered = sorted(rows, key=lambda row: (row.occurred_at, row.docid))
-    return Text("\n".join(line(row, config) for row in ordered))
+    return Text("\n".join(line(row, config) for row in _ordered(rows)))
 
 
-def carry_out(work: Work, night: Night, thing: Writing) -> Sequence[Row]:
-    """Write or withdraw one article, unless it or a source changed in the meantime."""
+def _ordered(rows: Sequence[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: (row.occurred_at, row.docid))
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """An article that can be written.
+
+    Attributes:
+        docid: Row id of the article, 0 for a new one.
+        members: Row ids of its sources; none to withdraw it.
+        text: The text that a model wrote; None to quote the sources.
+        read: Digest of the sources that the model read.
+    """
+
+    docid: int
+    members: tuple[int, ...]
+    text: Text | None = None
+    read: str = ""
+
+
+def prepare(ledger: Ledger, night: Night, thing: Writing, now: int) -> Ready | Left:
+    """Ask the model for the text of an article, if the settings name one as the writer."""
     docid, members = thing
-    article = memories.by_docids(work.db, work.ns, [docid]).get(docid)
-    if docid and (article is None or article.pinned or not is_mine(article)):
+    if night.config.articles.writer != Writer.MODEL or not members:
+        return Ready(docid, members)
+    rows = ledger.read(lambda c: _sources(c, night, members))
+    if not rows:
+        return Left("changed meanwhile")
+    lines, chars = compose(rows, night.config).said.splitlines(), night.config.articles.chars
+    task = synthesis.task_of(lines, chars)
+    try:
+        reply = ask(task, ledger=ledger, ns=night.ns, config=night.config.llm, now=now)
+    except BudgetSpent:
+        return Left("the budget of the model is spent")
+    except (SynthesisFailed, MissingExtra):
+        return Left("the model gave no reply")
+    said = synthesis.accepted(reply.value, [row.text for row in _ordered(rows)], lines, chars)
+    text = None if said is None else Text(said, reply.model)
+    return Ready(docid, members, text, quotes.digest(rows))
+
+
+def _sources(session: Session, night: Night, members: Sequence[int]) -> list[Row]:
+    """Read the sources of an article; none if one of them may not be quoted any more."""
+    found = memories.by_docids(session, night.ns, members)
+    rows = [row for row in found.values() if may_join(row, night.config)]
+    whole = len(rows) == len(members) and len({row.scope for row in rows}) == 1
+    return rows if whole else []
+
+
+def carry_out(work: Work, night: Night, thing: Ready) -> Sequence[Row]:
+    """Write or withdraw one article, unless it or a source changed in the meantime."""
+    article = memories.by_docids(work.db, work.ns, [thing.docid]).get(thing.docid)
+    if thing.docid and (article is None or article.pinned or not is_mine(article)):
         return []
-    if not members and article is not None:
+    if not thing.members and article is not None:
         changes.begin(work)
         quotes.withdraw(work, article)
         return [article]
-    found = memories.by_docids(work.db, work.ns, members)
-    rows = [row for row in found.values() if may_join(row, night.config)]
-    if len(rows) < len(members) or len({row.scope for row in rows}) != 1:
+    rows = _sources(work.db, night, thing.members)
+    if not rows or thing.read not in ("", quotes.digest(rows)):
         return []
-    text = compose(rows, night.config)
+    text = compose(rows, night.config) if thing.text is None else thing.text
     if any(lost([row.text for row in rows], text.said)):
         return []
     return articles.write(work, article, rows, text, night.config)
 
 
-STEP = Step("articles", plan, carry_out)
+STEP = Step("articles", plan, carry_out, prepare)

@@ -8,7 +8,7 @@ from typing import Any
 
 from memento.config import Config
 from memento.dynamics.fold import Standing, State
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Ledger, Session, Work
 from memento.ledger.rows import Row
 
 
@@ -63,11 +63,22 @@ class Step:
         plan: Finds what is to be done. Writes nothing.
         carry_out: Does one thing of a plan; returns the memories that changed. A thing that does
             not fit any more, since somebody changed a memory in the meantime, changes none.
+        prepare: Does what takes long, such as asking a language model, before the transaction of
+            one thing, at a moment in microseconds; returns the thing as ``carry_out`` takes it, or
+            why it is left. With it each thing has a transaction of its own. None if nothing does.
     """
 
     name: str
     plan: Callable[[Session, Night], Plan]
     carry_out: Callable[[Work, Night, Any], Sequence[Row]]
+    prepare: Callable[[Ledger, Night, Any, int], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The reason why a thing of a plan is left to a later sleep."""
+
+    why: str
 
 
 @dataclass(frozen=True, slots=True)

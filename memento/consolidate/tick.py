@@ -18,7 +18,7 @@ from typing import Any
 from memento.config import Config
 from memento.config.articles import Writer
 from memento.consolidate import archiving, articles, duplicates, replay, tiers
-from memento.consolidate.night import Night, Plan, Step
+from memento.consolidate.night import Left, Night, Plan, Step
 from memento.consolidate.progress import Mark, Progress
 from memento.dynamics.fold import DAY
 from memento.errors import StoreError
@@ -297,10 +297,10 @@ class _Sleep:
             night, plan = self._sleeper.plan(self, step)
             told.looked += plan.looked
             told.skipped = {**told.skipped, **plan.skipped}
-            for part in _parts(plan.things, self._size):
+            for part in _parts(plan.things, 1 if step.prepare else self._size):
                 if self._is_over():
                     return False
-                self._do(step, night, part[: self._left], told)
+                self._do(step, night, self._ready(step, night, part[: self._left], told), told)
             if self._left == 0 and plan.things:
                 return False
             if plan.more is None:
@@ -311,9 +311,21 @@ class _Sleep:
         self.progress.begin_step()
         return True
 
+    def _ready(self, step: Step, night: Night, part: Sequence[Any], told: Done) -> Sequence[Any]:
+        """Prepare things, outside of any transaction; a thing that is left counts as done."""
+        if step.prepare is None:
+            return part
+        ledger = self._sleeper._ledger  # noqa: SLF001 - its own helper
+        found = [step.prepare(ledger, night, thing, self.now) for thing in part]
+        for one in found:
+            if isinstance(one, Left):
+                told.skipped = {**told.skipped, one.why: told.skipped.get(one.why, 0) + 1}
+        return [None if isinstance(one, Left) else one for one in found]
+
     def _do(self, step: Step, night: Night, part: Sequence[Any], told: Done) -> None:
         def job(work: Work) -> Sequence[Row]:
-            return [row for thing in part for row in step.carry_out(work, night, thing)]
+            ready = (thing for thing in part if thing is not None)
+            return [row for thing in ready for row in step.carry_out(work, night, thing)]
 
         counted: list[Row] = []
 
