@@ -193,24 +193,43 @@ class Background:
                 self.unsettled.update(self._ledger.read(_spaces_behind))
             if self.unsettled:
                 self.index_words()  # by which earlier statements are found
-            while self.unsettled and not (gives_way and self._queries):
-                ns = self.unsettled.pop()
-                if self._ledger.read(lambda c, ns=ns: claims.behind(c, ns)):  # type: ignore[misc]
-                    self.unsettled.add(ns)
-                    self._settle_some(ns)
+            growing: set[int] = set()
+            try:
+                while self.unsettled and not (gives_way and self._queries):
+                    ns = self.unsettled.pop()
+                    growing.add(ns)
+                    more = self._is_behind(ns) and (self._settle_some(ns) or not gives_way)
+                    if more or not self._is_behind(ns):
+                        growing.discard(ns)
+                    if more:
+                        self.unsettled.add(ns)
+            finally:
+                self.unsettled |= growing
 
-    def _settle_some(self, ns: int) -> None:
-        """Compare the next statements of a namespace."""
+    def _is_behind(self, ns: int) -> bool:
+        return self._ledger.read(lambda c: claims.behind(c, ns))
+
+    def _settle_some(self, ns: int) -> bool:
+        """Compare the next statements of a namespace; their texts are read before the write.
+
+        Returns:
+            Whether more of them waited than one transaction takes.
+        """
         rules = Rules(ring=self._config.short.capacity, untrusted=self._config.untrusted)
         now, settings = self._now(), self._config.conflicts
 
+        most = conflicts.BITE
+        rows = self._ledger.read(lambda c: claims.next_rows(c, ns, claims.cursor(c, ns), most))
+        known = conflicts.read_ahead([row for _, row in rows], settings)
+
         def job(session: Session) -> Settled:
-            return conflicts.settle_next(Work(session, ns, now, rules), settings)
+            return conflicts.settle_next(Work(session, ns, now, rules), settings, most, known)
 
         done = self._ledger.write(job)
         sessions = {row.session for row in done.rows if row.tier == Tier.SHORT}
         if sessions:
             self._short.touch(ns, sessions)
+        return len(rows) == most or bool(done.rows)
 
     def sleep(self) -> None:
         """Sleep on the namespaces that were used, for a moment, at most once an hour."""

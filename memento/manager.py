@@ -380,7 +380,7 @@ class MemoryManager(
         ['Theo moved to berth 3']
         """
         searcher = self._engine.searcher  # loads what the next line imports, safe from forks
-        from memento.retrieve.searcher import Request  # noqa: PLC0415 - needs NumPy
+        from memento.retrieve.request import Request  # noqa: PLC0415 - needs NumPy
 
         now = self._engine.now()
         moment = check_known_at(known_at, now, include_quarantined=include_quarantined)

@@ -44,9 +44,9 @@ def is_chatter(text: str) -> bool:
     >>> is_chatter("Thanks, that is all!"), is_chatter("ok"), is_chatter("ok, where is it?")
     (True, True, False)
     """
+    if len(_WORD.findall(text)) > MOST_WORDS:
+        return False
     said = set(_WORD.findall(text.casefold()))
     if not said:
         return True  # punctuation, pictograms
-    if len(_WORD.findall(text)) > MOST_WORDS:
-        return False
     return said <= _EITHER and not said.isdisjoint(_PHATIC)

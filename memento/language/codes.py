@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
+from memento.language.small import holds_any
 from memento.language.weak import WEAK_WORDS
 from memento.language.words import META_WORDS, STOP_WORDS, squeeze
 
@@ -84,6 +85,8 @@ def codes(text: str) -> list[Code]:
     >>> [code.parts for code in codes("what is E-2207, or KL 1583?")]
     [('e', '2207'), ('kl', '1583')]
     """
+    if text.isascii() and not _DIGIT.search(text):
+        return []
     squeezed = squeeze(text)
     if not _DIGIT.search(squeezed):
         return []
@@ -141,6 +144,8 @@ def symbols(text: str) -> list[str]:
     >>> symbols("do I prefer C++ or C#? was it -5 outside")
     ['C++', 'C#', '-5']
     """
+    if text.isascii() and not holds_any(text, "+#-."):
+        return []
     return [match.group() for match in _SYMBOLS.finditer(text.translate(_MINUS))
             if not match.group().endswith("-") or match.group().isupper()]  # fmt: skip
 

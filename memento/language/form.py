@@ -82,8 +82,14 @@ _TIME = Small(
     r"|\b(?:noon|midnight|half|quarter|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february"
     r"|march|april|may|june|july|august|september|october|november|december|tomorrow|tonight"
     r"|yesterday|weeks?|months?|days?|years?|daily|every|mornings?|evenings?|afternoons?|nights?"
-    r"|lunch\w*)\b|\bo['’]clock\b"  # noqa: RUF001 - a real apostrophe
-)
+    r"|lunch\w*)\b|\bo['’]clock\b",  # noqa: RUF001 - a real apostrophe
+    needs=(
+        "day", "night", "morning", "week", "month", "year", "noon", "half", "quarter", "evening",
+        "every", "daily", "tomorrow", "lunch", "clock", "january", "february", "march", "april",
+        "may", "june", "july", "august", "september", "october", "november", "december",
+        *"0123456789",
+    ),
+)  # fmt: skip
 _PLACE = _any_word(
     "in|at|on|under|behind|next to|near|from|above|below|inside|beside|between|opposite|by|road",
     "street|floor|room|drawer|shelf|cupboard|upstairs|downstairs|left|right|im|am|auf|unter|en|dans",

@@ -43,7 +43,13 @@ _FORMER = Small(
     | 之前 | 原来 | 原來 | 从前 | 從前 | 曾经 | 曾經 | 前任
     """,  # noqa: RUF001 - real apostrophes
     re.VERBOSE,
-)
+    needs=(
+        "befor", "old", "use", "ago", "original", "first", "previous", "former", "start", "begin",
+        "then", "past", "recent", "year", "earlier", "prior", "vorher", "zuvor", "ehemal", "damals",
+        "alte", "jahr", "antes", "anterior", "antigu", "soli", "auparavant", "ancien", "autrefois",
+        "jadis", "avant",
+    ),
+)  # fmt: skip
 _BEFORE_A_NAME = re.compile(
     r"^\W*(?i:who|which|what|where)\b.*\bbefore\s+(?:the\s+)?(?:(?:Dr|Mr|Mrs|Ms|Miss)\.?\s+)?"
     r"(?!(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May|June|July"

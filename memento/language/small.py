@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cached_property
 
 
 class Small:
     """A pattern, written in small letters, that also matches capital letters.
 
-    ASCII text is searched in small letters. Other text is searched with ``re.IGNORECASE``: there
-    small letters may be of another length.
+    ASCII text is searched in small letters and with ``re.ASCII``, which saves a third: a look at a
+    table tells whether a character is part of a word. Other text is searched with
+    ``re.IGNORECASE``: there small letters may be of another length.
 
     Args:
         pattern: The pattern, without capital letters.
         flags: Other flags of ``re.compile``.
+        needs: Parts of words, of which one is in every ASCII text that the pattern matches: to look
+            for all of them costs a fraction of an expensive pattern. None for a cheap pattern.
 
     Attributes:
         pattern: As given.
+        needs: As given.
 
     >>> Small("ada|émile").found_in("ADA"), Small("ada|émile").found_in("ÉMILE")
     (True, True)
     """
 
-    def __init__(self, pattern: str, flags: int = 0) -> None:
-        self.pattern = pattern
-        self._ascii = re.compile(pattern, flags)
+    def __init__(self, pattern: str, flags: int = 0, *, needs: Sequence[str] | None = None) -> None:
+        self.pattern, self._flags, self.needs = pattern, flags, needs
+        self._ascii = re.compile(pattern, flags | re.ASCII)
 
     def found_in(self, text: str) -> bool:
         """Tell whether the pattern matches somewhere in a text."""
-        if text.isascii():
-            return self._ascii.search(text.lower()) is not None
-        return self._any.search(text) is not None
+        if not text.isascii():
+            return self._any.search(text) is not None
+        small = text.lower()
+        if self.needs is not None and not holds_any(small, self.needs):
+            return False
+        return self._ascii.search(small) is not None
 
     def begins(self, text: str) -> bool:
         """Tell whether the pattern matches at the start of a text."""
@@ -41,4 +49,16 @@ class Small:
 
     @cached_property
     def _any(self) -> re.Pattern[str]:
-        return re.compile(self.pattern, self._ascii.flags | re.IGNORECASE)
+        return re.compile(self.pattern, self._flags | re.IGNORECASE)
+
+
+def holds_any(text: str, parts: Sequence[str]) -> bool:
+    """Tell whether a text holds one of some parts, at half the cost of ``any``.
+
+    >>> holds_any("on monday", ["sun", "mon"]), holds_any("on monday", ["tue"])
+    (True, False)
+    """
+    for part in parts:  # noqa: SIM110 - see above
+        if part in text:
+            return True
+    return False

@@ -369,7 +369,7 @@ def tongues(text: str) -> list[tuple[Tongue, bool]]:
     found = [(ENGLISH, True)]
     if _DIGIT.search(text):
         found.append((ANY, True))
-    if _HAN_SCRIPT.search(text) or _KANA.search(text):
+    if not text.isascii() and (_HAN_SCRIPT.search(text) or _KANA.search(text)):
         east = [JAPANESE] if _KANA.search(text) else [JAPANESE, CHINESE]
         return [*found, *((tongue, True) for tongue in east)]
     words = set(_WORD.findall(text.lower()))

@@ -8,12 +8,13 @@ and are then read again. Up to which revision the statements of a namespace were
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from memento.ledger import memories
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE, or_replace
 from memento.ledger.rows import COLUMNS, Row, docid_range
-from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.ledger.schema import SEQ_MASK
 
 RELATIONS = ("contradicts", "echoes")
 """Links between memories that conflict."""
@@ -132,15 +133,32 @@ def resolved(session: Session, ns: int, most: int) -> list[tuple[int, int, str]]
     return [(src, dst, name) for src, dst, name in session.execute(query, (low, high, most))]
 
 
-def among(session: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the flagged pairs between some memories of one namespace.
+class Linked(NamedTuple):
+    """Which relations there are in a namespace; few have any.
 
-    A namespace without any costs one look at an index.
+    Attributes:
+        flagged: Whether any pair is flagged, see `among`.
+        succeeded: Whether any memory may be succeeded, see `successions`.
     """
-    low, high = docid_range(docids[0] >> SEQ_BITS)
-    query = f"SELECT 1 FROM links WHERE {_IN_CONFLICT} AND src BETWEEN ? AND ? LIMIT 1"
-    if session.execute(query, (low, high)).fetchone() is None:
-        return []
+
+    flagged: bool
+    succeeded: bool
+
+
+def linked_in(session: Session, ns: int) -> Linked:
+    """Tell which relations there are in a namespace. One statement, since every query asks."""
+    flagged, succeeded = session.execute(_LINKED, docid_range(ns)).fetchone()
+    return Linked(bool(flagged), bool(succeeded))
+
+
+_LINKED = (
+    f"SELECT EXISTS (SELECT 1 FROM links WHERE {_IN_CONFLICT} AND src BETWEEN ?1 AND ?2),"
+    " EXISTS (SELECT 1 FROM successions WHERE older BETWEEN ?1 AND ?2)"
+)
+
+
+def among(session: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the flagged pairs between some memories."""
     marks = ", ".join("?" * len(docids))
     query = (
         f"SELECT src, dst FROM links WHERE {_IN_CONFLICT} AND src IN ({marks}) AND dst IN ({marks})"

@@ -23,8 +23,9 @@ speak of it: the read path lets it be found by what finds them, see ``retrieve.l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from memento.claims.config import Conflicts
 from memento.claims.keys import keys_of
@@ -61,6 +62,27 @@ NEVER = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.ARTICLE})
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text says.
+
+    Attributes:
+        said: As a statement; nothing if it is too long for one.
+        numbers: The numbers that it has in common with what it is compared with.
+        gone: The things of which it says that they ended.
+    """
+
+    said: Statement
+    numbers: frozenset[int]
+    gone: frozenset[frozenset[str]]
+
+
+Readings = Mapping[str, Reading]
+"""Texts that were read."""
+_NO_READING = Reading(NOTHING, frozenset(), frozenset())
+_NONE: Readings = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
 class Settled:
     """The work that one transaction of the pass did.
 
@@ -73,7 +95,24 @@ class Settled:
     rows: tuple[Row, ...] = ()
 
 
-def settle_next(work: Work, config: Conflicts, most: int = BITE) -> Settled:
+def read_ahead(rows: Iterable[Row], config: Conflicts) -> Readings:
+    """Read the texts of statements, so that no transaction has to, for which an ``add`` waits.
+
+    Args:
+        rows: What ``settle_next`` will come to, see ``claims.next_rows``.
+        config: Settings.
+    """
+    readings: dict[str, Reading] = {}
+    for row in rows:
+        if config.pairs and _is_readable(row):
+            said = statement_of(row, config)
+            readings[row.text] = Reading(said, keys_of(said, row.ns), ended(row.text))
+    return readings
+
+
+def settle_next(
+    work: Work, config: Conflicts, most: int = BITE, known: Readings = _NONE
+) -> Settled:
     """Compare the next statements of a namespace; a supersession ends the transaction.
 
     So each supersession is a change of its own, which can be undone alone.
@@ -82,6 +121,7 @@ def settle_next(work: Work, config: Conflicts, most: int = BITE) -> Settled:
         work: The transaction.
         config: Settings.
         most: Most memories.
+        known: Texts that were read before, see `read_ahead`.
     """
     session, ns = work.db, work.ns
     rev = claims.cursor(session, ns)
@@ -89,7 +129,7 @@ def settle_next(work: Work, config: Conflicts, most: int = BITE) -> Settled:
     superseded: list[Row] = []
     for place, row in found:
         rev = place
-        superseded = _settle(work, row, config)
+        superseded = _settle(work, row, config, known)
         if superseded:
             changes.finish(work, VERB, Trust(row.trust))
             break
@@ -100,11 +140,15 @@ def settle_next(work: Work, config: Conflicts, most: int = BITE) -> Settled:
 
 def statement_of(row: Row, config: Conflicts) -> Statement:
     """Read a memory; nothing if it is not one that is compared."""
-    readable = row.status in ACCEPTED and row.kind not in NEVER and is_sound(row)
-    if not readable or len(row.text) > LONGEST:
+    if not _is_readable(row):
         return NOTHING
     said = read(row.text, config.nouns)
     return said if len(said.words) <= config.words else NOTHING
+
+
+def _is_readable(row: Row) -> bool:
+    accepted = row.status in ACCEPTED and row.kind not in NEVER and is_sound(row)
+    return accepted and len(row.text) <= LONGEST
 
 
 def compared_up_to(session: Session, ns: int) -> int:
@@ -137,7 +181,7 @@ def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
     unchanged = row.rev == row.docid & SEQ_MASK and row.status in FOUND
     if not unchanged or claims.any_erased(session, row.ns):
         return False
-    wanted = _succeeded(session, row, unchanged=True)
+    wanted = _succeeded(session, row, ended(row.text), unchanged=True)
     return not wanted <= claims.succeeded_by(session, row.docid)
 
 
@@ -157,7 +201,7 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
     rows = claims.newest(session, ns, before, most)
     for row in rows:
         claims.store(session, row.docid, _numbers(row, config))
-        claims.note_later(session, row.docid, _succeeded(session, row))
+        claims.note_later(session, row.docid, _succeeded(session, row, ended(row.text)))
     return rows[-1].docid if len(rows) == most else None
 
 
@@ -170,22 +214,23 @@ def reread(session: Session, row: Row) -> None:
     if found == claims.keys(session, row.docid):
         return
     claims.store(session, row.docid, found)
-    claims.note_successions(session, row.docid, _succeeded(session, row))
+    claims.note_successions(session, row.docid, _succeeded(session, row, ended(row.text)))
 
 
 def _numbers(row: Row, config: Conflicts) -> frozenset[int]:
     return keys_of(statement_of(row, config), row.ns)
 
 
-def _settle(work: Work, row: Row, config: Conflicts) -> list[Row]:
+def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> list[Row]:
     """Compare one memory with earlier ones; returns those that were superseded."""
-    said = statement_of(row, config) if config.pairs else NOTHING
-    found = keys_of(said, work.ns)
+    readings = known if row.text in known and _is_readable(row) else read_ahead([row], config)
+    reading = readings.get(row.text, _NO_READING)
+    said, found = reading.said, reading.numbers
     if found == claims.keys(work.db, row.docid):
         return []  # compared before: only its status or another column changed
     _forget_verdicts(work, row)
     claims.store(work.db, row.docid, found)
-    claims.note_successions(work.db, row.docid, _succeeded(work.db, row))
+    claims.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
     if row.status not in FOUND or not holds(row, work.now):
         return []
     superseded = []
@@ -201,7 +246,9 @@ def _settle(work: Work, row: Row, config: Conflicts) -> list[Row]:
     return superseded
 
 
-def _succeeded(session: Session, row: Row, *, unchanged: bool = False) -> set[int]:
+def _succeeded(
+    session: Session, row: Row, gone: frozenset[frozenset[str]], *, unchanged: bool = False
+) -> set[int]:
     """Return earlier memories of the same speaker that speak of a thing that ended, as one says.
 
     Only notes outside of conversations are looked at, and only things that few memories named
@@ -210,13 +257,14 @@ def _succeeded(session: Session, row: Row, *, unchanged: bool = False) -> set[in
     Args:
         session: Of any job.
         row: The memory.
+        gone: The things of which it says that they ended.
         unchanged: Only memories that are as they came.
     """
     found: set[int] = set()
     if not _is_note(row) or row.status not in FOUND:
         return found
     own = row.docid & SEQ_MASK
-    for thing in sorted(map(sorted, ended(row.text))):
+    for thing in sorted(map(sorted, gone)):
         named = All(tuple(Word(word) for word in thing))
         (seqs,) = session.words.postings(row.ns, [named], MOST_NAMING)
         until = [int(seq) for seq in seqs if seq <= own]

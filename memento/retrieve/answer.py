@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import MAXYEAR, MINYEAR, UTC, datetime, tzinfo
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -224,7 +224,8 @@ def _parse(text: str, snap: Snapshot, now: datetime, zone: tzinfo, config: Retri
     )
 
 
-def _years(told: Sequence[int], now: int) -> list[int]:
+@lru_cache(maxsize=16)  # the same from one query to the next
+def _years(told: tuple[int, ...], now: int) -> tuple[int, ...]:
     """Return the years in which a date without a year may be.
 
     Within `_MAX_SPAN` of now these are all years from the first to the last one with memories; the
@@ -239,7 +240,7 @@ def _years(told: Sequence[int], now: int) -> list[int]:
     far = sorted((year for year in told if abs(year - now) > _MAX_SPAN), key=lambda y: abs(y - now))
     every = {*range(min(near) - 1, max(near) + 2)}
     every.update(year + step for year in far[:_MOST_FAR] for step in (-1, 0, 1))
-    return sorted(year for year in every if MINYEAR <= year <= MAXYEAR)
+    return tuple(sorted(year for year in every if MINYEAR <= year <= MAXYEAR))
 
 
 class _Room:

@@ -31,6 +31,7 @@ from memento.retrieve.vocabulary import Vocabulary
 
 _STARTS = (5, 4)  # first letters by which a word is looked for that is in no memory
 _BLOCK, _BLOCKS = 10_000, 3  # the words of so many blocks of memories, and of the rest, are known
+_MANY = 8  # so many times fewer rows are cheaper to sort than all rows are to look at
 _FARTHER = 8  # so many times more rows are read when too few of them are wanted
 
 
@@ -77,6 +78,7 @@ class Lexical:
     """Scores of each row by the words of a query.
 
     Attributes:
+        rows: The rows that score, ascending.
         score: (n,) BM25 with neighbours, >= 0.
         cover: (n,) share of the query's idf found in the row and its neighbours, [0, 1].
         matched: (n,) bit i is set if the row itself has term i.
@@ -85,6 +87,7 @@ class Lexical:
             has, in any spelling or as another word for the same, [0, 1].
     """
 
+    rows: Rows
     score: Floats
     cover: Floats
     matched: NDArray[np.uint32]
@@ -104,8 +107,7 @@ def look_up(
     see `spellings`, or by its first letters, see `_by_start`.
     """
     reader = Reader.of(snap, source, mask, config.cap, min(config.arm, config.cap))
-    lone = snap.session < 0
-    noted = bool(lone.any())
+    lone, noted = snap.lone, snap.noted
     matches = [query.forms.get(term) or match_term(term) for term in query.terms]
     meant = [spellings.synonyms(term) if noted else None for term in query.terms]
     places, others = reader.read_all(matches, meant)
@@ -409,6 +411,9 @@ def bm25(
 ) -> Lexical:
     """Score every row that has a word of the query, or whose neighbours have one.
 
+    Nothing but the fresh arrays is as long as the namespace: the system gives them zeroed and only
+    in part.
+
     Args:
         query: The query the postings belong to.
         postings: One for each of ``query.terms``.
@@ -418,6 +423,7 @@ def bm25(
     score, mass = np.zeros(snap.n, np.float32), np.zeros(snap.n, np.float32)
     tf, matched = np.zeros(snap.n, np.float32), np.zeros(snap.n, np.uint32)
     sessions = np.zeros(len(snap.sessions), np.float32)
+    touched: list[Rows] = []
     total = unknown = 0.0
     for bit, (term, posting) in enumerate(zip(query.terms, postings, strict=True)):
         # A row may be in it several times, so the values below depend only on the row.
@@ -432,12 +438,20 @@ def bm25(
         mass[rows] = mass[rows] + np.float32(weight)
         matched[posting.own] |= np.uint32(1 << bit)
         tf[rows] = 0
+        touched += (rows, posting.like.rows)
         if len(posting.like.rows):
             _add_like(score, mass, posting, rows, snap, config)
         if len(sessions) and term in query.topic:
             _add_sessions(sessions, posting, weight, snap, config)
     share = np.float32(total or 1.0)
-    return Lexical(score, mass / share, matched, sessions, unknown / float(share))
+    if _MANY * sum(map(len, touched)) < snap.n:  # without a look at the other rows
+        rows = distinct(np.concatenate([_NO_ROWS, *touched]))
+        mass[rows] /= share
+        rows = rows[score[rows] > 0]
+    else:
+        mass /= share
+        rows = np.flatnonzero(score > 0)
+    return Lexical(rows, score, mass, matched, sessions, unknown / float(share))
 
 
 def idf(df: float, n: int) -> float:

@@ -12,10 +12,11 @@ from memento.retrieve.roster import Mask, Roster
 from memento.retrieve.visible import Open
 from memento.retrieve.vocabulary import Vocabulary
 
-AROUND = 8_300
+AROUND = 9_300
 """Bytes of a namespace besides its arrays: the objects around them, its snapshot, and the mask for
 queries without filters. Measured with tracemalloc: 7,100 to 7,400, for 1 to 500 memories; the
-column of successors, added later, takes 300, and so does the object for the sums of events."""
+column of successors, added later, takes 300, and so does the object for the sums of events; what a
+snapshot knows beside the columns takes 900."""
 
 
 @dataclass(slots=True)

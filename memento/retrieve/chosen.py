@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from memento.ledger.predicate import Filters
 from memento.retrieve.ledger_source import LedgerSource
-from memento.retrieve.roster import Mask, Snapshot, having_trait
+from memento.retrieve.roster import Mask, Snapshot
 from memento.retrieve.visible import allow, needs_ledger
 from memento.status import having
 
@@ -23,6 +23,6 @@ def chosen(source: LedgerSource, snap: Snapshot, filters: Filters) -> Mask:
 
 def set_aside(source: LedgerSource, snap: Snapshot, filters: Filters) -> Mask | None:
     """Mark the rows that only their name finds; None if there are none, or none are wanted."""
-    if filters.statuses != _FOUND or not having_trait(snap.status, "by_name").any():
+    if filters.statuses != _FOUND or not snap.named_only:
         return None
     return chosen(source, snap, replace(filters, statuses=BY_NAME))

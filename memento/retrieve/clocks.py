@@ -20,8 +20,9 @@ from memento.ledger.past import Past
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, docid_of, is_sound, strings_in
 from memento.retrieve.ledger_source import Docids, LedgerSource
+from memento.retrieve.request import Request
 from memento.retrieve.roster import Floats, Mask, Roster, RosterRow, Snapshot, distinct
-from memento.retrieve.searcher import LEDGER, Request, Searcher
+from memento.retrieve.searcher import LEDGER, Searcher
 from memento.retrieve.source import WIDER, Nearest
 from memento.retrieve.visible import allow, needs_ledger
 from memento.retrieve.vocabulary import Vocabulary

@@ -95,20 +95,31 @@ def signs(
     """
     mass: Floats = np.exp(sums - np.max(sums, initial=0.0), dtype=np.float32)
     share: Floats = (mass / mass.sum()).astype(np.float32)
-    most = weighing.most(evidence, weights, alone)
-    fit: Floats = np.clip(sums / np.where(most > 0, most, np.float32(1)), 0, 1)
     among = max(evidence.among, 1)
     known = min(1.0, math.log(among) / math.log(_KNOWN))
-    fit = np.where(evidence.alone, 0, known) * (fit - _PLAIN_FIT) + _PLAIN_FIT
     cover = np.zeros_like(evidence.cover) if hollow else evidence.cover
-    return Signs(
-        evidence.cosine,
-        cover,
-        share,
-        fit.astype(np.float32),
-        evidence.unknown * known,
-        noise(among),
-    )
+    fit = _fit(evidence, sums, weights, alone, known)
+    return Signs(evidence.cosine, cover, share, fit, evidence.unknown * known, noise(among))
+
+
+def _fit(
+    evidence: Evidence, sums: Floats, weights: Weights, alone: Weights, known: float
+) -> Floats:
+    """Divide the sums by the largest ones possible; see `Signs`.
+
+    Args:
+        evidence: The candidates and their evidence.
+        sums: The sums.
+        weights: Weights for turns of a session.
+        alone: Weights for memories outside any session.
+        known: How full the sign is, [0, 1].
+    """
+    if evidence.alone.all():
+        return np.full(len(sums), _PLAIN_FIT, np.float32)
+    most = weighing.most(evidence, weights, alone)
+    fit: Floats = np.clip(sums / np.where(most > 0, most, np.float32(1)), 0, 1)
+    fit = np.where(evidence.alone, 0, known) * (fit - _PLAIN_FIT) + _PLAIN_FIT
+    return fit.astype(np.float32)
 
 
 def noise(among: int) -> float:

@@ -1,7 +1,7 @@
 """Of two memories that conflict, place the one that stands higher first.
 
 Links between the best candidates are one look at an index; a namespace without flagged pairs costs
-nothing more. The scores stay with the places.
+nothing. The scores stay with the places.
 """
 
 from __future__ import annotations
@@ -38,15 +38,19 @@ class Links:
         ns: Namespace number.
         now: Microseconds.
         settings: With which the belief in a memory is computed.
+        linked: Which relations there are.
     """
 
     ledger: Ledger
     ns: int
     now: int
     settings: Dynamics
+    linked: claims.Linked
 
     def opposed(self, docids: Sequence[int]) -> Sequence[tuple[int, int]]:
         """Return the pairs among some memories that conflict, the higher one first."""
+        if not self.linked.flagged:
+            return ()
         return self.ledger.read(lambda c: pairs_among(c, docids, self.now, self.settings))
 
     def quoted(self, docids: Sequence[int]) -> Sequence[tuple[int, int]]:
@@ -59,6 +63,8 @@ class Links:
 
     def successions(self) -> Successions:
         """Return the statements that may take the place of earlier ones."""
+        if not self.linked.succeeded:
+            return ()
         return self.ledger.read(lambda c: claims.successions(c, self.ns, MOST_LATER))
 
 
@@ -85,7 +91,8 @@ class Standings:
         best = list(ranked[:DEPTH])
         if not best[1:]:
             return list(ranked)
-        rows = {int(self._snap.docid[one.row]): one.row for one in best}
+        docids = self._snap.docid[[one.row for one in best]].tolist()
+        rows = dict(zip(docids, [one.row for one in best], strict=True))
         pairs = [(rows[higher], rows[lower]) for higher, lower in self._opposed(sorted(rows))]
         if not pairs:
             return list(ranked)

@@ -42,7 +42,7 @@ class Heirs:
     @classmethod
     def of(cls, snap: Snapshot) -> Self:
         """Follow the chains of supersession of a namespace."""
-        former = np.flatnonzero(snap.successor > 0)  # few, so that their status is read alone
+        former = snap.succeeded  # few, so that their status is read alone
         former = former[having_trait(snap.status[former], "ended")]
         if not len(former):
             return cls(former, former)
@@ -86,7 +86,8 @@ def words_of_heirs(words: Lexical, heirs: Heirs) -> Lexical:
     score, cover = words.score.copy(), words.cover.copy()
     np.maximum.at(score, heirs.heir, SHARE * score[heirs.former])
     np.maximum.at(cover, heirs.heir, SHARE * cover[heirs.former])
-    return replace(words, score=score, cover=cover)
+    rows = distinct(np.concatenate([words.rows, heirs.heir[score[heirs.heir] > 0]]))
+    return replace(words, rows=rows, score=score, cover=cover)
 
 
 class MeaningOfHeirs:

@@ -47,7 +47,7 @@ def gather(look: Look, called: Sequence[Called]) -> Gathered:
     postings = by_words.look_up(query, snap, look.source, look.mask, config)
     words = by_words.bm25(query, postings, snap, config)
     words = pasts.words_of_heirs(words, look.lenders)
-    matching = np.flatnonzero((words.score > 0) & look.mask)
+    matching = words.rows[look.mask[words.rows]]
     named = _exact(look) | _named(called)
     found = {
         "text": best_rows(matching, words.score, config.arm),

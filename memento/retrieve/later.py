@@ -16,7 +16,7 @@ import numpy as np
 
 from memento.retrieve.former import Heirs
 from memento.retrieve.rank import Candidate, Said
-from memento.retrieve.roster import Mask, Snapshot
+from memento.retrieve.roster import Mask, Rows, Snapshot
 
 MOST_LATER = 500
 """Most pairs of a namespace that a query looks at, those with the newest earlier statements."""
@@ -26,6 +26,8 @@ _DEPTH = 8
 """So many of the best candidates are compared with each other."""
 _LOOKED_FOR = ("exact", "calendar", "said_date", "speaker", "form")
 """Evidence of which the later one must have as much."""
+
+_NO_ROWS: Rows = np.zeros(0, np.intp)
 
 Successions: TypeAlias = Sequence[tuple[int, int]]
 """Row ids of an earlier statement and of a later one that tells of a change, ascending."""
@@ -41,6 +43,8 @@ class Later(Heirs):
     @classmethod
     def found(cls, snap: Snapshot, mask: Mask, pairs: Successions) -> Self:
         """Keep the pairs whose statements may both be found."""
+        if not pairs:
+            return cls(_NO_ROWS, _NO_ROWS)
         table = np.array(pairs, np.int64).reshape(-1, 2)
         rows = np.searchsorted(snap.docid, table)
         inside = (rows < snap.n).all(axis=1)

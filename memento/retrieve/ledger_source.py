@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from memento.language.words import words
 from memento.ledger import memories, since, vectors
+from memento.ledger.claims import Linked
 from memento.ledger.contract import Ledger, Session, Tail
 from memento.ledger.match import Match
 from memento.ledger.predicate import Filters
@@ -82,9 +83,14 @@ class LedgerSource:
         ns: Number of the namespace.
         labels: Its labels.
         state: Last known state of the namespace; None before it is known.
-        known: Its words, as far as an earlier query needed them.
-        strengths: The sums of its events.
+        known: Its words, as far as an earlier query needed them; set with the state.
+        strengths: The sums of its events; set with the state.
+        linked: Which relations there are between its memories; set with the state.
     """
+
+    known: Vocabulary
+    strengths: Strengths
+    linked: Linked
 
     def __init__(
         self,
@@ -97,8 +103,6 @@ class LedgerSource:
         self._ledger, self._tail, self._kept = ledger, tail, kept
         self.ns, self.labels = ns, labels
         self.state: State | None = None
-        self.known = Vocabulary()
-        self.strengths = Strengths()
 
     def postings(self, matches: Sequence[Match], limit: int) -> list[Docids]:
         """Return the docids that expressions match, from the cache if nothing has changed."""

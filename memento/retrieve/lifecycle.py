@@ -306,10 +306,15 @@ class Life:
         known = self._known.of(np.array([row.docid for row, _ in found], np.int64))
         lives = {} if known is None else dict(self._lives(*known))
         beside = _beside(found, lives) if learns else None
-        return [
-            {**self._standing(row, lives.get(place)), "beside": beside}
-            for place, (row, _) in enumerate(found)
-        ]
+        today = self._known.active_days(self._now)
+        steady = {
+            kind: self._dynamics.stability.of(kind) for kind in {row.kind for row, _ in found}
+        }
+        told = []
+        for place, (row, _) in enumerate(found):
+            sure, fades = self._standing(row, lives.get(place), today, steady)
+            told.append({"belief": sure, "fading": fades, "beside": beside})
+        return told
 
     def _lives(
         self, some: Rows, values: Floats, times: NDArray[np.int64]
@@ -323,17 +328,25 @@ class Life:
         ):
             yield place, _Lived(*one)
 
-    def _standing(self, row: Row, lived: _Lived | None) -> dict[str, Any]:
-        """Return the chance that a memory is right, and whether it fades."""
+    def _standing(
+        self, row: Row, lived: _Lived | None, today: int, steady: Mapping[str, float]
+    ) -> tuple[float, bool]:
+        """Return the chance that a memory is right, and whether it fades.
+
+        Args:
+            row: The memory.
+            lived: What happened to it; None for nothing.
+            today: Active days of the namespace until now.
+            steady: Kind to its stability, active days.
+        """
         if lived is None:
             sure = belief.mean(belief.prior(row.trust))
             first: float = self._known.active_days(row.created_at)
-            stability = self._dynamics.stability.of(row.kind) * (0.5 + row.importance)
+            stability = steady[row.kind] * (0.5 + row.importance)
         else:
             sure, first, stability = lived.sure, lived.day, lived.stability
-        days = self._known.active_days(self._now) - first
-        fades = not row.pinned and retention(days, stability) < self._effect.fade_below
-        return {"belief": sure, "fading": fades}
+        fades = not row.pinned and retention(today - first, stability) < self._effect.fade_below
+        return sure, fades
 
 
 def _beside(

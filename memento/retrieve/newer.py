@@ -124,11 +124,12 @@ class Newer:
         self, best: Sequence[Candidate], said: Mapping[int, Said]
     ) -> Iterator[tuple[int, int, set[str]]]:
         """Yield older and newer row of pairs with common words, and these words."""
-        notes = self._notes(best, said)
-        texts = self._read([one.row for one in notes])
-        changes = [one for one in notes if tells_change(texts[one.row], said[one.row].words)]
-        if not changes:
+        texts = self._read([one.row for one in best])
+        telling = {one.row for one in best if tells_change(texts[one.row], said[one.row].words)}
+        if not telling:  # nearly always, so it is looked for first
             return
+        notes = self._notes(best, said)
+        changes = [one for one in notes if one.row in telling]
         subjects = {one.row: set(content(said[one.row].words)) for one in notes}
         for newer in changes:
             subject = subjects[newer.row]

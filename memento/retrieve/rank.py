@@ -8,14 +8,16 @@ valid. Memories that say the same become one hit.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 from memento.language.gist import ending, gist
 from memento.language.verbs import has_verb, holds_role
 from memento.language.words import content, words
+
+T = TypeVar("T")
 
 _COMPARED = 400  # characters; statements that differ only in their object are short
 _ECHO = 0.8  # share of words that a query and its repetition have in common
@@ -175,8 +177,10 @@ def newest_first(
         said: Row to its content.
         settled: Asked about a pair before it is turned round; None if nothing is known of any.
     """
-    order = list(ranked)
     framed = _framed(ranked, said)
+    if not framed:
+        return list(ranked)
+    order = list(ranked)
     for at, _ in enumerate(ranked):
         older = order[at]
         if older.row not in framed:
@@ -205,9 +209,11 @@ def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidat
     """
     kept: dict[tuple[int, str, str | None], Candidate] = {}
     ends = [(one.actor, said[one.row].ending) for one in ranked]
-    count = Counter(ends)
+    shared = _repeated(ends)
+    if not shared:
+        return list(ranked)
     for one, end in zip(ranked, ends, strict=True):
-        key = (*end, said[one.row].gist if count[end] > 1 else None)  # a gist costs more
+        key = (*end, said[one.row].gist if end in shared else None)  # a gist costs more
         if key in kept:
             stands = kept[key]
             kept[key] = replace(stands, folded=(*stands.folded, one.row))
@@ -223,13 +229,12 @@ def cut(ranked: Sequence[Candidate], min_score: float, cutoff: float) -> list[Ca
 
 
 def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> bool:
-    if newer.actor != older.actor or newer.question or older.question:
+    before, after = said[older.row].words, said[newer.row].words
+    if before[0] != after[0] and before[-1] != after[-1]:
+        return False  # nearly always, so this comes first
+    if newer.actor != older.actor or older.matched & ~newer.matched:
         return False
-    if newer.judged or older.judged:
-        return False
-    if older.matched & ~newer.matched:
-        return False
-    if not _same_frame(said[older.row].words, said[newer.row].words):
+    if newer.judged or older.judged or not _same_frame(before, after):
         return False
     return all(newer.terms.get(name, 0) >= older.terms.get(name, 0) for name in _ASKED)
 
@@ -237,19 +242,29 @@ def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> b
 def _framed(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> set[int]:
     """Return the rows of statements that begin or end with the same word as another one."""
     spoken = [(one.row, said[one.row].words) for one in ranked if not one.question]
-    first = Counter(says[0] for _, says in spoken if says)
-    last = Counter(says[-1] for _, says in spoken if says)
-    return {row for row, says in spoken if says and (first[says[0]] > 1 or last[says[-1]] > 1)}
+    spoken = [(row, says) for row, says in spoken if says]
+    first = _repeated([says[0] for _, says in spoken])
+    last = _repeated([says[-1] for _, says in spoken])
+    return {row for row, says in spoken if says[0] in first or says[-1] in last}
+
+
+def _repeated(values: Sequence[T]) -> set[T]:
+    """Return the values that occur more than once; a Counter costs four times as much."""
+    seen: set[T] = set()
+    again: set[T] = set()
+    for value in values:
+        (again if value in seen else seen).add(value)
+    return again
 
 
 def _same_frame(one: Sequence[str], other: Sequence[str]) -> bool:
     """Tell whether two statements are the same up to one span of words, and that is their object.
 
+    Both have words.
+
     A span with a verb, or before the verb, is no object: both statements are about other things.
     Only a role that one holds at a time ("... is the CEO of Juniper") may have another holder.
     """
-    if not one or not other or (one[0] != other[0] and one[-1] != other[-1]):
-        return False  # nearly always, so this comes first
     longest, shortest = max(len(one), len(other)), min(len(one), len(other))
     start = _common(one, other)
     end = min(_common(one[::-1], other[::-1]), shortest - start)

@@ -34,6 +34,7 @@ NEVER = int(np.iinfo(np.int64).max)
 ALWAYS = int(np.iinfo(np.int64).min)
 """Value for an open beginning."""
 _NONE = np.int32(-1)
+_SPARSE = 8  # so many times more docids than rows are looked up by bisection
 _BITE = 8192  # rows whose vectors are gathered at once, to bound memory
 
 Rows = NDArray[np.intp]
@@ -132,8 +133,15 @@ class Snapshot:
         mean_window: Mean of ``window_words`` over heard rows, > 0.
         mean_session: Mean of ``sessions`` over those with a heard row, > 0.
         talks: Whether any heard row belongs to a session.
+        noted: Whether any row belongs to none.
+        named_only: Whether any row is found only by its name.
         years: Calendar years in which heard rows occurred, ascending.
         docid: Ascending.
+        first: The first of them; 0 without rows.
+        row_at: Row of each docid from ``first`` on, -1 for none, and perhaps of later ones; None if
+            there are no gaps, or too many.
+        lone: Whether the row belongs to no session.
+        succeeded: Rows that another one took the place of, ascending.
         heard: Whether the row's status is one of `status.HEARD`. Other rows are not in the
             statistics, the names of participants or the sessions.
         prev: Row of the previous heard turn of the session, or -1; see `neighbours`. A row that
@@ -153,8 +161,14 @@ class Snapshot:
     mean_window: float
     mean_session: float
     talks: bool
+    noted: bool
+    named_only: bool
     years: tuple[int, ...]
     docid: NDArray[np.int64]
+    first: int
+    row_at: NDArray[np.int32] | None
+    lone: Mask
+    succeeded: Rows
     session: NDArray[np.int32]
     actor: NDArray[np.int32]
     scope: NDArray[np.int32]
@@ -185,8 +199,11 @@ class Snapshot:
 
     def rows_of(self, docids: NDArray[np.int64]) -> Rows:
         """Find the rows of docids; those not in the snapshot are left out."""
-        if self.n and int(self.docid[-1]) - int(self.docid[0]) == self.n - 1:  # no gaps
-            offset: Rows = (docids - self.docid[0]).astype(np.intp, copy=False)
+        offset: Rows = (docids - self.first).astype(np.intp, copy=False)
+        if self.row_at is not None:
+            rows = self.row_at[offset[(offset >= 0) & (offset < len(self.row_at))]]
+            return rows[(rows >= 0) & (rows < self.n)].astype(np.intp)
+        if self.n and int(self.docid[-1]) - self.first == self.n - 1:  # no gaps
             return offset[(offset >= 0) & (offset < self.n)]
         at = np.searchsorted(self.docid, docids)
         known = at < self.n
@@ -220,35 +237,50 @@ class Roster:
         self._sessions, self._actors, self._scopes = Interned(), Interned(), Interned()
         self._names = Names()
         self._tally = Tally(self._sessions, self._actors)
+        self._row_at = np.zeros(0, np.int32)
+        self._placed = 0  # rows in it
         self._taken: Snapshot | None = None
+        self._bytes = 0  # as long as there is a snapshot
 
     def __len__(self) -> int:
         return self._n
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its columns and vectors, including the room to grow."""
+        """Bytes of its arrays, including the room to grow."""
         with self._lock:
-            vectors = 0 if self._vectors is None else self._vectors.nbytes
-            return vectors + sum(column.nbytes for column in self._columns.values())
+            if self._taken is None or not self._bytes:
+                arrays = [*self._columns.values(), self._row_at]
+                if self._vectors is not None:
+                    arrays.append(self._vectors)
+                self._bytes = sum(array.nbytes for array in arrays)
+            return self._bytes
 
     def snapshot(self) -> Snapshot:
         """Return the present namespace; the same object until something changes."""
         with self._lock:
             if self._taken is None:
                 self._taken = self._take()
+                self._bytes = 0
             return self._taken
 
     def _take(self) -> Snapshot:
         n = self._n
         column = {name: self._columns[name][:n] for name in Snapshot.__slots__ if name in _TYPES}
         tally = self._tally
+        lone = column["session"] < 0
         return Snapshot(
             n=n,
             live=tally.live,
             mean_window=tally.mean_window,
             mean_session=tally.mean_session,
             talks=tally.talks,
+            noted=bool(lone.any()),
+            named_only=bool(having_trait(column["status"], "by_name").any()),
+            first=int(column["docid"][0]) if n else 0,
+            row_at=self._places_of_docids(),
+            lone=lone,
+            succeeded=np.flatnonzero(column["successor"] > 0),
             years=tally.years(),
             vectors=None if self._vectors is None else self._vectors[:n],
             sessions=tally.session_words(),
@@ -259,6 +291,23 @@ class Roster:
             names=self._names,
             **column,
         )
+
+    def _places_of_docids(self) -> NDArray[np.int32] | None:
+        """Return the row of each docid from the first one on; see ``Snapshot.row_at``.
+
+        Rows keep their docids, so that only new ones are added. Earlier snapshots share the array.
+        """
+        docid = self._columns["docid"][: self._n]
+        span = int(docid[-1] - docid[0]) + 1 if self._n else 0
+        if span == self._n or span > _SPARSE * self._n:
+            return None
+        if span > len(self._row_at):
+            wider = np.full(2 * span, _NONE, np.int32)
+            wider[: len(self._row_at)] = self._row_at
+            self._row_at = wider
+        self._row_at[docid[self._placed :] - docid[0]] = np.arange(self._placed, self._n)
+        self._placed = self._n
+        return self._row_at
 
     def apply(self, rows: Iterable[RosterRow]) -> None:
         """Add new memories and update changed ones.

@@ -8,18 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memento.check import (
-    MAX_TOKENS,
     check_count,
-    check_flag,
-    check_seconds,
     check_share,
-    shown,
     unquoted,
 )
 from memento.clock import from_micros
@@ -35,9 +31,7 @@ from memento.errors import (
     TierUnavailable,
 )
 from memento.language import former
-from memento.language.plain import plain
-from memento.language.tokens import estimate
-from memento.ledger import memories, since, vectors
+from memento.ledger import claims, memories, since, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_sound, strings_in, to_memory
@@ -47,108 +41,24 @@ from memento.retrieve.by_meaning import best_rows, dots
 from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Held, Kept
 from memento.retrieve.choose import choose_index
-from memento.retrieve.chosen import BY_NAME, chosen, set_aside
+from memento.retrieve.chosen import chosen, set_aside
 from memento.retrieve.conflicts import Links
-from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings
+from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings, State
 from memento.retrieve.lifecycle import Life
 from memento.retrieve.look import Rerank
+from memento.retrieve.request import Request
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
 from memento.retrieve.source import WIDER, Nearest
 from memento.retrieve.visible import allow, needs_ledger
-from memento.status import having
 from memento.tiers.embedder import StoreEmbedder
-from memento.types import Hit, Match, Retrieval, Tier
+from memento.types import Hit, Retrieval, Tier
 
 if TYPE_CHECKING:
-    from memento.protocols import Reranker, TokenCounter
+    from memento.protocols import Reranker
     from memento.tiers.long import LongTier
 
 LEDGER = "ledger"
 """Key in ``missing`` if memories that were found are damaged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A checked call of ``retrieve``; see there for the meaning of each field.
-
-    ``past`` has the filters for the former values that may be found as well; None if none may.
-    """
-
-    query: str
-    k: int | None
-    match: Match
-    min_score: float
-    min_confidence: float
-    cutoff: float
-    tokens: int | None
-    count_tokens: TokenCounter
-    fold: bool
-    wait: float
-    filters: Filters
-    past: Filters | None
-
-    @classmethod
-    def checked(
-        cls,
-        query: str,
-        *,
-        k: int | None,
-        match: str,
-        min_score: float,
-        min_confidence: float,
-        cutoff: float,
-        tokens: int | None,
-        count_tokens: TokenCounter | None,
-        fold: bool,
-        wait: float,
-        filters: Filters,
-    ) -> Self:
-        """Validate the arguments of ``retrieve``.
-
-        Raises:
-            InvalidInput: If one cannot be accepted.
-        """
-        if not isinstance(query, str):
-            raise InvalidInput("query", f"must be a string, not {type(query).__name__}")
-        if count_tokens is not None and not callable(count_tokens):
-            raise InvalidInput("count_tokens", "must be a function of a text, or None")
-        query = plain(query)
-        return cls(
-            query=query,
-            k=None if k is None else check_count("k", k),
-            match=_check_match(match),
-            min_score=check_share("min_score", min_score),
-            min_confidence=check_share("min_confidence", min_confidence),
-            cutoff=check_share("cutoff", cutoff),
-            tokens=None if tokens is None else check_count("tokens", tokens, most=MAX_TOKENS),
-            count_tokens=count_tokens or estimate,
-            fold=check_flag("fold", fold),
-            wait=check_seconds("wait", wait),
-            filters=filters,
-            past=_past(query, filters),
-        )
-
-    @property
-    def shown(self) -> Filters:
-        """Filters for everything that may be found."""
-        past = () if self.past is None else self.past.statuses
-        named = () if self.match == "text" else BY_NAME
-        return replace(self.filters, statuses=(*self.filters.statuses, *past, *named))
-
-
-def _past(query: str, filters: Filters) -> Filters | None:
-    """Return filters for the former values that a query may find; None if it asks for none."""
-    if filters.as_of is not None or former.asked(query) is None:
-        return None
-    return replace(filters, statuses=having("ended"))
-
-
-def _check_match(match: str) -> Match:
-    said = plain(match) if isinstance(match, str) else ""
-    for known in get_args(Match):
-        if said == known:
-            return known  # type: ignore[no-any-return]  # one of the literals
-    raise InvalidInput("match", f"{shown(match)} is not one of: {', '.join(get_args(Match))}")
 
 
 log = logging.getLogger("memento.retrieve.searcher")
@@ -360,7 +270,8 @@ class Searcher:
         if request.query.strip():  # a blank one asks for no vectors, so none were loaded
             self._name_most_owed(source.ns, snap, nearest is not None, missing)
         present = filters.as_of is None
-        links = Links(self._ledger, source.ns, filters.now, self._config.dynamics)
+        dynamics = self._config.dynamics
+        links = Links(self._ledger, source.ns, filters.now, dynamics, source.linked)
         return find(
             request.query,
             snap,
@@ -431,18 +342,18 @@ class Searcher:
         source.known, source.strengths = held.words, held.strengths
 
         def catch_up(*, exact: bool) -> tuple[Snapshot, Mask]:
-            source.state = self._ledger.read(
+            source.state, source.linked = self._ledger.read(
                 lambda c: self._follow_all(c, source.ns, held, model, exact=exact)
             )
             snap = held.roster.snapshot()
-            narrow = filters.narrow
             return snap, allow(snap, filters, docids, hidden) if narrow else held.open_at(filters)
 
         nearest: Nearest | None = None
+        narrow = filters.narrow
         with held.lock:
             snap, allowed = catch_up(exact=exact)
             if model is not None and not (exact or self._is_small(held)):
-                wanted = int(np.count_nonzero(allowed)) if filters.narrow else None
+                wanted = int(np.count_nonzero(allowed)) if narrow else None
                 seen = None if snap.live == snap.n else snap.docid[snap.heard | allowed]
                 nearest = self._long_search(source, held, model, wanted, seen)
                 if nearest is None:
@@ -452,7 +363,7 @@ class Searcher:
 
     def _follow_all(
         self, connection: Session, ns: int, held: Held, model: int | None, *, exact: bool
-    ) -> tuple[int, int]:
+    ) -> tuple[State, claims.Linked]:
         """Read the new and changed rows, and the vectors too if no index can search them.
 
         Both are of one moment: a vector of a row that is not known yet would be lost.
@@ -461,7 +372,7 @@ class Searcher:
         held.strengths.follow(connection, ns)
         if model is not None and (exact or self._is_small(held)):
             self._load_vectors(connection, ns, held, model)
-        return held.rev, edition
+        return (held.rev, edition), claims.linked_in(connection, ns)
 
     def _is_small(self, held: Held) -> bool:
         """Tell whether a namespace is searched exactly, without a look at the long tier."""
@@ -470,7 +381,7 @@ class Searcher:
             return False
         return len(held.roster) < config.choose.exact_below
 
-    def _follow_rows(self, connection: Session, ns: int, held: Held) -> tuple[int, int]:
+    def _follow_rows(self, connection: Session, ns: int, held: Held) -> State:
         """Read the new and changed rows.
 
         Returns:

@@ -3,6 +3,8 @@
 import re
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from memento.language import change, form, former
 from memento.language.small import Small
@@ -47,3 +49,20 @@ def test_every_pattern_is_in_small_letters(name: str) -> None:
     pattern = ALL[name].pattern
     literal = re.sub(r"\\.|#.*$", "", pattern, flags=re.MULTILINE)
     assert literal == literal.lower()
+
+
+GATED = {name: value for name, value in ALL.items() if value.needs is not None}
+
+
+@pytest.mark.parametrize("name", sorted(GATED))
+@given(data=st.data())
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_an_expensive_pattern_needs_is_in_all_that_it_matches(
+    name: str, data: st.DataObject
+) -> None:
+    """No text that the pattern matches is passed over because no needed part is in it."""
+    pattern = GATED[name]
+    written = re.compile(pattern.pattern, pattern._flags | re.ASCII)
+    ascii_text = st.from_regex(written, alphabet=st.characters(codec="ascii"))
+    text = data.draw(ascii_text).lower()
+    assert pattern.found_in(text) is (written.search(text) is not None)

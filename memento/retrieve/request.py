@@ -1,0 +1,112 @@
+"""A call of ``retrieve`` whose arguments were checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self, get_args
+
+from memento.check import (
+    MAX_TOKENS,
+    check_count,
+    check_flag,
+    check_seconds,
+    check_share,
+    shown,
+)
+from memento.errors import InvalidInput
+from memento.language import former
+from memento.language.plain import plain
+from memento.language.tokens import estimate
+from memento.ledger.predicate import Filters
+from memento.retrieve.chosen import BY_NAME
+from memento.status import having
+from memento.types import Match
+
+if TYPE_CHECKING:
+    from memento.protocols import TokenCounter
+
+_MATCHES: tuple[Match, ...] = get_args(Match)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A checked call of ``retrieve``; see there for the meaning of each field.
+
+    ``past`` has the filters for the former values that may be found as well; None if none may.
+    """
+
+    query: str
+    k: int | None
+    match: Match
+    min_score: float
+    min_confidence: float
+    cutoff: float
+    tokens: int | None
+    count_tokens: TokenCounter
+    fold: bool
+    wait: float
+    filters: Filters
+    past: Filters | None
+
+    @classmethod
+    def checked(
+        cls,
+        query: str,
+        *,
+        k: int | None,
+        match: str,
+        min_score: float,
+        min_confidence: float,
+        cutoff: float,
+        tokens: int | None,
+        count_tokens: TokenCounter | None,
+        fold: bool,
+        wait: float,
+        filters: Filters,
+    ) -> Self:
+        """Validate the arguments of ``retrieve``.
+
+        Raises:
+            InvalidInput: If one cannot be accepted.
+        """
+        if not isinstance(query, str):
+            raise InvalidInput("query", f"must be a string, not {type(query).__name__}")
+        if count_tokens is not None and not callable(count_tokens):
+            raise InvalidInput("count_tokens", "must be a function of a text, or None")
+        query = plain(query)
+        return cls(
+            query=query,
+            k=None if k is None else check_count("k", k),
+            match=_check_match(match),
+            min_score=check_share("min_score", min_score),
+            min_confidence=check_share("min_confidence", min_confidence),
+            cutoff=check_share("cutoff", cutoff),
+            tokens=None if tokens is None else check_count("tokens", tokens, most=MAX_TOKENS),
+            count_tokens=count_tokens or estimate,
+            fold=check_flag("fold", fold),
+            wait=check_seconds("wait", wait),
+            filters=filters,
+            past=_past(query, filters),
+        )
+
+    @property
+    def shown(self) -> Filters:
+        """Filters for everything that may be found."""
+        past = () if self.past is None else self.past.statuses
+        named = () if self.match == "text" else BY_NAME
+        return replace(self.filters, statuses=(*self.filters.statuses, *past, *named))
+
+
+def _past(query: str, filters: Filters) -> Filters | None:
+    """Return filters for the former values that a query may find; None if it asks for none."""
+    if filters.as_of is not None or former.asked(query) is None:
+        return None
+    return replace(filters, statuses=having("ended"))
+
+
+def _check_match(match: str) -> Match:
+    said = plain(match) if isinstance(match, str) else ""
+    for known in _MATCHES:
+        if said == known:
+            return known
+    raise InvalidInput("match", f"{shown(match)} is not one of: {', '.join(_MATCHES)}")
