@@ -138,7 +138,7 @@ def find(
         rerank: Scores the texts of the best candidates: a finite number each, larger is better.
         life: What uses and verdicts add to the evidence; None for nothing.
         links: Finds the pairs that conflict or succeed each other; None for none.
-        quoted: Finds what articles quote; None for nothing.
+        quoted: Finds what articles quote, for ``fold``; None for nothing.
         min_score: Least score, [0, 1].
         min_confidence: Least chance that an answer is among the hits, [0, 1]; below it there are
             none.
@@ -180,7 +180,7 @@ def find(
     called = [] if match == "text" else names_in(query, snap, mask)
     room = _Room(look, k, min_score, cutoff, tokens, count, shorten=shorten)
     orders = _orders(look, links, later)
-    if quoted is not None:
+    if quoted is not None and fold:
         orders.insert(0, Quotes(snap, quoted, leads=query.wants_several).first)
     answer, ranks = _collect(look, called, room, orders, match == "names", fold=fold)
     hits = room.choose(room.with_tail(answer))

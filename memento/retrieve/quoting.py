@@ -64,11 +64,7 @@ class Quotes:
                 if row not in sources and row not in self._gone:
                     kept[row] = one
             elif article not in kept:
-                quoted = sorted(stands[article].intersection(ranked))
-                first = ranked[article]
-                kept[article] = replace(
-                    first, score=one.score, folded=(*first.folded, *quoted)
-                )  # fmt: skip
+                kept[article] = _standing_for(ranked, article, stands[article], one)
         return list(kept.values())
 
     def _chosen(
@@ -95,3 +91,18 @@ class Quotes:
             if len(at) and len(source):
                 found.setdefault(int(at[0]), set()).add(int(source[0]))
         return found
+
+
+def _standing_for(
+    ranked: Mapping[int, Candidate], article: int, sources: set[int], best: Candidate
+) -> Candidate:
+    """Return an article in the place of the best of its sources, as sure as that one is."""
+    one = ranked[article]
+    surer = max((one, best), key=lambda candidate: candidate.confidence)
+    return replace(
+        one,
+        score=best.score,
+        confidence=surer.confidence,
+        signs=surer.signs,
+        folded=(*one.folded, *sorted(sources.intersection(ranked))),
+    )

@@ -324,10 +324,26 @@ def test_an_answer_has_an_article_or_what_it_quotes(memory, clock):
     (article,) = written(memory)
     one = memory.retrieve("Who painted the garden fence?", 10, record=False)
     assert article.id not in [hit.id for hit in one]
-    several = memory.retrieve("Which things happened in the garden?", record=False)
+    question = "Which things happened in the garden?"
+    several = memory.retrieve(question, record=False)
     assert [hit.id for hit in several] == [article.id]
-    block = memory.prompt("Which things happened in the garden?", min_confidence=0.0)
+    assert set(several[0].folded) == {"g0", "g1", "g2", "g3", "g4"}
+    block = memory.prompt(question, min_confidence=0.0)
     assert block.count("old apple tree") == 1
+    apart = memory.retrieve(question, 10, record=False, fold=False)
+    assert len(apart) == 6
+
+
+def test_an_article_is_as_sure_as_its_best_source(memory, clock):
+    """It says the same, so a prompt does not leave it out where it would show the source."""
+    grow(memory, clock)
+    question = "Which kg of apples were sold from the garden?"
+    written(memory)
+    [hit] = memory.retrieve(question, None, record=False)
+    apart = memory.retrieve(question, 10, record=False, fold=False)
+    assert hit.memory.kind == "article"
+    assert hit.confidence == max(one.confidence for one in apart)
+    assert hit.score == apart[0].score
 
 
 def test_a_filtered_answer_can_hold_the_article(memory, clock):
