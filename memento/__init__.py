@@ -51,6 +51,7 @@ slots        what a slot holds and held, and the value before again
 feedback     verdicts on memories, and what they and uses add up to
 loops        turns of several answers and one outcome
 overviews    timeline, snapshot, lineage, dossier, health: the past and the state at a glance
+spending     how much language models were used, and what is left of the day
 changes      correct, list changes and undo them, differences between two moments
 conversation  the turns of a conversation: keep each once, recall for the next
 learning     observe a turn: keep it, and store what the user states

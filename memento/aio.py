@@ -55,6 +55,7 @@ from memento.sessions.handle import Named
 from memento.sessions.values import TOKENS, Checkpoint, Resumption, Said, SessionInfo
 from memento.sleep import Sleeping
 from memento.slots import Slots, SlotValues, Versions
+from memento.spending import Spending
 from memento.tiers.indexer import POLL_SECONDS
 from memento.types import Trust
 from memento.views import QuarantineView, StoreView, View
@@ -90,6 +91,7 @@ _INHERITED = frozenset(
         Guidance,
         Loops,
         Overviews,
+        Spending,
     )
 )
 """Bases of the manager whose methods are documented as the manager's own."""
@@ -513,6 +515,7 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     lineage = _threaded(MemoryManager.lineage)
     dossier = _threaded(MemoryManager.dossier)
     health = _threaded(MemoryManager.health)
+    usage = _threaded(MemoryManager.usage)
     wonder = _threaded(MemoryManager.wonder)
     close = _threaded(MemoryManager.close)
 

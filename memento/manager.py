@@ -52,6 +52,7 @@ from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.sessions import Sessions
 from memento.sleep import Sleeping
 from memento.slots import Slots
+from memento.spending import Spending
 from memento.types import (
     Draft,
     Kind,
@@ -92,6 +93,7 @@ class MemoryManager(
     Guidance,
     Loops,
     Overviews,
+    Spending,
 ):
     """Remembers, finds and corrects what an agent should know.
 

@@ -51,6 +51,7 @@ from memento.sessions import Session, Sessions
 from memento.sessions import values as sessions_values
 from memento.sleep import Sleeping
 from memento.slots import Slots
+from memento.spending import ModelUse, Spending, Usage
 from memento.upkeep import backup, erase, export, import_, lineage
 from memento.views import QuarantineView, StoreView, View
 
@@ -97,6 +98,7 @@ VALUES = (
     insights.Chain,
     insights.Conflict,
     observed.Observation,
+    observed.Assistance,
     observed.Learned,
     observed.Candidate,
     observed.ForgetRequest,
@@ -107,6 +109,8 @@ VALUES = (
     insights.Entry,
     insights.Health,
     insights.Wonder,
+    Usage,
+    ModelUse,
     types.Related,
     types.Belief,
     types.Evidence,
@@ -226,6 +230,7 @@ def api() -> str:
     parts += _public("", Conflicting)
     parts += _public("", Sleeping)
     parts += _public("", Overviews)
+    parts += _public("", Spending)
     parts += _public("", Verdicts)
     parts += _public("", Loops)
     parts += _public("", Changes)

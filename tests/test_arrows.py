@@ -47,6 +47,7 @@ ROOMS = [
         "sessions",
         "sleep",
         "slots",
+        "spending",
     },
     {"conversation"},
     {"learning"},

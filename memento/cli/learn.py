@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -47,6 +48,9 @@ def observe(
     ] = None,
     session: Session = None,
     scope: Annotated[str, option("--scope", help="Where it takes place.")] = "",
+    mode: Annotated[
+        str | None, option("--mode", help="off, assist or full: MEMENTO_LLM_MODEL names the model.")
+    ] = None,
     dry_run: Annotated[
         bool, option("--dry-run", help="Only show what would be learnt, and why.")
     ] = False,
@@ -56,6 +60,9 @@ def observe(
     embedder: EmbedderName = "default",
 ) -> None:
     """Keep a turn of a conversation and learn from what the user states in it.
+
+    With --mode assist or full a language model points at further sentences of the user; a dry run
+    shows what is learnt without it.
 
     Without --user it reads a transcript: lines of JSON with role and content, or lines that begin
     with "user:" or "assistant:".
@@ -69,13 +76,38 @@ def observe(
         return
     with open_store(root, namespace, embedder, make=True) as memory:
         if user is None:
-            seen = memory.observe(messages=turns, session=session, scope=scope)
+            seen = memory.observe(messages=turns, session=session, scope=scope, mode=mode)
         else:
-            seen = memory.observe(user, assistant, session=session, scope=scope)
+            seen = memory.observe(user, assistant, session=session, scope=scope, mode=mode)
     if as_json:
         print_json(seen)
     else:
         typer.echo(one_line_each(seen.explain()))
+
+
+@app.command(epilog=examples("memento usage", "memento usage --since 2026-01-01 --json"))
+def usage(
+    *,
+    since: Annotated[
+        datetime | None, option("--since", help="First day (UTC).", formats=["%Y-%m-%d"])
+    ] = None,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+) -> None:
+    """Show how much language models were used, and what is left of the day."""
+    first = None if since is None else since.replace(tzinfo=UTC)
+    with open_store(root, namespace, "none") as memory:
+        used = memory.usage(first)
+    if as_json:
+        print_json(used)
+        return
+    for name, one in [*used.models.items(), ("all", used.total)]:
+        typer.echo(
+            f"{one_line(name)}: {one.calls} requests, {one.tokens_in} tokens sent, "
+            f"{one.tokens_out} received, {one.failures} failures, {one.seconds:.1f} s"
+        )
+    typer.echo(f"left today: {used.calls_left} requests, {used.tokens_left} tokens")
 
 
 @app.command(

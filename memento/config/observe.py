@@ -7,7 +7,7 @@ from typing import Literal
 
 from memento.errors import InvalidInput
 
-MODES = ("off",)
+MODES = ("off", "assist", "full")
 FORGETS = ("ask", "named", "all")
 
 
@@ -16,7 +16,9 @@ class ObserveConfig:
     """Settings of the learning from a conversation.
 
     Attributes:
-        mode: ``off``: no language model is asked. Others are to come.
+        mode: ``off``: no language model is asked. ``assist``: the model of ``Config.llm`` sees
+            messages with a statement in doubt, or with a correction of something that was not
+            found. ``full``: it sees every message of the user. It only points at sentences.
         store_at: Least probability at which a statement is stored, (0, 1]. At 0.8 the detector was
             right about 95 of 100 sentences that it had not seen.
         doubt_at: Least probability at which a statement is returned as doubtful, (0, ``store_at``].
@@ -27,7 +29,7 @@ class ObserveConfig:
             every word that it names.
     """
 
-    mode: Literal["off"] = "off"
+    mode: Literal["off", "assist", "full"] = "off"
     store_at: float = 0.8
     doubt_at: float = 0.5
     sentences: int = 40

@@ -29,12 +29,14 @@ from memento.conversation.values import Turn
 from memento.conversation.verbs import Verbs
 from memento.errors import IdConflict, InvalidInput
 from memento.filters import check_names
+from memento.learning.assisting import assisted
 from memento.learning.reading import Message, Reader, Ready, candidate_of, key_of, parents_of
-from memento.learning.teaching import Done, action_of, taught, told
+from memento.learning.teaching import Done, action_of, taught, taught_again, told, told_again
 from memento.ledger import changes, memories
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row
 from memento.lifecycle import learn, locks
+from memento.llm.asking import model_of
 from memento.observe.derive import Lesson, derive
 from memento.observe.signals import Candidate as Sentence
 from memento.observe.signals import Signal, Span
@@ -89,9 +91,12 @@ class Learning(View):
 
         The turns are kept as ``keep`` does it. From the messages of the user, and from nothing
         else, statements that are worth it become memories: who the user is, preferences, rules,
-        corrections, decisions, plans. No language model is asked. A statement is stored in the
-        user's own words and names its turn as its parent. Another value of the same slot supersedes
-        the one before; ``undo`` of ``Observation.change`` takes back all that one call learnt.
+        corrections, decisions, plans. A statement is stored in the user's own words and names its
+        turn as its parent. Another value of the same slot supersedes the one before; ``undo`` of
+        ``Observation.change`` takes back all that one call learnt.
+
+        In the mode ``off``, the default, no language model is asked. In the others it may point at
+        further sentences of the user; it writes no text, and a failure of it loses nothing.
 
         Observing the same turn twice changes nothing the second time: a turn is known by its
         session and ``id``, or else by its session and text if it is the last of its speaker there.
@@ -111,11 +116,15 @@ class Learning(View):
                 learnt.
             keep: Whether to store the turns.
             turn_id: With ``keep=False``: id of the memory that holds the message of the user.
-            mode: ``off``, the one mode there is; None for ``Config.observe.mode``.
+            mode: ``off``, ``assist`` or ``full``, see ``ObserveConfig``; None for
+                ``Config.observe.mode``. With a language model the call waits for its reply, after
+                the turns and all that is sure are on the disk.
             id: Id of the user's message in its conversation.
 
         Raises:
-            InvalidInput: If an argument cannot be accepted.
+            InvalidInput: If an argument cannot be accepted, or the mode needs a language model and
+                ``Config.llm`` names none that can be used.
+            MissingExtra: If the package of the language model is not installed.
             NotFound: If ``turn_id`` is no memory of this namespace.
             SecretFound: If a text holds a secret and ``Config.secrets`` says to refuse it.
             StoreError: If it could not be written; then nothing was.
@@ -129,7 +138,7 @@ class Learning(View):
         'I live in Porto now.'
         """
         began = monotonic()
-        _check_mode(mode)
+        mode = self._mode(mode)
         turns = _turns(user, assistant, messages, actor=actor, id=id, keep=keep, turn_id=turn_id)
         origin = check_source(source)
         moment = self._engine.now()
@@ -148,11 +157,47 @@ class Learning(View):
         drafts = reader.drafts(said, occurred_at) if check_flag("keep", keep) else []
         read = reader.read(said, drafts, turn_id)
         seconds = {"read": monotonic() - began}
-        done, rows = self._write(drafts, read, said)
+        done, rows = self._write(drafts, read, said, begins_run=mode != "off")
         seconds["write"] = monotonic() - began - seconds["read"]
-        return replace(
+        seen = replace(
             told(read, done, self._namespace), turns=tuple(self._read(rows)), took=seconds
         )
+        return seen if mode == "off" else self._assisted(reader, read, rows, seen, mode)
+
+    def _mode(self, mode: object) -> str:
+        """Check the mode of a call; a mode with a language model needs one that can be used."""
+        if mode is not None and mode not in MODES:
+            raise InvalidInput("mode", f"{mode!r} is not one of: {', '.join(MODES)}")
+        wanted = self.config.observe.mode if mode is None else str(mode)
+        if wanted != "off":
+            model_of(self.config.llm)
+        return wanted
+
+    def _assisted(
+        self,
+        reader: Reader,
+        read: Sequence[Message],
+        rows: Sequence[Row],
+        seen: Observation,
+        mode: str,
+    ) -> Observation:
+        """Add to an observation the sentences at which a language model points."""
+        began = monotonic()
+        reader.ns = self._engine.ledger.find_namespace(self._namespace)
+        told_of, chosen = assisted(self._engine, reader, read, mode)
+        done: list[Done] = []
+        if chosen:
+            held = {id(one): rows[one.at].id if one.at is not None else one.turn_id for one in read}
+            turns = {which: turn for which, turn in held.items() if turn is not None}
+
+            def then(work: Work, _turns: list[Row]) -> list[Row]:
+                done[:] = [taught_again(work, chosen, turns, seen.change)]
+                return done[0].rows
+
+            self._carry_out([], then)
+        seconds = {**seen.took, "model": monotonic() - began}
+        added = done[0] if done else Done()
+        return replace(told_again(seen, added, told_of, self._namespace), took=seconds)
 
     def confirm(self, candidate: Candidate, **changes: Unpack[Confirming]) -> Memory:
         """Store a statement that ``observe`` was not sure of.
@@ -280,13 +325,19 @@ class Learning(View):
         return self._read(self._carry_out([], then)[1])
 
     def _write(
-        self, drafts: list[Draft], read: Sequence[Message], said: Sequence[Said]
+        self,
+        drafts: list[Draft],
+        read: Sequence[Message],
+        said: Sequence[Said],
+        *,
+        begins_run: bool,
     ) -> tuple[Done, list[Row]]:
         """Write turns and lessons in one transaction; edited messages first, in their own."""
         outcome: list[Done] = []
 
         def then(work: Work, rows: list[Row]) -> list[Row]:
-            outcome[:] = [taught(work, read, rows, self.config.observe.forget)]
+            forget = self.config.observe.forget
+            outcome[:] = [taught(work, read, rows, forget, begins_run=begins_run)]
             return outcome[0].rows
 
         try:
@@ -320,11 +371,6 @@ def _foreseen(engine: Engine, ns: int | None, ready: Ready) -> learn.Verdict:
     return engine.ledger.read(
         lambda c: learn.judge(Work(c, ns, now, engine.rules), ready.lesson, ready.others)
     )
-
-
-def _check_mode(mode: object) -> None:
-    if mode is not None and mode not in MODES:
-        raise InvalidInput("mode", f"{mode!r} is not one of: {', '.join(MODES)}")
 
 
 def _session(session: object) -> str | None:

@@ -27,7 +27,7 @@ from memento.observe.derive import IMPORTANCE, Lesson, derive
 from memento.observe.signals import Candidate as Sentence
 from memento.observe.signals import Found, Signal
 from memento.observe.values import Candidate
-from memento.types import Draft, Event, Memory, Source, Trust
+from memento.types import Draft, Event, Kind, Memory, Source, Trust
 from memento.views import View
 
 if TYPE_CHECKING:
@@ -91,6 +91,13 @@ class Message:
         doubtful: Lessons of sentences that are not sure enough.
         requests: Requests to forget.
         feedback: Praise and fault.
+        text: The message, word for word.
+        actor: Name of the user, or None.
+        private: Whether it asks not to be stored.
+        known: Whether it was observed before; set by the write.
+        doubts: Number of statements in doubt; set by the write.
+        unplaced: Starts of corrections of something that was not found, with the ids of their
+            memories; set by the write.
     """
 
     turn_id: str | None
@@ -103,6 +110,12 @@ class Message:
     doubtful: list[Ready] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     feedback: list[Event] = field(default_factory=list)
+    text: str = ""
+    actor: str | None = None
+    private: bool = False
+    known: bool = False
+    doubts: int = 0
+    unplaced: dict[int, str] = field(default_factory=dict)
 
 
 class Reader:
@@ -118,6 +131,7 @@ class Reader:
         given: Whether the caller said when.
 
     Attributes:
+        namespace: Labels of the namespace.
         ns: Number of the namespace, or None if nothing was ever stored in it.
     """
 
@@ -139,7 +153,7 @@ class Reader:
         self._origin = origin
         self._moment = moment
         self._given = given
-        self._namespace = view.namespace
+        self.namespace = view.namespace
         self.ns = self._engine.ledger.find_namespace(view.namespace)
 
     def place(self, turns: Sequence[Turn], *, numbered: bool, dated: datetime | None) -> list[Said]:
@@ -232,12 +246,15 @@ class Reader:
         found = find(
             text,
             previous=answered,
-            embedder=_embedder(self._engine),
+            embedder=embedder_of(self._engine),
             store_at=config.store_at,
             doubt_at=config.doubt_at,
             most=config.sentences,
         )
-        message = Message(turn_id, at, not one.nameless, answered, answered_id, found)
+        message = Message(
+            turn_id, at, not one.nameless, answered, answered_id, found, text=text,
+            actor=one.turn.actor,
+        )  # fmt: skip
         sentences = found.candidates
         asked = [c for c in sentences if c.signal is Signal.FORGET and c.sure]
         message.requests = [self._request(c) for c in asked]
@@ -246,26 +263,51 @@ class Reader:
             for c in sentences
             if c.signal is Signal.FEEDBACK and c.sure
         ]
-        if any(means_this_turn(c.span.text) for c in asked):
+        message.private = any(means_this_turn(c.span.text) for c in asked)
+        if message.private:
             return message
         for sentence in sentences:
-            self._take_up(message, sentence, one)
+            ready = self.take_up(message, sentence)
+            if ready is not None:
+                (message.lessons if sentence.sure else message.doubtful).append(ready)
         return message
 
-    def _take_up(self, message: Message, sentence: Sentence, one: Said) -> None:
-        """Make a lesson or a doubtful candidate of a sentence."""
+    def take_up(
+        self,
+        message: Message,
+        sentence: Sentence,
+        *,
+        condition: str | None = None,
+        model: str | None = None,
+    ) -> Ready | None:
+        """Make a lesson of a sentence; None if there is nothing to learn from it.
+
+        Args:
+            message: The message that has it.
+            sentence: The sentence and its class.
+            condition: When a rule applies, in words of the sentence; None for what it says.
+            model: Name of the language model that pointed at it, or None.
+        """
         said_at = from_micros(self._moment).astimezone(self._engine.config.zone)
         lesson = derive(sentence, answered=message.answered, said_at=said_at, scope=self._scope)
         if lesson is None:
-            return
-        entry = self.entry(lesson, one.turn.actor, parents_of(message.turn_id))
+            return None
+        if condition is not None and lesson.kind is Kind.RULE:
+            lesson = replace(lesson, condition=condition)
+        entry = self.entry(lesson, message.actor, parents_of(message.turn_id), model=model)
         if entry.redacted and not _LONG_WORD.search(_HIDDEN.sub(" ", entry.row.text)):
             message.found.vetoed["secret"] += 1
-            return
-        ready = Ready(lesson, entry, self.near(lesson, message.answered))
-        (message.lessons if sentence.sure else message.doubtful).append(ready)
+            return None
+        return Ready(lesson, entry, self.near(lesson, message.answered))
 
-    def entry(self, lesson: Lesson, actor: str | None, parents: tuple[str, ...]) -> Entry:
+    def entry(
+        self,
+        lesson: Lesson,
+        actor: str | None,
+        parents: tuple[str, ...],
+        *,
+        model: str | None = None,
+    ) -> Entry:
         """Make the memory of a lesson, checked and redacted."""
         engine = self._engine
         draft = Draft(
@@ -275,7 +317,7 @@ class Reader:
             key=key_of(lesson),
             scope=lesson.scope,
             actor=actor,
-            source=replace(self._origin, parents=parents),
+            source=replace(self._origin, parents=parents, model=model or self._origin.model),
             tags=lesson.tags,
             signal=lesson.signal.value,
             condition=lesson.condition,
@@ -371,7 +413,7 @@ def _dated(entry: Entry, lesson: Lesson, moment: int, *, given: bool) -> Entry:
     return entry
 
 
-def _embedder(engine: Engine) -> Embedder | None:
+def embedder_of(engine: Engine) -> Embedder | None:
     """Return the model in the package, which the detector needs, unless the store has none."""
     if engine.embedding is None:
         return None

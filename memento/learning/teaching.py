@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from memento.admit.draft import to_json
 from memento.learning.reading import Message, Ready, Request, candidate_of
 from memento.ledger import changes, happenings, holders, memories
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row, to_memory
-from memento.lifecycle import change, learn, locks
+from memento.ledger.schema import SEQ_BITS
+from memento.lifecycle import change, learn, locks, slots
 from memento.lifecycle.steps import FOUND, log_event
 from memento.observe.asked import keys_of, mentions_all
-from memento.observe.values import Action, Candidate, ForgetRequest, Learned, Observation
+from memento.observe.values import (
+    Action,
+    Assistance,
+    Candidate,
+    ForgetRequest,
+    Learned,
+    Observation,
+)
 from memento.types import Event
 
 
@@ -29,6 +37,7 @@ class Done:
         rows: Rows that were changed.
         known: Number of messages that had been observed before.
         change: Number of the change, or None.
+        replaced: Id of a correction to the id of the memory that a language model named for it.
     """
 
     learned: list[tuple[Row, Ready, learn.Verdict]] = field(default_factory=list)
@@ -37,9 +46,12 @@ class Done:
     rows: list[Row] = field(default_factory=list)
     known: int = 0
     change: int | None = None
+    replaced: dict[str, str] = field(default_factory=dict)
 
 
-def taught(work: Work, read: Sequence[Message], rows: Sequence[Row], mode: str) -> Done:
+def taught(
+    work: Work, read: Sequence[Message], rows: Sequence[Row], mode: str, *, begins_run: bool = False
+) -> Done:
     """Write what the messages of a call taught, as one change.
 
     Args:
@@ -47,23 +59,92 @@ def taught(work: Work, read: Sequence[Message], rows: Sequence[Row], mode: str) 
         read: The messages of the user.
         rows: The rows of the turns.
         mode: What a request to forget does, see ``ObserveConfig.forget``.
+        begins_run: Whether another change of the same call may follow.
     """
     done = Done()
     for message in read:
         turn = _turn_row(work, message, rows)
-        if turn is not None and message.named and _was_observed(work, turn):
+        message.known = turn is not None and message.named and _was_observed(work, turn)
+        if message.known:
             done.known += 1
             continue
+        before = len(done.doubtful), len(done.learned)
         for ready in message.lessons:
             _learn_one(work, done, ready, turn, message)
         for ready in message.doubtful:
             _learn_if_it_replaces(work, done, ready, turn, message)
+        message.doubts = len(done.doubtful) - before[0]
+        message.unplaced = {
+            ready.lesson.candidate.span.start: row.id
+            for row, ready, verdict in done.learned[before[1] :]
+            if verdict.unplaced
+        }
         for request in message.requests:
             done.forget.append(_forgotten(work, done, request, mode))
         _note(work, message, turn)
-    change_key = changes.finish(work, "observe")
+    change_key = changes.finish(work, "observe", begins_run=begins_run)
     done.change = None if change_key is None else changes.number_of(change_key)
     return done
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A sentence at which a language model pointed, ready to be written.
+
+    Attributes:
+        message: The message that has it.
+        ready: Its lesson.
+        replaces: Id of the memory that it replaces, or None.
+    """
+
+    message: Message
+    ready: Ready
+    replaces: str | None
+
+
+def taught_again(
+    work: Work, shown: Sequence[Shown], turns: Mapping[int, str], run: int | None
+) -> Done:
+    """Write what a language model pointed at, as one change.
+
+    A turn that was hidden or erased in the meantime teaches nothing.
+
+    Args:
+        work: The transaction.
+        shown: The sentences.
+        turns: Identity of a message to the id of the memory that holds it.
+        run: Number of the change that the call made before, or None.
+    """
+    done = Done()
+    there = memories.by_ids(work.db, work.ns, [*turns.values()])
+    for one in shown:
+        turn_id = turns.get(id(one.message))
+        turn = None if turn_id is None else there.get(turn_id)
+        if turn_id is not None and (turn is None or turn.status not in FOUND):
+            continue
+        start = one.ready.lesson.candidate.span.start
+        known = memories.by_ids(work.db, work.ns, [*one.message.unplaced.values()])
+        row = known.get(one.message.unplaced.get(start, ""))
+        if row is None:
+            _learn_one(work, done, one.ready, turn, one.message)
+            row = done.rows[-1]
+        if one.replaces is not None:
+            _let_replace(work, done, row, one.replaces)
+    first = None if run is None else (work.ns << SEQ_BITS) | run
+    change_key = changes.finish(work, "observe", run=first)
+    done.change = None if change_key is None else changes.number_of(change_key)
+    return done
+
+
+def _let_replace(work: Work, done: Done, row: Row, old_id: str) -> None:
+    """Let a correction supersede the memory that a model offered for it, if nothing forbids it."""
+    old = memories.by_ids(work.db, work.ns, [old_id]).get(old_id)
+    if old is None or old.docid == row.docid or not learn.is_replaceable(work, old, row):
+        return
+    changes.begin(work)
+    slots.supersede(work, old, row)
+    done.replaced[row.id] = old.id
+    done.rows.append(memories.by_id(work.db, work.ns, old.id))
 
 
 def _turn_row(work: Work, message: Message, rows: Sequence[Row]) -> Row | None:
@@ -198,6 +279,34 @@ def told(read: Sequence[Message], done: Done, namespace: tuple[str, ...]) -> Obs
         language="" if last is None else last.language,
         how="none" if last is None else last.how,
     )
+
+
+def told_again(
+    seen: Observation, done: Done, part: Assistance, namespace: tuple[str, ...]
+) -> Observation:
+    """Add to an observation what a language model pointed at."""
+    learned = [_learned(row, ready, verdict, namespace) for row, ready, verdict in done.learned]
+    fresh = {one.memory.id for one in learned}
+    taken = {(row.source_parents, ready.lesson.candidate.span) for row, ready, _ in done.learned}
+    return replace(
+        seen,
+        learned=tuple(_replacing(one, done) for one in (*seen.learned, *learned)),
+        doubtful=tuple(
+            one
+            for one in seen.doubtful
+            if (to_json([] if one.turn_id is None else [one.turn_id]), one.span) not in taken
+        ),
+        change=done.change if seen.change is None else seen.change,
+        model=replace(part, accepted=len(fresh | done.replaced.keys())),
+    )
+
+
+def _replacing(one: Learned, done: Done) -> Learned:
+    """Add what a correction replaced because a language model named it."""
+    old = done.replaced.get(one.memory.id)
+    if old is None or old in one.replaced:
+        return one
+    return replace(one, action=Action.REPLACED, replaced=(*one.replaced, old))
 
 
 def _learned(row: Row, ready: Ready, verdict: learn.Verdict, namespace: tuple[str, ...]) -> Learned:

@@ -35,7 +35,7 @@ from memento.observe.derive import Lesson
 from memento.observe.likeness import Likeness, difference, is_about, tokens, turned_from
 from memento.observe.signals import Signal
 from memento.observe.slots import slot_of
-from memento.types import Event, Kind
+from memento.types import Event, Kind, Trust
 
 LEARNABLE = frozenset(Kind) - {Kind.EPISODE, Kind.QUESTION, Kind.ARTICLE}
 """Kinds that a statement may repeat, replace or contradict; turns and summaries are left alone."""
@@ -92,6 +92,21 @@ def _candidates(work: Work, ids: Iterable[str]) -> list[Row]:
     found = memories.by_ids(work.db, work.ns, wanted)
     rows = [found[one] for one in wanted if one in found]
     return [row for row in rows if row.kind in LEARNABLE and _is_open(work, row)]
+
+
+def is_replaceable(work: Work, old: Row, new: Row) -> bool:
+    """Tell whether a statement of the user may supersede a memory that was named to it.
+
+    Both hold now and are the user's, in one scope; the earlier one is not locked.
+    """
+    return (
+        old.kind in LEARNABLE
+        and old.scope == new.scope
+        and old.trust == new.trust == Trust.USER
+        and not old.pinned & LOCKS
+        and old.superseded_by is None
+        and all(row.status in SLOT_HOLDING and _is_open(work, row) for row in (old, new))
+    )
 
 
 def _is_open(work: Work, row: Row) -> bool:

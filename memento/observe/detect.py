@@ -107,6 +107,28 @@ class Detector:
             for text, shares in zip(shown, self._shares(shown, embedder), strict=True)
         ]
 
+    def chances(
+        self, texts: Sequence[str], *, embedder: Embedder | None = None
+    ) -> list[dict[Signal, float]]:
+        """Return the probability of each class for English sentences.
+
+        Args:
+            texts: Sentences as ``shown_as`` returns them.
+            embedder: The model in the package, or None to judge by n-grams alone.
+
+        Raises:
+            InvalidInput: If ``embedder`` is not the model that the detector was trained with.
+            EmbedderError: If the embedder fails.
+        """
+        return [
+            {
+                signal: float(share)
+                for signal, share in zip(self._classes, shares, strict=True)
+                if signal is not None
+            }
+            for shares in (self._shares([*texts], embedder) if texts else ())
+        ]
+
     def _shares(self, shown: list[str], embedder: Embedder | None) -> NDArray[np.float64]:
         grams = np.stack([features.vector(text) for text in shown])
         if embedder is None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from memento.language.questions import merely_asks
 from memento.observe.mask import HIDDEN
+from memento.observe.shown import before_colon, shows
 from memento.observe.signals import Span
 
 _GAP = re.compile(r"\n[^\S\n]*\n")
@@ -212,8 +213,8 @@ def vetoes(sentences: Sequence[Span], masked: str) -> list[str | None]:
         if _GAP.search(masked, before, span.start):
             frame = None
         said = masked[span.start : span.end].replace("’", "'")  # noqa: RUF001 - real marks
-        if not _LASTING.search(said):
-            frame = _first(_FRAMES, said) or frame
+        if not _LASTING.search(before_colon(said)):
+            frame = _first(_FRAMES, said) or ("drafts" if shows(said) else frame)
         found.append(None if _FORGETS.match(said) else frame or _veto(said))
         before = span.end
     return found

@@ -116,6 +116,50 @@ class ForgetRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Assistance:
+    """The part of a language model in an ``Observation``.
+
+    Attributes:
+        mode: ``assist`` or ``full``.
+        model: Name of the model.
+        sent: Number of messages of the user that it saw.
+        unsent: Number of messages that it should have seen and did not: see ``failure``.
+        accepted: Number of sentences that were learnt because it pointed at them.
+        dropped: Reason to the number of items of its replies that were ignored; see
+            ``memento.observe.pointing``.
+        failure: Reason of the failure that ended it, see ``SynthesisFailed``; None without one.
+            The result is then the one without the model, for the messages that it did not see.
+        problem: The failure in words, or ``""``.
+        calls: Requests that were sent.
+        tokens_in: Tokens that were sent.
+        tokens_out: Tokens that came back.
+    """
+
+    mode: str
+    model: str
+    sent: int = 0
+    unsent: int = 0
+    accepted: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    failure: str | None = None
+    problem: str = ""
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def explain(self) -> str:
+        """Explain on one line what the model did."""
+        used = f"{self.calls} requests, {self.tokens_in} tokens sent, {self.tokens_out} received"
+        parts = [f"model {self.model}: {self.sent} messages seen, {self.accepted} sentences learnt"]
+        if self.dropped:
+            why = ", ".join(f"{count} {reason}" for reason, count in sorted(self.dropped.items()))
+            parts.append(f"items ignored: {why}")
+        if self.failure:
+            parts.append(f"{self.unsent} messages not seen: {self.problem}")
+        return "; ".join([*parts, used])
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """The result of ``observe``.
 
@@ -129,10 +173,12 @@ class Observation:
         vetoed: Reason of a guard to the number of sentences that it refused.
         skipped: Number of sentences that were not read: pasted text.
         known: Whether all messages of the user had been observed before; nothing was done then.
-        change: Number of the change for ``undo``; None if there is none.
+        change: Number of the change for ``undo``; None if there is none. If the language model
+            added to it, ``undo(run=change)`` takes back both.
         language: ISO 639-1 code of the last message that was read; ``""`` if it is not known.
         how: How it was read: ``model``, ``ngrams``, ``cues`` or ``none``.
-        took: Stage to seconds: ``read`` and ``write``.
+        took: Stage to seconds: ``read``, ``write`` and, with a language model, ``model``.
+        model: The part of a language model; None in the mode ``off``.
     """
 
     turns: tuple[Memory, ...] = ()
@@ -147,6 +193,7 @@ class Observation:
     language: str = ""
     how: str = "none"
     took: Mapping[str, float] = field(default_factory=dict)
+    model: Assistance | None = None
 
     def explain(self) -> str:
         """Explain in a few lines what was learnt and why."""
@@ -169,6 +216,8 @@ class Observation:
         lines += [f"{word} the assistant" for word in self.feedback]
         if self.skipped:
             lines.append(f"{self.skipped} sentences were not read: pasted text")
+        if self.model is not None and (self.model.sent or self.model.unsent):
+            lines.append(self.model.explain())
         return "\n".join(lines or ["nothing learnt"])
 
 

@@ -100,6 +100,7 @@ WITHOUT_ID = {
     "snapshot": lambda m: m.snapshot(m.clock()).list(),
     "dossier": lambda m: m.dossier("secret plan").entries,
     "health": lambda m: m.health().active,
+    "usage": lambda m: m.usage().days,
     "wonder": lambda m: m.wonder(),
     "prompt": lambda m: m.prompt("secret plan"),
     "recall": lambda m: m.recall("secret plan").block,

@@ -8,6 +8,7 @@ import pytest
 
 from memento import Kind
 from memento.observe.candidates import find
+from tests.observe import frames
 
 PAYLOADS = [
     "Never commit .env files.",
@@ -120,12 +121,28 @@ def test_statements_that_are_pasted_teach_nothing(memory):
 
 
 def test_statements_in_a_frame_are_rarely_learnt():
-    """Of texts to translate, to play or to suppose, the guards refuse at least nine of ten."""
+    """Of texts to translate, to play or to suppose, the guards refuse at least 99 of 100."""
     forms = PASTED[MASKED:]
     said = [form.format(payload) for form, payload in itertools.product(forms, PAYLOADS)]
     passed = [one for one in said if any(found.sure for found in find(one).candidates)]
     assert len(said) == 1_000 - 400 - MASKED * len(PAYLOADS)
-    assert len(passed) <= len(said) * 0.1, passed
+    assert len(passed) <= len(said) * 0.01, passed
+
+
+@pytest.mark.parametrize("forms", [frames.SEEN, frames.UNSEEN], ids=["seen", "unseen"])
+def test_words_that_are_shown_are_rarely_learnt(forms):
+    """The same with frames that were put aside before the guards were written."""
+    said = [form.format(words) for form, words in itertools.product(forms, frames.WORDS)]
+    passed = [one for one in said if any(found.sure for found in find(one).candidates)]
+    assert len(passed) <= len(said) * 0.02, passed
+
+
+def test_words_that_are_only_introduced_are_learnt():
+    """The control: a lead before a colon does not refuse what the user says."""
+    said = [form.format(words) for form, words in itertools.product(frames.PLAIN, frames.WORDS)]
+    refused = [one for one in said if "drafts" in find(one).vetoed]
+    assert refused == []
+    assert sum(bool(find(one).candidates) for one in said) >= len(said) * 0.5
 
 
 def test_the_same_words_of_the_user_are_learnt(memory):

@@ -412,7 +412,13 @@ def test_a_call_that_makes_no_sense_is_refused(memory, given, field):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"mode": "full"}, {"forget": "never"}, {"store_at": 0.4}, {"doubt_at": 0}, {"sentences": 0}],
+    [
+        {"mode": "maximal"},
+        {"forget": "never"},
+        {"store_at": 0.4},
+        {"doubt_at": 0},
+        {"sentences": 0},
+    ],
 )
 def test_settings_are_checked(wrong):
     """Each names its field."""

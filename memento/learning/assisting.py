@@ -1,0 +1,180 @@
+"""Let a language model point at sentences that the detector left, after the turns are written.
+
+The model sees what ``observe.pointing`` lets it see, and the sentences it points at are read,
+checked and written as every other statement of the user. A failure of it leaves the result so far
+as it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from memento.errors import SynthesisFailed
+from memento.learning.reading import Message, Reader, embedder_of
+from memento.learning.teaching import Shown as Chosen
+from memento.ledger import memories
+from memento.ledger.rows import Row
+from memento.lifecycle import learn
+from memento.lifecycle.steps import FOUND
+from memento.llm.asking import ask, model_of
+from memento.observe import pointing
+from memento.observe.pointing import Pointed, Shown
+from memento.observe.signals import Candidate as Sentence
+from memento.observe.signals import Signal
+from memento.observe.values import Assistance
+from memento.types import Trust
+
+if TYPE_CHECKING:
+    from memento.engine import Engine
+
+OFFERED = 6
+"""Most memories that are offered to a correction."""
+BECAUSE = "language model"
+"""Reason of a candidate at which a model pointed."""
+
+
+@dataclass(slots=True)
+class _Asked:
+    """The replies to the messages of a call."""
+
+    assistance: Assistance
+    dropped: Counter[str] = field(default_factory=Counter)
+    chosen: list[Chosen] = field(default_factory=list)
+
+
+def assisted(
+    engine: Engine, reader: Reader, read: Sequence[Message], mode: str
+) -> tuple[Assistance, list[Chosen]]:
+    """Ask the model of the settings about messages that were just written.
+
+    Args:
+        engine: The store.
+        reader: The reader of the messages.
+        read: The messages, after the write.
+        mode: ``assist`` or ``full``.
+
+    Returns:
+        The account of the model's part, and the sentences that are to be written.
+    """
+    asked = _Asked(Assistance(mode, model_of(engine.config.llm).name))
+    open_ones = [one for one in read if _is_open(one, mode)]
+    messages = [(one, *_shown(engine, reader, one)) for one in open_ones]
+    messages = [one for one in messages if one[1].sentences]
+    for batch in pointing.batches([shown for _, shown, _ in messages]):
+        part = messages[batch.start : batch.stop]
+        if asked.assistance.failure is None:
+            _ask(engine, reader, part, asked)
+        else:
+            unsent = asked.assistance.unsent + len(part)
+            asked.assistance = replace(asked.assistance, unsent=unsent)
+    return replace(asked.assistance, dropped=dict(asked.dropped)), asked.chosen
+
+
+def _is_open(message: Message, mode: str) -> bool:
+    """Tell whether a message is to be shown to the model."""
+    if message.known or message.private:
+        return False
+    return mode == "full" or message.doubts > 0 or bool(message.unplaced)
+
+
+def _shown(engine: Engine, reader: Reader, message: Message) -> tuple[Shown, tuple[str, ...]]:
+    """Return a message as a model sees it, and the ids of the memories that it is offered."""
+    sentences = pointing.pointable(
+        message.text,
+        embedder=embedder_of(engine),
+        language=message.found.language,
+        most=engine.config.observe.sentences,
+    )
+    asked = {one.span.start for one in message.found.candidates if one.signal is Signal.FORGET}
+    taken = {ready.lesson.candidate.span.start for ready in message.lessons}
+    offered = _offered(engine, reader, message)
+    shown = Shown(
+        tuple(one for one in sentences if one.span.start not in asked),
+        pointing.before_of(message.answered),
+        tuple(row.text for row in offered),
+        frozenset(taken - set(message.unplaced)),
+    )
+    return shown, tuple(row.id for row in offered)
+
+
+def _offered(engine: Engine, reader: Reader, message: Message) -> list[Row]:
+    """Return the user's memories that a correction in a message may replace."""
+    ready = [
+        one
+        for one in (*message.lessons, *message.doubtful)
+        if one.lesson.signal is Signal.CORRECTION
+    ]
+    wanted = [*dict.fromkeys(other for one in ready for other in one.others)]
+    own = set(message.unplaced.values())
+    ns = reader.ns
+    if ns is None or not wanted:
+        return []
+    found = engine.ledger.read(lambda c: memories.by_ids(c, ns, wanted))
+    rows = [found[one] for one in wanted if one in found and one not in own]
+    return [
+        row
+        for row in rows
+        if row.kind in learn.LEARNABLE
+        and row.status in FOUND
+        and row.trust == Trust.USER
+        and not pointing.has_secret(row.text)
+    ][:OFFERED]
+
+
+def _ask(
+    engine: Engine,
+    reader: Reader,
+    messages: Sequence[tuple[Message, Shown, tuple[str, ...]]],
+    asked: _Asked,
+) -> None:
+    """Ask about the messages of one task; a failure is noted, not raised."""
+    shown = [one for _, one, _ in messages]
+    so_far = asked.assistance
+    ns = engine.ledger.find_namespace(reader.namespace)
+    assert ns is not None  # noqa: S101 - the turns were written
+    try:
+        reply = ask(
+            pointing.task_of(shown),
+            ledger=engine.ledger, ns=ns, config=engine.config.llm, now=engine.now(),
+        )  # fmt: skip
+    except SynthesisFailed as error:
+        asked.assistance = replace(
+            so_far,
+            unsent=so_far.unsent + len(messages),
+            failure=error.reason,
+            problem=str(error),
+            calls=so_far.calls + error.calls,
+            tokens_in=so_far.tokens_in + error.tokens_in,
+            tokens_out=so_far.tokens_out + error.tokens_out,
+        )
+        return
+    pointed, dropped = pointing.pointed_at(reply.value, shown)
+    asked.dropped += dropped
+    chosen = [made for one in pointed if (made := _chosen(reader, messages, one, so_far.model))]
+    asked.chosen += chosen
+    asked.assistance = replace(
+        so_far,
+        sent=so_far.sent + len(messages),
+        calls=so_far.calls + reply.calls,
+        tokens_in=so_far.tokens_in + reply.tokens_in,
+        tokens_out=so_far.tokens_out + reply.tokens_out,
+    )
+
+
+def _chosen(
+    reader: Reader,
+    messages: Sequence[tuple[Message, Shown, tuple[str, ...]]],
+    one: Pointed,
+    model: str,
+) -> Chosen | None:
+    """Make the lesson of a sentence at which the model pointed."""
+    message, _, offered = messages[one.message]
+    replaces = None if one.replaces is None else offered[one.replaces]
+    if one.span.start in message.unplaced and replaces is None:
+        return None
+    sentence = Sentence(one.span, one.signal, one.probability, sure=True, reasons=(BECAUSE,))
+    ready = reader.take_up(message, sentence, condition=one.condition, model=model)
+    return None if ready is None else Chosen(message, ready, replaces)
