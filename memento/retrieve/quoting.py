@@ -96,7 +96,7 @@ class Quotes:
 def _standing_for(
     ranked: Mapping[int, Candidate], article: int, sources: set[int], best: Candidate
 ) -> Candidate:
-    """Return an article in the place of the best of its sources, as sure as that one is."""
+    """Return an article with the score of its best source, as sure as that one is."""
     one = ranked[article]
     surer = max((one, best), key=lambda candidate: candidate.confidence)
     return replace(
