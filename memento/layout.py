@@ -21,6 +21,8 @@ SNAPSHOT = "short.json"
 """Snapshot of the ring buffers."""
 CHROMA = "chroma"
 """Folder of the long tier's index."""
+DERIVED = "derived"
+"""Folder of the files by which large namespaces are searched."""
 RESERVE = "reserve"
 """Room kept aside for a full disk."""
 TURN = "writer.lock"
@@ -35,7 +37,7 @@ IN_USE = re.compile(
 UNFINISHED = re.compile(r"\.ledger\.db\.[a-z0-9_]{8}\.tmp(-journal|-wal|-shm)?|chroma\.json\.tmp")
 """Names that only a writer of the store gives, to what it has not finished."""
 OURS = re.compile(
-    r"ledger\.db(-wal|-shm|-journal)?|short\.json|chroma(\.json|\.lock)?|\w+\.lock|reserve"
+    r"ledger\.db(-wal|-shm|-journal)?|short\.json|chroma(\.json|\.lock)?|derived|\w+\.lock|reserve"
 )
 """Names of the store's own files."""
 OF_A_NEW_STORE = re.compile(
@@ -44,10 +46,14 @@ OF_A_NEW_STORE = re.compile(
 )
 """Names of files that may be there before the ledger is, of a store whose making was cut off."""
 OF_A_STORE = re.compile(
-    r"\.?(ledger\.db|short\.json|chroma\.json|chroma)([-.].+)?"
-    r"|(writer|chroma)\.lock|probe\.[0-9a-f]{8}\.tmp|reserve"
+    r"\.?(ledger\.db|short\.json|chroma\.json|chroma)([-.].+)?|derived"
+    r"|(writer|chroma|derived)\.lock|probe\.[0-9a-f]{8}\.tmp|reserve"
 )
 """Names that the store, SQLite, and what they set aside or leave unfinished have."""
+OF_DERIVED = re.compile(
+    r"[0-9]+\.(codes|outline)(\.[0-9a-f]{8}\.tmp)?|[0-9]+\.[0-9a-f]{16}\.vectors"
+)
+"""Names of the files in the folder of derived files: each begins with its namespace's number."""
 DRAFT = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp(-journal|-wal|-shm)?")
 """Names of files and folders that are not finished, and of SQLite's own beside them."""
 
@@ -62,7 +68,7 @@ def stamp_of(folder: Path) -> Path:
 
 
 def lock_of(folder: Path) -> Path:
-    """Return the lock file that says who has a folder of the long tier's index open.
+    """Return the lock file that says who has a folder of the store open.
 
     >>> lock_of(Path("store/chroma")).name
     'chroma.lock'
@@ -70,5 +76,5 @@ def lock_of(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.lock")
 
 
-REMAINS = (LEDGER, LOG, SNAPSHOT, CHROMA, stamp_of(Path(CHROMA)).name)
+REMAINS = (LEDGER, LOG, SNAPSHOT, CHROMA, stamp_of(Path(CHROMA)).name, DERIVED)
 """Names in a folder that show that it holds a store, or the rest of one."""

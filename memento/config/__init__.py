@@ -52,8 +52,9 @@ class Config:
         short: Ring buffers and their snapshot.
         index: The background indexer.
         long: Chroma.
-        choose: When Chroma answers instead of exact search.
-        long_index: ``auto``, ``chroma`` or ``exact``: which index answers a search by meaning.
+        choose: When a scan or Chroma answers instead of exact search.
+        long_index: ``auto``, ``scan``, ``chroma`` or ``exact``: which index answers a search by
+            meaning.
         retrieve: Ranking.
         dynamics: How uses and verdicts turn into strengths.
         effect: How these strengths move memories in an answer.
@@ -81,7 +82,7 @@ class Config:
     index: IndexConfig = field(default_factory=IndexConfig)
     long: LongConfig = field(default_factory=LongConfig)
     choose: ChooseConfig = field(default_factory=ChooseConfig)
-    long_index: LongIndex | Literal["auto", "chroma", "exact"] = LongIndex.AUTO
+    long_index: LongIndex | Literal["auto", "scan", "chroma", "exact"] = LongIndex.AUTO
     retrieve: RetrieveConfig = field(default_factory=RetrieveConfig)
     dynamics: Dynamics = field(default_factory=Dynamics)
     effect: Effect = field(default_factory=Effect)

@@ -289,6 +289,12 @@ def since(
         yield bite
 
 
+def count(connection: Session, ns: int) -> int:
+    """Count the vectors of a namespace, of whatever embedder, without reading them."""
+    query = f"SELECT count(*) FROM embeddings WHERE docid >> {SEQ_BITS} = ?"
+    return int(connection.execute(query, (ns,)).fetchone()[0])
+
+
 def unindexed(connection: Session, ns: int, model: int) -> list[tuple[int, bytes]]:
     """Read the vectors that the long tier's index lacks: of the short tier, or not indexed yet."""
     low, high = docid_range(ns)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct, smoothable
-from memento.retrieve.source import WIDER, Nearest
+from memento.retrieve.source import WIDER, Nearest, Sieve
 
 _SPARE = 2
 """So many times more rows are looked at than are proposed. An index knows the nearest rows only by
@@ -109,6 +109,8 @@ class Approximate:
 
     def propose(self, allowed: Mask | None, count: int) -> Rows:
         """Return the rows nearest by smoothed cosine, among the nearest and their neighbours."""
+        if isinstance(self._index, Sieve) and allowed is not None:
+            return self._proposed(self._near_among(self._index, allowed, count), allowed, count)
         asked = wanted = _SPARE * count if self._snap.talks else int(_ALONE * count)
         if allowed is not None:
             wanted = min(wanted, int(np.count_nonzero(allowed)))
@@ -118,7 +120,16 @@ class Approximate:
             if len(near) >= wanted or asked >= self._snap.n:
                 break
             asked *= WIDER  # too many of the nearest did not pass the filters
-        rows = _and_neighbours(self._near, self._snap)
+        return self._proposed(self._near, allowed, count)
+
+    def _near_among(self, index: Sieve, allowed: Mask, count: int) -> Rows:
+        """Return the allowed rows that are nearest by their own cosine; as exact search does."""
+        asked = _SPARE * count if self._snap.talks else count
+        self._keep(*index.nearest_among(self._query, asked, allowed))
+        return self._near[np.lexsort((-self._near, -self._told))[:asked]]
+
+    def _proposed(self, near: Rows, allowed: Mask | None, count: int) -> Rows:
+        rows = _and_neighbours(near, self._snap)
         if allowed is not None:
             rows = rows[allowed[rows]]
         found = self.of(rows)

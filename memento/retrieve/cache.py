@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from memento.ledger.predicate import Filters
 from memento.retrieve.lifecycle import Strengths
 from memento.retrieve.roster import Mask, Roster
+from memento.retrieve.scan import Scan
 from memento.retrieve.visible import Open
 from memento.retrieve.vocabulary import Vocabulary
 
@@ -31,6 +32,7 @@ class Held:
         counted: Its bytes as last counted.
         open: Rows that a query without filters may find; None before the first such query.
         strengths: The sums of its events.
+        scan: Its open files, if it is scanned.
         words: Its words, empty before the first query with a word that is in no memory.
     """
 
@@ -42,6 +44,13 @@ class Held:
     open: Open | None = None
     words: Vocabulary = field(default_factory=Vocabulary)
     strengths: Strengths = field(default_factory=Strengths)
+    scan: Scan | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        scan = 0 if self.scan is None else self.scan.nbytes
+        return self.roster.nbytes + self.words.nbytes + self.strengths.nbytes + scan
 
     def open_at(self, filters: Filters) -> Mask:
         """Return the rows that a query without filters may find; the caller holds the lock.
@@ -88,7 +97,7 @@ class Kept:
             held = self._held.get(ns)
             if held is None:  # evicted in the meantime
                 return
-            size = held.roster.nbytes + held.words.nbytes + held.strengths.nbytes + AROUND
+            size = held.nbytes + AROUND
             self._bytes += size - held.counted
             held.counted = size
             while self._bytes > self._most and len(self._held) > 1:

@@ -20,7 +20,6 @@ from memento.check import (
 )
 from memento.clock import from_micros
 from memento.config import Config
-from memento.config.tiers import LongIndex
 from memento.embed import rerank_checked
 from memento.errors import (
     EmbedderError,
@@ -40,15 +39,15 @@ from memento.retrieve.answer import Found, Ranking, find
 from memento.retrieve.by_meaning import best_rows, dots
 from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Held, Kept
-from memento.retrieve.choose import choose_index
 from memento.retrieve.chosen import chosen, set_aside
 from memento.retrieve.conflicts import Links
-from memento.retrieve.ledger_source import Docids, LedgerSource, LongSearch, Postings, State
+from memento.retrieve.indexes import Indexes
+from memento.retrieve.ledger_source import LedgerSource, Postings, State
 from memento.retrieve.lifecycle import Life
 from memento.retrieve.look import Rerank
 from memento.retrieve.request import Request
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
-from memento.retrieve.source import WIDER, Nearest
+from memento.retrieve.source import WIDER, Nearest, Sieve
 from memento.retrieve.visible import allow, needs_ledger
 from memento.tiers.embedder import StoreEmbedder
 from memento.types import Hit, Retrieval, Tier
@@ -110,7 +109,7 @@ class Searcher:
         self._config = config
         self._embedding = embedding
         self._rerank = None if reranker is None else partial(rerank_checked, reranker)
-        self._long = long
+        self._indexes = Indexes(ledger, config, embedding, long)
         self._trouble = trouble
         self._kept = Kept(config.retrieve.kept_mb * 1_000_000)
         self._tail = ledger.make_tail()
@@ -304,7 +303,10 @@ class Searcher:
     ) -> Iterator[tuple[int, float]]:
         """Yield row ids and cosines in [0, 1], nearest first."""
         snap, allowed, nearest = self._follow(source, filters, asked.model, exact=exact)
-        if nearest is not None:
+        if isinstance(nearest, Sieve):
+            docids, cosines = nearest.nearest_among(asked.vector, k, allowed)
+            docids, cosines = docids[:k], cosines[:k]
+        elif nearest is not None:
             wanted, sought = min(k, int(np.count_nonzero(allowed))), k
             while True:
                 docids, cosines = nearest.nearest(asked.vector, sought)
@@ -351,12 +353,13 @@ class Searcher:
         nearest: Nearest | None = None
         narrow = filters.narrow
         with held.lock:
-            snap, allowed = catch_up(exact=exact)
-            if model is not None and not (exact or self._is_small(held)):
-                wanted = int(np.count_nonzero(allowed)) if narrow else None
-                seen = None if snap.live == snap.n else snap.docid[snap.heard | allowed]
-                nearest = self._long_search(source, held, model, wanted, seen)
-                if nearest is None:
+            if model is None or exact:
+                snap, allowed = catch_up(exact=exact)
+            else:
+                snap, allowed, nearest = self._indexes.search(
+                    source, held, model, lambda: catch_up(exact=False), narrow=narrow
+                )
+                if nearest is None and not self._indexes.is_small(held):
                     snap, allowed = catch_up(exact=True)
         self._kept.make_room(source.ns)
         return snap, allowed, nearest
@@ -370,18 +373,10 @@ class Searcher:
         """
         held.rev, edition = self._follow_rows(connection, ns, held)
         held.strengths.follow(connection, ns)
-        if model is not None and (exact or self._is_small(held)):
-            self._load_vectors(connection, ns, held, model)
+        self._indexes.follow(connection, ns, held, model, exact=exact)
         return (held.rev, edition), claims.linked_in(connection, ns)
 
-    def _is_small(self, held: Held) -> bool:
-        """Tell whether a namespace is searched exactly, without a look at the long tier."""
-        config = self._config
-        if config.long_index == LongIndex.CHROMA:
-            return False
-        return len(held.roster) < config.choose.exact_below
-
-    def _follow_rows(self, connection: Session, ns: int, held: Held) -> State:
+    def _follow_rows(self, connection: Session, ns: int, held: Held) -> tuple[int, int]:
         """Read the new and changed rows.
 
         Returns:
@@ -398,62 +393,11 @@ class Searcher:
             held.roster.apply(rows)
         except _GARBLED as error:
             log.warning("namespace %s has damaged rows (%s); run `memento doctor`", ns, error)
-            held.roster, held.stamp = Roster(), 0
+            held.roster, held.stamp, held.scan = Roster(), 0, None
             held.roster.apply(_readable(_rows_since(connection, ns, 0)))
         erased = [row.docid for row in rows if row.status == ERASED]
         self._tail.follow(connection, ns, rev, erased, afresh=afresh)
         return rev, edition
-
-    def _long_search(
-        self,
-        source: LedgerSource,
-        held: Held,
-        model: int,
-        allowed: int | None,
-        seen: Docids | None,
-    ) -> LongSearch | None:
-        """Return the long tier's search if it should answer, or None for exact search.
-
-        It loads Chroma, so that nobody asks for a small namespace.
-        """
-        config = self._config
-        long = self._long()
-        if long is None or self._embedding is None:
-            return None
-        tail = self._ledger.read(lambda c: vectors.unindexed(c, source.ns, model))
-        choice, _why = choose_index(
-            config.long_index,
-            live=len(held.roster),
-            allowed=allowed,
-            state=long.state,
-            backlog=len(tail),
-            config=config.choose,
-        )
-        if choice is LongIndex.EXACT:
-            return None
-        held.roster.drop_vectors()
-        held.stamp = 0
-        overfetch = 1 if allowed is None else config.choose.overfetch
-        return LongSearch(
-            self._ledger,
-            source,
-            model=model,
-            dim=self._embedding.dim,
-            long=long,
-            tail=tail,
-            overfetch=overfetch,
-            seen=seen,
-        )
-
-    def _load_vectors(self, connection: Session, ns: int, held: Held, model: int) -> None:
-        """Bring the vectors for exact search up to date. Caller holds the lock."""
-        stamp = vectors.latest_stamp(connection)
-        if stamp != held.stamp:
-            for bite in vectors.since(connection, ns, model, held.stamp):
-                docids = np.array([docid for docid, _ in bite], np.int64)
-                matrix = np.frombuffer(b"".join(blob for _, blob in bite), np.float32)
-                held.roster.set_vectors(docids, matrix.reshape(len(bite), -1))
-        held.stamp = stamp
 
     def _life(self, source: LedgerSource, now: int) -> Life | None:
         """Return what uses and verdicts say at a moment, microseconds."""

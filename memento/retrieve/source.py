@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,4 +55,21 @@ class Nearest(Protocol):
 
     def vectors_of(self, docids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the (len(docids), dim) unit vectors of memories; zeros for one without vector."""
+        ...
+
+
+@runtime_checkable
+class Sieve(Nearest, Protocol):
+    """A search by vector that applies the filters before it chooses the nearest."""
+
+    def nearest_among(
+        self, vector: NDArray[np.float32], n: int, allowed: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return docids and cosines of the n nearest among the allowed rows, nearest first.
+
+        Args:
+            vector: (dim,) float32.
+            n: How many, >= 1; rows as near as the last, but for rounding, are returned as well.
+            allowed: For each row of the snapshot, whether it may be found.
+        """
         ...

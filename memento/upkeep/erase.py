@@ -4,9 +4,10 @@
 and records the steps still to do on the files. If they are very many, it only marks them, so that
 no read shows them from then on, and the rows are deleted a few at a time. Then the unused parts of
 the ledger are removed or overwritten, the snapshot is written again without the deleted rows,
-copies that were set aside are removed, the Chroma folder is removed (the long tier rebuilds it),
-and the write-ahead log is emptied. Each step can be repeated. If a process dies, the next one that
-opens the store does the rest; a file that another process has open is left to that process.
+copies that were set aside and derived files of the namespace are removed, the Chroma folder is
+removed (the long tier rebuilds it), and the write-ahead log is emptied. Each step can be repeated.
+If a process dies, the next one that opens the store does the rest; a file that another process has
+open is left to that process.
 
 It reaches only the files in the store's folder; ``NOT_REACHED`` lists what remains elsewhere.
 """
@@ -22,7 +23,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from memento import layout
 from memento.admit.redact import redact
@@ -39,9 +40,10 @@ from memento.errors import (
 from memento.ledger import erase as sql
 from memento.ledger import erase_many, loops, memories, quotes, sessions, vectors
 from memento.ledger.contract import Ledger, Session
+from memento.ledger.derived import erased_at
 from memento.ledger.erase import Chosen
 from memento.ledger.files import explain_os, remove_litter, sync_folder, unfinished, written
-from memento.tiers import own_files
+from memento.tiers import derived, own_files
 from memento.tiers.folder_stamp import read_stamp
 from memento.tiers.ownership import FolderLock
 from memento.tiers.short import ShortTier
@@ -382,6 +384,23 @@ class Eraser:
         sync_folder(self._ledger.root)
         if litter := written(self._ledger.root / layout.SNAPSHOT):
             return f"another process is writing {litter[0].name}"
+        return self._clear_derived()
+
+    def _clear_derived(self) -> str | None:
+        """Remove derived files that may hold what was erased: those from before the erasure."""
+        if not (self._ledger.root / layout.DERIVED).is_dir():
+            return None
+
+        def is_later(head: Mapping[str, Any]) -> bool:
+            ns = head.get("ns")
+            if not isinstance(ns, int):
+                return False
+            return bool(head.get("erased") == self._ledger.read(lambda c: erased_at(c, ns)))
+
+        with derived.locked(self._ledger.root) as lock:
+            if lock is None:
+                return "another process is writing derived files"
+            self._removed += derived.clear(self._ledger.root, is_later)
         return None
 
     def _clear_chroma(self) -> str | None:
@@ -441,7 +460,9 @@ class Eraser:
         try:
             names = sorted(path.name for path in self._ledger.root.iterdir())
             left = set(own_files.left_alone(self._ledger.root))
+            beneath = derived.strangers(self._ledger.root)
         except OSError as error:
             raise explain_os(self._ledger.root, error) from error
         known = (layout.OURS, layout.ASIDE)
-        return tuple(n for n in names if n in left or not any(one.fullmatch(n) for one in known))
+        others = [n for n in names if n in left or not any(one.fullmatch(n) for one in known)]
+        return (*others, *beneath)

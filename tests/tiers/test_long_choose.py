@@ -13,50 +13,92 @@ READY = LongState.READY
 BIG = 100_000
 
 
+HUGE = 3_000_000
+MANY, FEW = "12000 vectors or more", "fewer than 12000 vectors"
+BEYOND, RARE = "more than 2000000 vectors", "the filters leave less than 1 in 4"
+CANNOT = "it cannot be scanned now"
+
+
 @pytest.mark.parametrize(
-    ("setting", "live", "allowed", "state", "backlog", "answer"),
+    ("setting", "live", "allowed", "scan", "state", "backlog", "answer"),
     [
-        ("auto", BIG, None, READY, 0, ("chroma", "15000 vectors or more")),
-        ("auto", 15_000, None, READY, 0, ("chroma", "15000 vectors or more")),
-        ("auto", 14_999, None, READY, 0, ("exact", "fewer than 15000 vectors")),
-        ("auto", 0, None, READY, 0, ("exact", "fewer than 15000 vectors")),
-        ("auto", 50_000, 14_999, READY, 0, ("exact", "filtered to fewer than 15000 vectors")),
-        ("auto", 50_000, 40_000, READY, 0, ("chroma", "15000 vectors or more")),
-        ("auto", BIG, 24_999, READY, 0, ("exact", "the filters leave less than 1 in 4")),
-        ("auto", BIG, 25_000, READY, 0, ("chroma", "15000 vectors or more")),
-        ("auto", BIG, None, LongState.COLD, 0, ("exact", "Chroma is cold")),
-        ("auto", BIG, None, LongState.ELSEWHERE, 0, ("exact", "Chroma is elsewhere")),
-        ("auto", BIG, None, LongState.DAMAGED, 0, ("exact", "Chroma is damaged")),
-        ("auto", BIG, None, LongState.GIVEN_UP, 0, ("exact", "Chroma is given up")),
-        ("auto", BIG, None, LongState.CLOSED, 0, ("exact", "Chroma is closed")),
-        ("auto", BIG, None, READY, 2_000, ("chroma", "15000 vectors or more")),
-        ("auto", BIG, None, READY, 2_001, ("exact", "Chroma is 2001 vectors behind")),
-        ("chroma", 10, None, READY, 0, ("chroma", "asked for")),
-        ("chroma", BIG, 10, READY, 0, ("exact", "the filters leave less than 1 in 4")),
-        ("chroma", BIG, None, LongState.COLD, 0, ("exact", "Chroma is cold")),
-        ("chroma", BIG, None, READY, BIG, ("exact", "Chroma is 100000 vectors behind")),
-        ("exact", BIG, None, READY, 0, ("exact", "asked for")),
-        (LongIndex.EXACT, BIG, None, LongState.COLD, 0, ("exact", "asked for")),
+        ("auto", 0, None, True, READY, 0, ("exact", FEW)),
+        ("auto", 11_999, None, True, READY, 0, ("exact", FEW)),
+        ("auto", 12_000, None, True, READY, 0, ("scan", MANY)),
+        ("auto", BIG, 10, True, READY, 0, ("scan", MANY)),
+        ("auto", BIG, None, False, READY, 0, ("exact", CANNOT)),
+        ("auto", 2_000_000, None, True, READY, 0, ("scan", MANY)),
+        ("auto", HUGE, None, True, READY, 0, ("chroma", BEYOND)),
+        ("auto", HUGE, 749_999, True, READY, 0, ("scan", RARE)),
+        ("auto", HUGE, 750_000, True, READY, 0, ("chroma", BEYOND)),
+        ("auto", HUGE, None, True, LongState.COLD, 0, ("scan", "Chroma is cold")),
+        ("auto", HUGE, None, False, LongState.COLD, 0, ("exact", CANNOT)),
+        ("auto", HUGE, None, True, READY, 2_000, ("chroma", BEYOND)),
+        ("auto", HUGE, None, True, READY, 2_001, ("scan", "Chroma is 2001 vectors behind")),
+        ("scan", 10, None, True, READY, 0, ("scan", "asked for")),
+        ("scan", HUGE, None, True, READY, 0, ("scan", "asked for")),
+        ("scan", HUGE, None, False, READY, 0, ("exact", CANNOT)),
+        ("chroma", 10, None, True, READY, 0, ("chroma", "asked for")),
+        ("chroma", 10, 1, True, READY, 0, ("exact", RARE)),
+        ("chroma", BIG, 10, True, READY, 0, ("scan", RARE)),
+        ("chroma", BIG, None, True, LongState.COLD, 0, ("scan", "Chroma is cold")),
+        ("chroma", BIG, None, True, LongState.ELSEWHERE, 0, ("scan", "Chroma is elsewhere")),
+        ("chroma", BIG, None, True, LongState.DAMAGED, 0, ("scan", "Chroma is damaged")),
+        ("chroma", BIG, None, True, LongState.GIVEN_UP, 0, ("scan", "Chroma is given up")),
+        ("chroma", BIG, None, False, LongState.CLOSED, 0, ("exact", CANNOT)),
+        ("chroma", BIG, None, True, READY, BIG, ("scan", "Chroma is 100000 vectors behind")),
+        ("exact", HUGE, None, True, READY, 0, ("exact", "asked for")),
+        (LongIndex.EXACT, BIG, None, True, LongState.COLD, 0, ("exact", "asked for")),
     ],
 )
-def test_the_table(setting, live, allowed, state, backlog, answer):
-    """Exact when small, filtered, or Chroma would fall short; Chroma otherwise."""
-    given = choose_index(setting, live=live, allowed=allowed, state=state, backlog=backlog)
+def test_the_table(setting, live, allowed, scan, state, backlog, answer):
+    """Exact search of few, a scan of many, Chroma of very many or if asked for and complete."""
+    given = choose_index(
+        setting, live=live, allowed=allowed, scan=lambda: scan, chroma=lambda: (state, backlog)
+    )
     assert given == answer
+
+
+def refuse():
+    """Fail: what should not be asked was asked."""
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("setting", "live"), [("auto", 10), ("auto", BIG), ("scan", HUGE), ("exact", HUGE)]
+)
+def test_chroma_is_not_asked_where_it_decides_nothing(setting, live):
+    """A process whose questions others answer never loads it."""
+    choose_index(setting, live=live, allowed=None, scan=lambda: True, chroma=refuse)
+
+
+@pytest.mark.parametrize(
+    ("setting", "live"), [("auto", 10), ("auto", HUGE), ("chroma", 10), ("exact", HUGE)]
+)
+def test_no_files_are_written_where_nothing_is_scanned(setting, live):
+    """A small namespace, or one that Chroma or exact search answers, needs none."""
+    choose_index(setting, live=live, allowed=None, scan=refuse, chroma=lambda: (READY, 0))
 
 
 def test_the_limits_can_be_moved():
     """Every limit is read from the config."""
-    config = ChooseConfig(exact_below=10, overfetch=2, max_backlog=5)
-    ask = {"live": 10, "allowed": None, "state": READY, "backlog": 5, "config": config}
+    config = ChooseConfig(exact_below=10, scan_most=20, overfetch=2, max_backlog=5)
+    ask = {
+        "live": 21,
+        "allowed": None,
+        "scan": lambda: True,
+        "chroma": lambda: (READY, 5),
+        "config": config,
+    }
     assert choose_index("auto", **ask)[0] == "chroma"
+    assert choose_index("auto", **ask | {"live": 20})[0] == "scan"
     assert choose_index("auto", **ask | {"live": 9})[0] == "exact"
-    assert choose_index("auto", **ask | {"backlog": 6})[0] == "exact"
-    assert choose_index("chroma", **ask | {"allowed": 5})[0] == "chroma"
-    assert choose_index("chroma", **ask | {"allowed": 4})[0] == "exact"
+    assert choose_index("auto", **ask | {"chroma": lambda: (READY, 6)})[0] == "scan"
+    assert choose_index("chroma", **ask | {"allowed": 11})[0] == "chroma"
+    assert choose_index("chroma", **ask | {"allowed": 10})[0] == "scan"
 
 
 def test_an_unknown_setting_is_an_error():
     """A misspelt setting is refused and the choices are named."""
-    with pytest.raises(InvalidInput, match="auto, chroma, exact"):
-        choose_index("chrome", live=1, allowed=None, state=READY, backlog=0)
+    with pytest.raises(InvalidInput, match="auto, chroma, exact, scan"):
+        choose_index("chrome", live=1, allowed=None, scan=refuse, chroma=refuse)

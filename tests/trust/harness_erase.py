@@ -2,12 +2,13 @@
 
 Each round fills a store with a canary in every place that can hold one (text, an earlier text, id,
 key, aliases, tags, metadata, source, a session's ring and its snapshot, what still waits for the
-index, copies set aside, vectors in the ledger and in Chroma) of two namespaces, and lets a child
-erase it from both. The vectors looked for are those that the ledger really held, and each is shown
-to be in the ledger, and in Chroma's files if it belongs there, before anything is erased. Files of
-a restore beside the store are not erased, but have to be in the receipt. In most
-rounds the child is killed meanwhile; then the store is opened again, and erased from again if it
-was killed too early. In half of them the ledger is scrubbed in bites, as a large one is.
+index, copies set aside, vectors in the ledger, in Chroma and in the files of a scan) of two
+namespaces, and lets a child erase it from both. The vectors looked for are those that the ledger
+really held, and each is shown to be in the ledger, and in the files of the indexes if it belongs
+there, before anything is erased. Files of a restore beside the store are not erased, but have to be
+in the receipt. In most rounds the child is killed meanwhile; then the store is opened again, and
+erased from again if it was killed too early. In half of them the ledger is scrubbed in bites, as a
+large one is.
 
 Alone: ``python benchmarks/trust.py --full --only erase``.
 """
@@ -29,7 +30,7 @@ from unittest import mock
 import shim
 from trust_result import TrustResult
 
-from memento import MemoryManager, Source
+from memento import Config, MemoryManager, Source
 from memento.errors import NotFound
 from memento.ledger.lite import sqlite, tend
 from memento.testing import HashEmbedder
@@ -47,6 +48,10 @@ HOW = ("ids", "source", "session", "everything")
 LATEST = 0.12
 """Longest time after which the child is killed, seconds: about what the erasure takes."""
 WAIT = 60.0
+
+
+SCAN = Config(long_index="scan")
+"""A question then writes all vectors of its namespace to files."""
 
 
 def embedder() -> HashEmbedder:
@@ -69,18 +74,21 @@ class Planted:
 
 def fill(root: Path, canary: str, others: int = OTHERS) -> Planted:
     """Put a canary everywhere, in both namespaces; returns what must be gone with it."""
-    with MemoryManager(root, embedder=embedder()) as memory:
+    with MemoryManager(root, embedder=embedder(), config=SCAN) as memory:
         views = [memory.of(*labels) for labels in NAMESPACES]
         for view in views:
             plant(view, canary, others)
         memory.flush(wait=True, timeout=WAIT)
         earlier = stored(root, canary)
         for view in views:
+            view.retrieve(f"passport {canary}")
             view.update(f"id-{canary}", text=f"the passport is {canary} 1 of {view.namespace[0]}")
             view.retrieve(f"passport {canary}")
         memory.flush(wait=True, timeout=WAIT)
         vectors = stored(root, canary)
     absent = [*missing_before(root, vectors)]
+    if not scanned(root, vectors) or not scanned(root, earlier):
+        absent.append("the files of a scan held none of the vectors, or of the earlier ones")
     if len(vectors) < 3 * len(NAMESPACES) or not earlier.keys() - vectors.keys():
         absent.append(f"{len(vectors)} vectors were stored, and {len(earlier)} before the update")
     snapshot = b'{"format": 1, "sha256": "0", "content": {"revs": {}, "rings": ['
@@ -121,6 +129,11 @@ def stored(root: Path, canary: str) -> dict[bytes, str]:
         return {bytes(vector): tier for vector, tier in file.execute(query, (canary,))}
 
 
+def scanned(root: Path, vectors: dict[bytes, str]) -> list[str]:
+    """Name the files of a scan that hold one of some vectors."""
+    return holding(root / "derived", [*vectors])
+
+
 def missing_before(root: Path, vectors: dict[bytes, str]) -> Iterator[str]:
     """Name the vectors that are not in the files in which they belong."""
     ledger = b"".join(path.read_bytes() for path in root.glob("ledger.db*"))
@@ -134,8 +147,9 @@ def missing_before(root: Path, vectors: dict[bytes, str]) -> Iterator[str]:
 
 def erase(root: Path, canary: str, how: str) -> None:
     """Be the child: add one more that waits for the index, then erase all of it, or forget it."""
-    with MemoryManager(root, embedder=embedder()) as memory:
+    with MemoryManager(root, embedder=embedder(), config=SCAN) as memory:
         memory.flush(wait=True, timeout=WAIT)
+        memory.retrieve("which note?", record=False)
         for labels in NAMESPACES:
             memory.of(*labels).add(late(canary), "long", id=f"late-{canary}", session=canary,
                                    source=Source(uri=f"file:///{canary}"))  # fmt: skip
@@ -255,7 +269,7 @@ def terms(root: Path) -> list[str]:
 
 def finish(root: Path, canary: str, how: str, others: int) -> list[str]:
     """Open what was left, erase again if need be; returns what is wrong with the store."""
-    with MemoryManager(root, embedder=embedder()) as memory:
+    with MemoryManager(root, embedder=embedder(), config=SCAN) as memory:
         began = time.monotonic()
         rub_out(memory, canary, how)
         while not memory.flush(wait=True, timeout=WAIT) and time.monotonic() - began < WAIT:
@@ -307,7 +321,8 @@ def erased_is_gone(folder: Path, *, full: bool, seed: int) -> TrustResult:
         control="forget instead of erase",
         control_failed="ledger.db" in held
         and "ledger.db" in vectors_in
-        and any(name.startswith("chroma/") for name in vectors_in),
+        and any(name.startswith("chroma/") for name in vectors_in)
+        and any(name.startswith("derived/") for name in vectors_in),
         seed=seed,
         figures={
             "killed before it ended": killed,

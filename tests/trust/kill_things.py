@@ -191,6 +191,29 @@ def embedded(folder: Path) -> None:
         memory.flush(wait=True, timeout=60)
 
 
+def scannable(folder: Path) -> None:
+    """Make a store whose vectors can be scanned, and were not yet."""
+    with MemoryManager(store_of(folder), embedder=HashEmbedder(16)) as memory:
+        for n in range(20):
+            memory.add(f"note {n} of the garden", "short", id=f"m{n}")
+        memory.flush(wait=True, timeout=60)
+
+
+def scanned(folder: Path) -> list[str]:
+    """Ask a store by a scan of its vectors, for which it writes files; returns what it finds."""
+    config = replace(QUIET, long_index="scan")
+    with MemoryManager(
+        store_of(folder), embedder=HashEmbedder(16), config=config, clock=lambda: END
+    ) as memory:
+        found = memory.retrieve("note 7 of the garden", record=False)
+        return [hit.id for hit in found if "meaning" in hit.ranks]
+
+
+def scan(folder: Path) -> None:
+    """Ask for the first time."""
+    scanned(folder)
+
+
 def from_the_web(folder: Path) -> None:
     """Make a store with pages of a stranger: some were approved, one is derived from another."""
     filled(folder)
@@ -584,6 +607,7 @@ THINGS = {
     "snapshot": Thing(filled, verb(snapshot)),
     "migration": Thing(old, verb(nothing)),
     "reindex": Thing(embedded, verb(lambda memory: memory.store.reindex(), 32), dim=32),
+    "scan": Thing(scannable, scan, scanned, dim=16),
     "forget": Thing(filled, verb(forget)),
     "forget_source": Thing(from_the_web, verb(forget_source), between=is_cut),
     "lock": Thing(lockable, verb(lock)),

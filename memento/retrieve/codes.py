@@ -1,0 +1,135 @@
+"""Two bits per dimension instead of a vector: a scan of all codes finds the nearest vectors. Pure.
+
+Each dimension becomes 0, 1 or 2: below, within or above the middle third of its values, written as
+two bits of which both, one or none are set. The number of bits in which two codes differ is small
+for vectors with a large cosine. It is counted for every row, and only the rows that differ least
+are compared by their vectors.
+
+Two bits are 1/16 of a float32, and nothing has to be built beside them: no graph, no clusters.
+Filters are applied before the best rows are chosen.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memento.retrieve.roster import Floats, Mask, Rows
+
+Words = NDArray[np.uint64]
+
+THIRD = np.float32(0.43)
+"""Standard deviations from the mean to each end of the middle third of a normal distribution."""
+SAMPLE = 20_000
+"""Vectors from which the middle third of each dimension is computed."""
+LARGE = 500_000
+"""Rows from which the first bit of each dimension is compared for all, and the second for few."""
+SURVIVORS = 16_000
+"""Rows of a large namespace that the second bit is compared for, >= the candidates."""
+_CHUNK = 32_768
+"""Rows compared at once: what is computed for them stays in the cache of a processor."""
+_BITS = 64
+_AT_ONCE = 3
+"""Words whose counts, at most 64 each, are added in one byte."""
+
+
+class Thirds(NamedTuple):
+    """Ends of the middle third of each dimension, (dim,) float32 each."""
+
+    low: Floats
+    high: Floats
+
+
+def thirds(vectors: Floats) -> Thirds:
+    """Compute the ends of the middle thirds from a sample of vectors, (n, dim), n >= 1."""
+    centre = vectors.mean(axis=0, dtype=np.float64)
+    spread = vectors.std(axis=0, dtype=np.float64)
+    half = float(THIRD) * spread
+    return Thirds((centre - half).astype(np.float32), (centre + half).astype(np.float32))
+
+
+def width(dim: int) -> int:
+    """Return the number of 64-bit words of a code.
+
+    >>> width(384), width(65)
+    (12, 4)
+    """
+    return 2 * -(-dim // _BITS)
+
+
+def encode(vectors: Floats, ends: Thirds) -> Words:
+    """Encode vectors.
+
+    Args:
+        vectors: (n, dim) float32.
+        ends: The middle third of each dimension.
+
+    Returns:
+        (width(dim), n): one column per vector, the first bits of all dimensions in the upper half.
+    """
+    return np.concatenate([_packed(vectors > end) for end in ends])
+
+
+def _packed(bits: Mask) -> Words:
+    """Pack (n, dim) bits into columns of 64-bit words, padded with zeros."""
+    n, dim = bits.shape
+    packed = np.zeros((n, -(-dim // _BITS) * 8), np.uint8)
+    packed[:, : -(-dim // 8)] = np.packbits(bits, axis=1, bitorder="little")
+    return np.ascontiguousarray(packed.view(np.uint64).T)
+
+
+def differences(codes: Words, query: Words) -> NDArray[np.uint16]:
+    """Count for every row the bits in which it differs from a query.
+
+    Args:
+        codes: (words, n).
+        query: (words,), of one vector.
+    """
+    n = codes.shape[1]
+    found = np.empty(n, np.uint16)
+    for start in range(0, n, _CHUNK):
+        end = min(n, start + _CHUNK)
+        _count(codes[:, start:end], query, found[start:end])
+    return found
+
+
+def _count(codes: Words, query: Words, found: NDArray[np.uint16]) -> None:
+    words, n = codes.shape
+    differing, ones = np.empty(n, np.uint64), np.empty(n, np.uint8)
+    found[:] = 0
+    for first in range(0, words, _AT_ONCE):
+        some = np.zeros(n, np.uint8)
+        for word in range(first, min(words, first + _AT_ONCE)):
+            np.bitwise_xor(codes[word], query[word], out=differing)
+            np.bitwise_count(differing, out=ones)
+            some += ones
+        found += some
+
+
+def candidates(codes: Words, query: Words, allowed: Mask, count: int) -> Rows:
+    """Return the rows whose vectors have to be compared, ascending.
+
+    Args:
+        codes: (words, n).
+        query: (words,), of one vector.
+        allowed: (n,); other rows are never candidates.
+        count: Rows wanted, >= 1; a few more are returned if several differ equally.
+    """
+    n = codes.shape[1]
+    if n < LARGE:
+        return _least(differences(codes, query), allowed, count)
+    half = len(codes) // 2
+    some = _least(differences(codes[:half], query[:half]), allowed, max(SURVIVORS, count))
+    both = differences(codes[:, some], query)
+    return some[_least(both, np.ones(len(some), np.bool_), count)]
+
+
+def _least(found: NDArray[np.uint16], allowed: Mask, count: int) -> Rows:
+    """Return the allowed rows that differ least, ascending: so many, and all equal to the last."""
+    if np.count_nonzero(allowed) <= count:
+        return np.flatnonzero(allowed)
+    found[~allowed] = int(found.max()) + 1
+    upto = np.cumsum(np.bincount(found))
+    return np.flatnonzero(found <= np.searchsorted(upto, count))

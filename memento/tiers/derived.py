@@ -1,0 +1,334 @@
+"""The folder of derived files: what large namespaces are searched by, each in files of its own.
+
+Everything in it comes from the ledger and can be deleted at any time. A file begins with a head
+that says what it is, and with which state of the ledger it agrees; one that is torn, corrupt,
+outdated, of another store or not memento's is never used, and is made again.
+
+    derived/NS.codes              see ``retrieve.scan_files``
+    derived/NS.LINEAGE.vectors    the vectors of these codes, to which more are appended
+    derived/NS.outline            see ``retrieve.outline``
+
+Files are opened below the folder and never through a link. They are written by the process that
+holds ``derived.lock``, and read by all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import stat
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from memento import layout
+from memento.tiers.ownership import FolderLock
+
+MAGIC = b"memento derived\n"
+"""The first bytes of each file."""
+HEAD = 4096
+"""Bytes before the content of a file: the magic, the head as JSON, zeros."""
+_LINE = re.compile(rb"([0-9a-f]{8}) (\{[^\n\0]*\})\n")
+"""The head: the CRC-32 of its JSON, and the JSON."""
+
+
+class Unusable(Exception):
+    """A derived file is missing, damaged, outdated or another's; the message says which."""
+
+
+def spell(head: Mapping[str, Any]) -> bytes:
+    """Write the head of a file.
+
+    Raises:
+        ValueError: If it is too long.
+    """
+    text = json.dumps(head, separators=(",", ":")).encode()
+    line = MAGIC + b"%08x " % zlib.crc32(text) + text + b"\n"
+    if len(line) > HEAD:
+        raise ValueError("the head of a derived file is too long")
+    return line.ljust(HEAD, b"\0")
+
+
+def read_head(data: bytes) -> dict[str, Any]:
+    """Read the head of a file from its first bytes.
+
+    Raises:
+        Unusable: If it has none, or a damaged one.
+    """
+    if not data.startswith(MAGIC):
+        raise Unusable("not a file of this store")
+    found = _LINE.match(data, len(MAGIC))
+    if found is None or zlib.crc32(found[2]) != int(found[1], 16):
+        raise Unusable("its head is damaged")
+    return dict(json.loads(found[2]))
+
+
+@contextlib.contextmanager
+def opened(root: Path, *, make: bool = False) -> Iterator[int]:
+    """Lend a descriptor of the folder of derived files, never through a link.
+
+    Args:
+        root: The folder of the store.
+        make: Whether to make it, private to its owner, if it is not there.
+
+    Raises:
+        OSError: If it is not there, cannot be made, or is not a folder.
+    """
+    path = root / layout.DERIVED
+    if make:
+        with contextlib.suppress(FileExistsError):
+            path.mkdir(mode=0o700)
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+@contextlib.contextmanager
+def locked(root: Path) -> Iterator[FolderLock | None]:
+    """Hold the lock of the writer during the block; None if another writer has it.
+
+    Raises:
+        OSError: If the lock file cannot be used.
+        StoreUnusable: If the lock file is not the store's.
+    """
+    lock = FolderLock(layout.lock_of(root / layout.DERIVED))
+    try:
+        yield lock if lock.acquire() else None
+    finally:
+        lock.release()
+
+
+def open_file(folder: int, name: str, *, write: bool = False) -> int:
+    """Open a regular file of the folder; returns its descriptor.
+
+    Raises:
+        Unusable: If it is not there or is not a regular file.
+        OSError: If it cannot be opened.
+    """
+    flags = os.O_RDWR if write else os.O_RDONLY
+    try:
+        file = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except FileNotFoundError:
+        raise Unusable("not there") from None
+    if stat.S_ISREG(os.fstat(file).st_mode):
+        return file
+    os.close(file)
+    raise Unusable("not a regular file")
+
+
+def make_file(folder: int, name: str) -> int:
+    """Make a file, private to its owner; returns its descriptor.
+
+    Raises:
+        OSError: If there is one, or it cannot be made.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(name, flags, 0o600, dir_fd=folder)
+
+
+def read_file(
+    folder: int, name: str, expected: Mapping[str, Any], marks: Collection[str]
+) -> tuple[dict[str, Any], bytes]:
+    """Read a file whose content has a checksum, and check it.
+
+    It is not mapped: a file that is cut off while it is mapped ends the process that reads on.
+
+    Args:
+        folder: Descriptor of the folder.
+        name: The file.
+        expected: What its head must say.
+        marks: The words of which its head must have one.
+
+    Returns:
+        Its head and its content.
+
+    Raises:
+        Unusable: If it is missing, damaged, outdated or another's.
+        OSError: If it cannot be read.
+    """
+    file = open_file(folder, name)
+    try:
+        head = read_head(os.pread(file, HEAD, 0))
+        _compare(head, expected, marks)
+        content = _rest(file, int(head.get("size", 0)) - HEAD)
+    finally:
+        os.close(file)
+    if zlib.crc32(content) != head.get("crc"):
+        raise Unusable("its content is damaged")
+    return head, content
+
+
+def _compare(head: Mapping[str, Any], expected: Mapping[str, Any], marks: Collection[str]) -> None:
+    for key, value in expected.items():
+        if head.get(key) != value:
+            raise Unusable(f"has {key} {head.get(key)!r}, not {value!r}")
+    if head.get("mark") not in marks:
+        raise Unusable("from another day, or another store's")
+
+
+def _rest(file: int, size: int) -> bytes:
+    """Read what follows the head."""
+    if size != os.fstat(file).st_size - HEAD:
+        raise Unusable("cut off, or longer than written")
+    with os.fdopen(os.dup(file), "rb") as whole:
+        whole.seek(HEAD)
+        return whole.read()
+
+
+def write_file(
+    folder: int,
+    name: str,
+    head: Mapping[str, Any],
+    parts: Iterable[memoryview | bytes],
+    name_it: Callable[[Callable[[], None]], None],
+) -> None:
+    """Write a file whose content has a checksum, and give it its name at the right moment.
+
+    It is not waited for until it is on the disk: after a power cut the checksum tells.
+
+    Args:
+        folder: Descriptor of the folder.
+        name: The file; one that is there is replaced.
+        head: What its head says, besides size and checksum.
+        parts: The content.
+        name_it: Called with a function that replaces the file, once.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    draft = f"{name}.{token_hex(4)}.tmp"
+    file = make_file(folder, draft)
+    try:
+        with os.fdopen(file, "wb") as out:
+            out.write(bytes(HEAD))
+            crc, size = 0, HEAD
+            for part in parts:
+                out.write(part)
+                crc, size = zlib.crc32(part, crc), size + len(part)
+            out.seek(0)
+            out.write(spell({**head, "size": size, "crc": crc}))
+        name_it(lambda: os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder))
+    finally:
+        remove(folder, draft)
+
+
+def remove(folder: int, name: str) -> bool:
+    """Remove a file; tell whether it was there."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def names(folder: int, ns: int | None = None) -> list[str]:
+    """List the files of the folder with names of ours, of one namespace or of all."""
+    found = filter(layout.OF_DERIVED.fullmatch, _entries(folder))
+    return sorted(n for n in found if ns is None or n.startswith(f"{ns}."))
+
+
+def _entries(folder: int) -> list[str]:
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in entries]
+
+
+def clear(root: Path, keep: Callable[[Mapping[str, Any]], bool]) -> list[str]:
+    """Remove derived files. Only for the holder of the lock.
+
+    Args:
+        root: The folder of the store.
+        keep: Tells by the head of a file whether it is to stay.
+
+    Returns:
+        The removed files, as paths below the folder of the store.
+
+    Raises:
+        OSError: If one cannot be looked into or removed.
+    """
+    try:
+        with opened(root) as folder:
+            doomed = [name for name in names(folder) if is_ours(folder, name)]
+            kept = {name: head for name in doomed if (head := _kept(folder, name, keep))}
+            stay = {*kept, *(vectors_of(head) for head in kept.values())}
+            gone = [name for name in doomed if name not in stay and remove(folder, name)]
+            return [f"{layout.DERIVED}/{name}" for name in gone]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError:
+        if (root / layout.DERIVED).is_symlink():  # never followed, so nothing of ours is there
+            return []
+        raise
+
+
+def vectors_of(head: Mapping[str, Any]) -> str:
+    """Return the name of the file with the vectors of a file of codes."""
+    return f"{head.get('ns')}.{head.get('lineage')}.vectors"
+
+
+def _kept(
+    folder: int, name: str, keep: Callable[[Mapping[str, Any]], bool]
+) -> Mapping[str, Any] | None:
+    if not name.endswith((".codes", ".outline")):
+        return None
+    try:
+        head = head_of(folder, name)
+    except Unusable:
+        return None
+    return head if keep(head) else None
+
+
+def head_of(folder: int, name: str) -> dict[str, Any]:
+    """Read the head of a file.
+
+    Raises:
+        Unusable: If it has none.
+        OSError: If it cannot be read.
+    """
+    file = open_file(folder, name)
+    try:
+        return read_head(os.pread(file, HEAD, 0))
+    finally:
+        os.close(file)
+
+
+def is_ours(folder: int, name: str) -> bool:
+    """Tell whether a file begins as ours do; zeros and an empty file have nothing to lose.
+
+    Raises:
+        OSError: If it cannot be read.
+    """
+    try:
+        file = open_file(folder, name)
+    except (Unusable, OSError) as error:
+        if isinstance(error, OSError) and not stat.S_ISLNK(
+            os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        ):
+            raise
+        return False
+    try:
+        start = os.pread(file, len(MAGIC), 0)
+    finally:
+        os.close(file)
+    return start == MAGIC or not start.strip(b"\0")
+
+
+def strangers(root: Path) -> list[str]:
+    """Name what is in the folder and is not memento's, as paths below the folder of the store.
+
+    Raises:
+        OSError: If it cannot be looked into.
+    """
+    path = root / layout.DERIVED
+    if not os.path.lexists(path):
+        return []
+    if path.is_symlink() or not path.is_dir():
+        return [layout.DERIVED]
+    with opened(root) as folder:
+        ours = {name for name in names(folder) if is_ours(folder, name)}
+        return sorted(f"{layout.DERIVED}/{n}" for n in _entries(folder) if n not in ours)
