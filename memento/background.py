@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from memento.config import Config
 from memento.config.sleep import Auto
 from memento.consolidate.tick import Limits, Sleeper, usual
-from memento.ledger import claims, dynamics, erase, learnt, memories, namespaces
+from memento.ledger import associations, claims, dynamics, erase, learnt, memories, namespaces
 from memento.ledger.contract import Ledger, Rules, Session, Work
 from memento.ledger.rows import Row
 from memento.lifecycle import conflicts
@@ -174,9 +174,17 @@ class Background:
                 more = self._ledger.write(lambda c: dynamics.catch_up(c, settings))
             if more:
                 return False
-        more = read(lambda c: learnt.behind(c, effect, settings.agent, takes_over=takes_over))
+        links, agent = self._config.association, settings.agent
+        more = read(
+            lambda c: (
+                learnt.behind(c, effect, agent, takes_over=takes_over)
+                or associations.behind(c, links, agent, takes_over=takes_over)
+            )
+        )
         while more and not self._queries:
-            more = self._ledger.write(lambda c: learnt.catch_up(c, effect, settings.agent))
+            more = self._ledger.write(
+                lambda c: learnt.catch_up(c, effect, agent) | associations.catch_up(c, links, agent)
+            )
         return not more
 
     def settle(self, *, gives_way: bool = True) -> None:

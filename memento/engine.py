@@ -500,6 +500,7 @@ class Engine:
             repair=repair,
             embedding=self.embedding is not None,
             settings=self.config.dynamics,
+            association=self.config.association,
             rules=self.config.conflicts,
             trouble=self.indexer.trouble_for(sees),
         )

@@ -164,11 +164,11 @@ class Verdicts(View):
 
         found = engine.ledger.read(find)
         if ns is not None and found:
-            settings, effect = engine.config.dynamics, engine.config.effect
+            settings = self._settings()
             engine.in_bites(
                 ns,
                 found,
-                lambda work, some: verdicts.retract(work, some, settings, effect),
+                lambda work, some: verdicts.retract(work, some, settings),
                 engine.now(),
                 verb="retract",
             )
@@ -238,16 +238,20 @@ class Verdicts(View):
         if not given or (ns is None and lenient):
             return []
         ns = self._known_namespace(given[0].memory_id)
-        settings, effect = engine.config.dynamics, engine.config.effect
+        settings = self._settings()
 
         def job(connection: Session) -> tuple[list[Row], Beliefs]:
             work = Work(connection, ns, now, engine.rules)
-            rows = verdicts.give(work, given, settings, effect, lenient=lenient)
+            rows = verdicts.give(work, given, settings, lenient=lenient)
             return rows, [self._belief(connection, row, now) for row in rows]
 
         rows, beliefs = engine.ledger.write(job)
         engine.changed(ns, rows)
         return beliefs
+
+    def _settings(self) -> verdicts.Settings:
+        config = self._engine.config
+        return verdicts.Settings(config.dynamics, config.effect, config.association)
 
     def _named(self, target: Target, kind: Event) -> list[tuple[str, int | None]]:
         """Return the ids that a verdict is about, each with its rank if it is about an answer."""

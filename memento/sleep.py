@@ -14,7 +14,7 @@ from memento.consolidate.tick import FOLD, STEPS, Limits, Sleeper, Ticked, usual
 from memento.dynamics.fold import DAY
 from memento.errors import InvalidInput
 from memento.filters import members
-from memento.ledger import changes
+from memento.ledger import associations, changes
 from memento.tick import Anomaly, Stale, StepDone, Tick
 from memento.types import Kind, KindName
 from memento.views import View
@@ -50,9 +50,9 @@ class Sleeping(View):
             seconds: Time after which no other transaction is begun, up to a day; one is always
                 done.
             rows: Most memories to change, a group of equal ones counts as one; None for no limit.
-            steps: Only these, of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive`` and
-                ``replay``; None for all, ``articles`` only if ``Config.articles`` says who writes
-                them. A sleep that is not done goes on with the steps it began with.
+            steps: Only these, of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive``,
+                ``replay`` and ``links``; None for all, ``articles`` only if ``Config.articles``
+                says who writes them. A sleep that is not done goes on with the steps it began with.
             dry_run: Only report what would be changed.
 
         Returns:
@@ -149,7 +149,8 @@ class Sleeping(View):
         config, since = self._engine.config, now - report.WINDOW * DAY
         stale = self._engine.ledger.read(lambda c: report.stale(c, ns, now, config, ()))
         unusual = self._engine.ledger.read(lambda c: report.unusual(c, ns, since))
-        return {"stale": len(stale), "anomalies": len(unusual)}
+        links = self._engine.ledger.read(lambda c: associations.count(c, ns)[1])
+        return {"stale": len(stale), "anomalies": len(unusual), "links": links}
 
 
 def _steps(given: Sequence[str]) -> list[str]:

@@ -35,7 +35,8 @@ class Tick:
         done: Whether the sleep ended; if not, the next call goes on with it.
         took: Seconds that this call took.
         skipped: Why this call did nothing, or ``""``.
-        notes: Number of stale memories and of unusual days, once the sleep has ended.
+        notes: Number of stale memories, of unusual days, and of links between memories that act,
+            once the sleep has ended.
     """
 
     steps: Mapping[str, StepDone]

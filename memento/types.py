@@ -172,6 +172,7 @@ class Event(StrEnum):
     FOLDED = "folded"
     UNFOLDED = "unfolded"
     REPLAYED = "replayed"
+    WEAKENED = "weakened"
     OUTCOME = "outcome"
     RETRACTED = "retracted"
     DOUBTED = "doubted"

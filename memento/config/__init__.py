@@ -25,11 +25,12 @@ from memento.config.articles import Articles, Writer
 from memento.config.llm import LLMConfig
 from memento.config.observe import ObserveConfig
 from memento.config.policy import PolicyConfig
-from memento.config.presets import PRESETS
+from memento.config.presets import LINKED, PRESETS
 from memento.config.retrieve import RetrieveConfig
 from memento.config.sessions import SessionConfig
 from memento.config.sleep import Sleep
 from memento.config.tiers import ChooseConfig, IndexConfig, LongConfig, LongIndex, ShortConfig
+from memento.dynamics.association import Association
 from memento.dynamics.config import Dynamics
 from memento.dynamics.effect import Effect
 from memento.errors import InvalidInput
@@ -60,6 +61,7 @@ class Config:
         effect: How these strengths move memories in an answer.
         sessions: When a session counts as broken off, and how much of it is kept.
         conflicts: What happens when two statements conflict.
+        association: How memories that are used together are linked.
         sleep: What ``consolidate`` does, and how much of it happens by itself.
         articles: What the sleep writes about topics of which it knows several statements.
         observe: The learning from a conversation.
@@ -86,6 +88,7 @@ class Config:
     retrieve: RetrieveConfig = field(default_factory=RetrieveConfig)
     dynamics: Dynamics = field(default_factory=Dynamics)
     effect: Effect = field(default_factory=Effect)
+    association: Association = field(default_factory=Association)
     sessions: SessionConfig = field(default_factory=SessionConfig)
     conflicts: Conflicts = field(default_factory=Conflicts)
     sleep: Sleep = field(default_factory=Sleep)
@@ -172,7 +175,7 @@ class Config:
     @classmethod
     def _preset(cls, name: str) -> Config:
         dynamics, sleep = PRESETS[name]
-        return cls(dynamics=dynamics, sleep=sleep)
+        return cls(dynamics=dynamics, sleep=sleep, association=LINKED.get(name, Association()))
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Config:
@@ -267,7 +270,8 @@ def _preset(config: Config, text: str) -> Config:
     if text not in PRESETS:
         raise InvalidInput("MEMENTO_PRESET", f"{text!r} is not one of: {', '.join(PRESETS)}")
     dynamics, sleep = PRESETS[text]
-    return replace(config, dynamics=dynamics, sleep=replace(sleep, auto=config.sleep.auto))
+    sleep, linked = replace(sleep, auto=config.sleep.auto), LINKED.get(text, Association())
+    return replace(config, dynamics=dynamics, sleep=sleep, association=linked)
 
 
 def _sleep(config: Config, text: str) -> Config:

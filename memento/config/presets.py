@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from memento.config.sleep import Sleep
+from memento.dynamics.association import Association
 from memento.dynamics.config import Dynamics, Stability
 from memento.types import Kind
 
@@ -68,6 +69,13 @@ RESEARCHER = Dynamics(
     mu2=0.06,
     half_life=720.0,
 )
+LINKED: Mapping[str, Association] = MappingProxyType(
+    {
+        "task agent": Association(rate=0.25, budget=1.0),
+        "researcher": Association(rate=0.10, budget=4.0),
+    }
+)
+"""Name of a preset to its settings of the links, where they are not the default ones."""
 _FOUR = Sleep().perishable
 
 PRESETS: Mapping[str, tuple[Dynamics, Sleep]] = MappingProxyType(

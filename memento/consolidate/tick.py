@@ -17,12 +17,12 @@ from typing import Any
 
 from memento.config import Config
 from memento.config.articles import Writer
-from memento.consolidate import archiving, articles, duplicates, replay, tiers
+from memento.consolidate import archiving, articles, duplicates, links, replay, tiers
 from memento.consolidate.night import Left, Night, Plan, Step
 from memento.consolidate.progress import Mark, Progress
 from memento.dynamics.fold import DAY
 from memento.errors import StoreError
-from memento.ledger import changes, dynamics, memories, sleeping
+from memento.ledger import associations, changes, dynamics, memories, sleeping
 from memento.ledger.contract import Ledger, Rules, Session, Work
 from memento.ledger.rows import Row
 from memento.ledger.sleeping import Lease
@@ -33,7 +33,14 @@ ELSEWHERE = "another process sleeps"
 
 STEPS: dict[str, Step] = {
     step.name: step
-    for step in (duplicates.STEP, articles.STEP, tiers.STEP, archiving.STEP, replay.STEP)
+    for step in (
+        duplicates.STEP,
+        articles.STEP,
+        tiers.STEP,
+        archiving.STEP,
+        replay.STEP,
+        links.STEP,
+    )
 }
 """The steps after ``fold``, in order. A step that is added here is run, shown and undone.
 
@@ -169,7 +176,16 @@ class Sleeper:
             while self._ledger.write(lambda c: dynamics.catch_up(c, settings)):
                 if time.monotonic() >= limits.until:
                     break
+        self._fold_links(limits)
         return Done(looked=before)
+
+    def _fold_links(self, limits: Limits) -> None:
+        """Fold the log onto the links between memories."""
+        config, agent = self._config.association, self._config.dynamics.agent
+        if self._ledger.read(lambda c: associations.behind(c, config, agent)):
+            while self._ledger.write(lambda c: associations.catch_up(c, config, agent)):
+                if time.monotonic() >= limits.until:
+                    break
 
     def _go_on(
         self, ns: int, now: int, lease: Lease, progress: Progress, limits: Limits, found: Ticked

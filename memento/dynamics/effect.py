@@ -30,6 +30,8 @@ class Effect:
         rate: How fast it is learnt, [0, 1].
         belief: Weight of the log odds that a memory is right, [0, 10].
         worth: Weight of how much a memory helped, [0, 10].
+        associated: Weight of what memories lead to that are used together with the first hits,
+            [0, 10].
         bound: Largest effect of all together, nats, [0, 10]. A memory whose evidence is more than
             twice that better is never overtaken.
         fade_below: ``Hit.fading`` is true if less of a memory is left, [0, 1].
@@ -40,6 +42,7 @@ class Effect:
     rate: float = 0.05
     belief: float = 1.5
     worth: float = 0.5
+    associated: float = 0.8
     bound: float = 3.0
     fade_below: float = 0.3
 
@@ -59,12 +62,13 @@ class Effect:
         >>> Effect.off().acts, Effect().acts
         (False, True)
         """
-        return cls(use=0.0, learn=False, belief=0.0, worth=0.0, bound=0.0)
+        return cls(use=0.0, learn=False, belief=0.0, worth=0.0, associated=0.0, bound=0.0)
 
     @property
     def acts(self) -> bool:
         """Whether any memory can move."""
-        return self.bound > 0 and (self.use > 0 or self.learn or self.belief > 0 or self.worth > 0)
+        weights = (self.use, self.learn, self.belief, self.worth, self.associated)
+        return self.bound > 0 and any(weights)
 
 
 _MOST = {
@@ -72,6 +76,7 @@ _MOST = {
     "rate": 1.0,
     "belief": 10.0,
     "worth": 10.0,
+    "associated": 10.0,
     "bound": 10.0,
     "fade_below": 1.0,
 }

@@ -28,12 +28,15 @@ _MINE = "(?:the |my |our |his |her )?"
 _BEGINS = r"(?:^|[.,;!?] *|\band |\bso |\bas )"
 _TO = r"(?= (?:to|off|back|forward|from|until|till)\b)"
 _FOR = r"(?= (?:for|with|by|against|to)\b|[.,;]|$)"
+_NOT_TO = r"(?!(?:to|for|by|at|in|on|from|against|after|before)\b)"
+"""Words before something that did not end: "the mill was sold to Ruiz"."""
 _WRITTEN = (
     _BEGINS + _MINE + _THING + _HAS + rf"(?:{_GONE}|over|cancell?ed)\b",
     rf"\b(?:swapped|replaced|replaces|exchanged|traded|changed) {_MINE}{_UNTIL}{_FOR}",
     rf"\b(?:took|taken|came|come|weaned) (?:me |him |her |us )?off {_MINE}{_THING}",
     rf"\b(?:no more|no longer|instead of|rather than) (?:an? |any )?{_MINE}{_THING}",
-    rf"\b(?:gave up|given up|sold|scrapped|lost|cancelled|stopped) (?:with )?{_MINE}{_THING}",
+    r"\b(?:gave up|given up|sold|scrapped|lost|cancelled|stopped) (?:with )?"
+    + (_NOT_TO + _MINE + _THING),
     rf"(?:^|[.;!] *)no {_THING}",
     rf"\b(?:moved|put|postponed|shifted|switched) (?:back )?{_MINE}{_UNTIL}{_TO}",
     _BEGINS + _MINE + _THING + r" (?:has |have |was |been )*(?:moved|switched|gone) (?:to|over)\b",

@@ -35,7 +35,7 @@ from memento.dynamics.fold import (
     step,
 )
 from memento.dynamics.use import RATES
-from memento.ledger import learnt, memories, strengths
+from memento.ledger import associations, learnt, memories, strengths
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
 from memento.ledger.happenings import (
@@ -63,7 +63,15 @@ _FOLD = 2
 """Edition of the fold: another one drops the rows of the one before."""
 
 ASLEEP = frozenset(
-    {Event.ARCHIVED, Event.FOLDED, Event.MOVED, Event.REPLAYED, Event.SUPERSEDED, Event.UNDONE}
+    {
+        Event.ARCHIVED,
+        Event.FOLDED,
+        Event.MOVED,
+        Event.REPLAYED,
+        Event.SUPERSEDED,
+        Event.UNDONE,
+        Event.WEAKENED,
+    }
 )
 """Events that the sleep may write: a day on which nothing else happened is no day of use."""
 
@@ -320,6 +328,7 @@ def forget_all(session: Session) -> None:
         "DELETE FROM meta WHERE name = ?1 OR (name >= ?2 AND name < ?2 || '~')", (_CURSOR, _DAYS)
     )
     learnt.forget_all(session)
+    associations.forget_all(session)
 
 
 def fold_again(session: Session, docid: int) -> None:
@@ -349,6 +358,7 @@ def events_went(session: Session) -> None:
     if newest < cursor.event:
         session.execute(_NOTE, (_CURSOR, json.dumps([newest, cursor.rules])))
     learnt.events_went(session, newest)
+    associations.events_went(session, newest)
 
 
 def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from memento.errors import NotFound
-from memento.ledger import dynamics, links, loops, memories, quotes
+from memento.ledger import dynamics, links, loops, memories, quotes, strengths
 from memento.ledger.contract import Session
 from memento.ledger.dialect import (
     SKIP_IF_THERE,
@@ -59,6 +59,7 @@ _OF_ROW = {
     "dynamics": ("docid",),
     "claims": ("docid",),
     "successions": ("older", "newer"),
+    "associations": ("src", "dst"),
     "memories": ("docid",),
 }
 """Tables that hold something of a memory, beside full text, and the columns that say of which."""
@@ -187,7 +188,9 @@ def delete(connection: Session, docids: list[int]) -> dict[str, int]:
             query = f"DELETE FROM {table} WHERE {column} {_MINE}"
             counts[table] += connection.execute(query, (json.dumps(docids),)).rowcount
     dynamics.events_went(connection)
-    for derived in ("dynamics", "claims", "successions"):
+    if counts["associations"]:
+        strengths.dropped(connection)
+    for derived in ("dynamics", "claims", "successions", "associations"):
         del counts[derived]
     return counts
 

@@ -379,8 +379,21 @@ smaller."""
 
 M010 = CLAIMS + SLEEP + LOOPS + LEARNT + SESSIONS
 
-LINKS = ""
-"""Tables of the links that a sleep finds between memories."""
+LINKS = f"""
+CREATE TABLE associations (
+    src INTEGER NOT NULL,
+    dst INTEGER NOT NULL,
+    weight REAL NOT NULL,
+    count INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    stamp INTEGER NOT NULL,
+    PRIMARY KEY (src, dst)
+) WITHOUT ROWID;
+CREATE INDEX associations_by_dst ON associations (dst);
+CREATE INDEX associations_by_stamp ON associations (src >> {SEQ_BITS}, stamp);
+"""
+"""The links between memories that are used together: a fold of the verdicts, so derived. The read
+path follows them by their stamp, as it follows the sums of events."""
 
 ARTICLES = ""
 """Tables of the articles that a sleep writes."""

@@ -5,14 +5,16 @@ The effect of a verdict is in ``memento.dynamics``; here are the rules who may g
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memento.dynamics.association import Association
 from memento.dynamics.config import Dynamics
 from memento.dynamics.effect import Effect, Lesson
 from memento.dynamics.fold import DAY, SAID
 from memento.errors import InvalidInput
-from memento.ledger import changes, dynamics, happenings, learnt, memories
+from memento.ledger import associations, changes, dynamics, happenings, learnt, memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.happenings import Happening
 from memento.ledger.rows import Row
@@ -45,11 +47,25 @@ class Verdict:
     lesson: Lesson | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings with which verdicts are folded.
+
+    Attributes:
+        dynamics: Of the sums.
+        effect: Of what is learnt from them.
+        association: Of the links between memories that are used together.
+    """
+
+    dynamics: Dynamics
+    effect: Effect
+    association: Association
+
+
 def give(
     work: Work,
     verdicts: Sequence[Verdict],
-    config: Dynamics,
-    effect: Effect,
+    settings: Settings,
     *,
     lenient: bool = False,
 ) -> list[Row]:
@@ -61,8 +77,7 @@ def give(
     Args:
         work: The transaction.
         verdicts: At most one on each memory.
-        config: Settings of the sums.
-        effect: Settings of what is learnt from them.
+        settings: With which they are folded.
         lenient: Whether memories that are gone or hidden are passed over: those of an answer.
 
     Returns:
@@ -73,20 +88,22 @@ def give(
         InvalidInput: If a memory is quarantined or forgotten, unless it is lenient.
     """
     rows: list[Row] = []
+    massed = settings.dynamics.massed
+    together = Counter(one.kind for one in verdicts if one.rank is None)
     there = memories.docids_of(work.db, work.ns, [one.memory_id for one in verdicts])
     for verdict in verdicts:
         if lenient and verdict.memory_id not in there:
             continue
         row = memories.by_id(work.db, work.ns, verdict.memory_id)
         if row.status in ACCEPTED:
-            _write(work, row, verdict, config)
+            _write(work, row, verdict, massed, together[verdict.kind])
             locks.judged(work, row)
             rows.append(_revived(work, row, verdict))
         elif not lenient:
             raise _hidden(row)
     if verdicts:
         changes.finish(work, "feedback", Trust.least(one.source for one in verdicts))
-    _fold(work, config, effect)
+    _fold(work, settings)
     return rows
 
 
@@ -98,9 +115,11 @@ def _revived(work: Work, row: Row, verdict: Verdict) -> Row:
     return row
 
 
-def _fold(work: Work, config: Dynamics, effect: Effect) -> None:
-    dynamics.catch_up(work.db, config)
-    learnt.catch_up(work.db, effect, config.agent)
+def _fold(work: Work, settings: Settings) -> None:
+    agent = settings.dynamics.agent
+    dynamics.catch_up(work.db, settings.dynamics)
+    learnt.catch_up(work.db, settings.effect, agent)
+    associations.catch_up(work.db, settings.association, agent)
 
 
 def _hidden(row: Row) -> InvalidInput:
@@ -109,11 +128,21 @@ def _hidden(row: Row) -> InvalidInput:
     return InvalidInput("target", f"{row.id!r} is {row.status}; restore it first")
 
 
-def _write(work: Work, row: Row, verdict: Verdict, config: Dynamics) -> None:
-    """Append a verdict, unless it was given just before."""
-    if _was_given(work, row, verdict, work.now - config.massed * _SECOND):
+def _write(work: Work, row: Row, verdict: Verdict, massed: float, together: int) -> None:
+    """Append a verdict, unless it was given just before.
+
+    Args:
+        work: The transaction.
+        row: The memory.
+        verdict: The verdict.
+        massed: Seconds within which the same verdict is written once.
+        together: Verdicts of its kind in the same call, this one included.
+    """
+    if _was_given(work, row, verdict, work.now - massed * _SECOND):
         return
     detail: dict[str, object] = {"source": verdict.source.value}
+    if together > 1 and verdict.rank is None:
+        detail[associations.OF] = together
     if verdict.rank is not None:
         detail["rank"] = verdict.rank
     if verdict.note:
@@ -166,14 +195,13 @@ def _standing(session: Session, found: Sequence[Happening]) -> list[Happening]:
     return [one for one in found if (one.docid, one.name) in names]
 
 
-def retract(work: Work, found: Sequence[Happening], config: Dynamics, effect: Effect) -> list[Row]:
+def retract(work: Work, found: Sequence[Happening], settings: Settings) -> list[Row]:
     """Take verdicts back; from then on nothing is as it would not be without them.
 
     Args:
         work: The transaction.
         found: Verdicts of the namespace.
-        config: Settings of the sums.
-        effect: Settings of what is learnt from them.
+        settings: With which they are folded.
 
     Returns:
         No rows: the memories themselves are as they were.
@@ -181,5 +209,5 @@ def retract(work: Work, found: Sequence[Happening], config: Dynamics, effect: Ef
     for one in found:
         detail = {"verdict": one.kind, "at": one.at, "source": one.source}
         memories.record(work.db, work.ns, work.now, Event.RETRACTED, one.docid, detail)
-    _fold(work, config, effect)
+    _fold(work, settings)
     return []

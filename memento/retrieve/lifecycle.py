@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.dynamics import belief, use
+from memento.dynamics import association, belief, use
 from memento.dynamics.config import Dynamics
 from memento.dynamics.effect import Effect
 from memento.dynamics.fold import DAY
 from memento.dynamics.retention import retention
+from memento.ledger import associations, learnt, strengths
 from memento.ledger import dynamics as folded
-from memento.ledger import learnt, strengths
 from memento.ledger.contract import Session
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
@@ -36,7 +36,10 @@ _FOR, _AGAINST, _PRIOR_FOR, _PRIOR_AGAINST, _WORTH, _STABILITY, _SINCE_DAY = ran
 _WIDTH = len(use.RATES) + 7
 _RATES = np.array(use.RATES, np.float32)
 _NEVER = -1
-TERMS = ("use", "belief", "worth")
+_OF_LINKS = 500
+"""Bytes of the links that leave one memory, with two or three that act."""
+ASSOCIATED = "associated"
+TERMS = ("use", "belief", "worth", ASSOCIATED)
 """Names of the effects among the terms of a hit."""
 
 
@@ -45,9 +48,11 @@ class Strengths:
 
     Attributes:
         weight: Learnt weight of use; None while nothing was learnt.
+        links: Row id of a memory to those that its links lead to, with the weights of the links;
+            only of links that act. Never changed in place.
     """
 
-    __slots__ = ("_days", "_lock", "_stamp", "_table", "weight")
+    __slots__ = ("_days", "_lock", "_stamp", "_table", "links", "weight")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -55,11 +60,13 @@ class Strengths:
         self._table: _Table | None = None  # none while nothing happened: it takes 3 kB
         self._days: list[int] = []
         self.weight: float | None = None
+        self.links: Mapping[int, Mapping[int, float]] = {}
 
     @property
     def nbytes(self) -> int:
         """Bytes of what is known."""
-        return (0 if self._table is None else self._table.nbytes) + 40 * len(self._days)
+        table = 0 if self._table is None else self._table.nbytes
+        return table + 40 * len(self._days) + _OF_LINKS * len(self.links)
 
     def follow(self, session: Session, ns: int) -> None:
         """Read what changed."""
@@ -68,7 +75,7 @@ class Strengths:
             return
         with self._lock:
             if self._stamp < strengths.last_drop(session) or newest < self._stamp:
-                self._table, self._stamp = None, -1
+                self._table, self._stamp, self.links = None, -1, {}
             for docid, at, used_at, *numbers, sums, trust in strengths.since(
                 session, ns, self._stamp
             ):
@@ -81,9 +88,24 @@ class Strengths:
                     np.frombuffer(sums, np.float64),
                     (good, bad, *belief.prior(trust), worth, stability, day),
                 )
+            self._follow_links(session, ns)
             self._days = folded.days_of(session, ns)
             self.weight = learnt.weight_of(session, ns)
             self._stamp = newest
+
+    def _follow_links(self, session: Session, ns: int) -> None:
+        """Read the links that changed."""
+        changed = associations.since(session, ns, self._stamp)
+        if not changed:
+            return
+        links = {**self.links}
+        for src, dst, weight in changed:
+            acting = {other: one for other, one in links.pop(src, {}).items() if other != dst}
+            if weight >= association.ACTS_FROM:
+                acting[dst] = weight
+            if acting:
+                links[src] = acting
+        self.links = links
 
     def of(self, docids: NDArray[np.int64]) -> tuple[Rows, Floats, NDArray[np.int64]] | None:
         """Return which of some memories have sums, their values and their moments.
@@ -212,17 +234,57 @@ class Life:
             scores: Their scores.
         """
         parts = self.effects(snap, rows)
+        linked = bool(self._known.links) and self._effect.acts and self._effect.associated > 0
+        if parts is None and not linked:
+            return None
+        pull = sums if parts is None else sums + sum(parts.values())
+        moved = order if parts is None else _by_pull(rows, order, pull, named)
+        led = self._associated(snap, rows, moved, pull, pull - sums) if linked else None
+        if led is not None:
+            parts, pull = {**(parts or {}), ASSOCIATED: led}, pull + led
+            moved = _by_pull(rows, order, pull, named)
         if parts is None:
             return None
-        pull = sums + sum(parts.values())
-        moved = order.copy()
-        for match in np.unique(named[order]) if named.any() else (0,):
-            at = np.flatnonzero(named[order] == match)
-            alike = order[at]
-            moved[at] = alike[np.lexsort((-rows[alike], -pull[alike]))]
         placed = scores.copy()
         placed[moved] = scores[order]
         return Moved(moved, placed, pull, parts)
+
+    def _associated(
+        self, snap: Snapshot, rows: Rows, order: Rows, pull: Floats, effects: Floats
+    ) -> Floats | None:
+        """Return how far the first candidates lead to others by their links, in nats; None if not.
+
+        It is one hop. With the other effects together it is within the bound. Quarantined memories
+        lead nowhere and are led to by none.
+
+        Args:
+            snap: The namespace.
+            rows: Rows of the candidates, ascending.
+            order: Their places, best first.
+            pull: Sum of the evidence and the other effects of each.
+            effects: Sum of the other effects of each.
+        """
+        docids, links = snap.docid[rows], self._known.links
+        seeds = order[: association.SEEDS]
+        fans = [links.get(docid, {}) for docid in docids[seeds].tolist()]
+        if not any(fans):
+            return None
+        odds = np.exp(pull[seeds] - pull[seeds].max())
+        shares = (odds / odds.sum()).tolist()
+        feels = having_trait(snap.status[rows], "feels")
+        sources: dict[int, list[tuple[float, float, int]]] = {}
+        for seed, share, fan in zip(seeds.tolist(), shares, fans, strict=True):
+            for docid, weight in fan.items() if feels[seed] else ():
+                sources.setdefault(docid, []).append((share, weight, len(fan)))
+        wanted = np.array(sorted(sources), np.int64)
+        places = np.minimum(np.searchsorted(docids, wanted), len(docids) - 1)
+        led = np.zeros(len(rows), np.float32)
+        for place, docid in zip(places.tolist(), wanted.tolist(), strict=True):
+            if docids[place] == docid and feels[place]:
+                led[place] = self._effect.associated * association.spread(sources[docid])
+        room = np.maximum(0, np.float32(self._effect.bound) - effects)
+        led = np.minimum(led, room).astype(np.float32)
+        return led if led.any() else None
 
     def effects(self, snap: Snapshot, rows: Rows) -> dict[str, Floats] | None:
         """Return the effects on candidates, by name, in nats; None if all are 0.
@@ -251,7 +313,7 @@ class Life:
         bounded = np.clip(together, -config.bound, config.bound)
         share = np.divide(bounded, together, out=np.zeros_like(together), where=together != 0)
         parts = {}
-        for name, effect in zip(TERMS, found, strict=True):
+        for name, effect in zip(("use", "belief", "worth"), found, strict=True):
             parts[name] = np.zeros(len(rows), np.float32)
             parts[name][some] = share * effect
         return parts
@@ -347,6 +409,16 @@ class Life:
             sure, first, stability = lived.sure, lived.day, lived.stability
         fades = not row.pinned and retention(today - first, stability) < self._effect.fade_below
         return sure, fades
+
+
+def _by_pull(rows: Rows, order: Rows, pull: Floats, named: Floats) -> Rows:
+    """Order candidates that match the query alike by their pull, the newest first among equals."""
+    moved = order.copy()
+    for match in np.unique(named[order]) if named.any() else (0,):
+        at = np.flatnonzero(named[order] == match)
+        alike = order[at]
+        moved[at] = alike[np.lexsort((-rows[alike], -pull[alike]))]
+    return moved
 
 
 def _beside(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from memento.check import MOST_NAMED
 from memento.claims.config import Conflicts
+from memento.dynamics.association import Association
 from memento.dynamics.config import Dynamics
 from memento.errors import (
     EmbedderError,
@@ -15,7 +16,7 @@ from memento.errors import (
     StoreError,
     StoreGone,
 )
-from memento.ledger import checks, claims, dynamics, namespaces, sessions, vectors
+from memento.ledger import associations, checks, claims, dynamics, namespaces, sessions, vectors
 from memento.ledger.checks import Sees, Whose
 from memento.ledger.contract import Ledger
 from memento.ledger.files import explain_os, is_draft_of, unfinished
@@ -44,6 +45,7 @@ def examine(
     repair: bool,
     embedding: bool,
     settings: Dynamics,
+    association: Association,
     rules: Conflicts,
     trouble: dict[str, str],
 ) -> list[Finding]:
@@ -55,6 +57,7 @@ def examine(
         repair: Whether to repair derived data: full text, backlog, stray rows.
         embedding: Whether an embedder is in use, so that every memory needs a vector.
         settings: With which the events are folded.
+        association: With which they are folded onto the links between memories.
         rules: With which statements are read.
         trouble: Problems of the indexer: stage to reason.
 
@@ -74,7 +77,7 @@ def examine(
         "sessions": lambda: _sessions(ledger),
         "full text": lambda: _fulltext(ledger, sees, repair=repair),
         "derived rows": lambda: _strays(ledger, repair=repair),
-        "dynamics": lambda: _dynamics(ledger, settings, repair=repair),
+        "dynamics": lambda: _dynamics(ledger, settings, association, repair=repair),
         "claims": lambda: _claims(ledger, rules, repair=repair),
     }
     if embedding:
@@ -276,17 +279,28 @@ def _strays(ledger: Ledger, *, repair: bool) -> Finding:
     )
 
 
-def _dynamics(ledger: Ledger, settings: Dynamics, *, repair: bool) -> Finding:
+def _dynamics(
+    ledger: Ledger, settings: Dynamics, association: Association, *, repair: bool
+) -> Finding:
+    agent, spaces = settings.agent, [ns for ns, _ in ledger.read(namespaces.every)]
     differing = ledger.read(lambda c: dynamics.differing(c, settings, _FOLDED))
-    if not differing:
+    linked = ledger.read(
+        lambda c: sum(associations.differing(c, ns, association, agent) for ns in spaces)
+    )
+    if not differing and not linked:
         return Finding("dynamics", ok=True, detail="agree with the events")
 
     def fold_again() -> None:
         ledger.write(dynamics.drop_rows)
+        ledger.write(associations.forget_all)
         while ledger.write(lambda c: dynamics.catch_up(c, settings)):
+            pass
+        while ledger.write(lambda c: associations.catch_up(c, association, agent)):
             pass
 
     detail = f"{len(differing)} of {_FOLDED} rows or fewer are not what their events add up to"
+    if linked:
+        detail = f"{detail}, and the links of {linked} memories are not"
     return _mend("dynamics", detail, fold_again, repair=repair)
 
 

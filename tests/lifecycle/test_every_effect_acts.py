@@ -39,6 +39,15 @@ def taught(memory, clock):
     return terms(memory)
 
 
+def linked(memory, clock):
+    """Tell what is moved by memories that are used together."""
+    for _ in range(4):
+        clock.advance(HOURS)
+        memory.feedback(["Heron", "Plover"], verdict="used")
+    hits = memory.retrieve(QUESTION, 10, record=False)
+    return {hit.id: round(hit.terms.get("associated", 0.0), 3) for hit in hits}
+
+
 def faded(memory, clock):
     """Tell what fades after thirty days on which the store was used."""
     for _ in range(30):
@@ -53,6 +62,7 @@ PROBES = {
     "rate": (taught, 0.01, 0.5),
     "belief": (judged, 0.5, 2.0),
     "worth": (judged, 0.1, 2.0),
+    "associated": (linked, 0.2, 0.8),
     "bound": (judged, 0.5, 3.0),
     "fade_below": (faded, 0.01, 0.9),
 }

@@ -24,6 +24,8 @@ def memory(tmp_path):
         ("The pottery course has moved to Tuesdays", {"course pottery"}),
         ("We moved Cardiff to October", {"cardiff"}),
         ("Ottilie has a new coat", set()),
+        ("The kiln was sold to Ruiz for 532 crowns", set()),
+        ("The train stopped at Ruiz", set()),
         ("They have gone", set()),
         ("x" * 500, set()),
     ],

@@ -17,7 +17,7 @@ import signal
 import sqlite3
 import sys
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -26,17 +26,18 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import harness_kill
-import kill_things as things
 import shim
 from harness_iofault import QUIET
-from kill_things import START, Held, Thing, opened, store_of
+from kill_things import END, START, Held, Thing, opened, store_of
 from trust_result import TrustResult
 
 from memento import MemoryManager, Status
 from memento.config.sleep import Sleep
 from memento.consolidate import duplicates, replay, tick
+from memento.dynamics.association import Association
 from memento.layout import LEDGER
 from memento.ledger import sleeping
+from memento.testing import ManualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,7 +58,9 @@ CONTROL_TRIES = 10
 SAID = ("shed", "always", "often")
 """Three memories that say the same."""
 SHARE = Sleep(bite=2, archive_share=1.0, tier_share=1.0, replay=1.0, lease=0.0)
+ASLEEP = replace(QUIET, sleep=SHARE, association=Association(budget=0.3))
 """A few memories in a transaction; nobody waits for a sleeper that died."""
+LINKS = "SELECT src, dst, round(weight, 6) FROM associations ORDER BY 1, 2"
 
 
 # --- kill -9 inside each step
@@ -65,23 +68,25 @@ SHARE = Sleep(bite=2, archive_share=1.0, tier_share=1.0, replay=1.0, lease=0.0)
 
 def tired(folder: Path) -> None:
     """Make a store in which each step finds something to do."""
-    things.tired(folder)
-    with opened(store_of(folder), now=START - timedelta(days=1)) as memory:
-        memory.add("The blue bike of Anna is often kept in the very old shed", id=SAID[2])
+    clock = ManualClock(START - timedelta(days=61))
+    with MemoryManager(store_of(folder), embedder=None, config=ASLEEP, clock=clock) as memory:
+        memory.add("The blue bike of Anna is kept in the old shed", id=SAID[0], tags=["bike"])
+        memory.add("The blue bike of Anna is always kept in the very old shed", id=SAID[1])
         for n in range(5):
             memory.add(f"the gate has {n} bolts", id=f"b{n}", importance=0.5)
-    with opened(store_of(folder), now=START) as memory:
-        memory.feedback(["gate", *(f"b{n}" for n in range(5))], verdict="used")
-        found = memory.retrieve("the gate code", 3)
-        memory.add("the last word of the day", id="last")
-    assert found
+            memory.add(f"we passed lamp {n}", id=f"l{n}", kind="episode", importance=0.1)
+        for _ in range(61):
+            clock.advance(timedelta(days=1))
+            memory.feedback("b0", verdict="used")
+        memory.add("The blue bike of Anna is often kept in the very old shed", id=SAID[2])
+        clock.advance(timedelta(hours=2))
+        memory.feedback([f"b{n}" for n in range(5)], verdict="used")
+        memory.retrieve("How many bolts has the gate?", 3)
 
 
 def asleep(steps: Sequence[str] | None, folder: Path) -> None:
     """Do some steps of a sleep."""
-    with MemoryManager(
-        store_of(folder), embedder=None, config=replace(QUIET, sleep=SHARE), clock=lambda: START
-    ) as memory:
+    with MemoryManager(store_of(folder), embedder=None, config=ASLEEP, clock=lambda: END) as memory:
         memory.consolidate(seconds=60, steps=steps)
 
 
@@ -97,7 +102,9 @@ def told(folder: Path) -> Any:
     """Read the strengths of all memories, once their events are added up."""
     with opened(store_of(folder)) as memory:
         every = [one.id for one in memory.list(status=list(Status))]
-        return [[one, str(memory.belief(one)), str(memory.strength(one))] for one in every]
+        found = [[one, str(memory.belief(one)), str(memory.strength(one))] for one in every]
+    with closing(sqlite3.connect(store_of(folder) / LEDGER)) as connection:
+        return [found, [list(link) for link in connection.execute(LINKS)]]
 
 
 def apart(folder: Path) -> None:
@@ -162,10 +169,7 @@ def idle(folder: Path) -> list[str]:
     place = folder / "idle"
     place.mkdir()
     tired(place)
-    config = replace(QUIET, sleep=SHARE)
-    with MemoryManager(
-        store_of(place), embedder=None, config=config, clock=lambda: START
-    ) as memory:
+    with MemoryManager(store_of(place), embedder=None, config=ASLEEP, clock=lambda: END) as memory:
         plans = memory.consolidate(dry_run=True).steps
     shutil.rmtree(place)
     worked = {name for name, one in plans.items() if one.changed or (name == "fold" and one.looked)}
@@ -177,23 +181,22 @@ def idle(folder: Path) -> list[str]:
 
 def worn(root: Path, count: int) -> None:
     """Make a store that each step of a sleep has much to do in."""
-    with MemoryManager(
-        root, embedder=None, config=QUIET, clock=lambda: START - timedelta(days=61)
-    ) as memory:
+    clock = ManualClock(START - timedelta(days=61))
+    with MemoryManager(root, embedder=None, config=ASLEEP, clock=clock) as memory:
         for n in range(count):
             memory.add(f"The blue bike of neighbour N{n} is kept in the old shed", id=f"x{n}")
             memory.add(f"The blue bike of neighbour N{n} is always kept in the old shed")
             memory.add(f"We walked past lamp post {n}", id=f"e{n}", kind="episode", importance=0.1)
             memory.add(f"The gate code of house {n} is {n}", id=f"g{n}", importance=0.55)
-    for day in range(60, -1, -1):
-        moment = START - timedelta(days=day)
-        with MemoryManager(root, embedder=None, config=QUIET, clock=lambda m=moment: m) as memory:
-            memory.feedback("g0", verdict="used")
+        memory.feedback([f"g{n}" for n in range(5)], verdict="used")
+        for _ in range(61):
+            clock.advance(timedelta(days=1))
+            memory.feedback("g9", verdict="used")
 
 
 def sleeper(root: Path, lease: float) -> None:
     """Sleep until there is nothing left to do."""
-    config = replace(QUIET, sleep=replace(SHARE, lease=lease))
+    config = replace(ASLEEP, sleep=replace(SHARE, lease=lease))
     with MemoryManager(root, embedder=None, config=config, clock=lambda: START) as memory:
         while not memory.consolidate(seconds=60).done:
             time.sleep(0.001)
@@ -235,16 +238,15 @@ def forked(job: Callable[[], None]) -> int:
 
 def left(root: Path) -> tuple[dict[str, str], list[str]]:
     """Read what a sleep left of each memory, and the events that are there more than once."""
-    with sqlite3.connect(root / LEDGER) as connection:
+    with closing(sqlite3.connect(root / LEDGER)) as connection:
         rows = connection.execute(
             "SELECT id, status || ' ' || tier || ' ' || ifnull(superseded_by, '') FROM memories"
         ).fetchall()
         twice = connection.execute(
             "SELECT kind, docid, json_extract(detail, '$.member'), count(*) FROM events WHERE kind"
-            " IN ('folded', 'moved', 'replayed', 'archived', 'superseded')"
+            " IN ('folded', 'moved', 'replayed', 'archived', 'superseded', 'weakened')"
             " GROUP BY 1, 2, 3 HAVING count(*) > 1"
         ).fetchall()
-    connection.close()
     return dict(rows), [f"{kind} {n} times: {docid}" for kind, docid, _, n in twice]
 
 

@@ -1,0 +1,45 @@
+"""Scale down the links of a memory that together exceed their budget; proportions are kept.
+
+The event is the truth of it, so that the links can be folded again from the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memento.consolidate.night import Night, Plan, Step
+from memento.ledger import associations, memories
+from memento.ledger.contract import Session, Work
+from memento.ledger.rows import Row
+from memento.lifecycle.steps import FOUND, log_event
+from memento.types import Event
+
+
+def plan(session: Session, night: Night) -> Plan:
+    """Find the memories whose links exceed the budget, in order of arrival."""
+    found = associations.heavy(session, night.ns, night.config.association.budget)
+    rows = memories.by_docids(session, night.ns, found)
+    free = [docid for docid in found if docid in rows and _may_change(rows[docid])]
+    skipped = {"pinned, locked or hidden": len(found) - len(free)} if len(found) > len(free) else {}
+    return Plan(free, associations.count(session, night.ns)[0], skipped)
+
+
+def _may_change(row: Row) -> bool:
+    return row.status in FOUND and not row.pinned
+
+
+def carry_out(work: Work, night: Night, docid: int) -> Sequence[Row]:
+    """Scale down the links of one memory, unless somebody did or it changed in the meantime."""
+    config, agent = night.config.association, night.config.dynamics.agent
+    row = memories.by_docids(work.db, work.ns, [docid]).get(docid)
+    if row is None or not _may_change(row):
+        return []
+    if docid not in associations.heavy(work.db, work.ns, config.budget):
+        return []
+    log_event(work, row, Event.WEAKENED, {associations.BUDGET: config.budget})
+    while associations.catch_up(work.db, config, agent):
+        pass
+    return [row]
+
+
+STEP = Step("links", plan, carry_out)

@@ -1,0 +1,154 @@
+"""Links between memories that are used together, and how they spread to candidates of a query.
+
+A link from one memory to another tends to the share of the uses of the first in which the second
+was used as well. It is made of verdicts, never of being shown together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from memento.errors import InvalidInput
+
+LEAST = 0.05
+"""Weight below which a link is dropped."""
+MOST = 16
+"""Most links that leave a memory; the weakest goes."""
+ACTS_FROM = 0.38
+"""Weight from which a link acts: with the default rate that of the third use together."""
+STRONGEST = 2.0
+"""Nats: a memory with more than e² links that act, which is 7, spreads nothing."""
+SEEDS = 5
+"""First candidates of a query that spread."""
+
+_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """Settings of the links between memories that are used together.
+
+    Processes that share a store should have equal settings: one that finds the links folded with
+    others folds them again.
+
+    Attributes:
+        rate: How far one use moves a link, [0, 1]; 0 for no links.
+        budget: Largest sum of the links that leave a memory, > 0. A sleep scales down what exceeds
+            it.
+    """
+
+    rate: float = 0.15
+    budget: float = 2.0
+
+    def __post_init__(self) -> None:
+        for name, least, most in (("rate", 0.0, 1.0), ("budget", LEAST, float(MOST))):
+            value = getattr(self, name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not least <= value <= most:
+                problem = f"must be a number in [{least}, {most}], not {value!r}"
+                raise InvalidInput(f"association.{name}", problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link from one memory to another.
+
+    Attributes:
+        weight: (0, 1].
+        count: Uses of both together.
+        at: When it last changed, microseconds.
+    """
+
+    weight: float
+    count: int
+    at: int
+
+
+def associate(weight: float, together: bool, rate: float) -> float:
+    """Return the weight of a link after a use of the memory that it leaves: w + rate (x - w).
+
+    Args:
+        weight: The weight before, [0, 1].
+        together: Whether the other memory was used as well: x is 1 or 0.
+        rate: [0, 1].
+
+    Source: Oja 1982 with the active unit at 1, so that the fixed point is P(other | this one).
+
+    >>> round(associate(associate(associate(0.0, True, 0.15), True, 0.15), True, 0.15), 6)
+    0.385875
+    """
+    return weight + rate * ((1.0 if together else 0.0) - weight)
+
+
+def used(
+    links: Mapping[int, Link], together: Collection[int], at: int, rate: float, *, daily: bool
+) -> dict[int, Link]:
+    """Return the links that leave a memory after a use of it.
+
+    Args:
+        links: Row id of a memory to the link to it.
+        together: Row ids of the memories that were used with it.
+        at: When, microseconds.
+        rate: How far the use moves a link, [0, 1].
+        daily: Whether a link changes at most once a day: an agent's verdicts count so.
+
+    >>> used({}, [7], 0, 0.15, daily=False)
+    {7: Link(weight=0.15, count=1, at=0)}
+    """
+    after = dict(links)
+    for other, link in links.items():
+        if not (daily and link.at // _DAY == at // _DAY):
+            both = other in together
+            weight = associate(link.weight, both, rate)
+            after[other] = Link(weight, link.count + both, at)
+    for other in together:
+        if other not in links:
+            after[other] = Link(associate(0.0, True, rate), 1, at)
+    kept = [(-link.weight, other) for other, link in after.items() if link.weight >= LEAST]
+    return {other: after[other] for _, other in sorted(kept)[:MOST]}
+
+
+def scaled(links: Mapping[int, Link], budget: float) -> dict[int, Link]:
+    """Scale down the links that leave a memory to a budget; those that get too weak go.
+
+    Proportions are kept, and doing it twice is doing it once.
+
+    Source: synaptic homeostasis, Tononi & Cirelli 2014, as a budget and not as a factor per night.
+
+    >>> {other: one.weight for other, one in scaled({1: Link(0.9, 9, 0)}, 0.6).items()}
+    {1: 0.6}
+    """
+    total = math.fsum(link.weight for link in links.values())
+    if total <= budget:
+        return dict(links)
+    after = {
+        other: Link(link.weight * budget / total, link.count, link.at)
+        for other, link in links.items()
+    }
+    return {other: link for other, link in after.items() if link.weight >= LEAST}
+
+
+def spread(sources: Iterable[tuple[float, float, int]]) -> float:
+    """Return how far memories lead to one that they are linked to, [0, 1].
+
+    Args:
+        sources: Of each such memory its share of attention (all shares sum to 1 at most), the
+            weight of its link to the one, and how many memories its links lead to, >= 1.
+
+    Source: ACT-R, the fan effect: Anderson & Reder 1999. Here divided by the strongest association.
+
+    >>> round(spread([(0.5, 0.8, 1), (0.5, 0.4, 4)]), 4)
+    0.4614
+    """
+    return sum(share * weight * reach(fan) for share, weight, fan in sources)
+
+
+def reach(fan: int) -> float:
+    """Return how much a memory spreads that leads to so many others, [0, 1].
+
+    >>> reach(1), reach(8)
+    (1.0, 0.0)
+    """
+    return max(0.0, STRONGEST - math.log(max(1, fan))) / STRONGEST
