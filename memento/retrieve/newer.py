@@ -109,7 +109,7 @@ class Newer:
     ) -> list[Candidate]:
         """Move the best older note that fits as well before the first one.
 
-        What held before is often said in quite other words than what holds now, so nothing but
+        A former value is often told in quite other words than the present one, so nothing but
         their age tells which of the two is asked for.
         """
         notes = self._notes(best, said)

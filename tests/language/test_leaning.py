@@ -15,7 +15,7 @@ POINTING = [
     "so?",
 ]
 NAMING = ["And Lena's?", "When is Omar's birthday?", "what about the hit list", "the oneness",
-          "Bob told me of the harp that they repaired for them last summer, who has it?"]  # fmt: skip
+          "Bob told me of the harp they repaired for them last summer, who has it?"]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", POINTING)
