@@ -8,9 +8,10 @@ A life is a JSON file in the shape that lives.py documents; without one it is ou
 clock at the moment each was told; a question is put to what was told until its own moment. It is
 put to ``retrieve`` (ten hits) and to ``prompt``, both with their default settings, and in the same
 run to two plain indexes of all the texts, see bare.py: vectors alone (the same embedder's cosine)
-and words alone (BM25). A question with previous turns is put to all three as one text, these turns
-and then the question; ``--alone`` leaves them out. Such a question is also put to ``recall``, which
-knows who said which turn (the user first, then by turns).
+and words alone (BM25). A question with previous turns is put to ``recall``, as a program would that
+has a conversation: it knows who said which turn (the user first, then by turns), and what it finds
+by default is the prompt. The indexes get these turns and then the question as one text, and so does
+``retrieve``, for comparison. ``--alone`` leaves the turns out.
 
     rank 1, top 3, top 10   one of the right memories is first, among the first three, the ten
     off-topic               questions that nothing answers: how many put anything into the prompt
@@ -45,7 +46,7 @@ from memento import MemoryManager, Turn
 from memento.errors import MementoError
 from memento.protocols import Embedder
 from memento.testing import ManualClock
-from memento.types import Retrieval
+from memento.types import Hit
 
 LIVES = (Path(__file__).with_name("sets") / "life_dev.json",)
 DEPTH = 10
@@ -64,7 +65,7 @@ class Answered:
         found: Arm to what it found, best first; each a set of names, as equal texts are one memory.
         confidence: Confidence of the first hit, 0 without hits.
         prompt: Names of the memories in the prompt.
-        recalled: For a question with previous turns, what ``recall`` found, best first.
+        joined: For a question with previous turns, what ``retrieve`` found for all as one text.
     """
 
     life: str
@@ -72,7 +73,7 @@ class Answered:
     found: dict[str, list[frozenset[str]]]
     confidence: float
     prompt: list[frozenset[str]]
-    recalled: list[frozenset[str]] = field(default_factory=list)
+    joined: list[frozenset[str]] = field(default_factory=list)
 
     def rank(self, arm: str) -> int | None:
         """Return the rank of the first right memory, from 1; None if it is not among the ten."""
@@ -83,9 +84,9 @@ class Answered:
         """Tell whether a right memory is among the first ``depth``."""
         return (self.rank(arm) or DEPTH + 1) <= depth
 
-    def recalled_right(self, depth: int) -> bool:
-        """Tell whether a right memory is among the first ``depth`` that ``recall`` found."""
-        return any(names & self.question.answers for names in self.recalled[:depth])
+    def joined_right(self, depth: int) -> bool:
+        """Tell whether a right memory is among the first ``depth`` found for one text."""
+        return any(names & self.question.answers for names in self.joined[:depth])
 
     @property
     def shown(self) -> bool:
@@ -107,6 +108,7 @@ class Telling:
     """A store that is told a life, and the plain indexes that are told the same.
 
     Attributes:
+        life: Name of the life.
         memory: The store.
         clock: Its clock.
         vectors: Plain index by meaning, or None without an embedder.
@@ -115,6 +117,7 @@ class Telling:
         told: Names in the order told.
     """
 
+    life: str
     memory: MemoryManager
     clock: ManualClock
     vectors: Vectors | None
@@ -149,34 +152,40 @@ class Telling:
         self.names[kept.id].add(one.id)
         self.told.append(one.id)
 
-    def ask(
-        self, question: Asked, *, alone: bool
-    ) -> tuple[dict[str, list[frozenset[str]]], Retrieval]:
-        """Put a question to the store and to the indexes; return what each found, and the hits."""
+    def ask(self, question: Asked, *, alone: bool) -> Answered:
+        """Put a question to the store and to the indexes; return what came of it."""
         query = query_of(question, alone=alone)
         self.clock.advance(question.at - self.clock())
-        hits = self.memory.retrieve(query, DEPTH, record=False)
-        found = {OURS: [frozenset(self.names[hit.id]) for hit in hits]}
+        hits: Sequence[Hit] = self.memory.retrieve(query, DEPTH, record=False).hits
+        joined: list[frozenset[str]] = []
+        found: dict[str, list[frozenset[str]]] = {}
+        if question.previous and not alone:
+            joined = self._names(hits)
+            hits, prompt = self._recall(question)
+        else:
+            prompt = self._prompt(query)
+        found[OURS] = self._names(hits)
         for arm, index in ((VECTORS, self.vectors), (WORDS, self.words)):
             if index is not None:
                 found[arm] = [frozenset({self.told[n]}) for n in index.rank(query, DEPTH)]
-        return found, hits
+        sure = hits[0].confidence if hits else 0.0
+        return Answered(self.life, question, found, sure, prompt, joined)
 
-    def prompt(self, question: Asked, *, alone: bool) -> list[frozenset[str]]:
+    def _recall(self, question: Asked) -> tuple[Sequence[Hit], list[frozenset[str]]]:
+        """Return what ``recall`` finds for a question with previous turns, and its prompt."""
+        texts = (*question.previous, question.text)
+        turns = [Turn(text, ("user", "assistant")[at % 2]) for at, text in enumerate(texts)]
+        hits = self.memory.recall(turns, k=DEPTH, record=False).hits
+        return hits, self._names(self.memory.recall(turns, record=False).hits)
+
+    def _names(self, hits: Iterable[Hit]) -> list[frozenset[str]]:
+        return [frozenset(self.names[hit.id]) for hit in hits]
+
+    def _prompt(self, query: str) -> list[frozenset[str]]:
         """Return the names of the memories that the prompt for a question shows."""
-        query = query_of(question, alone=alone)
         block = self.memory.prompt(query, show_ids=True, record=False)
         records = [json.loads(line) for line in block.splitlines() if line.startswith("{")]
         return [frozenset(self.names[record["id"]]) for record in records]
-
-    def recall(self, question: Asked) -> list[frozenset[str]]:
-        """Return the names of what ``recall`` finds for a question with previous turns."""
-        if not question.previous:
-            return []
-        texts = (*question.previous, question.text)
-        turns = [Turn(text, ("user", "assistant")[at % 2]) for at, text in enumerate(texts)]
-        found = self.memory.recall(turns, k=DEPTH, record=False)
-        return [frozenset(self.names[hit.id]) for hit in found.hits]
 
 
 def query_of(question: Asked, *, alone: bool) -> str:
@@ -193,7 +202,7 @@ def telling(life: Life, embedder: Embedder | None) -> Iterator[Telling]:
         MemoryManager(root=root, embedder=embedder, clock=clock) as memory,
         closing(Words()) as words,
     ):
-        yield Telling(memory, clock, Vectors(memory.embed) if embedder else None, words)
+        yield Telling(life.name, memory, clock, Vectors(memory.embed) if embedder else None, words)
 
 
 def ask_all(life: Life, embedder: Embedder | None, *, alone: bool = False) -> list[Answered]:
@@ -213,13 +222,7 @@ def ask_all(life: Life, embedder: Embedder | None, *, alone: bool = False) -> li
             left = left[len(due) :]
             if due:
                 store.tell(due)
-            found, hits = store.ask(question, alone=alone)
-            confidence = hits[0].confidence if hits else 0.0
-            shown = store.prompt(question, alone=alone)
-            recalled = store.recall(question)
-            answered[question.id] = Answered(
-                life.name, question, found, confidence, shown, recalled
-            )
+            answered[question.id] = store.ask(question, alone=alone)
     return [answered[question.id] for question in life.questions]
 
 
@@ -269,8 +272,8 @@ def report(answered: Sequence[Answered]) -> dict[str, Any]:
         "against": {arm: against(cases, arm) for arm in arms if arm != OURS},
         "known wrong first": {arm: share(c.known_wrong(arm) for c in cases if c.question.wrong)
                               for arm in arms},
-        "recall": {
-            name: share(case.recalled_right(depth) for case in cases if case.question.previous)
+        "previous turns as one text": {
+            name: share(case.joined_right(depth) for case in cases if case.joined)
             for name, depth in DEPTHS.items()
         },
         "off-topic in prompt": share(bool(case.prompt) for case in off_topic),
@@ -325,8 +328,8 @@ def show(result: dict[str, Any]) -> None:
         print(f"rank 1 against {arm}: {pairs['won']} won, {pairs['lost']} lost")
     for arm, wrong in result["known wrong first"].items():
         print(f"a known wrong one is first, {arm}: {counted(wrong)}")
-    for depth, right in result["recall"].items():
-        print(f"with previous turns, through recall, {depth}: {counted(right)}")
+    for depth, right in result["previous turns as one text"].items():
+        print(f"with previous turns as one text, through retrieve, {depth}: {counted(right)}")
     print(f"\noff-topic: something in the prompt: {counted(result['off-topic in prompt'])}")
     print(f"found among ten, and shown in the prompt: {counted(result['shown'])}")
     print(f"first wrong, confidence >= {SURE}: {counted(result['sure and wrong'])}")

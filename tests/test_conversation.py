@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from memento import AsyncMemoryManager, Config, MemoryManager, Recalled, Turn
 from memento.conversation import Keeper
-from memento.conversation.turns import turns_of
+from memento.conversation.recalling import fused, queries
+from memento.conversation.turns import placed, turns_of
 from memento.errors import InvalidInput, StoreClosed
 from memento.language.tokens import estimate
 from memento.testing import HashEmbedder
+from memento.types import Trust
 
 BIKE = {"role": "user", "content": "My bike is a red Brompton.", "id": "1"}
 NOTED = {"role": "assistant", "content": "Noted.", "id": "2"}
@@ -27,6 +30,11 @@ def texts(memory, **filters):
 def records(recalled):
     """Return the records of a block."""
     return [json.loads(line) for line in recalled.block.splitlines() if line.startswith("{")]
+
+
+def said(talk):
+    """Return turns as ``recall`` reads them."""
+    return placed(turns_of(talk), None, Trust.USER)
 
 
 def kept_by_a_keeper(memory, talk, session):
@@ -169,6 +177,24 @@ class TestRecall:
         """The messages before say whose sister; the last one says that it is about a sister."""
         talk = [Turn("Tell me about Bob."), Turn("He repairs harps.", "assistant"), Turn("sister?")]
         assert records(told.recall(talk))[0]["text"] == "Bob's sister Ines teaches piano in Porto"
+
+    def test_a_message_that_points_back_is_read_with_the_last_answer(self):
+        """Only the answer says who "they" are; a message that names somebody is read without it."""
+        talk = [Turn("Who did our roof?"), Turn("Stan.", "assistant"), Turn("thanks")]
+        asked = [*talk, Turn("And when did they finish?")]
+        assert queries(said(asked))[1] == "Who did our roof?\nStan.\nAnd when did they finish?"
+        asked = [*talk, Turn("And when did Lena finish?")]
+        assert queries(said(asked))[1] == "Who did our roof?\nAnd when did Lena finish?"
+
+    def test_a_message_that_finds_nothing_by_itself_has_little_weight(self, told):
+        """Alone it finds whatever has its words; the messages together find the answer."""
+        unsure = told.retrieve("Who studies?", record=False)
+        sure = told.retrieve("Who runs a surf school?", record=False)
+        first = [hits[0].text for hits in (unsure, sure)]
+        assert first[0] != first[1]
+        known = [replace(unsure, confidence=0.01), replace(sure, confidence=0.9)]
+        assert fused(*known)[0].text == first[1]
+        assert fused(replace(unsure, confidence=0.9), known[1])[0].text == first[0]
 
     def test_a_new_subject_is_not_taken_for_a_follow_up(self, told):
         """The last message weighs more than the messages before it."""

@@ -12,7 +12,6 @@ import numpy as np
 from memento.clock import day_in, to_micros
 from memento.config.retrieve import RetrieveConfig
 from memento.language import words as spelling
-from memento.language.chatter import is_chatter
 from memento.ledger.predicate import Filters
 from memento.protocols import TokenCounter
 from memento.retrieve import budget, by_time, confidence, rank, tail, weighing
@@ -184,11 +183,10 @@ def find(
         orders.insert(0, Quotes(snap, quoted, leads=query.wants_several).first)
     answer, ranks = _collect(look, called, room, orders, match == "names", fold=fold)
     hits = room.choose(room.with_tail(answer))
-    if not called and is_chatter(text):
-        hits = [replace(one, confidence=0.0) for one in hits]
-        chance = 0.0
-    else:
-        chance = _sure(hits[:_SURE], config)
+    chance = _sure(hits[:_SURE], config)
+    if not called and (share := confidence.share_of(text)) < 1.0:
+        hits = [replace(one, confidence=share * one.confidence) for one in hits]
+        chance *= share
     if chance < min_confidence:
         return Ranking()
     found = tuple(_found(one, snap, ranks, room.passages.get(one.row)) for one in hits)

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.config.retrieve import Sure, Weights
+from memento.language.chatter import is_chatter
+from memento.language.worldly import is_worldly
 from memento.retrieve import weighing
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.roster import Floats, Rows
@@ -26,6 +28,9 @@ CONTINUES = 0.5
 """Share of its confidence that a hit keeps if the query is a short question after other lines: what
 was said before often finds the memory it was about, and not the answer to the question. On two
 development lives, a third of such first hits is right."""
+_WORLDLY = 0.25
+"""Share of its confidence that a hit keeps if the query asks the world, as for a poem about rain: a
+memory of rain is shown in the prompt only if the other signs are very sure of it."""
 _UNRELATED, _SPREAD = 0.07, 0.09
 """Mean and standard deviation of the cosine of a question and an unrelated memory, measured with
 the default model and our English set, see `RetrieveConfig.noise`."""
@@ -152,6 +157,17 @@ def of_hits(found: Signs, best: Rows, sure: Sure) -> Floats:
     alone = _alone(found, sure)
     most: Floats = np.minimum(alone, np.float32(of_answer(found.of(best), sure)))
     return most
+
+
+def share_of(query: str) -> float:
+    """Return the share of its confidence that a hit keeps, by what the query asks for, [0, 1].
+
+    >>> share_of("thanks!"), share_of("write me a poem about rain"), share_of("Is it Ada's poem?")
+    (0.0, 0.25, 1.0)
+    """
+    if is_chatter(query):
+        return 0.0
+    return _WORLDLY if is_worldly(query) else 1.0
 
 
 def _alone(found: Signs, sure: Sure) -> Floats:

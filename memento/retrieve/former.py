@@ -20,9 +20,10 @@ from memento.retrieve.by_words import Lexical
 from memento.retrieve.question import Query
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct, having_trait
 
-SHARE = np.float32(0.6)
+SHARE = np.float32(0.9)
 """Share of the evidence for a former value that its heir gets: the new value may say it in quite
-other words, but a memory that has the words itself fits better."""
+other words ("it's 7026 now"), and nothing else is the answer. With 0.6 a memory that merely has the
+words came first: 13 of 16 questions about changed values were right on two lives, now all."""
 _MOST = 1000
 """The newest former values, whose vectors are compared; an index must read each from the ledger."""
 

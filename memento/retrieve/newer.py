@@ -30,6 +30,9 @@ _VERY_ALIKE = 0.55
 """Cosine from which two statements with a common word are nearly the same up to what changed."""
 _NEAR, _FAR = 0.8, 0.6
 """Least share of the older one's score that the newer one has; less if they are very alike."""
+_AS_WELL = 0.85
+"""Least share of the first one's score that an older note has, of whatever it speaks, to be placed
+before it if the question asks for what held before."""
 _DEPTH = 8
 """So many of the best candidates are compared with each other."""
 _LOOKED_FOR = ("exact", "calendar", "said_date", "speaker")
@@ -92,15 +95,32 @@ class Newer:
             The candidates; the scores stay with the places.
         """
         best = list(ranked[:_DEPTH])
-        pairs = self._about_the_same(best, said)
-        if not pairs:
-            return list(ranked)
-        order = _with_older_first(best, pairs)
+        order = _with_older_first(best, self._about_the_same(best, said))
+        if order[:1] == best[:1]:
+            order = self._with_former_first(order, said)
         placed = [
             one if one.score == place.score else replace(one, score=place.score)
             for one, place in zip(order, best, strict=True)
         ]
         return placed + list(ranked[_DEPTH:])
+
+    def _with_former_first(
+        self, best: Sequence[Candidate], said: Mapping[int, Said]
+    ) -> list[Candidate]:
+        """Move the best older note that fits as well before the first one.
+
+        A former value is often told in quite other words than the present one, so nothing but
+        their age tells which of the two is asked for.
+        """
+        notes = self._notes(best, said)
+        if not notes or notes[0] is not best[0]:
+            return list(best)
+        newest = best[0]
+        for one in notes[1:]:
+            fits = one.score >= _AS_WELL * newest.score and one.row < newest.row
+            if fits and self._follows(one, newest, forward=False):
+                return [one, *(other for other in best if other is not one)]
+        return list(best)
 
     def _about_the_same(self, best: Sequence[Candidate], said: Mapping[int, Said]) -> Pairs:
         possible = list(self._possible(best, said))
@@ -146,13 +166,20 @@ class Newer:
         pairs = zip(best, plain.tolist(), strict=True)
         return [one for one, note in pairs if note and not one.question and said[one.row].words]
 
-    def _follows(self, newer: Candidate, older: Candidate) -> bool:
-        """Tell whether one speaker said one after the other, and the query favours neither."""
+    def _follows(self, one: Candidate, other: Candidate, *, forward: bool = True) -> bool:
+        """Tell whether one speaker said one after the other, and the query favours the other less.
+
+        Args:
+            one: A candidate.
+            other: Another one.
+            forward: Whether ``one`` came later, or else earlier.
+        """
         happened = self._snap.occurred_at
+        early, late = (other, one) if forward else (one, other)
         return (
-            newer.actor == older.actor
-            and bool(happened[newer.row] >= happened[older.row])
-            and all(newer.terms.get(name, 0) >= older.terms.get(name, 0) for name in _LOOKED_FOR)
+            one.actor == other.actor
+            and bool(happened[late.row] >= happened[early.row])
+            and all(one.terms.get(name, 0) >= other.terms.get(name, 0) for name in _LOOKED_FOR)
         )
 
 

@@ -121,3 +121,16 @@ def test_the_hit_names_the_newer_memory(tmp_path):
     assert hits[0].id == later.id
     assert [hit.newer for hit in hits] == [None, later.id]
     assert later.id in hits[1].explain()
+
+
+def test_a_question_about_the_past_gets_the_older_of_two_notes_that_fit_alike():
+    """They share no word, so nothing but their age tells which of them held before."""
+    older, newer = "Trams: I drove the eight to the docks", "Ada hired me for her bakery"
+    shelf = Shelf()
+    docids = [shelf.add(text, at=NOW - timedelta(days=90 - at)) for at, text in enumerate(
+        (older, newer, "The piano needs tuning"))]  # fmt: skip
+    for cosine, first in ((0.97, older), (0.5, newer)):
+        near = (unit(cosine, 1 - cosine, 0), unit(1, 0, 0), unit(0.3, 0, 1))
+        shelf.embed(dict(zip(docids, near, strict=True)))
+        assert texts(shelf, "which job have I got?")[0] == newer
+        assert texts(shelf, "which job did I have before?")[0] == first
