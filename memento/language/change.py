@@ -45,8 +45,8 @@ _CHANGE = Small(
 
 _TRIGGERS = frozenset(
     """now move moved moving switch switched switching swapped change changed changes changing
-    instead longer more any anymore these new replace replaced replaces replacing renamed upgraded
-    back actually correction left quit gone retired stopped become lost shut closed over takes
+    instead longer more anymore these new replace replaced replaces replacing renamed upgraded
+    back actually correction left quit gone retired stopped become lost shut closed took taken takes
     gave given update updated updates started put postponed brought rescheduled cancelled canceled
     broke split as from since starting jetzt mittlerweile inzwischen ab statt stattdessen nicht
     mehr umgezogen gewechselt neue neuen neuer neues neuem umgestiegen verschoben abgesagt ahora ya

@@ -94,10 +94,11 @@ _PLACE = _any_word(
     "in|at|on|under|behind|next to|near|from|above|below|inside|beside|between|opposite|by|road",
     "street|floor|room|drawer|shelf|cupboard|upstairs|downstairs|left|right|im|am|auf|unter|en|dans",
 )
-_AT = re.compile(r"\b(?:in|at|near|into) (?:the )?(?:[A-ZÀ-Þ][\w'’-]+ ?)+")  # noqa: RUF001 - a real apostrophe
+_AT = re.compile(r"(?=[ian])\b(?:in|at|near|into) (?:the )?(?:[A-ZÀ-Þ][\w'’-]+ ?)+")  # noqa: RUF001 - a real apostrophe
 _FIRST = re.compile(r"[A-ZÀ-Þ][a-zà-ÿ]{2,}(?=['’]s | \w)")  # noqa: RUF001 - a real apostrophe
-_NAME = re.compile(
-    r"(?<![.!?:\n\"“(] )(?<!^)(?<!\n)\b[A-ZÀ-Þ][a-zà-ÿ]+\b|\b[A-ZÀ-Þ][a-zà-ÿ]+ [A-ZÀ-Þ][a-zà-ÿ]+\b"
+_NAME = re.compile(  # the letter comes first: it is rare, and what stands before it is asked late
+    r"(?=[A-ZÀ-Þ])(?:(?<![.!?:\n\"“(] )(?<!^)(?<!\n)\b[A-ZÀ-Þ][a-zà-ÿ]+\b"
+    r"|\b[A-ZÀ-Þ][a-zà-ÿ]+ [A-ZÀ-Þ][a-zà-ÿ]+\b)"
 )
 _NO_NAMES = frozenset(
     """monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays
@@ -152,7 +153,7 @@ class Form:
         value += sum(worth for wanted, worth in self.kinds if wanted == kind)
         if self.who and self._names_another(read, common):
             value += 1.0
-        if value and (_OPENS_QUESTION.begins(read) or _ENDS_QUESTION.search(read)):
+        if value and (_ends_as_question(read) or _OPENS_QUESTION.begins(read)):
             return 0.0
         return min(1.0, value)
 
@@ -165,6 +166,11 @@ class Form:
         if first is not None and common is not None and not common(first[0].lower()):
             found.append(first[0].lower())
         return any(part not in self.spoken and part not in _NO_NAMES for part in found)
+
+
+def _ends_as_question(text: str) -> bool:
+    asks = "?" in text or not text.isascii()  # nearly never, and cheaper than the pattern
+    return asks and _ENDS_QUESTION.search(text) is not None
 
 
 def wanted(text: str) -> Form | None:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memento.language.small import Small
+from memento.language.small import Small, holds_any
 from memento.language.words import STOP_WORDS, terms
 
 _LONGEST = 500  # characters of a question that are read: its end
@@ -104,7 +104,8 @@ def asked(text: str) -> Former | None:
     (None, None)
     """
     question = _question(text)
-    used_to = _USED_TO.search(question) and not _IS_USED_TO.search(question)
+    used_to = "sed" in question.lower() and _USED_TO.search(question)
+    used_to = used_to and not _IS_USED_TO.search(question)
     named = "before" in question and _BEFORE_A_NAME.search(question)
     if not used_to and not named and not _FORMER.found_in(question):  # nearly always: comes first
         return None
@@ -134,6 +135,8 @@ def without_successor(text: str) -> str:
 def _question(text: str) -> str:
     """Return the last question of a text, or else its last line."""
     last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
+    if last.isascii() and not holds_any(last[:-1], ".!?"):  # one sentence: nearly always
+        return last[-_LONGEST:]
     sentences = _SENTENCE.split(last)
     found = next((one for one in reversed(sentences) if _QUESTION.search(one)), last)
     return found[-_LONGEST:]

@@ -306,6 +306,8 @@ def quoted(text: str) -> list[str]:
     >>> quoted('who said "it works on my machine"?')
     ['it works on my machine']
     """
+    if text.isascii() and '"' not in text and "`" not in text:
+        return []
     found = (next(filter(None, match.groups())) for match in _QUOTED.finditer(text))
     return [phrase for phrase in (part.strip() for part in found) if _ALNUM.search(phrase)]
 
