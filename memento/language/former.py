@@ -104,8 +104,8 @@ def asked(text: str) -> Former | None:
     (None, None)
     """
     question = _question(text)
-    used_to = "sed" in question.lower() and _USED_TO.search(question)
-    used_to = used_to and not _IS_USED_TO.search(question)
+    says_used = "sed" in question.lower() and _USED_TO.search(question)
+    used_to = says_used and not _IS_USED_TO.search(question)
     named = "before" in question and _BEFORE_A_NAME.search(question)
     if not used_to and not named and not _FORMER.found_in(question):  # nearly always: comes first
         return None
