@@ -128,6 +128,7 @@ class _Shelf:
         session: Of the job.
         night: The sleep.
         every: The articles, whatever their status.
+        parents: The ids of the sources of each.
         used: Row ids of those whose topic was found.
         shown: Ids that were retrieved since a moment, by that moment.
     """
@@ -135,8 +136,12 @@ class _Shelf:
     session: Session
     night: Night
     every: Sequence[Row]
+    parents: Sequence[frozenset[str]] = field(init=False)
     used: set[int] = field(default_factory=set)
     shown: dict[int, set[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.parents = [frozenset(strings_in(one.source_parents)) for one in self.every]
 
     def writing(
         self, topic: Sequence[Row], chosen: Sequence[Row], told: Counter[str]
@@ -158,11 +163,12 @@ class _Shelf:
         """Return the article of a topic: half of its sources are of the topic."""
         ids = {row.id for row in topic}
         shares = [
-            (len(ids.intersection(parents)) / len(parents), -at)
-            for at, article in enumerate(self.every)
-            if article.docid not in self.used
-            and article.scope == topic[0].scope
-            and (parents := strings_in(article.source_parents))
+            (len(ids & parents) / len(parents), -at)
+            for at, parents in enumerate(self.parents)
+            if parents
+            and not ids.isdisjoint(parents)
+            and self.every[at].docid not in self.used
+            and self.every[at].scope == topic[0].scope
         ]
         share, at = max(shares, default=(0.0, 0))
         return self.every[-at] if share >= _SAME else None
