@@ -7,11 +7,13 @@ confidence are as they would be without uses and verdicts.
 
 from __future__ import annotations
 
+import math
 import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,21 +28,30 @@ from memento.ledger import dynamics as folded
 from memento.ledger.contract import Session
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
-from memento.retrieve.roster import Floats, Rows, Snapshot, having_trait
+from memento.retrieve.roster import STATUSES, Floats, Rows, Snapshot
+from memento.status import having
 from memento.types import Beside
 
-_SUMS = slice(0, len(use.RATES))
-_FOR, _AGAINST, _PRIOR_FOR, _PRIOR_AGAINST, _WORTH, _STABILITY, _SINCE_DAY = range(
-    len(use.RATES), len(use.RATES) + 7
-)
-_WIDTH = len(use.RATES) + 7
-_RATES = np.array(use.RATES, np.float32)
-_NEVER = -1
+_FIRST = len(use.RATES)
+_SUMS, _COUNTS, _PRIORS = slice(0, _FIRST), slice(_FIRST, _FIRST + 2), slice(_FIRST + 2, _FIRST + 4)
+_WORTH, _STABILITY, _SINCE_DAY = range(_FIRST + 4, _FIRST + 7)
+_WIDTH = _FIRST + 7
+_FADING = -np.array(use.RATES, np.float32)
+_FADED = np.float32(-80.0)
+"""Exponent below which nothing is left; smaller powers are subnormal, and slow to compute with."""
+_NEVER = -math.inf
+_FEELS = np.zeros(len(STATUSES), np.bool_)
+"""Code of a status to whether memories with it are moved."""
+_FEELS[[STATUSES[status] for status in having("feels")]] = True
 _OF_LINKS = 500
 """Bytes of the links that leave one memory, with two or three that act."""
 ASSOCIATED = "associated"
 TERMS = ("use", "belief", "worth", ASSOCIATED)
 """Names of the effects among the terms of a hit."""
+
+
+Days: TypeAlias = NDArray[np.float64]
+"""Moments or lengths of time in days, by memory."""
 
 
 class Strengths:
@@ -84,7 +95,7 @@ class Strengths:
                     self._table = _Table()
                 self._table.put(
                     docid & SEQ_MASK,
-                    (at, _NEVER if used_at is None else used_at),
+                    (at / DAY, _NEVER if used_at is None else used_at / DAY),
                     np.frombuffer(sums, np.float64),
                     (good, bad, *belief.prior(trust), worth, stability, day),
                 )
@@ -107,7 +118,7 @@ class Strengths:
                 links[src] = acting
         self.links = links
 
-    def of(self, docids: NDArray[np.int64]) -> tuple[Rows, Floats, NDArray[np.int64]] | None:
+    def of(self, docids: NDArray[np.int64]) -> tuple[Rows, Floats, Days] | None:
         """Return which of some memories have sums, their values and their moments.
 
         None if none have.
@@ -133,9 +144,9 @@ class _Table:
 
     def __init__(self) -> None:
         self._count = 0
-        self._place = np.zeros(64, np.int32)  # place + 1, or 0
+        self._place = np.zeros(64, np.int32)  # place + 1, or 0; the last one stands for all above
         self._values: Floats = np.zeros((16, _WIDTH), np.float32)
-        self._times = np.zeros((16, 2), np.int64)  # moment, and moment of the last use
+        self._times = np.zeros((16, 2))  # moment, and moment of the last use or -inf, days
 
     @property
     def nbytes(self) -> int:
@@ -144,12 +155,12 @@ class _Table:
     def put(
         self,
         seq: int,
-        times: tuple[int, int],
+        times: tuple[float, float],
         sums: NDArray[np.float64],
         others: tuple[float, ...],
     ) -> None:
         """Set the values of a memory."""
-        if seq >= len(self._place):
+        if seq >= len(self._place) - 1:
             self._place = np.append(self._place, np.zeros(seq, np.int32))
         if not self._place[seq]:
             if self._count == len(self._values):
@@ -160,14 +171,16 @@ class _Table:
         place = int(self._place[seq]) - 1
         self._times[place] = times
         self._values[place, _SUMS] = sums
-        self._values[place, _FOR:] = others
+        self._values[place, _FIRST:] = others
 
-    def of(self, seqs: NDArray[np.int64]) -> tuple[Rows, Floats, NDArray[np.int64]] | None:
+    def of(self, seqs: NDArray[np.int64]) -> tuple[Rows, Floats, Days] | None:
         """Return which memories are known, their values and their moments."""
-        inside = np.flatnonzero(seqs < len(self._place))
-        places = self._place[seqs[inside]]
-        some, places = inside[places > 0], places[places > 0] - 1
-        return (some, self._values[places], self._times[places]) if len(some) else None
+        places = self._place.take(seqs, mode="clip")
+        some = places.nonzero()[0]
+        if not len(some):
+            return None
+        places = places[some] - 1
+        return some, self._values.take(places, axis=0), self._times.take(places, axis=0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -271,7 +284,7 @@ class Life:
             return None
         odds = np.exp(pull[seeds] - pull[seeds].max())
         shares = (odds / odds.sum()).tolist()
-        feels = having_trait(snap.status[rows], "feels")
+        feels = _FEELS[snap.status[rows]]
         sources: dict[int, list[tuple[float, float, int]]] = {}
         for seed, share, fan in zip(seeds.tolist(), shares, fans, strict=True):
             for docid, weight in fan.items() if feels[seed] else ():
@@ -298,25 +311,28 @@ class Life:
         if known is None:
             return None
         some, values, times = known
-        feels = having_trait(snap.status[rows[some]], "feels")
+        feels = _FEELS[snap.status[rows]]
         if not feels.all():
-            some, values, times = some[feels], values[feels], times[feels]
-        config, weight = self._effect, self.weight
-        found = (
-            weight * self._use(values, times),
-            config.belief * self._belief(values, times),
+            kept = feels[some]
+            some, values, times = some[kept], values[kept], times[kept]
+        config, age = self._effect, self._now / DAY - times
+        past = np.maximum(age[:, 0], 0)
+        found = [
+            self.weight * self._use(values, past, age[:, 1]),
+            config.belief * self._belief(values, past),
             config.worth * values[:, _WORTH],
-        )
+        ]
         together = found[0] + found[1] + found[2]
-        if not together.any():
+        most = np.abs(together).max(initial=0)
+        if not most:
             return None
-        bounded = np.clip(together, -config.bound, config.bound)
-        share = np.divide(bounded, together, out=np.zeros_like(together), where=together != 0)
-        parts = {}
-        for name, effect in zip(("use", "belief", "worth"), found, strict=True):
-            parts[name] = np.zeros(len(rows), np.float32)
-            parts[name][some] = share * effect
-        return parts
+        if most > config.bound:
+            bounded = np.clip(together, -config.bound, config.bound)
+            share = np.divide(bounded, together, out=np.zeros_like(together), where=together != 0)
+            found = [share * one for one in found]
+        if len(some) < len(rows):
+            found = [_spread_out(one, some, len(rows)) for one in found]
+        return dict(zip(TERMS, found, strict=False))
 
     @property
     def weight(self) -> float:
@@ -325,31 +341,36 @@ class Life:
             return self._known.weight
         return self._effect.use
 
-    def _use(self, values: Floats, times: NDArray[np.int64]) -> Floats:
-        """Return how far use speaks for memories, see ``dynamics.use.telling``."""
-        past = np.maximum(0, self._now - times[:, 0]) / DAY
-        lately = np.where(times[:, 1] == _NEVER, 0, use.FLOOR - (self._now - times[:, 1]) / DAY)
-        days = (past + np.maximum(0, lately)).astype(np.float32)
-        left = values[:, _SUMS] * np.exp(-days[:, None] * _RATES)
-        odds = left @ np.array(use.coefficients(self._dynamics.decay), np.float32)
-        said: Floats = 2 * odds / (odds + np.float32(2 * self._dynamics.chance))
+    def _use(self, values: Floats, past: Days, since: Days) -> Floats:
+        """Return how far use speaks for memories, see ``dynamics.use.telling``.
+
+        Args:
+            values: What is known of them.
+            past: Days since their moments, >= 0.
+            since: Days since their last uses; infinite if there is none.
+        """
+        days = np.maximum(use.FLOOR - since, 0)
+        days += past
+        left = np.multiply.outer(days.astype(np.float32), _FADING)
+        np.maximum(left, _FADED, out=left)
+        np.exp(left, out=left)
+        left *= values[:, _SUMS]
+        odds = left @ _coefficients(self._dynamics.decay)
+        said: Floats = odds / (odds * np.float32(0.5) + np.float32(self._dynamics.chance))
         return said
 
-    def _belief(self, values: Floats, times: NDArray[np.int64]) -> Floats:
+    def _belief(self, values: Floats, past: Days) -> Floats:
         """Return the log odds that memories are right, over those of their priors."""
-        good, bad = self._counts(values, times)
-        before = values[:, _PRIOR_FOR], values[:, _PRIOR_AGAINST]
-        said: Floats = np.log(good * before[1]) - np.log(bad * before[0])
-        said[(good == before[0]) & (bad == before[1])] = 0
+        gained = np.log(self._counts(values, past) / values[:, _PRIORS])
+        said: Floats = gained[:, 0] - gained[:, 1]
         return said
 
-    def _counts(self, values: Floats, times: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def _counts(self, values: Floats, past: Days) -> Floats:
         """Return the evidence for and against memories, as it has faded by now."""
-        days = np.maximum(0, self._now - times[:, 0]) / DAY
-        left = np.exp2(-days / self._dynamics.half_life).astype(np.float32)
-        good = values[:, _PRIOR_FOR] + (values[:, _FOR] - values[:, _PRIOR_FOR]) * left
-        bad = values[:, _PRIOR_AGAINST] + (values[:, _AGAINST] - values[:, _PRIOR_AGAINST]) * left
-        return good, bad
+        left = np.exp2(past * (-1 / self._dynamics.half_life)).astype(values.dtype)
+        before = values[:, _PRIORS]
+        counts: Floats = before + (values[:, _COUNTS] - before) * left[:, None]
+        return counts
 
     def told(
         self, found: Sequence[tuple[Row, Mapping[str, float]]], *, weighed: bool
@@ -378,12 +399,12 @@ class Life:
             told.append({"belief": sure, "fading": fades, "beside": beside})
         return told
 
-    def _lives(
-        self, some: Rows, values: Floats, times: NDArray[np.int64]
-    ) -> Iterator[tuple[int, _Lived]]:
+    def _lives(self, some: Rows, values: Floats, times: Days) -> Iterator[tuple[int, _Lived]]:
         """Yield the places of memories that something happened to, with what it adds up to."""
-        good, bad = self._counts(values.astype(np.float64), times)
-        columns = good / (good + bad), self._use(values, times)
+        age = self._now / DAY - times
+        past = np.maximum(age[:, 0], 0)
+        good, bad = self._counts(values.astype(np.float64), past).T
+        columns = good / (good + bad), self._use(values, past, age[:, 1])
         others = values[:, _SINCE_DAY], values[:, _STABILITY]
         for place, *one in zip(
             some.tolist(), *(column.tolist() for column in (*columns, *others)), strict=True
@@ -411,10 +432,28 @@ class Life:
         return sure, fades
 
 
+@lru_cache
+def _coefficients(decay: float) -> Floats:
+    return np.array(use.coefficients(decay), np.float32)
+
+
+def _spread_out(some: Floats, places: Rows, count: int) -> Floats:
+    """Return values of all candidates: those of some, and 0 for the others."""
+    every = np.zeros(count, np.float32)
+    every[places] = some
+    return every
+
+
 def _by_pull(rows: Rows, order: Rows, pull: Floats, named: Floats) -> Rows:
-    """Order candidates that match the query alike by their pull, the newest first among equals."""
+    """Order candidates that match the query alike by their pull, the newest first among equals.
+
+    Rows are ascending, and so the places of newer candidates are larger.
+    """
+    if not named.any():
+        latest = np.sort(order)[::-1]
+        return latest[np.argsort(-pull[latest], kind="stable")]
     moved = order.copy()
-    for match in np.unique(named[order]) if named.any() else (0,):
+    for match in np.unique(named[order]):
         at = np.flatnonzero(named[order] == match)
         alike = order[at]
         moved[at] = alike[np.lexsort((-rows[alike], -pull[alike]))]
