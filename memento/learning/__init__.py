@@ -31,7 +31,15 @@ from memento.errors import IdConflict, InvalidInput
 from memento.filters import check_names
 from memento.learning.assisting import assisted
 from memento.learning.reading import Message, Reader, Ready, candidate_of, key_of, parents_of
-from memento.learning.teaching import Done, action_of, taught, taught_again, told, told_again
+from memento.learning.teaching import (
+    Done,
+    Rating,
+    action_of,
+    taught,
+    taught_again,
+    told,
+    told_again,
+)
 from memento.ledger import changes, memories
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row
@@ -157,7 +165,9 @@ class Learning(View):
         drafts = reader.drafts(said, occurred_at) if check_flag("keep", keep) else []
         read = reader.read(said, drafts, turn_id)
         seconds = {"read": monotonic() - began}
-        done, rows = self._write(drafts, read, said, begins_run=mode != "off")
+        done, rows = self._write(
+            drafts, read, said, session=_session(session), begins_run=mode != "off"
+        )
         seconds["write"] = monotonic() - began - seconds["read"]
         seen = replace(
             told(read, done, self._namespace), turns=tuple(self._read(rows)), took=seconds
@@ -172,6 +182,12 @@ class Learning(View):
         if wanted != "off":
             model_of(self.config.llm)
         return wanted
+
+    def _rating(self, session: str | None) -> Rating | None:
+        """Return how praise and fault are a verdict; None if they are not."""
+        if session is None or not self.config.observe.praise:
+            return None
+        return Rating(session, self.config.dynamics)
 
     def _assisted(
         self,
@@ -330,14 +346,18 @@ class Learning(View):
         read: Sequence[Message],
         said: Sequence[Said],
         *,
+        session: str | None,
         begins_run: bool,
     ) -> tuple[Done, list[Row]]:
         """Write turns and lessons in one transaction; edited messages first, in their own."""
         outcome: list[Done] = []
+        forget = self.config.observe.forget
 
         def then(work: Work, rows: list[Row]) -> list[Row]:
-            forget = self.config.observe.forget
-            outcome[:] = [taught(work, read, rows, forget, begins_run=begins_run)]
+            made = taught(
+                work, read, rows, forget, begins_run=begins_run, rating=self._rating(session)
+            )
+            outcome[:] = [made]
             return outcome[0].rows
 
         try:
