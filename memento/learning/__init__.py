@@ -108,6 +108,7 @@ class Learning(View):
 
         Observing the same turn twice changes nothing the second time: a turn is known by its
         session and ``id``, or else by its session and text if it is the last of its speaker there.
+        A language model that did not see it then is shown it now.
 
         Args:
             user: Message of the user.
@@ -200,14 +201,15 @@ class Learning(View):
         """Add to an observation the sentences at which a language model points."""
         began = monotonic()
         reader.ns = self._engine.ledger.find_namespace(self._namespace)
-        told_of, chosen = assisted(self._engine, reader, read, mode)
+        told_of, chosen, sent = assisted(self._engine, reader, read, mode)
         done: list[Done] = []
-        if chosen:
+        if sent:
             held = {id(one): rows[one.at].id if one.at is not None else one.turn_id for one in read}
             turns = {which: turn for which, turn in held.items() if turn is not None}
 
             def then(work: Work, _turns: list[Row]) -> list[Row]:
-                done[:] = [taught_again(work, chosen, turns, seen.change)]
+                made = taught_again(work, chosen, sent, turns, told_of.model, seen.change)
+                done[:] = [made]
                 return done[0].rows
 
             self._carry_out([], then)

@@ -91,9 +91,11 @@ def taught(
     done = Done()
     for message in read:
         turn = _turn_row(work, message, rows)
-        message.known = turn is not None and message.named and _was_observed(work, turn)
-        if message.known:
+        message.known = False
+        if turn is not None and message.named and _was_observed(work, turn):
+            message.known = True
             done.known += 1
+            message.asked, message.doubts = _was_asked(work, turn), len(message.doubtful)
             continue
         before = len(done.doubtful), len(done.learned)
         for ready in message.lessons:
@@ -132,16 +134,24 @@ class Shown:
 
 
 def taught_again(
-    work: Work, shown: Sequence[Shown], turns: Mapping[int, str], run: int | None
+    work: Work,
+    shown: Sequence[Shown],
+    seen: Sequence[Message],
+    turns: Mapping[int, str],
+    model: str,
+    run: int | None,
 ) -> Done:
-    """Write what a language model pointed at, as one change.
+    """Write what a language model pointed at, as one change, and which turns it saw.
 
-    A turn that was hidden or erased in the meantime teaches nothing.
+    A turn that was hidden or erased in the meantime teaches nothing. One that the model did not
+    see, because it failed or the process died, is shown to it when it is observed again.
 
     Args:
         work: The transaction.
         shown: The sentences.
+        seen: The messages that the model saw.
         turns: Identity of a message to the id of the memory that holds it.
+        model: Its name.
         run: Number of the change that the call made before, or None.
     """
     done = Done()
@@ -159,6 +169,11 @@ def taught_again(
             row = done.rows[-1]
         if one.replaces is not None:
             _let_replace(work, done, row, one.replaces)
+    for message in seen:
+        turn = there.get(turns.get(id(message), ""))
+        if turn is not None:
+            detail = {"model": model}
+            memories.record(work.db, work.ns, work.now, Event.OBSERVED, turn.docid, detail)
     first = None if run is None else (work.ns << SEQ_BITS) | run
     change_key = changes.finish(work, "observe", run=first)
     done.change = None if change_key is None else changes.number_of(change_key)
@@ -186,6 +201,13 @@ def _turn_row(work: Work, message: Message, rows: Sequence[Row]) -> Row | None:
 
 def _was_observed(work: Work, turn: Row) -> bool:
     return happenings.last_of(work.db, turn.docid, Event.OBSERVED) > 0
+
+
+def _was_asked(work: Work, turn: Row) -> bool:
+    """Tell whether a language model saw a turn."""
+    last = happenings.last_of(work.db, turn.docid, Event.OBSERVED)
+    told_last = happenings.happening(work.db, work.ns, last)
+    return told_last is not None and "model" in told_last.detail
 
 
 def _learn_one(
