@@ -31,6 +31,7 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, sound, to_memory
 from memento.lifecycle import change, trust
 from memento.lifecycle.bites import Change
+from memento.llm import asking
 from memento.long_turns import add_turns
 from memento.policy import Relevant
 from memento.types import Draft, Finding, Memory, Retrieval, Status, Trust, TrustName
@@ -383,12 +384,14 @@ class StoreView(View):
 
     def stats(self) -> Stats:
         """Count the memories of this namespace and the backlog, and report present problems."""
-        engine = self._engine
+        engine, now = self._engine, self._engine.now()
+        ns = engine.ledger.find_namespace(self._namespace)
+        spent = asking.trouble(engine.ledger, ns, self.config.llm, now)
         return lineage.stats(
             engine.ledger,
-            engine.ledger.find_namespace(self._namespace),
-            now=engine.now(),
-            trouble=engine.indexer.trouble_for(engine.sees(self._namespace)),
+            ns,
+            now=now,
+            trouble={**engine.indexer.trouble_for(engine.sees(self._namespace)), **spent},
             long=engine.long_state(),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from memento.check import check_flag
 from memento.errors import InvalidInput
 
 MODES = ("off", "assist", "full")
@@ -27,6 +28,9 @@ class ObserveConfig:
         forget: What a request to forget does: ``ask`` only names what it would hide; ``named``
             hides at once what fills a slot that the request names; ``all`` also hides what has
             every word that it names.
+        praise: Whether praise and fault of the assistant are a verdict: they close the turn
+            (``loop``) of the session that was opened last, with the outcome 0.5 or -0.5 for the
+            memories that it showed. Without such a turn they are only noted.
     """
 
     mode: Literal["off", "assist", "full"] = "off"
@@ -34,12 +38,14 @@ class ObserveConfig:
     doubt_at: float = 0.5
     sentences: int = 40
     forget: Literal["ask", "named", "all"] = "named"
+    praise: bool = False
 
     def __post_init__(self) -> None:
         _one_of("mode", self.mode, MODES)
         _one_of("forget", self.forget, FORGETS)
         _share("store_at", self.store_at, 1.0)
         _share("doubt_at", self.doubt_at, self.store_at)
+        check_flag("observe.praise", self.praise)
         if type(self.sentences) is not int or self.sentences < 1:
             raise InvalidInput(
                 "observe.sentences", f"must be an integer >= 1, not {self.sentences!r}"

@@ -31,7 +31,15 @@ from memento.errors import IdConflict, InvalidInput
 from memento.filters import check_names
 from memento.learning.assisting import assisted
 from memento.learning.reading import Message, Reader, Ready, candidate_of, key_of, parents_of
-from memento.learning.teaching import Done, action_of, taught, taught_again, told, told_again
+from memento.learning.teaching import (
+    Done,
+    Rating,
+    action_of,
+    taught,
+    taught_again,
+    told,
+    told_again,
+)
 from memento.ledger import changes, memories
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row
@@ -100,6 +108,7 @@ class Learning(View):
 
         Observing the same turn twice changes nothing the second time: a turn is known by its
         session and ``id``, or else by its session and text if it is the last of its speaker there.
+        A language model that did not see it then is shown it now.
 
         Args:
             user: Message of the user.
@@ -157,7 +166,9 @@ class Learning(View):
         drafts = reader.drafts(said, occurred_at) if check_flag("keep", keep) else []
         read = reader.read(said, drafts, turn_id)
         seconds = {"read": monotonic() - began}
-        done, rows = self._write(drafts, read, said, begins_run=mode != "off")
+        done, rows = self._write(
+            drafts, read, said, session=_session(session), begins_run=mode != "off"
+        )
         seconds["write"] = monotonic() - began - seconds["read"]
         seen = replace(
             told(read, done, self._namespace), turns=tuple(self._read(rows)), took=seconds
@@ -173,6 +184,12 @@ class Learning(View):
             model_of(self.config.llm)
         return wanted
 
+    def _rating(self, session: str | None) -> Rating | None:
+        """Return how praise and fault are a verdict; None if they are not."""
+        if session is None or not self.config.observe.praise:
+            return None
+        return Rating(session, self.config.dynamics)
+
     def _assisted(
         self,
         reader: Reader,
@@ -184,14 +201,15 @@ class Learning(View):
         """Add to an observation the sentences at which a language model points."""
         began = monotonic()
         reader.ns = self._engine.ledger.find_namespace(self._namespace)
-        told_of, chosen = assisted(self._engine, reader, read, mode)
+        told_of, chosen, sent = assisted(self._engine, reader, read, mode)
         done: list[Done] = []
-        if chosen:
+        if sent:
             held = {id(one): rows[one.at].id if one.at is not None else one.turn_id for one in read}
             turns = {which: turn for which, turn in held.items() if turn is not None}
 
             def then(work: Work, _turns: list[Row]) -> list[Row]:
-                done[:] = [taught_again(work, chosen, turns, seen.change)]
+                made = taught_again(work, chosen, sent, turns, told_of.model, seen.change)
+                done[:] = [made]
                 return done[0].rows
 
             self._carry_out([], then)
@@ -330,14 +348,18 @@ class Learning(View):
         read: Sequence[Message],
         said: Sequence[Said],
         *,
+        session: str | None,
         begins_run: bool,
     ) -> tuple[Done, list[Row]]:
         """Write turns and lessons in one transaction; edited messages first, in their own."""
         outcome: list[Done] = []
+        forget = self.config.observe.forget
 
         def then(work: Work, rows: list[Row]) -> list[Row]:
-            forget = self.config.observe.forget
-            outcome[:] = [taught(work, read, rows, forget, begins_run=begins_run)]
+            made = taught(
+                work, read, rows, forget, begins_run=begins_run, rating=self._rating(session)
+            )
+            outcome[:] = [made]
             return outcome[0].rows
 
         try:

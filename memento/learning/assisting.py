@@ -43,11 +43,12 @@ class _Asked:
     assistance: Assistance
     dropped: Counter[str] = field(default_factory=Counter)
     chosen: list[Chosen] = field(default_factory=list)
+    sent: list[Message] = field(default_factory=list)
 
 
 def assisted(
     engine: Engine, reader: Reader, read: Sequence[Message], mode: str
-) -> tuple[Assistance, list[Chosen]]:
+) -> tuple[Assistance, list[Chosen], list[Message]]:
     """Ask the model of the settings about messages that were just written.
 
     Args:
@@ -57,7 +58,8 @@ def assisted(
         mode: ``assist`` or ``full``.
 
     Returns:
-        The account of the model's part, and the sentences that are to be written.
+        The account of the model's part, the sentences that are to be written, and the messages that
+        the model saw.
     """
     asked = _Asked(Assistance(mode, model_of(engine.config.llm).name))
     open_ones = [one for one in read if _is_open(one, mode)]
@@ -70,12 +72,12 @@ def assisted(
         else:
             unsent = asked.assistance.unsent + len(part)
             asked.assistance = replace(asked.assistance, unsent=unsent)
-    return replace(asked.assistance, dropped=dict(asked.dropped)), asked.chosen
+    return replace(asked.assistance, dropped=dict(asked.dropped)), asked.chosen, asked.sent
 
 
 def _is_open(message: Message, mode: str) -> bool:
     """Tell whether a message is to be shown to the model."""
-    if message.known or message.private:
+    if message.asked or message.private:
         return False
     return mode == "full" or message.doubts > 0 or bool(message.unplaced)
 
@@ -155,6 +157,7 @@ def _ask(
     asked.dropped += dropped
     chosen = [made for one in pointed if (made := _chosen(reader, messages, one, so_far.model))]
     asked.chosen += chosen
+    asked.sent += [message for message, _, _ in messages]
     asked.assistance = replace(
         so_far,
         sent=so_far.sent + len(messages),

@@ -95,6 +95,7 @@ class Message:
         actor: Name of the user, or None.
         private: Whether it asks not to be stored.
         known: Whether it was observed before; set by the write.
+        asked: Whether a language model saw it before; set by the write.
         doubts: Number of statements in doubt; set by the write.
         unplaced: Starts of corrections of something that was not found, with the ids of their
             memories; set by the write.
@@ -114,6 +115,7 @@ class Message:
     actor: str | None = None
     private: bool = False
     known: bool = False
+    asked: bool = False
     doubts: int = 0
     unplaced: dict[int, str] = field(default_factory=dict)
 

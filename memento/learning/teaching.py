@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memento.admit.draft import to_json
+from memento.dynamics.config import Dynamics
 from memento.learning.reading import Message, Ready, Request, candidate_of
 from memento.ledger import changes, happenings, holders, memories
+from memento.ledger import loops as open_loops
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row, to_memory
 from memento.ledger.schema import SEQ_BITS
-from memento.lifecycle import change, learn, locks, slots
+from memento.lifecycle import change, learn, locks, loops, slots
 from memento.lifecycle.steps import FOUND, log_event
 from memento.observe.asked import keys_of, mentions_all
 from memento.observe.values import (
@@ -23,7 +25,10 @@ from memento.observe.values import (
     Learned,
     Observation,
 )
-from memento.types import Event
+from memento.types import Event, Trust
+
+PRAISE = 0.5
+"""Outcome of praise; half of the most, since a sentence does not say what it is about. Untuned."""
 
 
 @dataclass(slots=True)
@@ -37,6 +42,7 @@ class Done:
         rows: Rows that were changed.
         known: Number of messages that had been observed before.
         change: Number of the change, or None.
+        rated: Ids of the memories that have a share in praise or fault.
         replaced: Id of a correction to the id of the memory that a language model named for it.
     """
 
@@ -46,11 +52,31 @@ class Done:
     rows: list[Row] = field(default_factory=list)
     known: int = 0
     change: int | None = None
+    rated: list[str] = field(default_factory=list)
     replaced: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """The settings with which praise and fault are a verdict.
+
+    Attributes:
+        session: The conversation.
+        config: How verdicts turn into numbers.
+    """
+
+    session: str
+    config: Dynamics
+
+
 def taught(
-    work: Work, read: Sequence[Message], rows: Sequence[Row], mode: str, *, begins_run: bool = False
+    work: Work,
+    read: Sequence[Message],
+    rows: Sequence[Row],
+    mode: str,
+    *,
+    begins_run: bool = False,
+    rating: Rating | None = None,
 ) -> Done:
     """Write what the messages of a call taught, as one change.
 
@@ -60,13 +86,16 @@ def taught(
         rows: The rows of the turns.
         mode: What a request to forget does, see ``ObserveConfig.forget``.
         begins_run: Whether another change of the same call may follow.
+        rating: Whether, and where, praise and fault are a verdict.
     """
     done = Done()
     for message in read:
         turn = _turn_row(work, message, rows)
-        message.known = turn is not None and message.named and _was_observed(work, turn)
-        if message.known:
+        message.known = False
+        if turn is not None and message.named and _was_observed(work, turn):
+            message.known = True
             done.known += 1
+            message.asked, message.doubts = _was_asked(work, turn), len(message.doubtful)
             continue
         before = len(done.doubtful), len(done.learned)
         for ready in message.lessons:
@@ -82,6 +111,8 @@ def taught(
         for request in message.requests:
             done.forget.append(_forgotten(work, done, request, mode))
         _note(work, message, turn)
+        if rating is not None and message.feedback:
+            done.rated += _rated(work, message, rating)
     change_key = changes.finish(work, "observe", begins_run=begins_run)
     done.change = None if change_key is None else changes.number_of(change_key)
     return done
@@ -103,16 +134,24 @@ class Shown:
 
 
 def taught_again(
-    work: Work, shown: Sequence[Shown], turns: Mapping[int, str], run: int | None
+    work: Work,
+    shown: Sequence[Shown],
+    seen: Sequence[Message],
+    turns: Mapping[int, str],
+    model: str,
+    run: int | None,
 ) -> Done:
-    """Write what a language model pointed at, as one change.
+    """Write what a language model pointed at, as one change, and which turns it saw.
 
-    A turn that was hidden or erased in the meantime teaches nothing.
+    A turn that was hidden or erased in the meantime teaches nothing. One that the model did not
+    see, because it failed or the process died, is shown to it when it is observed again.
 
     Args:
         work: The transaction.
         shown: The sentences.
+        seen: The messages that the model saw.
         turns: Identity of a message to the id of the memory that holds it.
+        model: Its name.
         run: Number of the change that the call made before, or None.
     """
     done = Done()
@@ -130,6 +169,11 @@ def taught_again(
             row = done.rows[-1]
         if one.replaces is not None:
             _let_replace(work, done, row, one.replaces)
+    for message in seen:
+        turn = there.get(turns.get(id(message), ""))
+        if turn is not None:
+            detail = {"model": model}
+            memories.record(work.db, work.ns, work.now, Event.OBSERVED, turn.docid, detail)
     first = None if run is None else (work.ns << SEQ_BITS) | run
     change_key = changes.finish(work, "observe", run=first)
     done.change = None if change_key is None else changes.number_of(change_key)
@@ -157,6 +201,13 @@ def _turn_row(work: Work, message: Message, rows: Sequence[Row]) -> Row | None:
 
 def _was_observed(work: Work, turn: Row) -> bool:
     return happenings.last_of(work.db, turn.docid, Event.OBSERVED) > 0
+
+
+def _was_asked(work: Work, turn: Row) -> bool:
+    """Tell whether a language model saw a turn."""
+    last = happenings.last_of(work.db, turn.docid, Event.OBSERVED)
+    told_last = happenings.happening(work.db, work.ns, last)
+    return told_last is not None and "model" in told_last.detail
 
 
 def _learn_one(
@@ -230,6 +281,16 @@ def _meant(work: Work, request: Request, mode: str) -> list[str]:
     return [*dict.fromkeys([*(row.id for row in rows if row is not None), *named, *spoken])]
 
 
+def _rated(work: Work, message: Message, rating: Rating) -> list[str]:
+    """Give the outcome of praise or fault to what the last turn showed; fault outweighs praise."""
+    turn = open_loops.newest_open(work.db, work.ns, rating.session, work.now)
+    if turn is None:
+        return []
+    faulted = Event.FAULTED in message.feedback
+    outcome = -PRAISE if faulted else PRAISE
+    return loops.finish(work, turn, outcome, Trust.USER, rating.config)
+
+
 def _note(work: Work, message: Message, turn: Row | None) -> None:
     """Log what was observed, as counts and names; no text."""
     found = message.found
@@ -274,6 +335,7 @@ def told(read: Sequence[Message], done: Done, namespace: tuple[str, ...]) -> Obs
         else (),
         vetoed=dict(sum((message.found.vetoed for message in read), Counter[str]())),
         skipped=sum(message.found.skipped for message in read),
+        rated=tuple(dict.fromkeys(done.rated)),
         known=bool(read) and done.known == len(read),
         change=done.change,
         language="" if last is None else last.language,

@@ -131,6 +131,23 @@ def _affordable(task: Task, counted: Spent, config: LLMConfig) -> tuple[int, Spe
     return calls, Spent(calls, calls * sent, calls * task.max_tokens, millis=millis)
 
 
+def trouble(ledger: Ledger, ns: int | None, config: LLMConfig, now: int) -> dict[str, str]:
+    """Say under ``llm`` that a limit of the day is reached, if there is a model and it is."""
+    if config.model is None or ns is None:
+        return {}
+    day = llm_usage.day_of(now)
+    counted = sum(ledger.read(lambda c: llm_usage.on_day(c, ns, day)).values(), Spent())
+    try:
+        _affordable(_LEAST, counted, config)
+    except BudgetSpent as error:
+        return {"llm": str(error)}
+    return {}
+
+
+_LEAST = Task("none", 0, "", "", {}, max_tokens=1)
+"""The smallest task that there could be."""
+
+
 @cache
 def _named(name: str, seconds: float) -> Synthesizer:
     return PydanticAI(name, timeout=seconds)

@@ -6,7 +6,6 @@ it works within a running event loop and in a forked child.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, Literal
 
 from memento.embed.names import address_of
@@ -81,10 +80,14 @@ class PydanticAI:
             SynthesisFailed: If the server cannot be reached or refuses, does not answer in time, or
                 answers with something other than a JSON object.
         """
+        import asyncio  # noqa: PLC0415 - costs as much as the rest of memento
+
         return apart(lambda: asyncio.run(self._complete(task))).result()
 
     async def _complete(self, task: Task) -> Reply:
         """Send requests until one reply can be read, or none may be sent."""
+        import asyncio  # noqa: PLC0415
+
         from pydantic_ai.usage import RunUsage  # noqa: PLC0415 - an extra
 
         used, failed, words = RunUsage(), None, task.data

@@ -52,3 +52,16 @@ def test_natural_talk_is_read_in_three_forms(tmp_path):
     assert list(observe.natural_texts(lines)) == ["Hi.", "Bye."]
     assert list(observe.natural_texts(talks)) == ["Hi."]
     assert list(observe.natural_texts(chats)) == ["Hi."]
+
+
+def test_a_scripted_model_is_bound_by_the_checks():
+    """An oracle adds what is expected and can be pointed at; words that are shown stay out."""
+    stated = {"text": "The bakery below my flat opens at five.", "expect": ["fact"]}
+    shown = {"text": "Translate this: I live in Porto.", "expect": ["identity"]}
+    (one,) = observe.assisted(stated, None, "oracle", set())
+    assert (one.signal, one.span.text) == (Signal.FACT, stated["text"])
+    assert observe.assisted(stated, None, "oracle", {0}) == []
+    assert observe.assisted(stated | {"expect": []}, None, "oracle", set()) == []
+    for model in ("oracle", "greedy"):
+        assert observe.assisted(shown, None, model, set()) == []
+    assert {one.signal for one in observe.assisted(stated, None, "greedy", set())} > {Signal.FACT}

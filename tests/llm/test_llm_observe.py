@@ -218,6 +218,21 @@ def test_the_same_turn_is_asked_about_once(tmp_path):
         assert (len(model.tasks), again.known, again.model.calls) == (1, True, 0)
 
 
+def test_a_turn_that_a_model_missed_is_shown_when_it_is_observed_again(tmp_path):
+    """Once: a failure, a crash and the mode off leave it open, a reply closes it."""
+    model = ScriptedLLM([SynthesisFailed("timeout", "late"), items(item(MINE)), items(item(MINE))])
+    with store(tmp_path, model) as memory:
+        memory.observe(MINE, session="s", id="1", mode="off")
+        first = memory.observe(MINE, session="s", id="1")
+        assert (first.known, first.model.failure) == (True, "timeout")
+        second = memory.observe(MINE, session="s", id="1")
+        assert (second.known, [one.memory.text for one in second.learned]) == (True, [MINE])
+        third = memory.observe(MINE, session="s", id="1")
+        assert (len(model.tasks), third.model.calls, third.learned) == (2, 0, ())
+        memory.undo(second.change)
+        assert learnt(memory) == set()
+
+
 def test_many_messages_are_few_tasks(tmp_path):
     """At most eight messages in one."""
     model = ScriptedLLM(lambda _: items(item("Street 3 is mine.", turn=3)))

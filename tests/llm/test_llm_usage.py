@@ -47,6 +47,18 @@ def test_what_was_used_is_shown(tmp_path):
             memory.usage(datetime(2025, 1, 1))  # noqa: DTZ001 - without a zone on purpose
 
 
+def test_a_spent_limit_is_a_trouble_of_the_day(tmp_path):
+    """``stats`` names it until midnight."""
+    clock, settings = ManualClock(), config(ScriptedLLM(lambda _: {"items": []}), calls_a_day=1)
+    with MemoryManager(tmp_path, embedder=None, clock=clock, config=settings) as memory:
+        assert "llm" not in memory.store.stats().trouble
+        memory.observe("The shop is open.", session="s")
+        assert "calls_a_day" in memory.store.stats().trouble["llm"]
+        assert "llm" not in memory.of("other").store.stats().trouble
+        clock.advance(timedelta(days=1))
+        assert "llm" not in memory.store.stats().trouble
+
+
 async def test_awaited(tmp_path):
     """The same, and a failure is counted."""
     async with AsyncMemoryManager(tmp_path, embedder=None, config=config(FailingLLM())) as memory:

@@ -459,3 +459,42 @@ def test_a_doubtful_statement_that_replaces_a_known_value_is_stored(memory, tell
     seen = tell("Sorry, use spaces.", "correction", probability=0.6)
     assert (seen.learned[0].action, seen.doubtful) == ("replaced", ())
     assert memory.value("style/indent").text == "use spaces."
+
+
+def praised(open_memory, *, praise=True, loop_session="s"):
+    """Open a store in which a turn showed a memory; returns the store and that memory."""
+    config = Config(observe=ObserveConfig(praise=praise))
+    memory = open_memory(config=config)
+    shown = memory.add("Deploys go through the blue pipeline")
+    turn = memory.open_loop(loop_session)
+    assert [hit.id for hit in turn.retrieve("how do deploys go?")] == [shown.id]
+    return memory, shown
+
+
+@pytest.mark.parametrize(
+    ("said", "word", "sign"),
+    [("That worked, thanks!", "praised", 1), ("That is wrong.", "faulted", -1)],
+)
+def test_praise_is_a_verdict_if_asked_for(open_memory, hearing, said, word, sign):
+    """It closes the last turn of the session, once, for the memories that the turn showed."""
+    memory, shown = praised(open_memory)
+    hearing.knows(said, "feedback")
+    memory.observe(None, "Use the blue pipeline.", session="s")
+    seen = memory.observe(said, session="s")
+    assert (seen.feedback, seen.rated) == ((word,), (shown.id,))
+    assert memory.strength(shown.id).worth * sign > 0
+    worth = memory.strength(shown.id).worth
+    assert memory.observe(said, session="s").rated == ()
+    assert memory.strength(shown.id).worth == worth
+
+
+@pytest.mark.parametrize(
+    ("praise", "loop_session", "observed"), [(False, "s", "s"), (True, "t", "s"), (True, "s", None)]
+)
+def test_praise_is_no_verdict_otherwise(open_memory, hearing, praise, loop_session, observed):
+    """Not by default, not for another session, not without one."""
+    memory, shown = praised(open_memory, praise=praise, loop_session=loop_session)
+    hearing.knows("That worked, thanks!", "feedback")
+    seen = memory.observe("That worked, thanks!", session=observed)
+    assert seen.rated == ()
+    assert memory.strength(shown.id).worth == 0
