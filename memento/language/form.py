@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from memento.language.marks import ends_in_question
 from memento.language.small import Small
 from memento.language.words import words
 
@@ -65,7 +66,6 @@ _OPENS_QUESTION = Small(
     r"|(?:what|which|who|whose|why)\b|whats|whos|(?:can|could|should|shall|do|does|did|is|are|am|was|were|will|would)"
     r" (?:i|we|you|he|she|it|they|the|there|that|this|my|our)\b)"
 )
-_ENDS_QUESTION = re.compile(r"[?\uff1f\u061f]\W*$")
 
 _NEGATION = Small(
     r"\b(?:no|not|never|none|nobody|nothing|neither|nor|cannot|without|avoid\w*|forbidden|refus\w+"
@@ -146,7 +146,7 @@ class Form:
         value += sum(worth for wanted, worth in self.kinds if wanted == kind)
         if self.who and self._names_another(read, common):
             value += 1.0
-        if value and (_OPENS_QUESTION.begins(read) or _ENDS_QUESTION.search(read)):
+        if value and (_OPENS_QUESTION.begins(read) or ends_in_question(read)):
             return 0.0
         return min(1.0, value)
 
