@@ -160,6 +160,17 @@ def test_what_was_taken_back_with_its_source_leaves_the_head_of_a_session_at_onc
     assert "Use tabs" in memory.policy(session="s").head
 
 
+@pytest.mark.parametrize("what", [{"everything": True}, {"session": "xanthippe"}, None])
+def test_an_open_turn_keeps_no_name_of_an_erased_session(memory, what):
+    """Whether anything else was said in the session or not; before the erasure a file has it."""
+    with memory.loop(session="xanthippe") as turn:
+        turn.retrieve("anything")
+        if what is not None:
+            assert memory.store.erase(**what).complete
+        held = b"".join(path.read_bytes() for path in memory.root.rglob("*") if path.is_file())
+        assert (b"xanthippe" in held) == (what is None)
+
+
 @pytest.mark.parametrize(
     "noted",
     [
