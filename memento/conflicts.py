@@ -118,7 +118,8 @@ class Conflicting(View):
 
         Raises:
             NotFound: If this namespace has no such id.
-            InvalidInput: If there is no such choice, or both are the same memory.
+            InvalidInput: If there is no such choice, both are the same memory, one is quarantined
+                or forgotten, or the one to keep is not active.
             LockedMemory: If the user locked one that would give way.
         """
         if keep not in get_args(Keep):

@@ -60,9 +60,15 @@ def _may_fold(row: Row) -> bool:
 
 
 def _place(row: Row) -> tuple[object, ...]:
-    """Return what alike memories have in common besides their words."""
+    """Return what alike memories have in common besides their words.
+
+    Two rules under different conditions, or plans for different moments, are not the same; and
+    only a statement of who the user is belongs to every policy.
+    """
     day = row.occurred_at // DAY if row.kind in _DATED else None
-    return row.scope, row.kind, row.actor, row.role, row.session, row.metadata, day
+    said_by = row.actor, row.role, row.session, row.metadata
+    applies = row.condition, row.due_at, row.signal == "identity"
+    return row.scope, row.kind, *said_by, day, *applies
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,13 +87,21 @@ def _marks(text: str) -> Iterator[str]:
         token = match.group()
         bare = token.strip(_EDGES)
         plain = bare.casefold()
-        leads = _LEADS.search(text[: match.start()]) is not None
+        leads = _leads(text, match.start())
         if token[0] in _QUOTES or any(char.isdigit() for char in bare) or _is_code(bare):
             yield bare
         elif plain in _NOT or plain.endswith(("n't", "n\u2019t")) or plain in _TIMES:
             yield plain
         elif bare[:1].isupper() and not leads and bare != "I" and not bare.startswith("I'"):
             yield bare
+
+
+def _leads(text: str, at: int) -> bool:
+    """Tell whether a sentence begins at a place; only the gap before it is read."""
+    before = at
+    while before and text[before - 1].isspace():
+        before -= 1
+    return _LEADS.search(text, max(0, before - 1), at) is not None
 
 
 def _is_code(token: str) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from memento.language.marks import ends_in_question
 from memento.language.small import Small
 from memento.language.words import words
 
@@ -65,7 +66,6 @@ _OPENS_QUESTION = Small(
     r"|(?:what|which|who|whose|why)\b|whats|whos|(?:can|could|should|shall|do|does|did|is|are|am|was|were|will|would)"
     r" (?:i|we|you|he|she|it|they|the|there|that|this|my|our)\b)"
 )
-_ENDS_QUESTION = re.compile(r"[?\uff1f\u061f]\W*$")
 
 _NEGATION = Small(
     r"\b(?:no|not|never|none|nobody|nothing|neither|nor|cannot|without|avoid\w*|forbidden|refus\w+"
@@ -153,7 +153,7 @@ class Form:
         value += sum(worth for wanted, worth in self.kinds if wanted == kind)
         if self.who and self._names_another(read, common):
             value += 1.0
-        if value and (_ends_as_question(read) or _OPENS_QUESTION.begins(read)):
+        if value and (ends_in_question(read) or _OPENS_QUESTION.begins(read)):
             return 0.0
         return min(1.0, value)
 
@@ -166,11 +166,6 @@ class Form:
         if first is not None and common is not None and not common(first[0].lower()):
             found.append(first[0].lower())
         return any(part not in self.spoken and part not in _NO_NAMES for part in found)
-
-
-def _ends_as_question(text: str) -> bool:
-    asks = "?" in text or not text.isascii()  # nearly never, and cheaper than the pattern
-    return asks and _ENDS_QUESTION.search(text) is not None
 
 
 def wanted(text: str) -> Form | None:

@@ -11,12 +11,14 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from memento.language.marks import ends_in_question
 from memento.language.small import Small, holds_any
 from memento.language.words import STOP_WORDS, terms
 
 _LONGEST = 500  # characters of a question that are read: its end
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")  # noqa: RUF001 - real stops
-_QUESTION = re.compile(r"[?？]\W*$")  # noqa: RUF001 - a real question mark
+_MARKS = "?\uff1f"
+"""Question marks that are looked for: of Latin and full-width script."""
 _FORMER = Small(
     r"""
     \b(?: previous(?:ly)? | former(?:ly)? | originally | at\ first | to\ (?:begin|start)\ with
@@ -138,5 +140,5 @@ def _question(text: str) -> str:
     if last.isascii() and not holds_any(last[:-1], ".!?"):  # one sentence: nearly always
         return last[-_LONGEST:]
     sentences = _SENTENCE.split(last)
-    found = next((one for one in reversed(sentences) if _QUESTION.search(one)), last)
+    found = next((one for one in reversed(sentences) if ends_in_question(one, _MARKS)), last)
     return found[-_LONGEST:]

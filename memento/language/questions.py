@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from memento.language.marks import ends_in_question
 from memento.language.words import content, is_unspaced, words
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\n+")  # noqa: RUF001 - real stops
 _CLAUSE = re.compile(r"[,;:()–—،؛、，；：]")  # noqa: RUF001 - real commas
-_QUESTION = re.compile(r"[?？؟]\W*$")  # noqa: RUF001 - real question marks
 _OPENERS = frozenset(
     """what when where which who whom whose why how is are am was were do does did can could will
     would shall should may might must have has had if in on at for to from with since""".split()  # noqa: SIM905 - words read better as one text
@@ -59,7 +59,7 @@ def merely_asks(text: str) -> bool:
     False
     """
     sentences = [part for part in _SENTENCE.split(text) if words(part)]
-    asking = [sentence for sentence in sentences if _QUESTION.search(sentence)]
+    asking = {sentence for sentence in sentences if ends_in_question(sentence)}
     return bool(asking) and not any(
         _asks_and_tells(sentence) if sentence in asking else _says(words(sentence), 1)
         for sentence in sentences

@@ -48,7 +48,8 @@ from memento.llm.asking import model_of
 from memento.observe.derive import Lesson, derive
 from memento.observe.signals import Candidate as Sentence
 from memento.observe.signals import Signal, Span
-from memento.observe.slots import Slot, slot_of
+from memento.observe.slots import Slot, slot_under
+from memento.observe.split import LONGEST
 from memento.observe.values import Candidate, Foresight, Observation
 from memento.scopes import parse_scope
 from memento.types import Draft, Kind, KindName, Memory, Source, Trust, TrustName
@@ -236,6 +237,9 @@ class Learning(View):
         check_names(changes, Confirming, Learning.confirm)
         wanted = replace(candidate, **cast("dict[str, Any]", changes))
         given = "key" in changes and wanted.key is not None
+        if wanted.condition != candidate.condition and not given and wanted.key is not None:
+            slot = slot_under(wanted.span.text, wanted.signal, wanted.condition)
+            wanted = replace(wanted, key=None if slot is None else slot.key)
         lesson = _confirmed(wanted, chosen=given)
         return self._learn([lesson], parents=parents_of(wanted.turn_id), verb="confirm")[0]
 
@@ -442,15 +446,19 @@ def _directed(text: object, scope: str, condition: str | None) -> Lesson:
     """Make the lesson of a rule that is stated outright."""
     if not isinstance(text, str):
         raise InvalidInput("rules", f"must be texts, not {type_name(text)}")
-    lesson = derive(_said(text, Signal.RULE), answered=None, said_at=_NEVER, scope=scope)
+    said = _said(text, Signal.RULE)
+    if len(text) > LONGEST:  # as observe does: no sentence, so nothing is read from it
+        return Lesson(said, text, Kind.RULE, None, condition, None, None, scope, ())
+    lesson = derive(said, answered=None, said_at=_NEVER, scope=scope)
     assert lesson is not None  # noqa: S101 - a rule always is one
     when = lesson.condition if condition is None else condition
-    return replace(lesson, text=text, scope=scope, condition=when)
+    slot = slot_under(text, Signal.RULE, when)
+    return replace(lesson, text=text, slot=slot, scope=scope, condition=when)
 
 
 def _confirmed(wanted: Candidate, *, chosen: bool) -> Lesson:
     """Make the lesson of a candidate; a slot that the caller chose has one value at a time."""
-    slot = slot_of(wanted.span.text, wanted.signal)
+    slot = slot_under(wanted.span.text, wanted.signal, wanted.condition)
     if wanted.key is None:
         slot = None
     elif chosen or slot is None or slot.key != wanted.key:

@@ -114,6 +114,21 @@ def forget(session: Session, ns: int, ids: Iterable[str]) -> int:
     return changed
 
 
+def forget_session(session: Session, ns: int, name: str | None) -> int:
+    """Take the name of a session out of the open turns; they stay open.
+
+    Args:
+        session: Inside a transaction.
+        ns: Namespace number.
+        name: Name of the session; None for every session.
+
+    Returns:
+        How many turns had it.
+    """
+    query = "UPDATE loops SET session = NULL WHERE ns = ? AND session = ifnull(?, session)"
+    return session.execute(query, (ns, name)).rowcount
+
+
 def set_back_to(session: Session, moment: int) -> None:
     """Undo what happened to turns after a moment; those closed since do not open again."""
     session.execute("DELETE FROM loops WHERE opened_at > ?", (moment,))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memento.ledger import erase
+from memento.ledger import erase, loops
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE, or_replace
 from memento.ledger.erase import Chosen
@@ -206,7 +206,8 @@ def any_in(db: Session, numbers: Iterable[int]) -> bool:
 def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:
     """Remove the sessions that are erased; no other session keeps its fixed policy.
 
-    The fixed part of a policy quotes memories, and any of them may be among the erased ones.
+    No open turn keeps the name of an erased session. The fixed part of a policy quotes memories,
+    and any of them may be among the erased ones.
 
     Args:
         db: Inside a transaction.
@@ -230,7 +231,10 @@ def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:
         else:
             continue
         counts[table] = done.rowcount
-    if any(counts.values()):
+    named = 0
+    if what.everything or what.session is not None:
+        named = loops.forget_session(db, ns, what.session)
+    if named or any(counts.values()):
         erase.owe(db, erase.PARTS)
     return counts
 

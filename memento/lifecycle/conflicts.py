@@ -32,7 +32,7 @@ from memento.claims.keys import keys_of
 from memento.claims.reading import NOTHING, Statement, read
 from memento.claims.relation import DISTINCT, Verdict, relation, restates
 from memento.claims.standing import ASSISTANT, Stand, stands_higher
-from memento.errors import LockedMemory
+from memento.errors import InvalidInput, LockedMemory
 from memento.language.ended import ended
 from memento.ledger import changes, claims, links, memories
 from memento.ledger.chains import head
@@ -41,9 +41,9 @@ from memento.ledger.match import All, Word
 from memento.ledger.rows import Row, docid_of, is_sound
 from memento.ledger.schema import SEQ_MASK
 from memento.lifecycle import locks, slots
-from memento.lifecycle.steps import ACCEPTED, FOUND, hide, holds, log_event
+from memento.lifecycle.steps import ACCEPTED, ENDED, FOUND, hide, holds, log_event
 from memento.scopes import contains
-from memento.types import Event, Kind, Reason, Trust
+from memento.types import Event, Kind, Reason, Status, Trust
 
 BITE = 32
 """Most memories that one transaction compares: about 10 ms, during which an ``add`` waits."""
@@ -398,10 +398,12 @@ def resolve(work: Work, one_id: str, other_id: str, keep: str) -> tuple[Row, Row
 
     Raises:
         NotFound: If the namespace has no such id.
+        InvalidInput: If one is quarantined or forgotten, or the one to keep is not active.
         LockedMemory: If one that would give way is locked.
     """
     session, ns = work.db, work.ns
     one, other = memories.by_id(session, ns, one_id), memories.by_id(session, ns, other_id)
+    _check_settled(one, other, keep)
     changes.begin(work)
     for name in claims.RELATIONS:
         changes.unlink(work, one.docid, other.docid, name)
@@ -413,5 +415,21 @@ def resolve(work: Work, one_id: str, other_id: str, keep: str) -> tuple[Row, Row
         hide(work, other, Reason.FORGOTTEN)
     elif keep != "both":
         kept, gone = (one, other) if keep == "a" else (other, one)
-        slots.supersede(work, gone, kept, "resolved")
+        if gone.status not in ENDED:
+            slots.supersede(work, gone, kept, "resolved")
     return one, other
+
+
+def _check_settled(one: Row, other: Row, keep: str) -> None:
+    """Accept a pair: to be superseded makes a memory one that once held, so it must be accepted.
+
+    Raises:
+        InvalidInput: If one is quarantined or forgotten, or the one to keep is not active.
+    """
+    for field, row in (("a", one), ("b", other)):
+        if row.status not in ACCEPTED:
+            quarantined = row.status == Status.QUARANTINED
+            todo = "approve or reject it" if quarantined else "restore it, or leave it forgotten"
+            raise InvalidInput(field, f"{row.id!r} is {row.status}; {todo}")
+        if keep == field and row.status not in FOUND:
+            raise InvalidInput("keep", f"{row.id!r} is {row.status}, not active; it cannot be kept")

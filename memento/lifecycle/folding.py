@@ -16,7 +16,7 @@ from memento.types import Event, Reason, Status
 
 
 def fold(work: Work, survivor: Row, members: Sequence[Row]) -> list[Row]:
-    """Let one memory stand for others: their aliases and tags are joined to it.
+    """Let one memory stand for others: aliases and tags of the same trust are joined to it.
 
     Each arrival of the others counts as a use of it, at its own time.
 
@@ -25,10 +25,8 @@ def fold(work: Work, survivor: Row, members: Sequence[Row]) -> list[Row]:
         survivor: The memory that stays; it and the others are active, and say the same.
         members: The others.
     """
-    joined = {
-        name: _joined([getattr(row, name) for row in (survivor, *members)])
-        for name in ("aliases", "tags")
-    }
+    equals = [row for row in (survivor, *members) if row.trust == survivor.trust]
+    joined = {name: _joined([getattr(row, name) for row in equals]) for name in ("aliases", "tags")}
     more: dict[str, Any] = {
         name: value for name, value in joined.items() if value != getattr(survivor, name)
     }

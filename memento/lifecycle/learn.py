@@ -2,7 +2,9 @@
 
 In order, the first that applies (see `take`):
 
-1. The same content, or the same value of the same slot: the memory that is there is reinforced.
+1. The same content, or the same value of the same slot: the memory that is there is reinforced. One
+   that an agent or a page wrote, or that is not a rule where the user states one, is superseded or
+   becomes the user's.
 2. Another value of a slot that has one value at a time: the present value is superseded. For a slot
    that usually has one value, such as ``user/sister``, only if the statement says that something
    changed, or corrects something.
@@ -34,7 +36,7 @@ from memento.lifecycle.steps import FOUND, SLOT_HOLDING, holds, log_event
 from memento.observe.derive import Lesson
 from memento.observe.likeness import Likeness, difference, is_about, tokens, turned_from
 from memento.observe.signals import Signal
-from memento.observe.slots import slot_of
+from memento.observe.slots import slot_under
 from memento.types import Event, Kind, Trust
 
 LEARNABLE = frozenset(Kind) - {Kind.EPISODE, Kind.QUESTION, Kind.ARTICLE}
@@ -76,7 +78,7 @@ def judge(work: Work, lesson: Lesson, others: Iterable[str]) -> Verdict:
         holder = holders.holder_of(work.db, work.ns, (key, lesson.scope))
         if holder is None or not _is_open(work, holder):
             return _without_slot(lesson, rows, key)
-        if _has_value(holder, lesson):
+        if _has_value(holder, lesson) and (_vouches(holder, lesson) or holder.pinned & LOCKS):
             return Verdict(repeats=holder, key=key)
         if holder.pinned & LOCKS:
             return Verdict(contradicts=(holder,))
@@ -117,7 +119,7 @@ def _has_value(row: Row, lesson: Lesson) -> bool:
     """Tell whether the holder of the lesson's slot says the same."""
     slot = lesson.slot
     signals = [Signal(row.signal)] if row.signal in tuple(Signal) else _USUAL
-    known = (slot_of(row.text, one) for one in signals)
+    known = (slot_under(row.text, one, row.condition) for one in signals)
     return slot is not None and any(
         other is not None and (other.key, other.value) == (slot.key, slot.value) for other in known
     )
@@ -139,7 +141,9 @@ def _without_slot(lesson: Lesson, rows: Sequence[Row], key: str | None) -> Verdi
     """Compare a lesson with the memories that may be about the same."""
     same = next((row for row in rows if _says_the_same(row, lesson)), None)
     if same is not None and (key is None or same.key == key):
-        return Verdict(repeats=same, key=key)
+        if _vouches(same, lesson) or same.pinned & LOCKS:
+            return Verdict(repeats=same, key=key)
+        return Verdict(replaces=same, key=key)
     changed = _changes(lesson)
     if changed and len(meant := _meant(lesson, rows)) == 1 and not meant[0].pinned & LOCKS:
         return Verdict(replaces=meant[0], key=key or meant[0].key)
@@ -147,6 +151,15 @@ def _without_slot(lesson: Lesson, rows: Sequence[Row], key: str | None) -> Verdi
     return Verdict(
         contradicts=against, key=key, unplaced=lesson.signal is Signal.CORRECTION and not against
     )
+
+
+def _vouches(row: Row, lesson: Lesson) -> bool:
+    """Tell whether a memory that says the same stands for a lesson, which is the user's own word.
+
+    The word of an agent or of a page does not, and what is not a rule does not stand for one: it
+    would keep the user's rule out of every policy.
+    """
+    return row.trust == Trust.USER and (lesson.kind is not Kind.RULE or row.kind == Kind.RULE)
 
 
 def _says_the_same(row: Row, lesson: Lesson) -> bool:

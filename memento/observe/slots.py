@@ -74,6 +74,21 @@ def slot_of(text: str, signal: Signal) -> Slot | None:
     return None if found is None else _qualified(found, plain)
 
 
+def slot_under(text: str, signal: Signal, condition: str | None) -> Slot | None:
+    """Return the slot of a statement that holds under a condition which it may not say itself.
+
+    A rule under a condition takes the place of none that always holds, nor of one under another
+    condition.
+
+    >>> slot_under("Use tabs", Signal.RULE, "when I write Go").key
+    'style/indent@when-i-write-go'
+    """
+    slot = slot_of(text, signal)
+    if slot is None or condition is None or condition_of(text) is not None:
+        return slot
+    return replace(slot, key=f"{slot.key}@{slug(condition)}")
+
+
 _FROM_NOW_ON = re.compile(
     r"(?:from now on|going forward|in future|in the future),?\s+"
     r"|\s+(?:instead|please|from now on|now)$",

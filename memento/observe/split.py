@@ -18,7 +18,7 @@ _ABBREVIATED = 12
 _LEAD = re.compile(rf"[\s{HIDDEN}]*(?:(?:[-*+•‣◦]|\d{{1,3}}[.)]|\#{{1,6}})\s+)?")
 """The sign of a list item or a heading, before the first word of a line."""
 _WORD = re.compile(r"[^\W_]")
-_LONGEST = 600
+LONGEST = 600
 """Longest sentence, characters. A longer one is pasted text."""
 
 
@@ -97,6 +97,6 @@ def _trimmed(masked: str, original: str, start: int, end: int) -> Span | None:
     start = lead.end() if lead else start
     while end > start and masked[end - 1].isspace():
         end -= 1
-    if end - start > _LONGEST or not _WORD.search(masked, start, end):
+    if end - start > LONGEST or not _WORD.search(masked, start, end):
         return None
     return Span(start, end, original[start:end])

@@ -6,6 +6,7 @@ user said, active ones, and nothing else. Each memory is one escaped line.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -233,13 +234,15 @@ def _within(kept: Sequence[Directive], lines: Mapping[int, str], tokens: int) ->
     frame = _size([])
     price = {one.row.docid: estimate(f"{lines[one.row.docid]}\n") for one in kept}
     titles = {zone: estimate(f"## {title}\n") for zone, title in ZONES.items()}
-    used = frame + sum(price.values()) + sum(titles[zone] for zone in {one.zone for one in kept})
+    left = Counter(one.zone for one in kept)
+    used = frame + sum(price.values()) + sum(titles[zone] for zone in left)
     for one in going:
         if used <= tokens:
             break
         gone.add(one.row.docid)
         used -= price[one.row.docid]
-        if all(other.zone != one.zone or other.row.docid in gone for other in kept):
+        left[one.zone] -= 1
+        if not left[one.zone]:
             used -= titles[one.zone]
     while (rest := [one for one in kept if one.row.docid not in gone]) and (
         _size(_body(rest, lines)) > tokens

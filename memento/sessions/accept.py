@@ -54,7 +54,9 @@ def files(said: object, clean: Redaction) -> dict[str, str]:
         raise InvalidInput("files", f"has more than {MAX_LINES} items")
     digests = {path: optional_name("files", digest or None) for path, digest in said.items()}
     return {
-        clean.text("files", short_name("files", path, most=MAX_LINE)): digest or ""
+        clean.text("files", short_name("files", path, most=MAX_LINE)): clean.text(
+            "files", digest or ""
+        )
         for path, digest in digests.items()
     }
 

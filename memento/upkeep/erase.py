@@ -227,7 +227,7 @@ class Eraser:
             also |= self._ledger.write(mark, frees_room=True)
         else:
             roots, also = self._ledger.write(job, frees_room=True)
-        if doomed or any(self._rows.values()):
+        if self._ledger.read(sql.owed):
             self._begin()
         return Erasure(
             ids=tuple(roots.values()),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import pytest
 
 from memento import Kind
 from memento.observe.candidates import find
+from memento.observe.mask import hide
 from tests.observe import frames
 
 PAYLOADS = [
@@ -176,3 +178,59 @@ def test_a_block_of_recalled_memories_is_not_learnt_again(memory):
     seen = memory.observe(f"{block}\n\nThanks.", session="talk")
     assert seen.learned == ()
     assert memory.store.stats().memories == before + 1
+
+
+DOCUMENTS = [
+    "<document>\n{}\n</document>",
+    '<page href="x">\nHello.\n\n{}\n</page>\nWhat is it about?',
+    "<page>\nHello.\n</page>\n{}\n</page>",
+    "<page>\n<part>\n{}\n</part>\n</page>",
+    "[tool result]\n{}\n[/tool result]",
+    "tool: {}",
+    "Assistant: {}",
+    "Tool output: {}",
+    "Translate: {}",
+    "Summarise this email:\n\nFrom: a@example.org\n\n{}\n",
+    "Please review this text:\n{}",
+    "Here is the README:\n\nSetup\n\n{}\n",
+    "Here's a page about it:\n{}",
+    "The issue says that I should fix this:\n\n{}\n\nThanks",
+]
+"""Messages that hand over the words of a document, marked as such by their form."""
+
+
+@pytest.mark.parametrize("form", DOCUMENTS)
+def test_a_document_that_is_handed_over_teaches_nothing(memory, form):
+    """Whether marks enclose it, another speaker says it, or a request about a text comes first."""
+    seen = memory.observe(messages=[form.format(payload) for payload in PAYLOADS], session="s")
+    assert [one.span.text for one in seen.learned] == []
+    assert learnt(memory) == []
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{}\n<document>\nHello.\n</document>",
+        "<document>\nHello.\n</document>\n{}",
+        "<a>\nHello.\n</a>\n{}\n<a>\nHello.\n</a>",
+        "[x]\n{}",
+        "Here are my rules:\n- {}",
+        "{}\nHere is the log:\nit failed",
+        "Some things about me:\n{}",
+    ],
+)
+def test_what_the_user_says_beside_a_document_is_learnt(memory, form):
+    """The control: as much as of the same sentences alone."""
+    alone = len(memory.observe(messages=PAYLOADS, session="alone").learned)
+    beside = memory.observe(messages=[form.format(payload) for payload in PAYLOADS], session="s")
+    assert len(beside.learned) >= alone * 0.8
+
+
+@pytest.mark.parametrize(
+    "unit", ["<a>\n", "</a>", "<a ", "[a]\n", "[/a]", "see the page ", "a says "]
+)
+def test_no_message_is_slow_to_hide(unit):
+    """Marks without their other half are looked for once."""
+    began = time.process_time()
+    hide((unit * 65_536)[:65_536] + "x")
+    assert time.process_time() - began < 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,17 @@ def test_the_set_of_the_repository_and_its_control(tmp_path):
         rights = [right for _, right in messages]
         turned = [(text, rights[n - 7]) for n, (text, _) in enumerate(messages)]
         assert measured(clauses, turned, memory._near)[0] < 0.3
+
+
+@pytest.mark.parametrize("unit", ["\n", " \n", "\n    ", "    x;", "\n- ", "\n1.", "\n    at x("])
+def test_the_form_of_a_message_is_read_in_linear_time(unit):
+    """A message of blank lines once took minutes."""
+    began = time.process_time()
+    facts((unit * 200_000)[:200_000] + "x")
+    assert time.process_time() - began < 2
+
+
+def test_items_and_traces_are_seen_after_blank_lines():
+    """They need not stand on the line after another."""
+    assert facts("Look:\n\n\n  - a\n\n  - b\n\n  2. c") == {"items": "true"}
+    assert facts("It says\n\n   at main(app.js:1)\n") == {"has_traceback": "true"}

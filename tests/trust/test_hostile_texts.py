@@ -57,6 +57,31 @@ for unit in ("last friday ", "5 May 2024 ", "12 days ago ", "a couple of weeks a
     took = time.process_time() - began
     assert took < 15, f"the dates of {unit!r} take {took:.1f} s"
 """
+ENDED = """
+import tempfile
+import time
+
+from memento import MemoryManager
+from memento.insight import names
+from memento.language import alike, former, questions
+from memento.policy import conditions
+
+READERS = (
+    former.asked, questions.merely_asks, alike.read, conditions.facts, conditions.parse, names.read,
+)
+UNITS = (
+    "?", "\\uff1f", "\\n", " \\n", " ", "word is here. ", "a? ", ":", "_", "- ", "not ", "a_",
+    "    x;",
+)
+with tempfile.TemporaryDirectory() as folder, MemoryManager(folder, embedder=None) as memory:
+    for unit in UNITS:
+        text = "use " + (unit * 65_000)[:65_000] + "x! end"
+        for read in (*READERS, memory.direct):
+            began = time.process_time()
+            read(text)
+            took = time.process_time() - began
+            assert took < 4, f"{read} takes {took:.1f} s for {unit!r}"
+"""
 
 
 def run(program):
@@ -73,3 +98,11 @@ def test_no_text_is_slow_to_read():
 def test_very_many_dates_are_not_slow_to_read():
     """Four times the longest text, of dates alone: 8 s on an idle core; here were minutes."""
     run(DATES)
+
+
+def test_no_text_with_another_end_is_slow_to_read():
+    """A long run of one thing and then a word: what looks for the end of a text tries each place.
+
+    Each takes 1.5 s at most on an idle core; here were minutes.
+    """
+    run(ENDED)
