@@ -27,6 +27,7 @@ from memento.cli import __doc__ as cli_words
 from memento.cli import app
 from memento.config import policy as policy_config
 from memento.config import retrieve as retrieve_config
+from memento.config import scopes as scopes_config
 from memento.config import sessions as sessions_config
 from memento.config import tiers as tiers_config
 from memento.conflicts import Conflicting
@@ -44,6 +45,8 @@ from memento.observe import values as observed
 from memento.overviews import Overviews
 from memento.policy import values as policy_values
 from memento.reasoning import Reasons
+from memento.scoping import Scoping
+from memento.scoping import values as scoping_values
 from memento.sessions import Session, Sessions
 from memento.sessions import values as sessions_values
 from memento.sleep import Sleeping
@@ -118,6 +121,9 @@ VALUES = (
     sessions_values.SessionInfo,
     sessions_values.Checkpoint,
     sessions_values.Resumption,
+    scoping_values.ScopeInfo,
+    scoping_values.ScopeGuess,
+    scoping_values.Promotion,
     lineage.Stats,
     backup.Backup,
     backup.Restored,
@@ -138,6 +144,7 @@ CONFIGS = (
     ("retrieve.weights", retrieve_config.Weights),
     ("dynamics", dynamics_config.Dynamics),
     ("sessions", sessions_config.SessionConfig),
+    ("scopes", scopes_config.ScopeConfig),
     ("policy", policy_config.PolicyConfig),
     ("dynamics.stability", dynamics_config.Stability),
     ("effect", effect.Effect),
@@ -220,6 +227,7 @@ def api() -> str:
     parts += _public("", Conflicting)
     parts += _public("", Sleeping)
     parts += _public("", Overviews)
+    parts += _public("", Scoping)
     parts += _public("", Verdicts)
     parts += _public("", Loops)
     parts += _public("", Changes)

@@ -25,6 +25,7 @@ from memento.config.observe import ObserveConfig
 from memento.config.policy import PolicyConfig
 from memento.config.presets import PRESETS
 from memento.config.retrieve import RetrieveConfig
+from memento.config.scopes import ScopeConfig
 from memento.config.sessions import SessionConfig
 from memento.config.sleep import Sleep
 from memento.config.tiers import ChooseConfig, IndexConfig, LongConfig, LongIndex, ShortConfig
@@ -60,6 +61,7 @@ class Config:
         sleep: What ``consolidate`` does, and how much of it happens by itself.
         observe: The learning from a conversation.
         policy: How the policy of a prompt is compiled.
+        scopes: Guesses of a scope, promotions, and whether shared memories are seen.
         close_seconds: Longest time, in seconds, that ``close`` lets the indexer finish its current
             batch, >= 0.
         allow_network: Whether the store may be on a file system that is not known to be local,
@@ -86,6 +88,7 @@ class Config:
     sleep: Sleep = field(default_factory=Sleep)
     observe: ObserveConfig = field(default_factory=ObserveConfig)
     policy: PolicyConfig = field(default_factory=PolicyConfig)
+    scopes: ScopeConfig = field(default_factory=ScopeConfig)
     close_seconds: float = 10.0
     allow_network: bool = False
     timezone: str = "UTC"

@@ -72,6 +72,7 @@ class Request:
     """A checked call of ``retrieve``; see there for the meaning of each field.
 
     ``past`` has the filters for the former values that may be found as well; None if none may.
+    ``aside`` tells whether what is archived may be found by its name.
     """
 
     query: str
@@ -86,6 +87,7 @@ class Request:
     wait: float
     filters: Filters
     past: Filters | None
+    aside: bool = True
 
     @classmethod
     def checked(
@@ -132,7 +134,7 @@ class Request:
     def shown(self) -> Filters:
         """Filters for everything that may be found."""
         past = () if self.past is None else self.past.statuses
-        named = () if self.match == "text" else BY_NAME
+        named = BY_NAME if self.aside and self.match != "text" else ()
         return replace(self.filters, statuses=(*self.filters.statuses, *past, *named))
 
 
@@ -373,7 +375,7 @@ class Searcher:
             match=request.match,
             allowed=allowed,
             former=None if request.past is None else chosen(source, snap, request.past),
-            by_name=set_aside(source, snap, filters),
+            by_name=set_aside(source, snap, filters) if request.aside else None,
             nearest=nearest,
             rerank=rerank,
             life=self._life(source, filters.now),

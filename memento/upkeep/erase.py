@@ -37,7 +37,7 @@ from memento.errors import (
     StoreError,
 )
 from memento.ledger import erase as sql
-from memento.ledger import erase_many, loops, memories, sessions, vectors
+from memento.ledger import erase_many, loops, memories, scopes, sessions, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.erase import Chosen
 from memento.ledger.files import explain_os, remove_litter, sync_folder, unfinished, written
@@ -138,6 +138,11 @@ def _spellings(source: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys((given, redact(given, Counter()))))
 
 
+def _drop(connection: Session, ns: int, what: Chosen) -> dict[str, int]:
+    """Remove what is no memory: sessions, scopes and shares; returns how many rows, by table."""
+    return sessions.drop(connection, ns, what) | scopes.drop(connection, ns, what)
+
+
 class Eraser:
     """Erases from one store, and finishes interrupted erasures.
 
@@ -201,7 +206,7 @@ class Eraser:
             roots, also = choose(connection)
             doomed = roots | also if derived else roots
             self._rows = Counter(sql.erase(connection, ns, doomed, now) if doomed else {})
-            self._rows.update(sessions.drop(connection, ns, what))
+            self._rows.update(_drop(connection, ns, what))
             return roots, also
 
         self._rows, self._removed, self._rewritten = Counter(), [], []
@@ -213,7 +218,7 @@ class Eraser:
         def mark(connection: Session) -> dict[int, str]:
             late = sql.derived(connection, ns, doomed, after=newest) if derived else {}
             erase_many.mark(connection, ns, [*doomed, *late], now)
-            self._rows = Counter(sessions.drop(connection, ns, what))
+            self._rows = Counter(_drop(connection, ns, what))
             return late
 
         if len(doomed) > erase_many.FEW:  # no other writer waits while they are looked for
