@@ -45,6 +45,7 @@ documents    a long text in parts: a document that may change
 guidance     the policy of a prompt: what an agent is told to heed
 locks        lock and pin a memory: nobody changes it, it never fades
 reasoning    chains of memories that lead from a question to an answer
+scoping      name, guess, merge and share scopes, and move memories up
 sessions     begin a session, note where its work stands, go on after it broke off
 sleep        let the store tidy up, and see what is stale or unusual
 slots        what a slot holds and held, and the value before again
@@ -73,6 +74,7 @@ from memento.loops import Loop
 from memento.manager import MemoryManager
 from memento.past import Change, Diff, SlotValue, Undone, Version
 from memento.policy.values import Policy
+from memento.scoping.values import Promotion, ScopeGuess, ScopeInfo
 from memento.sessions import Session
 from memento.sessions.values import Checkpoint, Resumption, SessionInfo
 from memento.tick import Anomaly, Stale, StepDone, Tick
@@ -116,10 +118,13 @@ __all__ = [
     "Memory",
     "MemoryManager",
     "Policy",
+    "Promotion",
     "Recalled",
     "Related",
     "Resumption",
     "Retrieval",
+    "ScopeGuess",
+    "ScopeInfo",
     "Session",
     "SessionInfo",
     "SlotValue",

@@ -50,6 +50,7 @@ from memento.manager import MemoryManager
 from memento.overviews import Overviews
 from memento.reasoning import Reasons
 from memento.scopes import DEFAULT_NAMESPACE
+from memento.scoping import Scoping
 from memento.sessions import Session, Sessions
 from memento.sessions.handle import Named
 from memento.sessions.values import TOKENS, Checkpoint, Resumption, Said, SessionInfo
@@ -92,6 +93,7 @@ _INHERITED = frozenset(
         Loops,
         Overviews,
         Spending,
+        Scoping,
     )
 )
 """Bases of the manager whose methods are documented as the manager's own."""
@@ -517,6 +519,15 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     health = _threaded(MemoryManager.health)
     usage = _threaded(MemoryManager.usage)
     wonder = _threaded(MemoryManager.wonder)
+    scopes = _threaded(MemoryManager.scopes)
+    define_scope = _threaded(MemoryManager.define_scope)
+    infer_scope = _threaded(MemoryManager.infer_scope)
+    merge_scopes = _threaded(MemoryManager.merge_scopes)
+    unmerge = _threaded(MemoryManager.unmerge)
+    share = _threaded(MemoryManager.share)
+    unshare = _threaded(MemoryManager.unshare)
+    promote = _threaded(MemoryManager.promote)
+    promotable = _threaded(MemoryManager.promotable)
     close = _threaded(MemoryManager.close)
 
     async def open_loop(

@@ -89,7 +89,7 @@ class Browse(View):
         if not isinstance(by, str) or by not in memories.TALLIED:
             known = ", ".join(sorted(memories.TALLIED))
             raise InvalidInput("by", f"{shown(by)} is not one of: {known}")
-        asked = filtering(self._engine.now(), filters, Browse.counts)
+        asked = self._looked(filtering(self._engine.now(), filters, Browse.counts))
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
             return {}

@@ -21,7 +21,6 @@ from memento.lifecycle import undo as undoing
 from memento.lifecycle.steps import ENDED, FOUND, SLOT_HOLDING, holds
 from memento.lifecycle.undo import Outcome
 from memento.past import Change, Diff, SlotValue, Undone
-from memento.scopes import parse_scope
 from memento.types import Draft, Memory, Source, Status, Trust, TrustName
 from memento.upkeep import lineage
 from memento.upkeep.between import between
@@ -301,7 +300,7 @@ class Changes(View):
             InvalidInput: If an argument cannot be accepted.
             StoreUnusable: If a value is damaged.
         """
-        name, where = check_id(key_or_id, "key_or_id"), parse_scope(scope)
+        name, where = check_id(key_or_id, "key_or_id"), self._present_scope(scope)
         now = self._engine.now()
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:

@@ -110,6 +110,7 @@ class Retrieving(Filtering, total=False):
     fold: bool
     wait: float
     record: bool
+    shared: bool
 
 
 def filtering(

@@ -15,7 +15,7 @@ from memento.check import MAX_K, MAX_TOKENS, check_count, check_flag, short_name
 from memento.clock import day_in, from_micros
 from memento.errors import InvalidInput
 from memento.language.tokens import estimate
-from memento.ledger import directives, memories, secret
+from memento.ledger import directives, memories, scopes, secret
 from memento.ledger import sessions as session_rows
 from memento.ledger.contract import Ledger, Session, Work
 from memento.ledger.directives import Mark
@@ -27,7 +27,7 @@ from memento.policy.prompt import escape
 from memento.policy.tail import Before, Item
 from memento.policy.values import Conflict, Dropped, Policy, Shown
 from memento.policy.zones import Directive, Head
-from memento.scopes import ancestors, parse_scope
+from memento.scopes import ancestors, contains
 from memento.types import Kind, Retrieval
 from memento.views import View
 
@@ -148,6 +148,7 @@ class Guidance(View):
         Args:
             message: The last message of the user; None for no tail that depends on it.
             scope: Where the agent works; memories of it and of all scopes that contain it apply.
+                ``""`` is that of the session, if it has one.
             session: The session, whose first head is kept; one that nobody began begins here. None
                 for the head of this moment.
             tokens: Most tokens of the head, estimated, >= 1. Locked rules are never left out.
@@ -168,10 +169,14 @@ class Guidance(View):
         ...     print(memory.policy().head.splitlines()[2:4])
         ['## Standing instructions of the user', '- "Never commit .env files"']
         """
+        where, name = self._present_scope(scope), None
+        if session is not None:
+            name = short_name("session", session)
+            where = where or self._scope_of(name)
         asked = _Asked(
             message=_message(message),
-            scope=parse_scope(scope),
-            session=None if session is None else short_name("session", session),
+            scope=where,
+            session=name,
             tokens=check_count("tokens", tokens, most=MAX_TOKENS),
             tail_tokens=check_count("tail_tokens", tail_tokens, most=MAX_TOKENS),
             context=_context(context),
@@ -183,7 +188,38 @@ class Guidance(View):
         head, items, conflicts = self._head(ns, known, asked)
         items += self._in_force(known.placed, asked, conflicts)
         items += self._open(ns, known.plans, asked)
+        items += self._shared(ns, known.placed, asked.scope)
         return self._composed(known, head, items, conflicts, asked)
+
+    def _scope_of(self, session: str) -> str:
+        """Return the scope of a session; "" if nobody began it."""
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return ""
+        known = ns
+        begun = self._engine.ledger.read(lambda c: session_rows.find(c, known, session))
+        return "" if begun is None else self._present_scope(begun.scope)
+
+    def _shared(self, ns: int | None, own: Sequence[Directive], scope: str) -> list[Item]:
+        """Return what other namespaces share here, but for slots that this one has filled.
+
+        It is in the tail, so that nothing of it is kept with a session.
+        """
+        ledger = self._engine.ledger
+        if ns is None or not self.config.scopes.shared:
+            return []
+        owners = scopes.by_owner(ledger.read(lambda c: scopes.shown_to(c, ns)))
+        filled = {one.row.key for one in own if one.row.key is not None}
+        items: list[Item] = []
+        for other, paths in owners.items():
+            found = [
+                one
+                for one in self._current(other, scope).placed
+                if one.row.key not in filled and any(contains(p, one.row.scope) for p in paths)
+            ]
+            if found:
+                items += tail.shared(found, "/".join(ledger.labels(other)))
+        return items
 
     def _current(self, ns: int | None, scope: str) -> Known:
         """Return the memories that apply at a scope, from RAM if none of them changed."""

@@ -67,7 +67,7 @@ class Loop:
             InvalidInput: If the turn is closed, or an argument cannot be accepted.
         """
         found = cast("_Manager", self._memory).retrieve(query, k, **options)
-        self._note([hit.id for hit in found][:SHOWN])
+        self._note([hit.id for hit in found if not hit.shared][:SHOWN])
         return found
 
     def outcome(

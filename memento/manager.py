@@ -49,6 +49,7 @@ from memento.overviews import Overviews
 from memento.policy import prompt
 from memento.reasoning import Reasons
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
+from memento.scoping import Scoping
 from memento.sessions import Sessions
 from memento.sleep import Sleeping
 from memento.slots import Slots
@@ -94,6 +95,7 @@ class MemoryManager(
     Loops,
     Overviews,
     Spending,
+    Scoping,
 ):
     """Remembers, finds and corrects what an agent should know.
 
@@ -317,6 +319,7 @@ class MemoryManager(
         fold: bool = True,
         wait: float = 0.0,
         record: bool = True,
+        shared: bool = True,
         **filters: Unpack[Filtering],
     ) -> Retrieval:
         """Find the memories that are relevant to a query, best first.
@@ -360,6 +363,8 @@ class MemoryManager(
                 and reported in ``missing``. With 0, it does not wait, and reports them only while
                 they are most of the memories.
             record: Record in the event log which memories were retrieved.
+            shared: Also what other namespaces share with this one, see ``share``; not with
+                ``known_at``, ``as_of`` or ``session``. ``Hit.shared`` marks it.
             filters: Only memories that match: ``scope``, ``within``, ``kinds``, ``tags`` and more;
                 see ``Filtering``.
 
@@ -383,6 +388,7 @@ class MemoryManager(
         """
         searcher = self._engine.searcher  # loads what the next line imports, safe from forks
         from memento.retrieve.request import Request  # noqa: PLC0415 - needs NumPy
+        from memento.retrieve.shared import answer  # noqa: PLC0415 - as above
 
         now = self._engine.now()
         moment = check_known_at(known_at, now, include_quarantined=include_quarantined)
@@ -411,8 +417,9 @@ class MemoryManager(
                 include_quarantined=include_quarantined,
             ),
         )
+        also = check_flag("shared", shared) and moment is None and self.config.scopes.shared
         return self._searched(
-            lambda: searcher.search(self._namespace, request),
+            lambda: answer(self._engine.ledger, searcher, self._namespace, request, shared=also),
             wait=request.wait,
             sessions=request.filters.sessions,
             record=check_flag("record", record) and moment is None,
@@ -453,7 +460,7 @@ class MemoryManager(
             StoreError: If the ledger cannot be read.
         """
         searcher = self._engine.searcher
-        asked = filtering(self._engine.now(), filters, MemoryManager.nearest)
+        asked = self._looked(filtering(self._engine.now(), filters, MemoryManager.nearest))
         return self._searched(
             lambda: searcher.nearest(
                 self._namespace, vector, k=k, min_score=min_score, filters=asked
@@ -657,7 +664,7 @@ class MemoryManager(
         if all(value is None for value in filters.values()):
             raise InvalidInput("filters", 'none given; pass one, or within="" for all memories')
         now = self._engine.now()
-        asked = filtering(now, filters, MemoryManager.forget_many)
+        asked = self._looked(filtering(now, filters, MemoryManager.forget_many))
         return self._change_many(
             lambda c, ns: change.to_forget(c, ns, asked),
             lambda work, some: change.forget_those(work, some, asked),

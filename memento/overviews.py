@@ -193,7 +193,7 @@ class Overviews(View):
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        found = self._verbs.retrieve(topic, None, tokens=tokens, record=False)
+        found = self._verbs.retrieve(topic, None, tokens=tokens, record=False, shared=False)
         entries = [self._entry(hit.memory) for hit in found]
         told = {turn.id for entry in entries for turn in entry.turns}
         kept = tuple(entry for entry in entries if entry.memory.id not in told)
@@ -262,7 +262,7 @@ class Overviews(View):
         """Return active and superseded memories, and forgotten ones of all topics."""
         if topic is not None:
             found = self._verbs.retrieve(
-                topic, limit, include_superseded=True, record=False, **filters
+                topic, limit, include_superseded=True, record=False, shared=False, **filters
             )
             return [hit.memory for hit in found]
         wanted = [Status.ACTIVE, Status.SUPERSEDED, *[Status.FORGOTTEN] * forgotten]
@@ -342,7 +342,9 @@ class Overviews(View):
         """Yield questions of the user that nothing answers."""
         for one in active:
             if one.role in (None, "user") and merely_asks(one.text):
-                found = self._verbs.retrieve(one.text, 3, without=[one.id], record=False)
+                found = self._verbs.retrieve(
+                    one.text, 3, without=[one.id], record=False, shared=False
+                )
                 if found.confidence < KNOWN:
                     yield Wonder("unanswered", one.text, (one,))
 

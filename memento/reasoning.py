@@ -75,7 +75,7 @@ class Reasons(View):
             raise InvalidInput("question", f"must be a string, not {type(question).__name__}")
         check_count("hops", hops, most=MOST_HOPS)
         check_count("k", k, most=MOST_CHAINS)
-        asked = filtering(self._engine.now(), filters, Reasons.reason)
+        asked = self._looked(filtering(self._engine.now(), filters, Reasons.reason))
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
             return Reasoning(question, hits=self._flat(question, k, filters))
@@ -94,7 +94,7 @@ class Reasons(View):
         )
 
     def _flat(self, question: str, k: int, filters: Filtering) -> Retrieval:
-        return cast("Finds", self).retrieve(question, k, record=False, **filters)
+        return cast("Finds", self).retrieve(question, k, record=False, shared=False, **filters)
 
 
 def _chain(path: Path, shown: Mapping[int, Memory]) -> Chain:

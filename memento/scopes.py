@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 from memento.errors import InvalidScope
 from memento.language.plain import plain
@@ -92,6 +93,34 @@ def contains(outer: str, inner: str) -> bool:
     (True, False, True)
     """
     return not outer or inner == outer or inner.startswith(f"{outer}/")
+
+
+def resolved(path: str, merges: Mapping[str, str]) -> str:
+    """Return the scope that a scope is part of, after merges.
+
+    Args:
+        path: The scope.
+        merges: Each scope that was merged, to the scope that it was merged into.
+
+    >>> resolved("web/api", {"web": "site", "site": "project"})
+    'project/api'
+    """
+    for _ in range(len(merges) + 1):  # a circle, which damage alone can make, also ends
+        merged = next((outer for outer in reversed(ancestors(path)) if outer in merges), None)
+        if merged is None:
+            break
+        path = merges[merged] + path[len(merged) :]
+        path = path.strip("/")
+    return path
+
+
+def folded(name: str) -> str:
+    """Return what two names of a scope have in common if they mean the same one.
+
+    >>> folded("Front-End"), folded("front_end")
+    ('front end', 'front end')
+    """
+    return " ".join(re.sub(r"[-_\s]+", " ", name.casefold()).split())
 
 
 def ancestors(path: str) -> tuple[str, ...]:

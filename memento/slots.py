@@ -17,7 +17,6 @@ from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
 from memento.lifecycle import slots
 from memento.past import SlotValue, Version
-from memento.scopes import parse_scope
 from memento.types import Memory
 from memento.upkeep import lineage
 from memento.views import View
@@ -70,7 +69,7 @@ class Slots(View):
         ...     memory.value("rami/editor").text, memory.value("rami/shell")
         ('Rami uses Helix', None)
         """
-        slot = _slot(key, scope)
+        slot = self._slot(key, scope)
         now = self._engine.now()
         moment = None if as_of is None else check_moment("as_of", as_of)
         known = check_known_at(known_at, now)
@@ -121,7 +120,7 @@ class Slots(View):
         if key is not None:
             if chain:
                 raise InvalidInput("chain", "is for an id; a key has all values of its slot")
-            return self._values(_slot(key, scope))
+            return self._values(self._slot(key, scope))
         if scope != "":
             raise InvalidInput("scope", "is for a key; an id needs none")
         memory_id = check_id(id)
@@ -163,7 +162,7 @@ class Slots(View):
             StoreUnusable: If the value before is damaged.
             StoreError: If it could not be written.
         """
-        slot = _slot(key, scope)
+        slot = self._slot(key, scope)
         engine, now = self._engine, self._engine.now()
         ns = engine.ledger.find_namespace(self._namespace)
         if ns is None:
@@ -206,7 +205,6 @@ class Slots(View):
             raise AmbiguousId(part, found)
         return found[0]
 
-
-def _slot(key: str, scope: str) -> tuple[str, str]:
-    """Accept the key and the scope of a slot."""
-    return short_name("key", key), parse_scope(scope)
+    def _slot(self, key: str, scope: str) -> tuple[str, str]:
+        """Accept the key and the scope of a slot."""
+        return short_name("key", key), self._present_scope(scope)

@@ -186,6 +186,8 @@ class Event(StrEnum):
     FORGET_ASKED = "forget_asked"
     PRAISED = "praised"
     FAULTED = "faulted"
+    SHARED = "shared"
+    UNSHARED = "unshared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,8 +392,8 @@ class Hit:
         fading: Whether it has not been used for so long that little of it would be left; such a
             memory is as easy to find as before.
         beside: The first hits of its answer, for ``feedback``; not shown.
-        conflicts: Ids of memories in the best sixteen that contradict it; the one that stands
-            higher is placed first, see ``MemoryManager.conflicts``.
+        conflicts: Ids of memories in the best sixteen that contradict it, see ``conflicts``.
+        shared: Whether ``memory.namespace`` is another one, which shares it.
     """
 
     memory: Memory
@@ -407,6 +409,7 @@ class Hit:
     fading: bool = False
     beside: Beside | None = field(default=None, repr=False, compare=False)
     conflicts: tuple[str, ...] = ()
+    shared: bool = False
 
     @property
     def id(self) -> str:

@@ -25,7 +25,7 @@ from memento.check import (
 from memento.engine import Engine
 from memento.errors import InvalidInput, NotFound
 from memento.filters import filters_of
-from memento.ledger import changes, past
+from memento.ledger import changes, past, scopes
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, sound, to_memory
@@ -34,6 +34,7 @@ from memento.lifecycle.bites import Change
 from memento.llm import asking
 from memento.long_turns import add_turns
 from memento.policy import Relevant
+from memento.scopes import parse_scope
 from memento.types import Draft, Finding, Memory, Retrieval, Status, Trust, TrustName
 from memento.upkeep import lineage
 from memento.upkeep.backup import Backup, back_up
@@ -193,9 +194,27 @@ class View:
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
             return []
-        page = past.Page(by_time, newest_first, limit, offset)
-        rows = self._engine.ledger.read(lambda c: past.listed(c, ns, filters, page, known_at))
+        page, looked = past.Page(by_time, newest_first, limit, offset), self._looked(filters)
+        rows = self._engine.ledger.read(lambda c: past.listed(c, ns, looked, page, known_at))
         return self._read(rows)
+
+    def _present_scope(self, path: str) -> str:
+        """Accept a scope and return the one that it is part of now, if it was merged."""
+        where = parse_scope(path)
+        ns = self._engine.ledger.find_namespace(self._namespace) if where else None
+        if ns is None:
+            return where
+        known = ns
+        return self._engine.ledger.read(lambda c: scopes.present(c, known, where))
+
+    def _looked(self, filters: Filters) -> Filters:
+        """Return filters that look where the scopes that they name were merged to."""
+        named = filters.scopes or filters.within
+        ns = self._engine.ledger.find_namespace(self._namespace) if named else None
+        if ns is None:
+            return filters
+        known = ns
+        return self._engine.ledger.read(lambda c: scopes.redirected(c, known, filters))
 
     def _known_namespace(self, memory_id: str) -> int:
         ns = self._engine.ledger.find_namespace(self._namespace)

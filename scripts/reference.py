@@ -29,6 +29,7 @@ from memento.config import articles as articles_config
 from memento.config import llm as llm_config
 from memento.config import policy as policy_config
 from memento.config import retrieve as retrieve_config
+from memento.config import scopes as scopes_config
 from memento.config import sessions as sessions_config
 from memento.config import sleep as sleep_config
 from memento.config import tiers as tiers_config
@@ -47,6 +48,8 @@ from memento.observe import values as observed
 from memento.overviews import Overviews
 from memento.policy import values as policy_values
 from memento.reasoning import Reasons
+from memento.scoping import Scoping
+from memento.scoping import values as scoping_values
 from memento.sessions import Session, Sessions
 from memento.sessions import values as sessions_values
 from memento.sleep import Sleeping
@@ -125,6 +128,9 @@ VALUES = (
     sessions_values.SessionInfo,
     sessions_values.Checkpoint,
     sessions_values.Resumption,
+    scoping_values.ScopeInfo,
+    scoping_values.ScopeGuess,
+    scoping_values.Promotion,
     lineage.Stats,
     backup.Backup,
     backup.Restored,
@@ -147,6 +153,7 @@ CONFIGS = (
     ("sleep", sleep_config.Sleep),
     ("articles", articles_config.Articles),
     ("sessions", sessions_config.SessionConfig),
+    ("scopes", scopes_config.ScopeConfig),
     ("policy", policy_config.PolicyConfig),
     ("llm", llm_config.LLMConfig),
     ("dynamics.stability", dynamics_config.Stability),
@@ -231,6 +238,7 @@ def api() -> str:
     parts += _public("", Sleeping)
     parts += _public("", Overviews)
     parts += _public("", Spending)
+    parts += _public("", Scoping)
     parts += _public("", Verdicts)
     parts += _public("", Loops)
     parts += _public("", Changes)

@@ -44,6 +44,7 @@ ROOMS = [
         "loops",
         "overviews",
         "reasoning",
+        "scoping",
         "sessions",
         "sleep",
         "slots",

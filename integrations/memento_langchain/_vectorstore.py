@@ -168,7 +168,7 @@ class MementoVectorStore(VectorStore):
         """
         _refuse(kwargs)
         found = self._manager.retrieve(
-            query, k, where=filter, within=self._scope, fold=False, wait=self._wait
+            query, k, where=filter, within=self._scope, fold=False, wait=self._wait, shared=False
         )
         warn(found.missing)
         hits = list(found)

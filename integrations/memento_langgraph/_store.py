@@ -244,6 +244,7 @@ class MementoStore(BaseStore):
             where=where,
             ids=ids,
             fold=False,  # what says the same under another key is another item
+            shared=False,  # an item is found again by its key, which this namespace gave it
             wait=wait,
         )
         for tier, problem in hits.missing.items():

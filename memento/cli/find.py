@@ -76,6 +76,7 @@ def retrieve(
     quarantined: Annotated[
         bool, option("--quarantined", help="Also quarantined memories.")
     ] = False,
+    own: Annotated[bool, option("--own", help="Nothing that other namespaces share.")] = False,
     explain: Annotated[bool, option("--explain", help="Show why each hit was found.")] = False,
     as_json: AsJson = False,
     root: Root = HERE,
@@ -98,6 +99,7 @@ def retrieve(
             include_archived=archived,
             include_quarantined=quarantined,
             wait=INDEX_SECONDS,
+            shared=not own,
             **filters(memory),
         )
     for part, why in found.missing.items():

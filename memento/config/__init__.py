@@ -27,6 +27,7 @@ from memento.config.observe import ObserveConfig
 from memento.config.policy import PolicyConfig
 from memento.config.presets import LINKED, PRESETS
 from memento.config.retrieve import RetrieveConfig
+from memento.config.scopes import ScopeConfig
 from memento.config.sessions import SessionConfig
 from memento.config.sleep import Sleep
 from memento.config.tiers import ChooseConfig, IndexConfig, LongConfig, LongIndex, ShortConfig
@@ -67,6 +68,7 @@ class Config:
         observe: The learning from a conversation.
         policy: How the policy of a prompt is compiled.
         llm: The language model, if there is one, and how much of it may be used.
+        scopes: Guesses of a scope, promotions, and whether shared memories are seen.
         close_seconds: Longest time, in seconds, that ``close`` lets the indexer finish its current
             batch, >= 0.
         allow_network: Whether the store may be on a file system that is not known to be local,
@@ -96,6 +98,7 @@ class Config:
     observe: ObserveConfig = field(default_factory=ObserveConfig)
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     llm: LLMConfig = field(default_factory=LLMConfig)
+    scopes: ScopeConfig = field(default_factory=ScopeConfig)
     close_seconds: float = 10.0
     allow_network: bool = False
     timezone: str = "UTC"

@@ -40,9 +40,11 @@ from memento.learning.teaching import (
     told,
     told_again,
 )
-from memento.ledger import changes, memories
+from memento.ledger import changes, memories, scopes, sessions
+from memento.ledger.contract import Session as Reading
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row
+from memento.ledger.scopes import Place
 from memento.lifecycle import learn, locks
 from memento.llm.asking import model_of
 from memento.observe.derive import Lesson, derive
@@ -52,6 +54,7 @@ from memento.observe.slots import Slot, slot_under
 from memento.observe.split import LONGEST
 from memento.observe.values import Candidate, Foresight, Observation
 from memento.scopes import parse_scope
+from memento.scoping import named_scope
 from memento.types import Draft, Kind, KindName, Memory, Source, Trust, TrustName
 from memento.views import Memories, View
 
@@ -117,8 +120,9 @@ class Learning(View):
                 in the session is read as an answer to it. Nothing is learnt from it.
             messages: Turns in order, as for ``keep``, instead of ``user`` and ``assistant``.
             session: Name of the conversation.
-            scope: Where it takes place, a path; None for everywhere. Statements of the user about
-                themselves apply everywhere.
+            scope: Where it takes place, a path; ``""`` is everywhere. None for that of the session,
+                or for the scope named with ``define_scope`` that the words of the user name.
+                Statements of the user about themselves apply everywhere.
             actor: Name of the user.
             occurred_at: When it was said, with a time zone; None for now. Dates such as "on Friday"
                 are read from there.
@@ -158,7 +162,7 @@ class Learning(View):
             self,
             self._engine,
             _session(session),
-            parse_scope(scope or ""),
+            self._place_of(scope, session, turns),
             origin,
             moment,
             given=occurred_at is not None,
@@ -217,6 +221,27 @@ class Learning(View):
         seconds = {**seen.took, "model": monotonic() - began}
         added = done[0] if done else Done()
         return replace(told_again(seen, added, told_of, self._namespace), took=seconds)
+
+    def _place_of(self, scope: str | None, session: str | None, turns: Sequence[Turn]) -> str:
+        """Return where a conversation takes place: as said, as its session, or as it names itself.
+
+        A scope is taken from the words only if somebody named it with ``define_scope``.
+        """
+        if scope is not None:
+            return self._present_scope(scope)
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return ""
+        known, name = ns, _session(session)
+
+        def job(c: Reading) -> tuple[str, list[Place]]:
+            begun = None if name is None else sessions.find(c, known, name)
+            where = "" if begun is None else scopes.present(c, known, begun.scope)
+            return where, [] if where else scopes.every(c, known)
+
+        where, places = self._engine.ledger.read(job)
+        said = " ".join(turn.text for turn in turns if turn.role == "user") if places else ""
+        return where or named_scope(said, places, self.config.scopes.write_at)
 
     def confirm(self, candidate: Candidate, **changes: Unpack[Confirming]) -> Memory:
         """Store a statement that ``observe`` was not sure of.
@@ -308,7 +333,8 @@ class Learning(View):
         [('user/home', 'new')]
         """
         engine = self._engine
-        reader = Reader(self, engine, _session(session), parse_scope(scope), Source(), engine.now())
+        where = self._present_scope(scope)
+        reader = Reader(self, engine, _session(session), where, Source(), engine.now())
         said = reader.place(turns_of(messages), numbered=False, dated=None)
         found: list[Foresight] = []
         for message in reader.read(said, [], None):

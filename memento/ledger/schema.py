@@ -29,6 +29,9 @@ NUMBERED = 9
 WITH_SESSIONS = 10
 """First version that has sessions and checkpoints, see ``SESSIONS``."""
 
+WITH_SCOPES = 11
+"""First version that has scopes and shares, see ``SCOPES``."""
+
 LEARNING = 10
 """First version whose memories have the columns of ``LEARNT``."""
 
@@ -398,8 +401,32 @@ path follows them by their stamp, as it follows the sums of events."""
 ARTICLES = ""
 """Tables of the articles that a sleep writes."""
 
-SCOPES = ""
-"""Tables of the scopes of a namespace."""
+SCOPES = """
+CREATE TABLE scopes (
+    ns INTEGER NOT NULL,
+    path TEXT NOT NULL,
+    title TEXT NOT NULL,
+    aliases TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    merged_at INTEGER,
+    merged_into TEXT,
+    merges TEXT NOT NULL,
+    seal BLOB NOT NULL,
+    PRIMARY KEY (ns, path)
+) WITHOUT ROWID;
+CREATE TABLE shares (
+    ns INTEGER NOT NULL,
+    scope TEXT NOT NULL,
+    other INTEGER NOT NULL,
+    since INTEGER NOT NULL,
+    seal BLOB NOT NULL,
+    PRIMARY KEY (ns, scope, other)
+) WITHOUT ROWID;
+CREATE INDEX shares_with ON shares (other);
+"""
+"""The scopes that were named or merged, and the scopes that one namespace shows to another one. A
+scope that only memories name has no row. ``merges`` has the numbers of the changes that moved its
+memories, so that they can be undone. ``shares_with`` finds what a namespace is shown."""
 
 SYNTHESIS = ""
 """Tables of what language models were asked."""

@@ -370,7 +370,7 @@ def _changes(row: Row, asked: Accepted) -> dict[str, Any]:
         wanted["pinned"] |= row.pinned & LOCKS
     wanted["aliases"] = _aliases(row, asked)
     if not wanted.keys().isdisjoint(_IDENTIFYING):
-        wanted["content_hash"] = _identity(row, wanted)
+        wanted["content_hash"] = identity(row, wanted)
     return {name: value for name, value in wanted.items() if getattr(row, name) != value}
 
 
@@ -378,7 +378,7 @@ _IDENTIFYING = ("text", "scope", "condition")
 """Columns that an update may change and that make two memories the same."""
 
 
-def _identity(row: Row, wanted: Mapping[str, Any]) -> bytes:
+def identity(row: Row, wanted: Mapping[str, Any]) -> bytes:
     """Digest what would make another memory the same; the time counts if it did before."""
     said_by, when = (row.key, row.session, row.actor, row.role), row.condition
     timeless = row.content_hash == content_hash(row.text, row.scope, *said_by, None, condition=when)

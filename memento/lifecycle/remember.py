@@ -18,12 +18,13 @@ from memento.admit.entry import Entry
 from memento.admit.novelty import Met, Novelty
 from memento.errors import IdConflict, UntrustedSource
 from memento.ledger import changes as recorded
-from memento.ledger import descent, erase_many, memories, sessions, since
+from memento.ledger import descent, erase_many, memories, scopes, sessions, since
 from memento.ledger.contract import Work
 from memento.ledger.merge import MAX_STATES, may_add, merged
 from memento.ledger.rows import NAMES, Row, columns_of, is_sound, sound
 from memento.levels import LOCKS
 from memento.lifecycle import locks, slots, trust
+from memento.lifecycle.change import identity
 from memento.lifecycle.steps import (
     ACCEPTED,
     ENDED,
@@ -33,6 +34,7 @@ from memento.lifecycle.steps import (
     holds,
     log_event,
 )
+from memento.scopes import resolved
 from memento.types import Event, Kind, Reason, Status, Tier
 
 _OWN = {
@@ -71,12 +73,25 @@ def remember(
     """
     if chosen := [entry.row.id for entry in entries if entry.chosen_id]:
         erase_many.make_way(work.db, work.ns, chosen)
+    _go_to_present_scopes(work, entries)
     trust.judge(work, entries)  # first: the words of a quarantined memory stay new
     met = novelty.weigh(work, entries)
     rows = _replace(work, entries) if replace else _insert_taking_ids(work, entries)
     sessions.touch(work.db, work.ns, {entry.row.session for entry in entries}, work.now)
     named = {entry.row.id for entry in entries if entry.chosen_id}
     return rows, trust.judge_again(work, rows, named), met
+
+
+def _go_to_present_scopes(work: Work, entries: Sequence[Entry]) -> None:
+    """Let what names a merged scope go to the scope that it is part of now."""
+    named = [entry.row for entry in entries if entry.row.scope]
+    known = scopes.merges(work.db, work.ns) if named else {}
+    for row in named if known else ():
+        scope = resolved(row.scope, known)
+        if scope != row.scope:
+            row.content_hash = identity(row, {"scope": scope})
+            row.scope = scope
+            row.seal()
 
 
 def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:

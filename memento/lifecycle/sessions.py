@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from memento.config.sessions import SessionConfig
-from memento.ledger import memories
+from memento.ledger import memories, scopes
 from memento.ledger import sessions as rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.sessions import Begun, Noted
 from memento.lifecycle import owners
-from memento.scopes import contains
+from memento.scopes import contains, resolved
 
 MINUTE = 60_000_000
 """Microseconds."""
@@ -138,5 +138,7 @@ def _has_task(db: Session, one: Begun) -> bool:
 
 def within(db: Session, ns: int, scope: str, *, open_only: bool = False) -> Iterator[Begun]:
     """Yield the sessions at a scope or below it, the one written to last first."""
+    merges = scopes.merges(db, ns) if scope else {}
+    where = resolved(scope, merges)
     found = rows.newest(db, ns, open_only=open_only)
-    return (one for one in found if contains(scope, one.scope))
+    return (one for one in found if contains(where, resolved(one.scope, merges)))

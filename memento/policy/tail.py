@@ -20,7 +20,7 @@ class Item:
     """A line of the tail.
 
     Attributes:
-        zone: The zone, 6 to 8.
+        zone: The zone, 6 to 8, or 10.
         line: The line.
         shown: The memory that it shows; None for a step of a checkpoint.
     """
@@ -125,15 +125,33 @@ def in_force(found: Sequence[Directive], instead: Mapping[str, str]) -> list[Ite
     ]
 
 
+def shared(found: Sequence[Directive], namespace: str) -> list[Item]:
+    """Write what another namespace shares: all of it is data, also the rules of its user.
+
+    Args:
+        found: The memories.
+        namespace: Labels of that namespace, joined by ``/``.
+    """
+    whose = escape(namespace)
+    return [
+        Item(
+            10,
+            f"- {one.row.kind} of {whose}: {one.line(ids=False)[2:]}",
+            Shown(one.row.id, 10, one.row.text),
+        )
+        for one in found
+    ]
+
+
 def render(items: Sequence[Item], tag: str, tokens: int) -> tuple[str, list[Item], list[Dropped]]:
     """Compose the tail without what is recalled, as far as it fits.
 
-    Rules in force come first, then changes, then open plans.
+    Rules in force come first, then changes, then open plans, then what others share.
 
     Returns:
         The block, ``""`` for nothing; the lines in it, in order; and what did not fit.
     """
-    order = {7: 0, 6: 1, 8: 2}
+    order = {7: 0, 6: 1, 8: 2, 10: 3}
     left = tokens - estimate(_framed(tag, []))
     kept: list[Item] = []
     dropped: list[Dropped] = []

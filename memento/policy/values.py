@@ -14,6 +14,7 @@ ZONES = {
     7: "In force for this message",
     8: "Open",
     9: "Recalled",
+    10: "Shared by other namespaces (data)",
 }
 """The title of each zone, as the block has it."""
 
@@ -24,7 +25,7 @@ class Shown:
 
     Attributes:
         id: Its id.
-        zone: The zone, 1 to 9.
+        zone: The zone, 1 to 10.
         text: Its text.
     """
 
@@ -74,7 +75,7 @@ class Policy:
         text: Head and tail, one after the other.
         head: The part that stays the same, byte for byte, through a session: zones 1 to 5. Put it
             into the system message.
-        tail: The part of this moment and this message: zones 6 to 9. Put it behind the last
+        tail: The part of this moment and this message: zones 6 to 10. Put it behind the last
             message.
         memories: The memories that it shows, in order.
         dropped: The memories left out, each with its reason.

@@ -33,6 +33,7 @@ class Request:
     """A checked call of ``retrieve``; see there for the meaning of each field.
 
     ``past`` has the filters for the former values that may be found as well; None if none may.
+    ``aside`` tells whether what is archived may be found by its name.
     """
 
     query: str
@@ -47,6 +48,7 @@ class Request:
     wait: float
     filters: Filters
     past: Filters | None
+    aside: bool = True
 
     @classmethod
     def checked(
@@ -93,7 +95,7 @@ class Request:
     def shown(self) -> Filters:
         """Filters for everything that may be found."""
         past = () if self.past is None else self.past.statuses
-        named = () if self.match == "text" else BY_NAME
+        named = BY_NAME if self.aside and self.match != "text" else ()
         return replace(self.filters, statuses=(*self.filters.statuses, *past, *named))
 
 

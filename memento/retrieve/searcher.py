@@ -283,7 +283,7 @@ class Searcher:
             match=request.match,
             allowed=allowed,
             former=None if request.past is None else chosen(source, snap, request.past),
-            by_name=set_aside(source, snap, filters),
+            by_name=set_aside(source, snap, filters) if request.aside else None,
             nearest=nearest,
             rerank=rerank,
             life=self._life(source, filters.now),

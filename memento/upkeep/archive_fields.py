@@ -29,8 +29,10 @@ from memento.types import Kind, Status, Tier, Trust
 
 LOCK = "lock"
 """Field of a memory that is locked, besides ``FIELDS``: its level."""
-FORMAT = 2
+FORMAT = 3
 """The newest version of the format that this code reads and writes."""
+WITHOUT_SCOPES = 2
+"""Version of an export that holds neither scopes nor shares, which an earlier memento reads too."""
 WITHOUT_SESSIONS = 1
 """Version of an export that holds no session, which an earlier memento reads too."""
 OURS = "ours"

@@ -16,7 +16,16 @@ from memento.errors import (
     StoreError,
     StoreGone,
 )
-from memento.ledger import associations, checks, claims, dynamics, namespaces, sessions, vectors
+from memento.ledger import (
+    associations,
+    checks,
+    claims,
+    dynamics,
+    namespaces,
+    scopes,
+    sessions,
+    vectors,
+)
 from memento.ledger.checks import Sees, Whose
 from memento.ledger.contract import Ledger
 from memento.ledger.files import explain_os, is_draft_of, unfinished
@@ -75,6 +84,7 @@ def examine(
         "links and events": lambda: _marks(ledger),
         "changes": lambda: _changes(ledger),
         "sessions": lambda: _sessions(ledger),
+        "scopes": lambda: _scopes(ledger),
         "full text": lambda: _fulltext(ledger, sees, repair=repair),
         "derived rows": lambda: _strays(ledger, repair=repair),
         "dynamics": lambda: _dynamics(ledger, settings, association, repair=repair),
@@ -237,6 +247,14 @@ def _changes(ledger: Ledger) -> Finding:
         detail = f"{changed} changes were changed outside memento, and cannot be undone"
         return Finding("changes", ok=False, detail=detail)
     return Finding("changes", ok=True, detail="each matches its checksum")
+
+
+def _scopes(ledger: Ledger) -> Finding:
+    named, shares = ledger.read(scopes.changed)
+    if named or shares:
+        what = f"{named} scopes and {shares} shares were changed outside memento"
+        return Finding("scopes", ok=False, detail=f"{what}; no answer heeds them")
+    return Finding("scopes", ok=True, detail="each matches its checksum")
 
 
 def _sessions(ledger: Ledger) -> Finding:

@@ -38,7 +38,7 @@ from memento.errors import (
     StoreError,
 )
 from memento.ledger import erase as sql
-from memento.ledger import erase_many, loops, memories, quotes, sessions, vectors
+from memento.ledger import erase_many, loops, memories, quotes, scopes, sessions, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.derived import erased_at
 from memento.ledger.erase import Chosen
@@ -141,6 +141,11 @@ def _spellings(source: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys((given, redact(given, Counter()))))
 
 
+def _drop(connection: Session, ns: int, what: Chosen) -> dict[str, int]:
+    """Remove what is no memory: sessions, scopes and shares; returns how many rows, by table."""
+    return sessions.drop(connection, ns, what) | scopes.drop(connection, ns, what)
+
+
 class Eraser:
     """Erases from one store, and finishes interrupted erasures.
 
@@ -208,7 +213,7 @@ class Eraser:
         def job(connection: Session) -> tuple[dict[int, str], dict[int, str]]:
             roots, also, doomed = choose(connection)
             self._rows = Counter(sql.erase(connection, ns, doomed, now) if doomed else {})
-            self._rows.update(sessions.drop(connection, ns, what))
+            self._rows.update(_drop(connection, ns, what))
             return roots, also
 
         self._rows, self._removed, self._rewritten = Counter(), [], []
@@ -220,7 +225,7 @@ class Eraser:
         def mark(connection: Session) -> dict[int, str]:
             late = made(connection, doomed, newest)
             erase_many.mark(connection, ns, [*doomed, *late], now)
-            self._rows = Counter(sessions.drop(connection, ns, what))
+            self._rows = Counter(_drop(connection, ns, what))
             return late
 
         if len(doomed) > erase_many.FEW:  # no other writer waits while they are looked for

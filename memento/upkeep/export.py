@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, AnyStr, cast
 
 from memento.errors import InvalidInput
-from memento.ledger import memories, namespaces, sessions, vectors
+from memento.ledger import memories, namespaces, scopes, sessions, vectors
 from memento.ledger import transfer as sql
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.files import new_file, path_outside
@@ -25,6 +25,7 @@ from memento.upkeep.archive_fields import (
     ALWAYS,
     FIELDS,
     FORMAT,
+    WITHOUT_SCOPES,
     WITHOUT_SESSIONS,
     spelt,
     spelt_lock,
@@ -32,6 +33,7 @@ from memento.upkeep.archive_fields import (
     spelt_ours,
     spelt_state,
 )
+from memento.upkeep.archive_scopes import spelt_scope, spelt_share
 from memento.upkeep.archive_sessions import spelt_session
 
 _UNSPEAKABLE = (ValueError, TypeError, AttributeError, OverflowError)
@@ -56,6 +58,8 @@ class Exported:
             checksum; that state is left out.
         sha256: Digest of all lines but the last.
         sessions: Sessions in it, each with its checkpoints.
+        scopes: Scopes in it that were named or merged.
+        shares: Shares in it: who sees which scope.
     """
 
     namespaces: int
@@ -67,6 +71,8 @@ class Exported:
     damaged_history: tuple[str, ...]
     sha256: str
     sessions: int = 0
+    scopes: int = 0
+    shares: int = 0
 
 
 def export(
@@ -111,11 +117,10 @@ def _export(
     def job(connection: Session) -> Exported:
         chosen = namespaces.every(connection) if only is None else _one(connection, only)
         embedder = vectors.current_model(connection) if with_vectors else None
-        with_sessions = sessions.any_in(connection, [ns for ns, _ in chosen])
         writer = _Writer(stream)
         head = {
             "type": "memento export",
-            "format": FORMAT if with_sessions else WITHOUT_SESSIONS,
+            "format": _format(connection, [ns for ns, _ in chosen]),
             "at": spelt_moment(now),
             "namespaces": [list(labels) for _, labels in chosen],
             "embedder": None if embedder is None else {"name": embedder[1], "dim": embedder[2]},
@@ -137,9 +142,18 @@ def _export(
             for begun in sessions.newest(connection, ns):
                 line = {"type": "session", "namespace": list(labels)}
                 writer.write(line | spelt_session(connection, begun))
+        for ns, labels in chosen:
+            _export_scopes(connection, writer, ns, labels)
         return writer.end(len(chosen))
 
     return ledger.read(job)
+
+
+def _format(connection: Session, numbers: list[int]) -> int:
+    """Return the oldest version of the format that has all of some namespaces."""
+    if scopes.any_in(connection, numbers):
+        return FORMAT
+    return WITHOUT_SCOPES if sessions.any_in(connection, numbers) else WITHOUT_SESSIONS
 
 
 def _one(connection: Session, labels: tuple[str, ...]) -> list[tuple[int, tuple[str, ...]]]:
@@ -179,6 +193,8 @@ class _Writer:
             damaged_history=tuple(self.damaged_history),
             sha256=digest,
             sessions=self._counts["session"],
+            scopes=self._counts["scope"],
+            shares=self._counts["share"],
         )
 
 
@@ -199,6 +215,15 @@ def _export_memories(
             line["vector"] = base64.b64encode(blob).decode()
             writer.vectors += 1
         writer.write(line)
+
+
+def _export_scopes(connection: Session, writer: _Writer, ns: int, labels: tuple[str, ...]) -> None:
+    for place in scopes.every(connection, ns):
+        line: dict[str, Any] = {"type": "scope", "namespace": list(labels)}
+        writer.write(line | spelt_scope(place))
+    for share in scopes.shares_of(connection, ns):
+        line = {"type": "share", "namespace": list(labels)}
+        writer.write(line | spelt_share(share, namespaces.labels_of(connection, share.other)))
 
 
 def _legible(row: Row) -> dict[str, Any]:

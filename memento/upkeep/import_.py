@@ -42,7 +42,7 @@ from memento.upkeep.import_take import Sessions, Taking
 MAX_DIM = 1 << 20
 """Most numbers in a vector that is read."""
 
-_KINDS = frozenset({"memory", "link", "event", "session"})
+_KINDS = frozenset({"memory", "link", "event", "session", "scope", "share"})
 """Types of the lines between the first and the last."""
 
 
@@ -65,6 +65,8 @@ class Imported:
         redacted: Secrets that were removed, by kind.
         sessions: Sessions that are new here, each with its checkpoints; from a file that is not
             trusted like the user, none is taken.
+        scopes: Scopes that were named or merged and are new here; likewise.
+        shares: Shares that are new here; likewise, and none if ``into`` is another namespace.
     """
 
     memories: int
@@ -78,6 +80,8 @@ class Imported:
     demoted: int = 0
     redacted: Mapping[str, int] = field(default_factory=dict)
     sessions: int = 0
+    scopes: int = 0
+    shares: int = 0
 
 
 def import_from(
@@ -195,6 +199,8 @@ def _brought(taking: Taking, lines: Lines, door: Door | None) -> Imported:
         demoted=0 if door is None else door.demoted,
         redacted=dict(taking.redacted),
         sessions=counts["sessions"],
+        scopes=counts["scopes"],
+        shares=counts["shares"],
     )
 
 

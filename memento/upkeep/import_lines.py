@@ -15,9 +15,11 @@ from memento.admit.entry import Entry
 from memento.errors import InvalidInput
 from memento.ledger.contract import Rules
 from memento.ledger.rows import State
+from memento.ledger.scopes import Place, Share
 from memento.ledger.sessions import Begun, Noted
 from memento.scopes import parse_namespace
 from memento.upkeep.archive_fields import measure, read_moment, read_row, read_state, refuse
+from memento.upkeep.archive_scopes import read_scope, read_share
 from memento.upkeep.archive_sessions import read_session
 from memento.upkeep.import_door import TAKEN, Door
 
@@ -84,6 +86,21 @@ class SessionLine:
 
 
 @dataclass(frozen=True, slots=True)
+class ScopeLine:
+    """A scope to write."""
+
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class ShareLine:
+    """A share to write, and the labels of who sees it."""
+
+    share: Share
+    labels: Labels
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """The content of one line.
 
@@ -91,13 +108,13 @@ class Item:
         line: Its number, from 1.
         size: Its length, bytes.
         labels: The namespace it goes into.
-        what: The memory, link, event or session to write.
+        what: The memory, link, event, session, scope or share to write.
     """
 
     line: int
     size: int
     labels: Labels
-    what: Arrival | Link | EventLine | SessionLine
+    what: Arrival | Link | EventLine | SessionLine | ScopeLine | ShareLine
 
 
 class Lines:
@@ -138,6 +155,8 @@ class Lines:
             "link": self._link,
             "event": self._event,
             "session": self._session,
+            "scope": self._scope,
+            "share": self._share,
         }
         self._stream.seek(0)
         for number, data in enumerate(each_line(self._stream), start=1):
@@ -196,6 +215,16 @@ class Lines:
     def _session(self, _labels: Labels, line: Mapping[str, Any]) -> SessionLine | None:
         begun, noted = read_session(line)
         return SessionLine(begun, noted) if self._door is None else None
+
+    def _scope(self, _labels: Labels, line: Mapping[str, Any]) -> ScopeLine | None:
+        place = read_scope(line)
+        return ScopeLine(place) if self._door is None else None
+
+    def _share(self, labels: Labels, line: Mapping[str, Any]) -> ShareLine | None:
+        """Read a share; what goes into another namespace is not shared by that one."""
+        share, seen_by = read_share(line)
+        same = labels == parse_namespace(line["namespace"]) and labels != seen_by
+        return ShareLine(share, seen_by) if same and self._door is None else None
 
 
 def bites(items: Iterable[Item]) -> Iterator[list[Item]]:

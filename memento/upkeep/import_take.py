@@ -10,7 +10,7 @@ from math import inf
 from typing import TypeVar
 
 from memento.admit.entry import Entry
-from memento.ledger import changes, memories, sessions
+from memento.ledger import changes, memories, namespaces, scopes, sessions
 from memento.ledger import transfer as sql
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
@@ -18,9 +18,19 @@ from memento.ledger.schema import SEQ_MASK
 from memento.lifecycle import slots, trust
 from memento.lifecycle.steps import log_event
 from memento.types import Event, Status, Tier, Trust
-from memento.upkeep.import_lines import Arrival, EventLine, Item, Labels, Link, SessionLine, Terms
+from memento.upkeep.import_lines import (
+    Arrival,
+    EventLine,
+    Item,
+    Labels,
+    Link,
+    ScopeLine,
+    SessionLine,
+    ShareLine,
+    Terms,
+)
 
-W = TypeVar("W", Arrival, Link, EventLine, SessionLine)
+W = TypeVar("W", Arrival, Link, EventLine, SessionLine, ScopeLine, ShareLine)
 Sessions = dict[int, set[str | None]]
 
 
@@ -82,10 +92,20 @@ class Taking:
         for ns, events in self._of_kind([item for item in bite if item.line > since], EventLine):
             for event in events:
                 self._put_event(connection, ns, event)
+        self._put_others(connection, bite)
+        sql.note_imported(connection, self._name, bite[-1].line)
+
+    def _put_others(self, connection: Session, bite: Sequence[Item]) -> None:
+        """Write what is no memory and belongs to none."""
         for ns, begun in self._of_kind(bite, SessionLine):
             for one in begun:
                 self._put_session(connection, ns, one)
-        sql.note_imported(connection, self._name, bite[-1].line)
+        for ns, places in self._of_kind(bite, ScopeLine):
+            for place in places:
+                self._put_scope(connection, ns, place)
+        for ns, shares in self._of_kind(bite, ShareLine):
+            for share in shares:
+                self._put_share(connection, ns, share)
 
     def _work(self, connection: Session, ns: int) -> Work:
         return Work(connection, ns, self._terms.now, self._terms.rules)
@@ -178,3 +198,15 @@ class Taking:
             rev = sessions.seq_at(connection, ns, noted.session, noted.at)
             sessions.insert_checkpoint(connection, replace(noted, ns=ns, rev=rev))
         self.counts["sessions"] += 1
+
+    def _put_scope(self, connection: Session, ns: int, one: ScopeLine) -> None:
+        """Import a scope that is not named here."""
+        if scopes.find(connection, ns, one.place.path) is None:
+            scopes.put(connection, replace(one.place, ns=ns))
+            self.counts["scopes"] += 1
+
+    def _put_share(self, connection: Session, ns: int, one: ShareLine) -> None:
+        """Import a share that is not there."""
+        other = namespaces.number(connection, one.labels)
+        made = scopes.put_share(connection, replace(one.share, ns=ns, other=other))
+        self.counts["shares"] += made

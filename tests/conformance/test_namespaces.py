@@ -44,6 +44,14 @@ def undone(memory):
     return None
 
 
+def unmerged(memory):
+    """Undo the merge of a scope; None if the namespace has none."""
+    try:
+        return memory.unmerge("a")
+    except InvalidInput:
+        return None
+
+
 IN_DOUBT = Candidate(
     "the plan is off", Span(0, 5, "off"), "user", Signal.FACT, Kind.FACT, "plan", None, None,
     "a", 0.6,
@@ -74,6 +82,7 @@ WITH_ID = {
     "unpin": lambda m, i: m.unpin(i),
     "erase": lambda m, i: m.store.erase(i),
     "resolve": lambda m, i: m.resolve(i, "nobody", keep="b"),
+    "promote": lambda m, i: m.promote(i),
     "touch": lambda m, i: m.touch(i, 60),
     "supersedes": lambda m, i: m.add("mine", supersedes=i),
     "add related": lambda m, i: m.add("mine", related=[i]),
@@ -117,12 +126,18 @@ WITHOUT_ID = {
     "policy": lambda m: m.policy("what is the secret plan?", scope="a").text,
     "sessions": lambda m: m.sessions(),
     "resume": lambda m: m.resume("s") or m.resume(),
+    "scopes": lambda m: m.scopes(),
+    "infer_scope": lambda m: m.infer_scope("a secret plan"),
+    "promotable": lambda m: m.promotable(),
+    "unmerge": unmerged,
+    "merge_scopes": lambda m: m.merge_scopes("a", "b"),
+    "unshare": lambda m: m.unshare("a", "acme"),
 }
 STORE_WIDE = {
     "add", "add_document", "backup", "checkpoint", "cite", "clock", "close", "closed", "config",
     "doctor", "embed", "finalize", "flush", "import_from", "keep", "loop", "namespace",
     "namespaces", "of", "open_loop", "prompt_confidence", "read_only", "reindex", "root", "session",
-    "store",
+    "define_scope", "share", "store",
 }  # fmt: skip
 WITH_VECTORS = {"nearest"}
 

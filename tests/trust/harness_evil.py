@@ -60,6 +60,8 @@ USUAL: dict[str, Any] = {
     "at": datetime(2025, 1, 1, tzinfo=UTC),
     "a": "mine", "b": "mine-1", "keep": "both",
     "loop": "one",
+    "path": "project/mine", "src": "project/mine", "dst": "project/other", "scope": "project/mine",
+    "with_namespace": "other",
 }  # fmt: skip
 
 

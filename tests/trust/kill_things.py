@@ -104,7 +104,7 @@ def held(root: Path, dim: int = 0) -> Held | None:
 
 def _fields(one: Any) -> list[Any]:
     names = ("text", "tier", "status", "kind", "key", "superseded_by", "session", "tags", "version")
-    names += ("lock", "expires_at")
+    names += ("lock", "expires_at", "scope")
     return [str(getattr(one, name)) for name in (*names, "metadata", "source")]
 
 
@@ -224,6 +224,23 @@ def from_the_web(folder: Path) -> None:
                 memory.quarantine.approve(f"w{n}")
         memory.add("the harbour opens at six", id="k1", key="harbour")
         memory.add("the harbour opens at nine", id="k2", key="harbour", source=Source("web", URI))
+
+
+def scoped(folder: Path) -> None:
+    """Make a store with two scopes, each with more memories than one bite."""
+    filled(folder)
+    with opened(store_of(folder), now=START) as memory:
+        for n in range(MANY):
+            memory.add(f"plan {n}", id=f"s{n}", scope="cellar/shelf" if n % 2 else "cellar")
+            memory.add(f"idea {n}", id=f"t{n}", scope="loft")
+
+
+def merged(folder: Path) -> None:
+    """Make a store with a merged scope."""
+    scoped(folder)
+    engine.BITE = BITE
+    with opened(store_of(folder), now=START) as memory:
+        memory.merge_scopes("cellar", "loft")
 
 
 def long_session(folder: Path) -> None:
@@ -487,6 +504,18 @@ def end(memory: MemoryManager) -> None:
             memory.session("s").end("done", summary="The cellar is empty")
 
 
+def merge(memory: MemoryManager) -> None:
+    """Merge a scope into another one, or what is left of it."""
+    engine.BITE = BITE
+    memory.merge_scopes("cellar", "loft")
+
+
+def unmerge(memory: MemoryManager) -> None:
+    """Undo a merge, unless that is done."""
+    with suppress(InvalidInput):
+        memory.unmerge("cellar")
+
+
 def correct(memory: MemoryManager) -> None:
     """Let another text take the place of a value, under an id that is known."""
     found = memory.value("ferry")
@@ -603,6 +632,12 @@ def told_of_sessions(folder: Path) -> Any:
         ]
 
 
+def told_of_scopes(folder: Path) -> Any:
+    """Read what each scope is a part of."""
+    with opened(store_of(folder)) as memory:
+        return [[one.path, str(one.merged_into)] for one in memory.scopes() if one.created_at]
+
+
 THINGS = {
     "snapshot": Thing(filled, verb(snapshot)),
     "migration": Thing(old, verb(nothing)),
@@ -614,6 +649,8 @@ THINGS = {
     "unlock": Thing(locked, verb(unlock)),
     "checkpoint": Thing(noted, verb(note), told_of_sessions),
     "end of a session": Thing(noted, verb(end), told_of_sessions),
+    "merge of scopes": Thing(scoped, verb(merge), told_of_scopes, between=is_cut),
+    "end of a merge": Thing(merged, verb(unmerge), told_of_scopes, between=is_cut_back),
     "approve": Thing(from_the_web, verb(approve)),
     "erase": Thing(filled, verb(erase)),
     "erase of many": Thing(long_session, verb(erase_session)),

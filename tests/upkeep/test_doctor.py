@@ -50,6 +50,7 @@ def test_a_healthy_store_is_well(filled):
         "links and events",
         "changes",
         "sessions",
+        "scopes",
         "full text",
         "derived rows",
         "dynamics",

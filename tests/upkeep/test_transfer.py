@@ -278,7 +278,7 @@ def test_a_newer_format_is_refused(full, open_memory, tmp_path):
     copy = open_memory(tmp_path / "copy")
     with pytest.raises(ArchiveFromTheFuture, match="format 9") as caught:
         copy.store.import_from(sealed(head | {"format": 9}, *rest[:-1]), trust="user")
-    assert (caught.value.found, caught.value.known) == (9, 2)
+    assert (caught.value.found, caught.value.known) == (9, 3)
 
 
 WRONG = {

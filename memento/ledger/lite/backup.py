@@ -18,6 +18,7 @@ from memento.ledger import (
     namespaces,
     past,
     schema,
+    scopes,
     sessions,
 )
 from memento.ledger.contract import Contents
@@ -95,14 +96,7 @@ def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
             if version >= schema.WHOLE_HISTORY:
                 past = checks.changed_versions(connection, version)
                 problems += _named(past, sees, "an earlier state of ")
-            if version >= schema.SEALED and checks.changed_links(connection):
-                problems.append("links were changed")
-            if version >= schema.SEALED and checks.changed_events(connection):
-                problems.append("events were changed")
-            if version >= schema.NUMBERED and checks.changed_changes(connection):
-                problems.append("changes were changed")
-            if version >= schema.WITH_SESSIONS and any(sessions.changed(connection)):
-                problems.append("sessions or checkpoints were changed")
+            problems += [*_changed_rows(connection, version)]
             if not fulltext.intact(connection):
                 problems.append("its full text is damaged")
         except StoreUnusable as error:
@@ -111,6 +105,19 @@ def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
             raise ArchiveDamaged(path, f"is damaged: {'; '.join(problems[:5])}")
         (count,) = connection.execute("SELECT count(*) FROM memories").fetchone()
         return Contents(version, count, _taken_at(connection))
+
+
+def _changed_rows(connection: Connection, version: int) -> Iterator[str]:
+    """Name the tables with rows that are not as they were written."""
+    for since, what, changed in (
+        (schema.SEALED, "links", checks.changed_links),
+        (schema.SEALED, "events", checks.changed_events),
+        (schema.NUMBERED, "changes", checks.changed_changes),
+        (schema.WITH_SESSIONS, "sessions or checkpoints", lambda c: sum(sessions.changed(c))),
+        (schema.WITH_SCOPES, "scopes or shares", lambda c: sum(scopes.changed(c))),
+    ):
+        if version >= since and changed(connection):
+            yield f"{what} were changed"
 
 
 def _named(changed: Sequence[checks.Whose], sees: checks.Sees, part: str) -> list[str]:
@@ -175,6 +182,7 @@ def set_back_to(
         connection.execute("DELETE FROM events WHERE at > ?", (moment,))
         changes.set_back_to(connection, moment)
         sessions.set_back_to(connection, moment)
+        scopes.set_back_to(connection, moment)
         loops.set_back_to(connection, moment)
         dynamics.forget_all(connection)
         connection.execute("DELETE FROM sleeps")

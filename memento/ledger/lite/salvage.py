@@ -2,7 +2,8 @@
 
 A memory is whole if its checksum says so; nothing else is taken over as right. Links and events are
 also taken over where they and the memories that they name are whole, and sessions with their
-checkpoints where they are whole themselves.
+checkpoints where they are whole themselves; likewise the names of scopes. No merge and no share
+is taken over: a page may still hold one that was undone, and who sees what is for people to say.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 from memento.errors import StoreFromTheFuture
 from memento.language.words import cues
-from memento.ledger import checks, descent, namespaces, schema, sessions
+from memento.ledger import checks, descent, namespaces, schema, scopes, sessions
 from memento.ledger.lite import migrations
 from memento.ledger.lite.pages import Pages
 from memento.ledger.lite.sqlite import Connection, connect, translated
@@ -38,6 +39,7 @@ from memento.ledger.rows import (
     is_whole,
 )
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.ledger.scopes import Place
 from memento.ledger.sessions import Begun, Noted
 from memento.types import Tier
 
@@ -62,6 +64,7 @@ class Rescued:
         latest: Newest revision of a row id that an index tells of.
         sessions: Sessions by namespace number and name, the newest state of each.
         checkpoints: Their checkpoints, by namespace number, session and number.
+        scopes: Scopes by namespace number and path.
     """
 
     memories: dict[int, Row] = field(default_factory=dict)
@@ -76,6 +79,7 @@ class Rescued:
     latest: dict[int, int] = field(default_factory=dict)
     sessions: dict[tuple[int, str], Begun] = field(default_factory=dict)
     checkpoints: dict[tuple[int, str, int], Noted] = field(default_factory=dict)
+    scopes: dict[tuple[int, str], Place] = field(default_factory=dict)
 
     @property
     def lost(self) -> set[int]:
@@ -136,6 +140,9 @@ def write(found: Rescued, target: Path) -> None:
             marks = ", ".join("?" * (table.count(",") + 1))
             connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
         _write_sessions(connection, found)
+        for place in found.scopes.values():
+            apart = replace(place, merged_at=None, merged_into=None, merges="[]")
+            scopes.put(connection, apart)
         descent.note_all(connection)
         checks.owe_missing(connection)
         connection.execute("COMMIT")
@@ -143,7 +150,7 @@ def write(found: Rescued, target: Path) -> None:
 
 def _write_memories(connection: Connection, found: Rescued) -> None:
     numbers = {docid >> SEQ_BITS for docid in (*found.memories, *found.erased)}
-    numbers |= {ns for ns, _ in found.sessions}
+    numbers |= {ns for ns, _ in (*found.sessions, *found.scopes)}
     labels = {ns: json.dumps(["salvaged", str(ns)]) for ns in numbers} | found.namespaces
     for ns, text in sorted(labels.items()):
         namespaces.take_over(connection, ns, text)
@@ -172,6 +179,25 @@ def _take_checkpoint(found: Rescued, values: tuple[Any, ...]) -> None:
     one = sessions.whole_checkpoint(values)
     if one is not None:
         found.checkpoints[one.ns, one.session, one.number] = one
+
+
+def _take_named(found: Rescued, values: tuple[Any, ...]) -> None:
+    """Keep what a page holds of a session, a checkpoint or a scope."""
+    match values:
+        case (int(), str(), str(), _, int(), int(), _, _, str(), int(), _, bytes()):
+            _take_session(found, values)
+        case (int(), str(), int(), int(), int(), str(), bytes()):
+            _take_checkpoint(found, values)
+        case (int(), str(), str(), str(), int(), _, _, str(), bytes()):
+            _take_scope(found, values)
+
+
+def _take_scope(found: Rescued, values: tuple[Any, ...]) -> None:
+    """Keep a scope; of two states of it the one with more names."""
+    one = scopes.whole(values)
+    if one is not None:
+        known = found.scopes.get((one.ns, one.path), one)
+        found.scopes[one.ns, one.path] = max(known, one, key=lambda each: len(each.aliases))
 
 
 _WIDTHS = (len(NAMES) - len(ADDED), len(NAMES))
@@ -252,14 +278,12 @@ def _take_indexed(found: Rescued, versions: list[tuple[Any, ...]], values: tuple
         case (int(src), str(relation), int(dst), float(weight), bytes(seal)):
             if not is_changed_link(src, dst, relation, weight, seal):
                 found.links.append((src, dst, relation, weight, seal))
-        case (int(), str(), str(), _, int(), int(), _, _, str(), int(), _, bytes()):
-            _take_session(found, values)
-        case (int(), str(), int(), int(), int(), str(), bytes()):
-            _take_checkpoint(found, values)
         case (int(), int(), int(), str(), str(), str(), int(), str(), str(), *change) if (
             len(change) <= 1
         ):
             versions.append(values[:9])
+        case _:
+            _take_named(found, values)
 
 
 def _drop_outdated(found: Rescued) -> None:

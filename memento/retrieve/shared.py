@@ -1,0 +1,182 @@
+"""Ask the namespaces that share memories with one as well, and join their answers.
+
+Each namespace ranks its own memories. The score of a hit compares within one answer only; so the
+scores of each answer are weighed by the confidence of its best hit before the answers are joined.
+Nothing is written to a namespace that shares: no use is recorded there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from memento.language.gist import gist
+from memento.ledger import memories
+from memento.ledger import scopes as rows
+from memento.ledger.contract import Ledger, Session
+from memento.ledger.predicate import Filters
+from memento.retrieve.budget import within
+from memento.scopes import contains
+from memento.status import having
+from memento.types import Hit, Retrieval, Source, Trust
+
+if TYPE_CHECKING:
+    from memento.retrieve.request import Request
+
+SHARED = "shared"
+"""Key in ``missing`` if a part of a namespace that shares memories could not be searched."""
+
+
+class Searches(Protocol):
+    """The searcher, as far as it answers a request within one namespace."""
+
+    def search(self, labels: tuple[str, ...], request: Request) -> Retrieval:
+        """Find memories of one namespace."""
+        ...
+
+
+def answer(
+    ledger: Ledger, searcher: Searches, labels: tuple[str, ...], request: Request, *, shared: bool
+) -> Retrieval:
+    """Find memories of a namespace and of those that share theirs with it.
+
+    Args:
+        ledger: The store.
+        searcher: Answers within one namespace.
+        labels: The namespace that asks.
+        request: The request.
+        shared: Whether what is shared is asked as well.
+    """
+    ns = ledger.find_namespace(labels)
+    if ns is None:
+        return searcher.search(labels, request)
+    own, others = ledger.read(lambda c: _asked(c, ns, request, shared=shared))
+    found = searcher.search(labels, own)
+    answers = [searcher.search(ledger.labels(other), asked) for other, asked in others]
+    if not any(one.hits or one.missing for one in answers):
+        return found
+    began = time.perf_counter()
+    ids = [hit.id for one in answers for hit in one]
+    taken = ledger.read(lambda c: memories.docids_of(c, ns, ids))
+    return _timed(joined(found, answers, request, taken), [found, *answers], began)
+
+
+def _asked(
+    c: Session, ns: int, request: Request, *, shared: bool
+) -> tuple[Request, list[tuple[int, Request]]]:
+    """Return the request as it is put to the namespace, and to each that shares with it."""
+    owners = rows.by_owner(rows.shown_to(c, ns)) if shared else {}
+    asked = ((other, of_shared(request, scopes)) for other, scopes in owners.items())
+    filters = rows.redirected(c, ns, request.filters)
+    own = request
+    if filters is not request.filters:
+        past = request.past and rows.redirected(c, ns, request.past)
+        own = replace(request, filters=filters, past=past)
+    return own, [(other, one) for other, one in asked if one is not None]
+
+
+def of_shared(request: Request, scopes: Sequence[str]) -> Request | None:
+    """Return a request as it is put to a namespace that shares some scopes.
+
+    It finds active memories of these scopes, and never what is superseded, archived, forgotten or
+    quarantined there, whatever the caller asked for. The past is not shared, and a session is of
+    one namespace; then it is None.
+    """
+    filters = request.filters
+    inside = _common(filters.within, scopes)
+    if filters.as_of is not None or filters.sessions or inside is None:
+        return None
+    seen: Filters = replace(filters, within=inside, statuses=having("found"))
+    return replace(request, filters=seen, past=None, aside=False)
+
+
+def _common(asked: Sequence[str], shared: Sequence[str]) -> tuple[str, ...] | None:
+    """Return what is inside scopes of both kinds; () for everything, None for nothing."""
+    if "" in shared:
+        return tuple(asked)
+    if not asked:
+        return tuple(shared)
+    both = [
+        one if contains(other, one) else other
+        for one in asked
+        for other in shared
+        if contains(other, one) or contains(one, other)
+    ]
+    return tuple(dict.fromkeys(both)) or None
+
+
+def joined(
+    own: Retrieval, others: Sequence[Retrieval], request: Request, taken: Collection[str]
+) -> Retrieval:
+    """Join the answers of several namespaces.
+
+    Each answer keeps its order, so that a larger ``k`` only appends. A shared memory whose id the
+    namespace uses itself is left out: the id would name two memories.
+
+    Args:
+        own: The answer of the namespace that asks.
+        others: The answers of those that share with it.
+        request: The request.
+        taken: Ids of shared hits that the namespace uses itself.
+    """
+    lists = [list(own.hits)]
+    lists += [[_as_shared(hit) for hit in one if hit.id not in taken] for one in others]
+    most = max(map(len, lists)) if request.k is None else request.k
+    chain = _told_once(_in_order(lists)) if request.fold else _in_order(lists)
+    hits = within(list(chain), most, request.tokens, lambda hit: _cost(hit, request.count_tokens))
+    missing = dict(own.missing)
+    if any(one.missing for one in others):
+        missing[SHARED] = "not all of what other namespaces share could be searched"
+    sure = max(one.confidence for one in (own, *others))
+    return Retrieval(own.query, tuple(hits), missing, sure if hits else 0.0, own.took)
+
+
+def _in_order(lists: Sequence[Sequence[Hit]]) -> Iterator[Hit]:
+    """Yield hits, best first, each list in its order; of equals the earlier list's comes first."""
+    best = max((hits[0].confidence for hits in lists if hits), default=0.0)
+    weights = [hits[0].confidence / best if hits and best else 1.0 for hits in lists]
+    weighed = [
+        [replace(hit, score=hit.score * weight) for hit in hits]
+        for hits, weight in zip(lists, weights, strict=True)
+    ]
+    at = [0] * len(lists)
+    while left := [n for n, hits in enumerate(weighed) if at[n] < len(hits)]:
+        first = max(left, key=lambda n: (weighed[n][at[n]].score, -n))
+        yield weighed[first][at[first]]
+        at[first] += 1
+
+
+def _told_once(hits: Iterator[Hit]) -> Iterator[Hit]:
+    """Leave out shared hits that say what an earlier hit says."""
+    told: set[str] = set()
+    for hit in hits:
+        said = gist(hit.text)
+        if not hit.shared or said not in told:
+            yield hit
+        told.add(said)
+
+
+def _as_shared(hit: Hit) -> Hit:
+    """Return a hit as another namespace sees it: trusted like an agent's word at most.
+
+    Nothing in it names a memory that is not shared.
+    """
+    memory = hit.memory
+    kind = Trust.least([Trust.AGENT, memory.source.kind])
+    source = Source(kind, memory.source.uri, memory.source.model)
+    seen = replace(memory, source=source)
+    return replace(hit, memory=seen, folded=(), newer=None, beside=None, conflicts=(), shared=True)
+
+
+def _cost(hit: Hit, count: Callable[[str], int]) -> int:
+    return count(hit.text if hit.passage is None else hit.passage)
+
+
+def _timed(found: Retrieval, answers: Sequence[Retrieval], began: float) -> Retrieval:
+    """Sum the times of all answers."""
+    names = dict.fromkeys(name for one in answers for name in one.took)
+    took = {name: sum(one.took.get(name, 0.0) for one in answers) for name in names}
+    took["total"] = took.get("total", 0.0) + time.perf_counter() - began
+    return replace(found, took=took)

@@ -1,0 +1,447 @@
+"""Scopes: list, name and guess them, merge and share them, move memories up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar, cast
+
+from memento.admit.redact import Redaction
+from memento.check import names, short_name, type_name
+from memento.clock import from_micros
+from memento.errors import InvalidInput, NothingToUndo
+from memento.ledger import links, memories
+from memento.ledger import scopes as rows
+from memento.ledger.contract import Session, Work
+from memento.ledger.predicate import Filters
+from memento.ledger.rows import Row
+from memento.ledger.scopes import Place, Share
+from memento.lifecycle import scopes as rules
+from memento.scopes import contains, parse_namespace, parse_scope
+from memento.scoping.guess import Known, guesses
+from memento.scoping.nearness import cosines, nearest
+from memento.scoping.promotion import SIGNALS, promotable
+from memento.scoping.values import Promotion, ScopeGuess, ScopeInfo
+from memento.types import Event, Memory
+from memento.views import View
+
+T = TypeVar("T")
+ScopeInfos = list[ScopeInfo]
+ScopeGuesses = list[ScopeGuess]
+Promotions = list[Promotion]
+"""Named here, because inside the manager ``list`` is a method."""
+
+MOST_DIRECTIVES = 2_000
+"""Most rules and preferences, the newest, among which ``promotable`` looks."""
+
+
+class Undoes(Protocol):
+    """The manager, as far as a merge is undone with it."""
+
+    def undo(self, change: int, /) -> Any:
+        """Undo a change."""
+        ...
+
+
+class Scoping(View):
+    """The verbs about scopes: ``MemoryManager`` has them all.
+
+    ``share`` is for people and the program, not for an agent: no adapter hands it to a model.
+    """
+
+    def scopes(self) -> ScopeInfos:
+        """List the scopes of this namespace, and those that others share with it.
+
+        A scope is there once ``define_scope`` named it, or a memory is at it or below it.
+
+        Returns:
+            The scopes by path, own ones first; then those that others share, by namespace.
+
+        Raises:
+            StoreError: If the ledger cannot be read.
+        """
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return []
+        now, seen = self._engine.now(), self.config.scopes.shared
+
+        def job(c: Session) -> ScopeInfos:
+            found = [*self._own_scopes(c, ns, now)]
+            return found + [one for one in self._shown_scopes(c, ns, now) if seen]
+
+        return self._engine.ledger.read(job)
+
+    def _own_scopes(self, c: Session, ns: int, now: int) -> Iterator[ScopeInfo]:
+        tally = memories.tally(c, ns, Filters(now=now), "scope")
+        places = {one.path: one for one in rows.every(c, ns)}
+        shown: dict[str, list[tuple[str, ...]]] = {}
+        for share in rows.shares_of(c, ns):
+            shown.setdefault(share.scope, []).append(self._engine.ledger.labels(share.other))
+        for path in sorted({*tally, *places, *shown} | _above(tally)):
+            if path or path in shown:
+                yield _info(path, self._namespace, tally, places.get(path), shown.get(path, ()))
+
+    def _shown_scopes(self, c: Session, ns: int, now: int) -> Iterator[ScopeInfo]:
+        for other, scopes in rows.by_owner(rows.shown_to(c, ns)).items():
+            tally = memories.tally(c, other, Filters(now=now), "scope")
+            labels = self._engine.ledger.labels(other)
+            for path in scopes:
+                yield _info(path, labels, tally, rows.find(c, other, path), ())
+
+    def define_scope(self, path: str, *, title: str = "", aliases: Sequence[str] = ()) -> ScopeInfo:
+        """Name a scope, so that it is listed, guessed from a text, and known by other names.
+
+        A path that differs from a known scope in case, ``-`` and ``_`` only, or that is one of its
+        other names, means that scope.
+
+        Args:
+            path: The scope, such as ``project/alpha``.
+            title: Its name for people; ``""`` to leave it as it is.
+            aliases: Other names to add to those that it has, up to 64.
+
+        Raises:
+            InvalidInput: If a value cannot be accepted, or an alias means another scope.
+            SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
+            StoreError: If it could not be written.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     shop = memory.define_scope("project/shop", aliases=["web shop"])
+        ...     guess = memory.infer_scope("The web shop needs a new logo")[0]
+        ...     shop.path, guess.path, guess.confidence
+        ('project/shop', 'project/shop', 0.9)
+        """
+        where = _scope("path", path)
+        clean = Redaction(self._engine.config.secrets)
+        said = clean.name("title", short_name("title", title)) if title else ""
+        also = clean.names("aliases", names("aliases", aliases))
+        made = self._in_scopes(lambda work: rules.define(work, where, said or "", also))
+        return next(one for one in self.scopes() if one.path == made.path)
+
+    def infer_scope(self, text: str, *, context: Mapping[str, str] | None = None) -> ScopeGuesses:
+        """Guess which scope a text belongs to. Writes nothing.
+
+        Three signs are weighed: the text names the scope (its path, last segment, title or an
+        alias); the context names it; its memories are nearest in meaning to the text.
+
+        Args:
+            text: The text.
+            context: Where it was said, such as ``{"repository": "acme/shop", "folder": "/src"}``:
+                a part of a value may be the name of a scope.
+
+        Returns:
+            The scopes that something speaks for, best first.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            StoreError: If the ledger cannot be read.
+        """
+        if not isinstance(text, str):
+            raise InvalidInput("text", f"must be a string, not {type_name(text)}")
+        given = _context(context)
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return []
+        now = self._engine.now()
+        places, tally = self._engine.ledger.read(
+            lambda c: (rows.every(c, ns), memories.tally(c, ns, Filters(now=now), "scope"))
+        )
+        known = _known(places, tally)
+        near = nearest(self._engine, ns, text, [one.path for one in known])
+        found = guesses(text, given, known, near, self.config.scopes.margin)
+        return [
+            ScopeGuess(one.known.path, one.confidence, one.why, one.known.defined) for one in found
+        ]
+
+    def merge_scopes(self, src: str, dst: str) -> int:
+        """Make one scope of two: all memories at ``src`` or below it move to ``dst``.
+
+        The state before stays in the history, and ``unmerge`` undoes it. In a slot that both have,
+        the value that began later holds. From then on ``src`` means ``dst``, when memories are
+        added and when they are asked for. Like ``forget_many``, it moves a few hundred per
+        transaction; if it is interrupted, the same call again moves the rest.
+
+        Args:
+            src: The scope that is merged.
+            dst: The scope that it becomes a part of; not inside ``src``.
+
+        Returns:
+            How many memories this call moved, whatever their status.
+
+        Raises:
+            InvalidInput: If one is inside the other in the wrong way, or ``src`` was merged before.
+            LockedMemory: If the user locked one of the memories: nothing was moved.
+            StoreError: If it could not be written.
+        """
+        gone, into = _scope("src", src), parse_scope(dst, "dst")
+        engine, ns = self._engine, self._engine.ledger.find_namespace(self._namespace)
+        if ns is not None:
+            known = ns
+            engine.ledger.read(lambda c: rules.to_move(c, known, gone))
+        self._in_scopes(lambda work: rules.begin_merge(work, gone, into))
+        moved = self._change_rows(
+            lambda c, ns: rules.to_move(c, ns, gone),
+            lambda work, some: rules.move(work, some, gone),
+            engine.now(),
+            verb="merge_scopes",
+        )
+        return len(moved)
+
+    def unmerge(self, src: str) -> int:
+        """Undo ``merge_scopes``: its memories go back to ``src``, in the state that they had.
+
+        One that was changed since goes back as it is now. Memories that were added while the scopes
+        were one stay where they are.
+
+        Args:
+            src: The scope that was merged.
+
+        Returns:
+            How many memories went back.
+
+        Raises:
+            InvalidInput: If it is not merged.
+            StoreError: If it could not be written.
+        """
+        gone = _scope("src", src)
+        engine, ns = self._engine, self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            raise InvalidInput("src", f"{gone!r:.60} is not merged into another scope")
+        place = engine.ledger.read(lambda c: rules.merged(c, ns, gone))
+        before = engine.ledger.read(lambda c: rules.below(c, ns, gone))
+        for number in reversed(json.loads(place.merges)):
+            try:
+                cast("Undoes", self).undo(number)
+            except NothingToUndo:  # an earlier call undid it, or its memories were erased
+                continue
+        self._change_rows(
+            lambda c, _ns: rules.strays(c, place),
+            rules.send_back,
+            engine.now(),
+            verb="unmerge",
+        )
+        self._in_scopes(lambda work: rules.end_merge(work, gone))
+        return engine.ledger.read(lambda c: rules.below(c, ns, gone)) - before
+
+    def share(self, scope: str, with_namespace: str | Sequence[str]) -> ScopeInfo:
+        """Let another namespace of the store see the memories of a scope. By default it sees none.
+
+        It sees the active memories at the scope or below it, also those added later, in
+        ``retrieve``, ``prompt``, ``recall`` and ``policy``: marked with this namespace, trusted
+        like the word of an agent at most, and never as rules to follow. It cannot change them, and
+        its questions change nothing here. Superseded, archived, forgotten, quarantined and erased
+        memories are not seen.
+
+        Only the program and people should call this: it opens a namespace.
+
+        Args:
+            scope: The scope; ``""`` shares everything.
+            with_namespace: Labels of the namespace that is to see it.
+
+        Returns:
+            The scope, with all that see it.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted, or it is this namespace.
+            StoreError: If it could not be written.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     team, rami = memory.of("team"), memory.of("rami")
+        ...     kept = team.add("Deploys go through the blue pipeline", scope="ops")
+        ...     shared = team.share("ops", "rami")
+        ...     hit = rami.retrieve("how do deploys go?")[0]
+        ...     hit.shared, hit.memory.namespace
+        (True, ('team',))
+        """
+        where, labels = parse_scope(scope), parse_namespace(with_namespace)
+        if labels == self._namespace:
+            raise InvalidInput("with_namespace", "is this namespace, which sees its own memories")
+
+        def job(work: Work) -> None:
+            other = self._engine.new_namespace(work.db, labels)
+            rows.put_share(work.db, Share(work.ns, where, other, work.now))
+            memories.record(work.db, work.ns, work.now, Event.SHARED, None, {"scope": where})
+
+        self._in_scopes(job)
+        return next(one for one in self.scopes() if one.path == where)
+
+    def unshare(self, scope: str, with_namespace: str | Sequence[str]) -> bool:
+        """Take a share back; from then on no process shows these memories to that namespace.
+
+        Args:
+            scope: The scope, as it was shared.
+            with_namespace: Labels of the namespace that saw it.
+
+        Returns:
+            Whether it was shared.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            StoreError: If it could not be written.
+        """
+        where, labels = parse_scope(scope), parse_namespace(with_namespace)
+        ledger = self._engine.ledger
+        ns, other = ledger.find_namespace(self._namespace), ledger.find_namespace(labels)
+        if ns is None or other is None:
+            return False
+
+        def job(work: Work) -> bool:
+            there = rows.drop_share(work.db, work.ns, where, other)
+            if there:
+                memories.record(work.db, ns, work.now, Event.UNSHARED, None, {"scope": where})
+            return there
+
+        return self._in_scopes(job)
+
+    def promote(self, id: str, scope: str = "") -> Memory:  # noqa: A002 - the field's own name
+        """Move a memory up, so that it applies to all of a wider scope; its history stays.
+
+        Another value of its slot there is superseded. ``undo`` takes it back.
+
+        Args:
+            id: Id of an active memory.
+            scope: A scope that contains its own; ``""`` is everywhere.
+
+        Returns:
+            The memory as it is now.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            InvalidInput: If it is not active, or the scope does not contain its own.
+            LockedMemory: If the user locked it, or it would replace one that is locked.
+        """
+        where = parse_scope(scope)
+        return self._change(
+            id, self._engine.now(), lambda work: rules.promote(work, id, where), verb="promote"
+        )
+
+    def promotable(self) -> Promotions:
+        """List rules and preferences that may hold for a wider scope. Changes nothing.
+
+        At least three scopes side by side say the same (``ScopeConfig.siblings``): in the words, in
+        the value of one slot, or in meaning; nothing in the scope that contains them or beside them
+        says otherwise.
+
+        Returns:
+            The groups, by scope; ``promote`` does it.
+
+        Raises:
+            StoreError: If the ledger cannot be read.
+        """
+        ns, settings = self._engine.ledger.find_namespace(self._namespace), self.config.scopes
+        if ns is None:
+            return []
+        asked = Filters(now=self._engine.now(), kinds=tuple(one.value for one in SIGNALS))
+
+        def job(c: Session) -> tuple[list[Row], set[int]]:
+            docids = memories.matching(c, ns, asked)[-MOST_DIRECTIVES:]
+            found = [row for _, row in sorted(memories.by_docids(c, ns, docids).items())]
+            return found, {one for one in docids if _is_contradicted(c, one)}
+
+        found, contradicting = self._engine.ledger.read(job)
+        groups = promotable(
+            found,
+            cosines(self._engine, found),
+            contradicting,
+            alike=settings.alike,
+            siblings=settings.siblings,
+        )
+        return [Promotion(scope, tuple(self._read(group)), group[0].key) for scope, group in groups]
+
+    def _in_scopes(self, job: Callable[[Work], T]) -> T:
+        """Run one transaction of the namespace, which may be new."""
+        engine, now = self._engine, self._engine.now()
+
+        def run(db: Session) -> T:
+            ns = engine.ledger.find_namespace(self._namespace)
+            if ns is None:
+                ns = engine.new_namespace(db, self._namespace)
+            return job(Work(db, ns, now, engine.rules))
+
+        return engine.ledger.write(run)
+
+
+def _above(tally: Mapping[str, int]) -> set[str]:
+    """Return the scopes that contain a scope of some memories."""
+    return {"/".join(path.split("/")[:n]) for path in tally for n in range(1, path.count("/") + 1)}
+
+
+def _info(
+    path: str,
+    labels: tuple[str, ...],
+    tally: Mapping[str, int],
+    place: Place | None,
+    shown: Sequence[tuple[str, ...]],
+) -> ScopeInfo:
+    count = sum(number for scope, number in tally.items() if contains(path, scope))
+    if place is None:
+        return ScopeInfo(path, labels, count, shared_with=tuple(shown))
+    return ScopeInfo(
+        path=path,
+        namespace=labels,
+        memories=count,
+        title=place.title,
+        aliases=rows.names_of(place),
+        created_at=from_micros(place.created_at),
+        merged_into=place.merged_into,
+        shared_with=tuple(shown),
+    )
+
+
+def _known(places: Sequence[Place], tally: Mapping[str, int]) -> list[Known]:
+    """Return the scopes that may be guessed: not those that were merged."""
+    rest = {one.path: one for one in places}
+    found = []
+    for path in sorted({*rest, *tally} | _above(tally)):
+        place = rest.get(path)
+        if not path or (place is not None and place.merged_into is not None):
+            continue
+        also = () if place is None else (place.title, *rows.names_of(place))
+        for one in places:
+            if one.merged_into == path:
+                also += (one.path, one.path.rpartition("/")[2], one.title, *rows.names_of(one))
+        called = (path.rpartition("/")[2], *filter(None, also))
+        found.append(Known(path, called, place is not None))
+    return found
+
+
+def named_scope(text: str, places: Sequence[Place], least: float) -> str:
+    """Return the defined scope that a text names; ``""`` if it names none, or it is in doubt.
+
+    Args:
+        text: The text.
+        places: The scopes that somebody named.
+        least: Least confidence, [0, 1].
+    """
+    found = guesses(text, {}, _known(places, {}), {}, 0.0)
+    return found[0].known.path if found and found[0].confidence >= least else ""
+
+
+def _scope(field: str, path: object) -> str:
+    """Accept a scope that is not everywhere."""
+    found = parse_scope(cast("str", path), field)
+    if not found:
+        raise InvalidInput(field, "is everywhere; name a scope")
+    return found
+
+
+def _context(context: object) -> dict[str, str]:
+    if context is None:
+        return {}
+    if not isinstance(context, Mapping):
+        raise InvalidInput("context", f"must be a mapping, not {type_name(context)}")
+    for name, value in context.items():
+        short_name("context", name)
+        if not isinstance(value, str):
+            raise InvalidInput("context", f"{name!r:.60} must be a string, not {type_name(value)}")
+    return dict(context)
+
+
+def _is_contradicted(c: Session, docid: int) -> bool:
+    return any(name == "contradicts" for _, _, name in links.linked(c, docid))
+
+
+__all__ = ["Promotion", "ScopeGuess", "ScopeInfo", "Scoping", "named_scope"]
