@@ -13,6 +13,7 @@ types        the values that callers see: memories, drafts, hits and their vocab
 protocols    the interfaces of replaceable parts: embedder, reranker, language model, clock
 scopes       namespaces (who may see a memory) and scope paths (where it applies)
 past         the values that tell of the past: states, changes, differences
+strength     the values that tell how strong a memory is: belief, uses
 tick         the values that tell of the sleep: its work, what is stale, what is unusual
 check        accept or refuse one value: the same rule at every entry
 status       one table: the meaning of each status to every part
@@ -77,11 +78,10 @@ from memento.policy.values import Policy
 from memento.scoping.values import Promotion, ScopeGuess, ScopeInfo
 from memento.sessions import Session
 from memento.sessions.values import Checkpoint, Resumption, SessionInfo
+from memento.strength import Belief, Evidence, Strength
 from memento.tick import Anomaly, Stale, StepDone, Tick
 from memento.types import (
-    Belief,
     Draft,
-    Evidence,
     Finding,
     Hit,
     Kind,
@@ -90,7 +90,6 @@ from memento.types import (
     Retrieval,
     Source,
     Status,
-    Strength,
     Tier,
     Trust,
 )

@@ -24,7 +24,8 @@ from memento.ledger.happenings import Happening, standing_ones
 from memento.ledger.rows import Row
 from memento.lifecycle import verdicts
 from memento.lifecycle.verdicts import Verdict
-from memento.types import Belief, Event, Evidence, Hit, Retrieval, Strength, Trust
+from memento.strength import Belief, Evidence, Strength
+from memento.types import Event, Hit, Retrieval, Trust
 from memento.views import View
 
 MAX_TARGETS = 100

@@ -20,7 +20,8 @@ from memento.ledger.contract import Session
 from memento.ledger.rows import docid_of, strings_in
 from memento.past import SlotValue, Version
 from memento.scopes import ancestors
-from memento.types import Belief, Kind, Memory, Reason, Related, Retrieval, Status
+from memento.strength import Belief
+from memento.types import Kind, Memory, Reason, Related, Retrieval, Status
 from memento.views import Memories, View
 
 MOST = 1_000

@@ -18,7 +18,7 @@ from typing import Any
 import typer
 
 import memento
-from memento import check, config, errors, filters, past, types
+from memento import check, config, errors, filters, past, strength, types
 from memento.admit import tier_choice
 from memento.archive import Archive
 from memento.browse import Browse
@@ -115,9 +115,9 @@ VALUES = (
     Usage,
     ModelUse,
     types.Related,
-    types.Belief,
-    types.Evidence,
-    types.Strength,
+    strength.Belief,
+    strength.Evidence,
+    strength.Strength,
     Loop,
     types.Finding,
     policy_values.Policy,

@@ -11,7 +11,7 @@ ROOMS = [
     {"errors"},
     {"forks", "language", "layout", "clock", "display", "levels"},
     {"types", "scopes", "protocols"},
-    {"past", "tick"},
+    {"past", "strength", "tick"},
     {"status", "check", "dynamics"},
     {"claims"},
     {"ledger.match"},  # what is looked up, and what every engine owes: no engine in sight

@@ -8,7 +8,8 @@ from datetime import datetime
 
 from memento.display import one_line
 from memento.past import SlotValue, Version
-from memento.types import Evidence, Memory, Related, Retrieval
+from memento.strength import Evidence
+from memento.types import Memory, Related, Retrieval
 
 
 @dataclass(frozen=True, slots=True)
