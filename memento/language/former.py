@@ -106,8 +106,7 @@ def asked(text: str) -> Former | None:
     (None, None)
     """
     question = _question(text)
-    says_used = "sed" in question.lower() and _USED_TO.search(question)
-    used_to = says_used and not _IS_USED_TO.search(question)
+    used_to = _asks_what_was_used(question)
     named = "before" in question and _BEFORE_A_NAME.search(question)
     if not used_to and not named and not _FORMER.found_in(question):  # nearly always: comes first
         return None
@@ -132,6 +131,12 @@ def without_successor(text: str) -> str:
         return text
     left = _SUCCESSOR.sub("", text)
     return left if any(word not in STOP_WORDS for word in terms(left)) else text
+
+
+def _asks_what_was_used(question: str) -> bool:
+    if "used" not in question.lower() and question.isascii():  # nearly always
+        return False
+    return _USED_TO.search(question) is not None and not _IS_USED_TO.search(question)
 
 
 def _question(text: str) -> str:

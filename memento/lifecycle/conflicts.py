@@ -63,7 +63,7 @@ NEVER = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.ARTICLE})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text says.
+    """The reading of a text.
 
     Attributes:
         said: As a statement; nothing if it is too long for one.
