@@ -18,7 +18,7 @@ from memento.dynamics.fold import VERDICTS
 from memento.dynamics.worth import eligibility
 from memento.errors import InvalidInput
 from memento.language.citing import cited
-from memento.ledger import dynamics, memories
+from memento.ledger import dynamics, learnt, memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.happenings import Happening, standing_ones
 from memento.ledger.rows import Row
@@ -95,7 +95,11 @@ class Verdicts(View):
         answer = isinstance(target, Retrieval)
         named = self._named(target, kind)
         lessons = _lessons(target) if kind == Event.USED else {}
-        given = [Verdict(name, kind, who, rank, why, lessons.get(name)) for name, rank in named]
+        beside = _beside(target)
+        given = [
+            Verdict(name, kind, who, rank, why, lessons.get(name), beside.get(name, ()))
+            for name, rank in named
+        ]
         return self._give(given, lenient=answer)
 
     def cite(
@@ -126,9 +130,9 @@ class Verdicts(View):
         if not any(used):
             return ()
         first = self._engine.config.dynamics.shown_first
-        lessons = _lessons(hits)
+        lessons, others = _lessons(hits), _unused(hits, used)
         given = [
-            Verdict(hit.id, Event.USED, who, lesson=lessons.get(hit.id))
+            Verdict(hit.id, Event.USED, who, lesson=lessons.get(hit.id), beside=others)
             if rests
             else Verdict(hit.id, Event.IGNORED, who, rank)
             for rank, (hit, rests) in enumerate(zip(hits, used, strict=True), start=1)
@@ -301,6 +305,28 @@ def _lessons(target: Target) -> dict[str, Lesson]:
         for hit in hits
         if isinstance(hit, Hit) and hit.beside is not None and hit.id in hit.beside.ids
     }
+
+
+def _beside(target: Target) -> dict[str, tuple[str, ...]]:
+    """Return the first hits of the answer of each hit that a verdict is about, by its id.
+
+    None for whole answers: of these several hits were used.
+    """
+    hits = [target] if isinstance(target, str | Hit) else target
+    if isinstance(target, Retrieval):
+        return {}
+    named = {hit.id for hit in hits if isinstance(hit, Hit)}
+    return {
+        hit.id: tuple(one for one in hit.beside.ids if one not in named)
+        for hit in hits
+        if isinstance(hit, Hit) and hit.beside is not None
+    }
+
+
+def _unused(hits: Sequence[Hit], used: Sequence[bool]) -> tuple[str, ...]:
+    """Return the ids of the first hits that an answer does not rest on."""
+    pairs = list(zip(hits, used, strict=True))[: learnt.MOST_BESIDE]
+    return tuple(hit.id for hit, rests in pairs if not rests)
 
 
 def _check(name: str, value: object, kind: type) -> None:

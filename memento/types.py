@@ -375,7 +375,7 @@ class Hit:
         score: Relevance within this answer, [0, 1], larger is better.
         confidence: Estimated chance that this memory bears on the query, [0, 1].
         terms: Name of each piece of evidence to its contribution to the score, before scaling;
-            also ``use``, ``belief`` and ``worth``, in nats, which move a memory and not its score.
+            also ``use``, ``belief``, ``worth``, ``associated``, in nats, which move no score.
         ranks: Name of each search to the rank it gave this memory (1 is first). A search that did
             not find it is absent.
         folded: Ids of near-identical memories that this hit stands for.

@@ -34,6 +34,8 @@ class Effect:
             [0, 10].
         bound: Largest effect of all together, nats, [0, 10]. A memory whose evidence is more than
             twice that better is never overtaken.
+        rivals: Outcome, from 0 down to minus this, of the hits of an answer that claim something
+            about the same as one that was used, [0, 1]; 0 for none. It lowers their worth.
         fade_below: ``Hit.fading`` is true if less of a memory is left, [0, 1].
     """
 
@@ -44,6 +46,7 @@ class Effect:
     worth: float = 0.5
     associated: float = 0.8
     bound: float = 3.0
+    rivals: float = 0.0
     fade_below: float = 0.3
 
     def __post_init__(self) -> None:
@@ -78,6 +81,7 @@ _MOST = {
     "worth": 10.0,
     "associated": 10.0,
     "bound": 10.0,
+    "rivals": 1.0,
     "fade_below": 1.0,
 }
 

@@ -156,6 +156,16 @@ def happening(session: Session, ns: int, event: int) -> Happening | None:
     return next(sound_ones(session.execute(query, (event, ns)).fetchall()), None)
 
 
+def outcomes_after(session: Session, one: Happening, most: int) -> list[Happening]:
+    """Read the outcomes of the moment and source of an event, among the events right after it."""
+    query = (
+        f"SELECT {_EVENT} FROM events WHERE event > ?1 AND event <= ?1 + ?2 AND ns = ?3 AND at = ?4"
+        f" AND kind = '{Event.OUTCOME}' ORDER BY event"
+    )
+    found = session.execute(query, (one.event, most, one.ns, one.at)).fetchall()
+    return [other for other in sound_ones(found) if other.source == one.source]
+
+
 def verdicts(session: Session, ns: int, source: str) -> list[Happening]:
     """Read all verdicts of a source in a namespace, in order, the retracted ones included."""
     kinds = ", ".join(f"'{kind}'" for kind in sorted(SAID))

@@ -14,7 +14,7 @@ from memento.dynamics.config import Dynamics
 from memento.dynamics.effect import Effect, Lesson
 from memento.dynamics.fold import DAY, SAID
 from memento.errors import InvalidInput
-from memento.ledger import associations, changes, dynamics, happenings, learnt, memories
+from memento.ledger import associations, changes, claims, dynamics, happenings, learnt, memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.happenings import Happening
 from memento.ledger.rows import Row
@@ -22,6 +22,10 @@ from memento.lifecycle import archive, locks
 from memento.lifecycle.steps import ACCEPTED, log_event
 from memento.types import Event, Status, Trust
 
+RIVAL = "rival"
+"""Key in the detail of an outcome: another hit of the same answer was used instead."""
+MOST_RIVALS = 400
+"""Events after a verdict among which the outcomes of its rivals are."""
 _SECOND = 1_000_000
 
 
@@ -37,6 +41,7 @@ class Verdict:
             memory itself.
         note: Why.
         lesson: What it teaches about the weight of use; None if it is about no answer.
+        beside: Ids of the first hits of that answer.
     """
 
     memory_id: str
@@ -45,6 +50,7 @@ class Verdict:
     rank: int | None = None
     note: str | None = None
     lesson: Lesson | None = None
+    beside: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,9 @@ def give(
             continue
         row = memories.by_id(work.db, work.ns, verdict.memory_id)
         if row.status in ACCEPTED:
-            _write(work, row, verdict, massed, together[verdict.kind])
+            written = _write(work, row, verdict, massed, together[verdict.kind])
+            if written and verdict.kind == Event.USED and settings.effect.rivals:
+                _lower_rivals(work, row, verdict, settings.effect.rivals)
             locks.judged(work, row)
             rows.append(_revived(work, row, verdict))
         elif not lenient:
@@ -128,8 +136,21 @@ def _hidden(row: Row) -> InvalidInput:
     return InvalidInput("target", f"{row.id!r} is {row.status}; restore it first")
 
 
-def _write(work: Work, row: Row, verdict: Verdict, massed: float, together: int) -> None:
-    """Append a verdict, unless it was given just before.
+def _lower_rivals(work: Work, row: Row, verdict: Verdict, by: float) -> None:
+    """Give the other hits of an answer a bad outcome if they claim something about the same.
+
+    Source: retrieval-induced forgetting, Anderson, Bjork & Bjork 1994.
+    """
+    claimed = claims.keys(work.db, row.docid)
+    others = memories.by_ids(work.db, work.ns, [one for one in verdict.beside if one != row.id])
+    for other in others.values():
+        if other.status in ACCEPTED and not claimed.isdisjoint(claims.keys(work.db, other.docid)):
+            detail = {"source": verdict.source.value, "outcome": -by, RIVAL: True}
+            log_event(work, other, Event.OUTCOME, detail)
+
+
+def _write(work: Work, row: Row, verdict: Verdict, massed: float, together: int) -> bool:
+    """Append a verdict, unless it was given just before; tell whether it was appended.
 
     Args:
         work: The transaction.
@@ -139,7 +160,7 @@ def _write(work: Work, row: Row, verdict: Verdict, massed: float, together: int)
         together: Verdicts of its kind in the same call, this one included.
     """
     if _was_given(work, row, verdict, work.now - massed * _SECOND):
-        return
+        return False
     detail: dict[str, object] = {"source": verdict.source.value}
     if together > 1 and verdict.rank is None:
         detail[associations.OF] = together
@@ -150,6 +171,7 @@ def _write(work: Work, row: Row, verdict: Verdict, massed: float, together: int)
     if verdict.lesson is not None and _teaches(work, row, verdict):
         detail[learnt.BESIDE] = learnt.detail_of(verdict.lesson)
     log_event(work, row, verdict.kind, detail)
+    return True
 
 
 def _was_given(work: Work, row: Row, verdict: Verdict, since: float) -> bool:
@@ -177,7 +199,13 @@ def of_event(session: Session, ns: int, event: int) -> list[Happening]:
     found = happenings.happening(session, ns, event)
     if found is None or found.kind not in SAID or found.docid is None:
         raise InvalidInput("event", f"{event} is not a verdict on a memory of this namespace")
-    return _standing(session, [found])
+    rivals = happenings.outcomes_after(session, found, MOST_RIVALS) if _has_rivals(found) else []
+    lowered = [one for one in rivals if one.detail.get(RIVAL) is True]
+    return _standing(session, [found, *lowered])
+
+
+def _has_rivals(one: Happening) -> bool:
+    return one.kind == Event.USED and learnt.BESIDE in one.detail
 
 
 def of_source(session: Session, ns: int, source: Trust) -> list[Happening]:

@@ -48,6 +48,17 @@ def linked(memory, clock):
     return {hit.id: round(hit.terms.get("associated", 0.0), 3) for hit in hits}
 
 
+def rivalled(memory, clock):
+    """Tell what happens to a claim beside one that was used."""
+    for name in ("Vim", "Helix"):
+        memory.add(f"My editor is {name}", "medium", id=name)
+    memory.consolidate(steps=["fold"])
+    found = memory.retrieve("Which editor do I use?", 10, record=False)
+    memory.feedback(next(hit for hit in found if hit.id == "Helix"), verdict="used")
+    clock.advance(HOURS)
+    return [memory.strength(name).worth for name in ("Vim", "Heron")]
+
+
 def faded(memory, clock):
     """Tell what fades after thirty days on which the store was used."""
     for _ in range(30):
@@ -64,6 +75,7 @@ PROBES = {
     "worth": (judged, 0.1, 2.0),
     "associated": (linked, 0.2, 0.8),
     "bound": (judged, 0.5, 3.0),
+    "rivals": (rivalled, 0.0, 0.5),
     "fade_below": (faded, 0.01, 0.9),
 }
 """Each setting to a story that shows it, and two values."""
