@@ -42,6 +42,8 @@ class LLMConfig:
                 "llm.model",
                 f"must be a name, an object with name and complete, or None, not {self.model!r}",
             )
+        if not isinstance(self.model, str | None) and not isinstance(self.model.name, str):
+            raise InvalidInput("llm.model", f"its name must be a text, not {self.model.name!r}")
         for name in ("calls_a_day", "tokens_a_day"):
             value = getattr(self, name)
             if type(value) is not int or value < 0:

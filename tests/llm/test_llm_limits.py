@@ -253,6 +253,10 @@ def test_a_model_is_a_model():
     assert isinstance(ScriptedLLM(), Synthesizer)
     with pytest.raises(InvalidInput, match=r"llm\.model"):
         LLMConfig(model=3)
+    nameless = ScriptedLLM()
+    nameless.name = None
+    with pytest.raises(InvalidInput, match="name"):
+        LLMConfig(model=nameless)
 
 
 def test_without_a_model_nothing_is_asked(store):
