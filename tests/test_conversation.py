@@ -186,6 +186,12 @@ class TestRecall:
         asked = [*talk, Turn("And when did Lena finish?")]
         assert queries(said(asked))[1] == "Who did our roof?\nAnd when did Lena finish?"
 
+    def test_a_message_that_asks_the_world_is_no_follow_up(self, told):
+        """What was said before does not make up for what it does not find by itself."""
+        talk = [Turn("Which school does the sister of Lena run?"), Turn("Surfing.", "assistant")]
+        assert told.recall([*talk, Turn("and where is it?")]).hits
+        assert told.recall([*talk, Turn("is it raining in Oslo?")]).block == ""
+
     def test_a_message_that_finds_nothing_by_itself_has_little_weight(self, told):
         """Alone it finds whatever has its words; the messages together find the answer."""
         unsure = told.retrieve("Who studies?", record=False)

@@ -28,6 +28,7 @@ from memento.language.gist import gist
 from memento.language.leaning import leans
 from memento.language.questions import beyond
 from memento.language.words import content, terms
+from memento.language.worldly import is_worldly
 from memento.policy import prompt
 from memento.types import Hit, Kind, Retrieval, Status, Trust
 
@@ -111,6 +112,7 @@ def queries(said: Sequence[Said]) -> list[str]:
     """Return the last message of the user, and the last ones together if there are several.
 
     Thanks and greetings between them are skipped. If the last message is one, nothing is asked. If
+    it asks the world, it is put alone: "Is it raining?" points to nothing that was said before. If
     it points back to the turns before it, the last answer stands between them.
     """
     texts = [one.turn.text.strip()[:QUERY_CHARS] for one in said if one.turn.role == "user"]
@@ -118,7 +120,7 @@ def queries(said: Sequence[Said]) -> list[str]:
         return []
     earlier = [text for text in texts[:-1] if text and not is_chatter(text)][1 - TURNS :]
     last = texts[-1]
-    if not earlier:
+    if not earlier or is_worldly(last):
         return [last]
     return [last, "\n".join([*earlier, *(_last_answer(said) if leans(last) else ()), last])]
 
