@@ -7,6 +7,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -14,18 +15,20 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from memento.check import MAX_K, MAX_TOKENS, check_count, check_flag, short_name, type_name
 from memento.clock import day_in, from_micros
 from memento.errors import InvalidInput
+from memento.filters import check_known_at
 from memento.language.tokens import estimate
-from memento.ledger import directives, memories, scopes, secret
+from memento.ledger import directives, memories, past, scopes, secret
 from memento.ledger import sessions as session_rows
 from memento.ledger.contract import Ledger, Session, Work
 from memento.ledger.directives import Mark
+from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
 from memento.lifecycle import owners
 from memento.lifecycle import sessions as rules
 from memento.policy import conditions, frame, prompt, tail, zones
 from memento.policy.prompt import escape
 from memento.policy.tail import Before, Item
-from memento.policy.values import Conflict, Dropped, Policy, Shown
+from memento.policy.values import TOKENS, Conflict, Dropped, Policy, Shown
 from memento.policy.zones import Directive, Head
 from memento.scopes import ancestors, contains
 from memento.types import Kind, Retrieval
@@ -34,12 +37,12 @@ from memento.views import View
 if TYPE_CHECKING:
     from memento.tiers.embedder import StoreEmbedder
 
-TOKENS = 800
-"""Default budget of the head."""
 TAIL_TOKENS = 600
 """Default budget of the tail."""
 RECALL = 5
 """Memories that the tail recalls at most, by default."""
+EVERY = 1_000_000
+"""Most memories of a past policy."""
 KEPT = 256
 """Sets of memories, and heads, kept in RAM for one store."""
 KEPT_VECTORS = 4_096
@@ -134,6 +137,7 @@ class Guidance(View):
         context: Mapping[str, str] | None = None,
         recall: int = RECALL,
         ids: bool = False,
+        known_at: datetime | None = None,
     ) -> Policy:
         """Compile what an agent should heed into text for its prompt.
 
@@ -157,6 +161,8 @@ class Guidance(View):
                 such as ``{"tool": "git", "path": "schema.sql"}``.
             recall: Most memories to recall for the message, >= 0.
             ids: Whether each line of the head, and each recalled memory, has its id.
+            known_at: Compile the head from what was recorded by this moment, without a tail; not
+                with a message, a context or a session. It names no pair that is undecided.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -184,12 +190,28 @@ class Guidance(View):
             ids=check_flag("ids", ids),
         )
         ns = self._engine.ledger.find_namespace(self._namespace)
+        moment = _moment(known_at, asked, self._engine.now())
+        if moment is not None:
+            return self._past(ns, asked, moment)
         known = self._current(ns, asked.scope)
         head, items, conflicts = self._head(ns, known, asked)
         items += self._in_force(known.placed, asked, conflicts)
         items += self._open(ns, known.plans, asked)
         items += self._shared(ns, known.placed, asked.scope)
         return self._composed(known, head, items, conflicts, asked)
+
+    def _past(self, ns: int | None, asked: _Asked, moment: int) -> Policy:
+        """Compile the head of a moment."""
+        known = self._current(None, asked.scope)
+        if ns is not None:
+            page = past.Page(by_time=False, newest_first=False, limit=EVERY, offset=0)
+            filters = Filters(now=moment, scopes=(asked.scope,))
+            found = self._engine.ledger.read(lambda c: past.listed(c, ns, filters, page, moment))
+            above = ancestors(asked.scope)
+            rows = tuple(row for row in found if row.scope in above and _holds(row, moment))
+            known = replace(known, rows=rows, placed=tuple(zones.placed(rows)), secret=b"past")
+        head = self._made(known, asked, [asked.scope, moment])
+        return self._composed(known, head, [], head.conflicts, asked)
 
     def _scope_of(self, session: str) -> str:
         """Return the scope of a session; "" if nobody began it."""
@@ -560,6 +582,18 @@ def _parsed(text: str) -> tuple[list[object], Made]:
         over_budget=said["over"],
         fingerprint=_digest(said["text"]),
     )
+
+
+def _moment(known_at: object, asked: _Asked, now: int) -> int | None:
+    """Accept the moment of a policy of the past."""
+    if known_at is None:
+        return None
+    for name, given in (("message", asked.message), ("session", asked.session)):
+        if given is not None:
+            raise InvalidInput(name, "is of the present; leave it out with known_at")
+    if asked.context:
+        raise InvalidInput("context", "is of the present; leave it out with known_at")
+    return check_known_at(known_at, now)
 
 
 def _message(message: object) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any, Literal, Protocol, Unpack, cast
@@ -12,6 +12,7 @@ from memento.check import check_count, check_id, check_moment, shown
 from memento.clock import from_micros
 from memento.errors import InvalidInput, NotFound
 from memento.filters import Filtering, check_known_at
+from memento.insight.names import explains, spelt_in
 from memento.insight.reason import CONTRADICTS
 from memento.insight.values import Dossier, Entry, Health, Lineage, Moment, Wonder
 from memento.language.questions import merely_asks
@@ -19,6 +20,7 @@ from memento.ledger import dynamics, links, memories
 from memento.ledger.contract import Session
 from memento.ledger.rows import docid_of, strings_in
 from memento.past import SlotValue, Version
+from memento.policy.values import TOKENS, Policy
 from memento.scopes import ancestors
 from memento.strength import Belief
 from memento.types import Kind, Memory, Reason, Related, Retrieval, Status
@@ -38,6 +40,12 @@ KNOWN = 0.3
 """Least confidence at which a question counts as answered."""
 PEERS = 3
 """Subjects that must have a slot before one that lacks it is noticed."""
+MENTIONS = 5
+"""Memories that must mention a name before it is asked what it is."""
+USER = "user/"
+"""Beginning of the slots that say something about the user."""
+CONFIRMING = frozenset({"confirmed", "reinforced"})
+"""Verdicts that confirm a memory."""
 
 Moments = list[Moment]
 Wonders = list[Wonder]
@@ -53,6 +61,10 @@ class Verbs(Protocol):
 
     def list(self, **options: Any) -> Memories:
         """List memories."""
+        ...
+
+    def policy(self, **options: Any) -> Policy:
+        """Compile a policy."""
         ...
 
     def get(self, memory_id: str, /) -> Memory:
@@ -102,6 +114,14 @@ class Snapshot:
         """
         return self._view.list(**options, known_at=self.at)
 
+    def policy(self, *, scope: str = "", tokens: int = TOKENS, ids: bool = False) -> Policy:
+        """Like ``MemoryManager.policy``, as its head would have been then without a session.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        return self._view.policy(scope=scope, tokens=tokens, ids=ids, known_at=self.at)
+
     def retrieve(self, query: str, k: int | None = 5, **options: Any) -> Retrieval:
         """Like ``MemoryManager.retrieve``, as it was then; nothing is recorded.
 
@@ -115,7 +135,7 @@ class Overviews(View):
     """Verbs of the manager that show the past and the state of memories."""
 
     def snapshot(self, at: datetime) -> Snapshot:
-        """Return a view of a moment: ``list`` and ``retrieve`` as they would have answered then.
+        """Return a view of a moment: ``list``, ``retrieve`` and ``policy`` as they were then.
 
         Erased memories are gone from it, and those that are or were in quarantine are left out.
 
@@ -223,16 +243,19 @@ class Overviews(View):
             conflicts=tuple(self._conflicts(active)),
             overdue=tuple(self._over(scope or "")),
             unused=self._count_unused(active),
-            oldest_rule=min(rules, key=lambda one: (one.updated_at, one.seq), default=None),
+            oldest_rule=self._oldest(rules),
             junk={uri: count for uri, count in sorted(junk.items()) if count >= JUNK},
+            scopes=dict(sorted(Counter(one.scope for one in active).items())),
+            signals=dict(sorted(Counter(filter(None, (one.signal for one in active))).items())),
         )
 
     def wonder(self, topic: str | None = None, *, limit: int = 8) -> Wonders:
         """List what the memories themselves show to be missing, each with a question to ask.
 
         Conflicts that are open; questions of the user that nothing answers; what is overdue; slots
-        that others of its kind have and one lacks; rules and preferences that nobody confirmed for
-        180 days. No model is asked, and the same memories give the same list.
+        that others of its kind have and one lacks; rules, preferences and facts about the user that
+        nobody confirmed for 180 days; names that many memories mention and none explains. No model
+        is asked, and the same memories give the same list.
 
         Args:
             topic: Only what concerns active memories that are relevant to this; None for all.
@@ -250,6 +273,7 @@ class Overviews(View):
             (_overdue(one) for one in self._over("") if topic is None),
             _lacking_slots(active),
             self._stale(active),
+            self._unexplained(active),
         )
         return [one for one, _ in zip(every, range(limit), strict=False)]
 
@@ -322,12 +346,26 @@ class Overviews(View):
                 yield known[one], known[other]
 
     def _over(self, scope: str) -> Memories:
-        """Return the active memories at a scope or below it whose validity is over."""
+        """Return the active memories at a scope or below it that are over, or were due."""
         ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
         if ns is None:
             return []
         found = self._read(self._engine.ledger.read(lambda c: memories.ended(c, ns, now)))
-        return [one for one in found if scope in ancestors(one.scope)]
+        due = [
+            one
+            for one in self._verbs.list(kinds=Kind.PLAN, limit=EVERY)
+            if one.due_at is not None and one.due_at <= from_micros(now)
+        ]
+        every = {one.id: one for one in (*found, *due) if scope in ancestors(one.scope)}
+        return sorted(every.values(), key=lambda one: one.seq)
+
+    def _oldest(self, rules: Sequence[Memory]) -> Memory | None:
+        """Return the rule that was not changed for the longest time and that nobody confirmed."""
+        for one in sorted(rules, key=lambda one: (one.updated_at, one.seq)):
+            told = (said.verdict for said in self._verbs.belief(one.id).evidence)
+            if not one.reinforced and not CONFIRMING.intersection(told):
+                return one
+        return None
 
     def _count_unused(self, active: Sequence[Memory]) -> int:
         """Count the memories that are older than ``AGE`` and have no use that was counted yet."""
@@ -350,17 +388,41 @@ class Overviews(View):
                     yield Wonder("unanswered", one.text, (one,))
 
     def _stale(self, active: Sequence[Memory]) -> Iterator[Wonder]:
-        """Yield rules and preferences that nobody confirmed for long, the oldest first."""
+        """Yield rules, preferences and facts about the user that are old, the oldest first."""
         now = from_micros(self._engine.now())
         old = [
             one
             for one in active
-            if one.kind in (Kind.RULE, Kind.PREFERENCE)
+            if (one.kind in (Kind.RULE, Kind.PREFERENCE) or (one.key or "").startswith(USER))
             and not one.reinforced
             and now - one.updated_at >= STALE
         ]
         for one in sorted(old, key=lambda memory: (memory.updated_at, memory.seq)):
             yield Wonder("stale", f"Does this still apply: {one.text}", (one,))
+
+    def _unexplained(self, active: Sequence[Memory]) -> Iterator[Wonder]:
+        """Yield names that many memories mention, if no memory says who or what they are."""
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None or len(active) < MENTIONS:
+            return
+        known = {docid_of(ns, one.seq): one for one in active}
+        for name, docids in sorted(self._mentioned(ns, known), key=lambda one: -len(one[1])):
+            told = [known[docid] for docid in docids]
+            if not any(one.kind is Kind.RELATION or explains(one.text, name) for one in told):
+                yield Wonder("name", f"Who or what is {spelt_in(told[0].text, name)}?", tuple(told))
+
+    def _mentioned(self, ns: int, known: Collection[int]) -> list[tuple[str, list[int]]]:
+        """Return the names that many of some memories mention, and which ones do, by name."""
+        names = self._engine.names
+        index = names.hold(ns)
+        with index.lock:
+            names.follow(ns, index)
+            found = {
+                name: [docid for docid in holders if docid in known]
+                for name, holders in index.holders.items()
+                if len(holders) >= MENTIONS and "/" not in name
+            }
+        return sorted((name, docids) for name, docids in found.items() if len(docids) >= MENTIONS)
 
 
 def _is_rootless(memory: Memory) -> bool:

@@ -19,7 +19,8 @@ from memento.cli.options import (
 from memento.cli.output import print_json
 from memento.cli.store import open_store
 from memento.errors import InvalidInput
-from memento.guidance import RECALL, TAIL_TOKENS, TOKENS
+from memento.guidance import RECALL, TAIL_TOKENS
+from memento.policy.values import TOKENS
 
 app = typer.Typer()
 

@@ -98,6 +98,33 @@ def folded(text: str) -> str:
     return " ".join(found[1:] if len(found) > 1 and found[0] == "the" else found)
 
 
+def spelt_in(text: str, name: str) -> str:
+    """Return a folded name as a text spells it; as it is folded if the text has it in pieces.
+
+    >>> spelt_in("Ask Nina Park about it", "nina park")
+    'Nina Park'
+    """
+    found = re.search(rf"\b{_spaced(name)}\b", text, re.IGNORECASE)
+    return found.group() if found else name
+
+
+def explains(text: str, name: str) -> bool:
+    """Tell whether a text says who or what a name is.
+
+    >>> explains("Nina Park is our accountant", "nina park")
+    True
+    >>> explains("I met Nina Park", "nina park")
+    False
+    """
+    after = r"(?:is|was|are|were|means|stands for|runs|leads|our|my|the|an?)"
+    said = rf"\b{_spaced(name)},? {after}\b"
+    return re.search(said, text, re.IGNORECASE) is not None
+
+
+def _spaced(name: str) -> str:
+    return r"\W+".join(map(re.escape, name.split()))
+
+
 def stems(text: str, names: Sequence[str] = ()) -> frozenset[str]:
     """Return the first letters of the content words of a text, without those of some names."""
     left_out = {word for name in names for word in name.split()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from memento.display import one_line
@@ -205,10 +205,13 @@ class Health:
             source.
         quarantined: Number of memories that wait for a verdict.
         conflicts: Pairs of active memories that contradict each other.
-        overdue: Active memories that are valid until a moment which has passed.
+        overdue: Active memories that are valid until a moment which has passed, or that were due.
         unused: Number of memories of 30 days and more that no answer ever showed.
-        oldest_rule: The active rule that was not changed for the longest time, or None.
+        oldest_rule: The active rule that was not changed for the longest time, of those that nobody
+            confirmed, or None.
         junk: Addresses of sources of which three or more memories were forgotten, to their number.
+        scopes: Scope to number of active memories.
+        signals: How the active memories that ``observe`` learnt were recognised, to their number.
     """
 
     active: int
@@ -220,17 +223,22 @@ class Health:
     unused: int
     oldest_rule: Memory | None
     junk: Mapping[str, int]
+    scopes: Mapping[str, int] = field(default_factory=dict)
+    signals: Mapping[str, int] = field(default_factory=dict)
 
     def explain(self) -> str:
         """Return it as lines of text."""
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.items())
         lines = [f"{self.active} active memories" + (f": {kinds}" if kinds else "")]
         lines += [f"{self.without_source} without a source", f"{self.quarantined} quarantined"]
+        if self.signals:
+            learnt = ", ".join(f"{count} {signal}" for signal, count in self.signals.items())
+            lines.append(f"learnt: {learnt}")
         lines.append(f"{self.unused} never shown in 30 days or more")
         lines += [f"conflict: {one_line(a.text)} | {one_line(b.text)}" for a, b in self.conflicts]
         lines += [f"overdue: {one_line(one.text)}" for one in self.overdue]
         if self.oldest_rule is not None:
-            lines.append(f"oldest rule: {one_line(self.oldest_rule.text)}")
+            lines.append(f"oldest rule that nobody confirmed: {one_line(self.oldest_rule.text)}")
         lines += [f"often forgotten: {uri} ({count})" for uri, count in self.junk.items()]
         return "\n".join(lines)
 
@@ -240,7 +248,7 @@ class Wonder:
     """Something that the memories show to be missing.
 
     Attributes:
-        kind: ``conflict``, ``unanswered``, ``overdue``, ``slot`` or ``stale``.
+        kind: ``conflict``, ``unanswered``, ``overdue``, ``slot``, ``stale`` or ``name``.
         question: What to ask.
         memories: The memories that show it.
     """

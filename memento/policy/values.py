@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+TOKENS = 800
+"""Default budget of the head."""
 ZONES = {
     1: "Rules the user has locked: follow always",
     2: "Standing instructions of the user",

@@ -8,12 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memento import MemoryManager, Source, Status
+from memento import Config, MemoryManager, Source, Status
+from memento.claims.config import Conflicts
 from memento.errors import InvalidInput, NotFound
 from memento.ledger import links
 from memento.testing import ManualClock
 
 DAY = timedelta(days=1)
+
+
+QUIET = Config(conflicts=Conflicts(pairs=0))
+"""No comparison of statements in the background, which would settle the pairs of a test."""
 
 
 def texts(found):
@@ -152,8 +157,9 @@ def contradict(memory, one, other):
     )
 
 
-def test_health_counts_what_is_in_doubt(memory, clock):
+def test_health_counts_what_is_in_doubt(open_memory, clock):
     """Each sign has its own field, and each can be limited to a scope."""
+    memory = open_memory(config=QUIET)
     assert memory.health().active == 0
     rule = memory.add("never deploy on a Friday", kind="rule", scope="work", actor="Ada")
     one = memory.add("the door is green", session="s")
@@ -175,8 +181,9 @@ def test_health_counts_what_is_in_doubt(memory, clock):
     assert "conflict: the door is green | the gate is red" in found.explain()
 
 
-def test_wonder_asks_about_what_is_missing(memory, clock):
+def test_wonder_asks_about_what_is_missing(open_memory, clock):
     """Conflicts, unanswered questions, lacking slots and old rules, in this order."""
+    memory = open_memory(config=QUIET)
     one, other = memory.add("the door is green"), memory.add("the gate is red")
     contradict(memory, one, other)
     memory.add("When does the ferry to Lofoten leave?", role="user", kind="question")
@@ -212,3 +219,73 @@ def test_wrong_arguments_are_refused(memory, verb, given):
     """Nothing is guessed."""
     with pytest.raises(InvalidInput):
         getattr(memory, verb)(**given)
+
+
+def test_a_snapshot_compiles_the_policy_of_then(memory, clock):
+    """Rules as they were worded and where they applied; what came later is not in it."""
+    rule = memory.add("Use tabs", kind="rule", key="indent")
+    memory.add("We ship on Friday", kind="decision", scope="p")
+    memory.add("Renew it", kind="rule", expires_in=3600.0)
+    moment = clock()
+    then = memory.policy(scope="p/q")
+    clock.advance(DAY)
+    memory.add("Use spaces", kind="rule", key="indent")
+    memory.forget(memory.list(kinds="decision")[0].id)
+    memory.add("Say please", kind="rule")
+    past = memory.snapshot(moment).policy(scope="p/q")
+    assert past.head.splitlines()[1:-1] == then.head.splitlines()[1:-1]
+    assert [one.id for one in past.memories] == [one.id for one in then.memories]
+    assert rule.id in [one.id for one in past.memories]
+    assert past.tail == ""
+    assert "Use tabs" not in memory.policy(scope="p/q").head
+    assert memory.of("nobody").snapshot(moment).policy().head == ""
+    for options in ({"message": "x"}, {"session": "s"}, {"context": {"a": "b"}}):
+        with pytest.raises(InvalidInput):
+            memory.policy(known_at=moment, **options)
+
+
+def test_health_tells_scopes_signals_and_rules_that_nobody_confirmed(memory, clock):
+    """A confirmed rule is not the oldest in doubt."""
+    first = memory.add("Use tabs", kind="rule")
+    clock.advance(DAY)
+    second = memory.add("Say please", kind="rule", scope="p")
+    memory.observe("I prefer short answers.")
+    assert memory.health().oldest_rule == first
+    memory.feedback(first.id, verdict="confirmed")
+    found = memory.health()
+    assert found.oldest_rule == second
+    assert found.scopes[""] >= 2
+    assert found.scopes["p"] == 1
+    assert found.signals == {"preference": 1}
+    assert "learnt: 1 preference" in found.explain()
+    assert memory.health("p").scopes == {"p": 1}
+
+
+def test_a_plan_that_was_due_is_overdue(memory, clock):
+    """Whether or not it says until when it is valid."""
+    memory.add("Renew the passport", kind="plan", due_at=clock() + DAY)
+    assert memory.health().overdue == ()
+    clock.advance(2 * DAY)
+    assert texts(memory.health().overdue) == ["Renew the passport"]
+    assert [one.kind for one in memory.wonder()] == ["overdue"]
+
+
+def test_wonder_asks_who_is_mentioned_and_never_explained(memory):
+    """Five memories make a name worth a question; one that explains it ends it."""
+    for n in range(4):
+        memory.add(f"On day {n} we met Nina Park in the hall")
+    assert memory.wonder() == []
+    memory.add("Yesterday we called Nina Park")
+    (asked,) = memory.wonder()
+    assert (asked.kind, asked.question) == ("name", "Who or what is Nina Park?")
+    assert len(asked.memories) == 5
+    memory.add("Nina Park is our accountant")
+    assert memory.wonder() == []
+
+
+def test_wonder_asks_whether_an_old_value_still_holds(memory, clock):
+    """A value of a slot that was said once, half a year ago."""
+    memory.add("I live in Porto", key="user/home")
+    memory.add("I met a friend")
+    clock.advance(200 * DAY)
+    assert [one.question for one in memory.wonder()] == ["Does this still apply: I live in Porto"]
