@@ -14,6 +14,7 @@ from memento.errors import InvalidInput
 from memento.filters import Filtering, check_known_at, filtering, filters_of
 from memento.ledger import memories
 from memento.past import Version
+from memento.status import having
 from memento.types import Related, Status, StatusName, Tallied
 from memento.upkeep import lineage
 from memento.views import Memories, View
@@ -136,7 +137,7 @@ class Browse(View):
             StoreUnusable: If a link or a linked memory is damaged.
         """
         memory_id = check_id(id)
-        chosen = (Status.ACTIVE, Status.SUPERSEDED) if status is None else status
+        chosen = having("found", "ended") if status is None else status
         filters = filters_of(self._engine.now(), statuses=chosen)
         ns = self._known_namespace(memory_id)
         found = lineage.related(self._engine.ledger, ns, memory_id, filters)

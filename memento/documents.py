@@ -45,6 +45,7 @@ from memento.lifecycle import change, locks
 from memento.long_turns import PART, id_of_content
 from memento.protocols import Progress
 from memento.scopes import parse_scope
+from memento.status import having
 from memento.types import (
     Draft,
     Kind,
@@ -367,7 +368,7 @@ def _followed(drafts: Sequence[Draft], before: Sequence[Row], gone: set[str]) ->
     """Yield the drafts; one that stands where a part was taken out supersedes that part."""
     old = [row.id for row in before]
     new = [draft.id or "" for draft in drafts]
-    active = {row.id for row in before if row.status == Status.ACTIVE} & gone
+    active = {row.id for row in before if row.status in having("found")} & gone
     heirs: dict[str, list[str]] = {}
     steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     for step, start, end, first, last in steps:

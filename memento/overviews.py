@@ -22,6 +22,7 @@ from memento.ledger.rows import docid_of, strings_in
 from memento.past import SlotValue, Version
 from memento.policy.values import TOKENS, Policy
 from memento.scopes import ancestors
+from memento.status import having
 from memento.strength import Belief
 from memento.types import Kind, Memory, Reason, Related, Retrieval, Status
 from memento.views import Memories, View
@@ -266,7 +267,7 @@ class Overviews(View):
         """
         check_count("limit", limit, most=100)
         found = self._about(topic, False, MOST, {})
-        active = [one for one in found if one.status is Status.ACTIVE]
+        active = [one for one in found if one.status in having("found")]
         every = chain(
             (_conflict(*pair) for pair in self._conflicts(active)),
             self._unanswered(active),
@@ -290,7 +291,7 @@ class Overviews(View):
                 topic, limit, include_superseded=True, record=False, shared=False, **filters
             )
             return [hit.memory for hit in found]
-        wanted = [Status.ACTIVE, Status.SUPERSEDED, *[Status.FORGOTTEN] * forgotten]
+        wanted = [*having("found", "ended"), *["forgotten"] * forgotten]
         return self._verbs.list(
             status=wanted, order="occurred", newest_first=True, limit=limit, **filters
         )
@@ -432,7 +433,7 @@ def _is_rootless(memory: Memory) -> bool:
 
 
 def _is_visible(memory: Memory) -> bool:
-    return memory.status in (Status.ACTIVE, Status.SUPERSEDED)
+    return memory.status in having("found", "ended")
 
 
 def _conflict(one: Memory, other: Memory) -> Wonder:

@@ -1,8 +1,8 @@
 """One table: the meaning of each status to every part of memento.
 
-A part asks for a trait (``having("holds_slot")``, ``sql("in_ring")``) and never for the name of a
+A part asks for a trait (``having("holds_slot")``, ``sql("in_ring")``) and not for the name of a
 status, so that a new status is one row here, and a part that cannot handle it fails at import.
-Setting a status by name is for ``lifecycle`` alone, which asks ``check_transition`` first.
+``ledger.memories.overwrite`` asks ``check_transition`` before it changes a status.
 """
 
 from __future__ import annotations

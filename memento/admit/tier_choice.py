@@ -1,8 +1,9 @@
 """Which tier a memory goes to when ``add`` is not told one.
 
-A memory changes its tier later in three places only: a full ring moves its oldest turn to medium
-(``ledger.memories.overflow``), a user moves one (``lifecycle.change.move``), and the sleep moves
-what is used often or not at all (``consolidate.tiers``).
+A draft gets a tier in ``admit.draft``; `weigh` chooses again when the novelty of its words is
+known. Later it changes by a full ring (``ledger.memories.overflow``), a user
+(``lifecycle.change.move``), a repeat that names a higher tier (``ledger.merge``), a replacement by
+id (``lifecycle.remember``), an undo (``lifecycle.undo``), and the sleep (``consolidate.tiers``).
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """The relation of a new statement to an older one. Pure.
 
+``lifecycle.conflicts`` acts on a verdict: it supersedes the older statement, or flags the pair.
+
 ==============  ====================================================================================
 verdict         when; the first that fits
 ==============  ====================================================================================

@@ -30,7 +30,8 @@ from memento.language.questions import beyond
 from memento.language.words import content, terms
 from memento.language.worldly import is_worldly
 from memento.policy import prompt
-from memento.types import Hit, Kind, Retrieval, Status, Trust
+from memento.status import having
+from memento.types import Hit, Kind, Retrieval, Trust
 
 TURNS = 3
 """Messages of the user that the query is made of, the last one included."""
@@ -232,7 +233,7 @@ def _told_once(hits: Iterable[Hit]) -> list[list[Hit]]:
 
 def _alike(one: Hit, other: Hit) -> bool:
     """Tell whether two memories say nearly the same and may stand for each other."""
-    if {one.memory.status, other.memory.status} != {Status.ACTIVE}:
+    if not {one.memory.status, other.memory.status} <= {*having("found")}:
         return False  # a former value is no repetition of the present one
     words, others = ({*content(terms(hit.text))} for hit in (one, other))
     return len(words & others) >= ALIKE * max(1, len(words | others))

@@ -1,9 +1,10 @@
 """The rows of the ``memories`` table, their earlier states, events and backlog: SQL only.
 
-`insert_rows` has the INSERT. All else that happens in its transaction is in ``lifecycle.remember``:
-which repeat is folded, who takes whose place, what is quarantined.
-Functions take the connection first and never commit: the writer does. Each change of a row takes
-the next revision of its namespace, so that caches learn what changed by asking for later ones.
+`insert_rows` has the INSERT. For an ``add``, the rest of its transaction is in
+``lifecycle.remember``: which repeat is folded, who takes whose place, what is quarantined. An
+import (``ledger.transfer``) and ``lifecycle.slots.revert`` insert too. Functions take the
+connection first and never commit: the writer does. Each change of a row takes the next revision of
+its namespace, so that caches learn what changed by asking for later ones.
 """
 
 from __future__ import annotations

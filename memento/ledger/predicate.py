@@ -83,7 +83,7 @@ class Filters:
 
 
 def predicate(ns: int, filters: Filters) -> tuple[str, list[Any]]:
-    """Build the condition that every query on ``memories`` carries.
+    """Build the condition of each listing that a caller filters.
 
     Args:
         ns: Number of the namespace.

@@ -9,17 +9,18 @@ from memento.ledger import memories, states
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.rows import Row, sound, to_memory
 from memento.past import Diff
+from memento.status import having
 from memento.types import Memory, Status
 
 _PARTS = ("added", "changed", "superseded", "archived", "forgotten", "restored")
-_BY_STATUS = {
-    Status.ACTIVE: "restored",
-    Status.SUPERSEDED: "superseded",
-    Status.ARCHIVED: "archived",
-    Status.FORGOTTEN: "forgotten",
-    Status.QUARANTINED: "changed",
+_BY_TRAIT = {
+    "found": "restored",
+    "ended": "superseded",
+    "by_name": "archived",
+    "current": "changed",
 }
-"""The part of a difference that a memory is in whose status became another one."""
+"""The part of a difference that a memory is in whose new status has a trait; the first that it has.
+Without any of them it is hidden, like a forgotten one."""
 
 
 def between(
@@ -70,9 +71,13 @@ def _part(before: Memory | None, after: Memory) -> str | None:
     if before.status is not after.status:
         crossed = Status.QUARANTINED in (before.status, after.status)
         hidden = after.status is Status.FORGOTTEN
-        return "changed" if crossed and not hidden else _BY_STATUS[after.status]
+        return "changed" if crossed and not hidden else _part_of(after.status)
     same = _content(before) == _content(after)
     return None if same else "changed"
+
+
+def _part_of(status: Status) -> str:
+    return next((part for one, part in _BY_TRAIT.items() if status in having(one)), "forgotten")
 
 
 def _content(memory: Memory) -> dict[str, object]:
