@@ -44,6 +44,9 @@ MERGED_PAGES = 64
 """Pages of the index one merge may write, so that no ``add`` waits long behind it."""
 PURGED_PAGES = 64
 """As many while the words of erased memories are taken out."""
+_LIMIT = "LIMIT +"
+"""Before the parameter of a limit: SQLite 3.53 plans a statement again for each value that is bound
+to a bare one, which costs as much as the look at the index."""
 MOST_ASKED = 4096
 """Memories that `holds` looks at, 1 µs each, so that a flood in quarantine delays no ``add``."""
 
@@ -132,7 +135,7 @@ def _waiting(
     """Read the oldest rows of a namespace that came after a row id."""
     found = connection.execute(
         f"SELECT {COLUMNS} FROM memories WHERE docid > ? AND docid <= ? AND {which}"
-        " ORDER BY docid LIMIT ?",
+        f" ORDER BY docid {_LIMIT}?",
         (after, docid_range(ns)[1], most),
     )
     return [(row.docid, columns_of(row)) for row in (Row(*values) for values in found)]
@@ -191,7 +194,8 @@ def postings(connection: Connection, ns: int, match: str, limit: int) -> str:
     low, high = docid_range(ns)
     (found,) = connection.execute(
         "SELECT group_concat(seq) FROM (SELECT rowid - ?2 AS seq FROM memories_fts"
-        " WHERE memories_fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC LIMIT ?4)",
+        " WHERE memories_fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3"
+        f" ORDER BY rowid DESC {_LIMIT}?4)",
         (match, low, high, limit),
     ).fetchone()
     return found or ""
@@ -230,7 +234,7 @@ _OLDEST = (
 _IS_HEARD = f"SELECT 1 FROM memories WHERE docid = ? AND {_HEARD}"
 _ANY_HEARD = (
     "SELECT 1 FROM (SELECT rowid AS found FROM memories_fts WHERE memories_fts MATCH ?"
-    " AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?)"
+    f" AND rowid BETWEEN ? AND ? ORDER BY rowid {_LIMIT}?)"
     f" CROSS JOIN memories ON docid = found WHERE {_HEARD} LIMIT 1"
 )
 
