@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from memento.language.words import STOP_WORDS, words
 
@@ -43,20 +44,25 @@ _HOLLOW_WORDS = """
     yes no ok okay hi hello hey thanks please well oh great sure maybe also today tomorrow
 """
 _HOLLOW = STOP_WORDS | frozenset(_HOLLOW_WORDS.split())
+_OUTSIDE = _HOLLOW - _INSIDE
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word of a text as it is written, without a possessive ending."""
+class Token(NamedTuple):
+    """A word of a text, without a possessive ending.
+
+    Attributes:
+        text: The word as it is written.
+        start: Where it begins.
+        end: Where it ends.
+        plain: The word in small letters.
+        capital: Whether it begins with a capital letter or is an identifier.
+    """
 
     text: str
     start: int
     end: int
-
-    @property
-    def plain(self) -> str:
-        """The word in small letters."""
-        return self.text.casefold()
+    plain: str
+    capital: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +185,7 @@ def asked(question: str, known: Container[str]) -> list[Span]:
     while at < len(tokens):
         span, length = _longest(question, tokens, at, known)
         if span is not None:
-            strong = any(_is_capital(token) for token in tokens[at : at + length]) or length > 1
+            strong = any(token.capital for token in tokens[at : at + length]) or length > 1
             found.append((strong, span))
         at += length
     strong_ones = [span for strong, span in found if strong]
@@ -209,18 +215,17 @@ def _longest(
 
 def _tokens(text: str) -> Iterator[Token]:
     for match in _TOKEN.finditer(text):
-        word = _POSSESSIVE.sub("", match[0])
-        yield Token(word, match.start(), match.start() + len(word))
+        word, start = match[0], match.start()
+        if not word.isalpha():
+            word = _POSSESSIVE.sub("", word)
+        capital = word[0].isupper() or _is_identifier(word)
+        yield Token(word, start, start + len(word), word.casefold(), capital)
 
 
-def _is_capital(token: Token) -> bool:
-    return token.text[0].isupper() or _is_identifier(token)
-
-
-def _is_identifier(token: Token) -> bool:
-    if _ORDINAL.fullmatch(token.text):
+def _is_identifier(word: str) -> bool:
+    if word.isalpha() and word.islower():  # most words; the patterns cost ten times as much
         return False
-    return _IDENTIFIER.fullmatch(token.text) is not None
+    return not _ORDINAL.fullmatch(word) and _IDENTIFIER.fullmatch(word) is not None
 
 
 def _quoted(text: str) -> Iterator[Span]:
@@ -246,7 +251,7 @@ def _capitalised(text: str, tokens: Sequence[Token]) -> Iterator[Span]:
 
 def _run_end(text: str, tokens: Sequence[Token], first: int) -> int | None:
     """Return the place of the last token of a name that begins at one; None if none does."""
-    if not _is_capital(tokens[first]) or tokens[first].plain in _HOLLOW:
+    if not tokens[first].capital or tokens[first].plain in _HOLLOW:
         return None
     last = first
     for at in range(first + 1, min(first + MOST_WORDS, len(tokens))):
@@ -254,7 +259,7 @@ def _run_end(text: str, tokens: Sequence[Token], first: int) -> int | None:
             "," in text[tokens[at - 1].end : tokens[at].start]
         ):
             break
-        if _is_capital(tokens[at]) and tokens[at].plain not in _HOLLOW - _INSIDE:
+        if tokens[at].capital and tokens[at].plain not in _OUTSIDE:
             last = at
         elif tokens[at].plain not in _INSIDE:
             break
@@ -290,8 +295,8 @@ def _title(text: str, tokens: Sequence[Token]) -> Iterator[Span]:
     if not _LEAST <= verb <= MOST_WORDS or len(tokens) > _STATEMENT:
         return
     chunk = tokens[:verb]
-    if all(_is_capital(one) or one.plain in STOP_WORDS for one in chunk) and (
-        chunk[0].text[0].isupper() and _is_capital(chunk[-1])
+    if all(one.capital or one.plain in STOP_WORDS for one in chunk) and (
+        chunk[0].text[0].isupper() and chunk[-1].capital
     ):
         yield _span(text, chunk)
 

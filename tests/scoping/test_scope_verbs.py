@@ -189,6 +189,18 @@ class TestGuessed:
         assert [one.memory.scope for one in learned] == ["project/api"]
 
 
+def test_the_policy_of_a_session_is_that_of_its_scope(memory):
+    """Unless another scope is named; also after its scope was merged."""
+    memory.add("We ship on Thursday", kind="decision", scope="p/shop")
+    memory.add("We ship on Monday", kind="decision", scope="p/blog")
+    memory.session("s", scope="p/shop")
+    assert "Thursday" in memory.policy(session="s").head
+    assert "Monday" in memory.policy(session="s", scope="p/blog").head
+    assert "Thursday" not in memory.policy().head
+    memory.merge_scopes("p/shop", "p/site")
+    assert "Thursday" in memory.policy(session="s").head
+
+
 class TestMerged:
     """All memories of a scope move, and all of it can be undone."""
 
