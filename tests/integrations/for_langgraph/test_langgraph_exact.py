@@ -297,3 +297,14 @@ def _plain(answer: Any) -> Any:
     if isinstance(answer, Item):
         return answer.namespace, answer.key, answer.value
     return answer
+
+
+@pytest.mark.parametrize(("wanted", "found"), [
+    ({"user.role": "admin"}, 0), ({"user.role": "guest"}, 1), ({"user": {"role": "admin"}}, 1),
+])  # fmt: skip
+def test_a_dot_is_part_of_the_name_of_a_field(manager, wanted, found):
+    """As in InMemoryStore, and not a path as in SqliteStore; the page says so."""
+    for store in (MementoStore(manager.of(f"case-{next(fresh)}")), InMemoryStore()):
+        store.put(("a",), "k", {"user": {"role": "admin"}, "user.role": "guest"})
+        assert len(store.search(("a",), filter=wanted)) == found
+    assert "a dot is part of a field's name" in " ".join(PAGE.read_text("utf-8").split())
