@@ -11,6 +11,7 @@ from memento.dynamics.association import Association
 from memento.dynamics.effect import Effect
 from memento.ledger import associations
 from memento.testing import ManualClock
+from memento.upkeep.backup import restore
 
 HOURS, DAY = timedelta(hours=2), timedelta(days=1)
 QUESTION = "Where is the deploy runbook?"
@@ -225,3 +226,16 @@ def test_folding_again_leads_to_the_same_links(tmp_path_factory, calls, taken_ba
         while ledger.write(lambda c: associations.catch_up(c, config.association, agent, most=5)):
             pass
         assert ledger.read(lambda c: c.execute(rows).fetchall()) == before
+
+
+def test_a_store_set_back_has_the_links_of_that_moment(open_memory, clock, tmp_path):
+    """They are folded again from the verdicts that are left."""
+    memory = filled(open_memory())
+    together(memory, clock, ("Heron", "Plover"), 3)
+    before, moment = links(memory), clock()
+    together(memory, clock, ("Heron", "Egret"), 3)
+    memory.store.backup(tmp_path / "backup.db")
+    restore(tmp_path / "backup.db", tmp_path / "then", at=moment)
+    then = open_memory(root=tmp_path / "then")
+    then.consolidate(steps=["fold"])
+    assert links(then) == before != links(memory)
