@@ -259,7 +259,7 @@ def test_a_small_namespace_has_no_outline(open_memory, tmp_path):
 
 
 def test_columns_keep_their_types():
-    """What is read has the types of what was written: int64 stays int64."""
+    """A column that was read has the type that it was written with: int64 stays int64."""
     again = reread(roster_of([(1, "s1", "Ada", "a", "active", 3, 0, 10**15, "name", ["x"])]))
     assert {n: c.dtype for n, c in again.state().columns.items()} == {
         name: np.dtype(kind) for name, kind in COLUMNS.items()
