@@ -80,6 +80,8 @@ class Background:
         """Namespaces this process added to since full text last took a bite of them."""
         self.unsettled: set[int] = set()
         """Namespaces this process changed since their statements were last compared."""
+        self.keep_outlines: Callable[[], None] = nothing
+        """Writes what the read path needs for a quick start; set when there is one."""
         self._settling = threading.Lock()
         self._asked_all = False
         self._seen = self._tidied = self._swept = -1
@@ -267,6 +269,8 @@ class Background:
             self._short.snapshot()
         version = self._ledger.data_version()
         quiet, self._seen = version == self._seen, version
+        if quiet:
+            self.keep_outlines()
         if quiet and version != self._tidied and not self._ledger.read_only and self.tidy():
             self._tidied = self._ledger.data_version()
 
@@ -328,6 +332,10 @@ class Background:
 
     def _snapshot_period(self) -> int:
         return int(self._config.short.snapshot_seconds * 1_000_000)
+
+
+def nothing() -> None:
+    """Do nothing."""
 
 
 def _spaces_behind(session: Session) -> list[int]:

@@ -25,7 +25,7 @@ from memento import layout
 from memento.admit.draft import admit, at_position
 from memento.admit.entry import Entry
 from memento.admit.novelty import Met, Novelty
-from memento.background import Background
+from memento.background import Background, nothing
 from memento.clock import to_micros
 from memento.config import Config
 from memento.embed import check as check_embedder
@@ -299,6 +299,7 @@ class Engine:
                         self.long_tier,
                         lambda ns: self.indexer.trouble_for(ns.__eq__),
                     )
+                    self.background.keep_outlines = self._searcher.keep_outlines
         return self._searcher
 
     def long_tier(self) -> LongTier | None:
@@ -357,7 +358,7 @@ class Engine:
     def _let_go(self) -> None:
         """Close the long tier; the next use opens it again."""
         with self._lock:
-            self._searcher = None
+            self._searcher, self.background.keep_outlines = None, nothing
             long, self._long = self._long, None
         if long is not None:
             long.close()
@@ -598,6 +599,7 @@ class Engine:
                     long.close()
                 self.background.log_accesses()
                 self.short.snapshot()
+                self.background.keep_outlines()
             except StoreError as error:  # the memories are on the disk; the rest is rebuilt
                 log.warning("closed without log and snapshot: %s", error)
             finally:

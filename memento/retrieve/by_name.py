@@ -12,6 +12,8 @@ MIN_TYPO = 4
 _ALIKE = 2  # first letters that a mistyped word keeps
 
 Phrase = tuple[str, ...]
+Named = tuple[int, Sequence[Sequence[str]]]
+"""A row, and the names it is called by, each as words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,16 @@ class Names:
         self._unheard.drop(row)
         bearers = self._heard if heard else self._unheard
         bearers.put(row, tuple(dict.fromkeys(_phrases(key, aliases))))
+
+    def state(self) -> tuple[list[Named], list[Named]]:
+        """Return the names of the heard rows, and those of the others."""
+        return self._heard.state(), self._unheard.state()
+
+    def restore(self, heard: Sequence[Named], unheard: Sequence[Named]) -> None:
+        """Set the names of rows that have none yet, as `state` returned them."""
+        for bearers, named in ((self._heard, heard), (self._unheard, unheard)):
+            for row, phrases in named:
+                bearers.put(row, tuple(tuple(phrase) for phrase in phrases))
 
     def called(
         self,
@@ -103,6 +115,10 @@ class _Bearers:
             self.longest[phrase[0]] = max(self.longest.get(phrase[0], 0), len(phrase))
         if phrases:
             self._phrases[row] = phrases
+
+    def state(self) -> list[Named]:
+        """Return the rows that have names, in order, with them."""
+        return sorted(self._phrases.items())
 
     def drop(self, row: int) -> None:
         """Remove the names of a row, if it has any."""

@@ -27,6 +27,7 @@ class Held:
     Attributes:
         roster: Outlines of its memories, and their vectors if it is searched exactly.
         rev: Newest revision that is known.
+        filed: Revision of the outline that was read or written last; 0 for none.
         stamp: Newest vector that is known.
         lock: Held by the thread that brings it up to date.
         counted: Its bytes as last counted.
@@ -38,6 +39,7 @@ class Held:
 
     roster: Roster = field(default_factory=Roster)
     rev: int = 0
+    filed: int = 0
     stamp: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
     counted: int = 0
@@ -87,6 +89,11 @@ class Kept:
                 held = self._held[ns] = Held()
             self._held.move_to_end(ns)
             return held
+
+    def every(self) -> list[tuple[int, Held]]:
+        """Return the cached namespaces with their numbers."""
+        with self._lock:
+            return list(self._held.items())
 
     def make_room(self, ns: int) -> None:
         """Count the bytes of an updated namespace and evict those used least recently.

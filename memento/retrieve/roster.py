@@ -8,15 +8,15 @@ it. A row that changes in the meantime (forgotten, promoted) shows at once; a ne
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memento.language.words import Cue
-from memento.retrieve.by_name import Names
+from memento.retrieve.by_name import Named, Names
 from memento.retrieve.tally import Interned, Tally, grown
 from memento.status import HEARD, TABLE, having
 from memento.types import Kind, Tier
@@ -119,6 +119,10 @@ _TYPES: dict[str, type[np.generic]] = {
     "smooth_norm": np.float32,
 }
 
+COLUMNS = {name: kind for name, kind in _TYPES.items() if name not in ("has_vector", "smooth_norm")}
+"""The columns that follow from the rows, without any vector."""
+INTERNED = ("session", "actor", "scope")
+"""Columns of codes, each with names of its own."""
 _FIRST_ROOM = 64
 """Rows that a new namespace has room for; the room doubles as it grows."""
 
@@ -222,6 +226,24 @@ class Snapshot:
         return np.where(found < self.n, found, _NONE).astype(np.intp)
 
 
+class State(NamedTuple):
+    """All that a roster holds but vectors; see `Roster.restored`.
+
+    Attributes:
+        n: Number of rows.
+        columns: Those in ``COLUMNS``, (n,) each; views that later changes show in.
+        names: Names of the codes of each column in ``INTERNED``.
+        heard: Rows and the names they are called by; of heard rows.
+        unheard: The same of others.
+    """
+
+    n: int
+    columns: dict[str, NDArray[Any]]
+    names: dict[str, list[str]]
+    heard: list[Named]
+    unheard: list[Named]
+
+
 class Roster:
     """The rows of one namespace, kept up to date from the ledger.
 
@@ -255,6 +277,42 @@ class Roster:
                     arrays.append(self._vectors)
                 self._bytes = sum(array.nbytes for array in arrays)
             return self._bytes
+
+    def state(self) -> State:
+        """Return its present state, to be written before anything changes."""
+        with self._lock:
+            columns = {name: self._columns[name][: self._n] for name in COLUMNS}
+            names = {column: list(codes.names) for column, codes in self._interned()}
+            return State(self._n, columns, names, *self._names.state())
+
+    @classmethod
+    def restored(cls, state: State) -> Self:
+        """Make a roster from the state of another."""
+        roster = cls()
+        for column, codes in roster._interned():
+            for name in state.names[column]:
+                codes.code(name)
+        roster._reserve(state.n)
+        roster._n = state.n
+        for name, values in state.columns.items():
+            roster._columns[name][: state.n] = values
+        roster._columns["smooth_norm"][: state.n] = 1.0
+        roster._names.restore(state.heard, state.unheard)
+        roster._recount()
+        return roster
+
+    def _interned(self) -> Iterator[tuple[str, Interned]]:
+        return zip(INTERNED, (self._sessions, self._actors, self._scopes), strict=True)
+
+    def _recount(self) -> None:
+        """Compute the statistics, and the last turn of each session, from the columns."""
+        rows = np.arange(self._n)
+        heard = rows[self._columns["heard"][rows]]
+        names = ("session", "actor", "words", "occurred_at", "window_words")
+        self._tally.count(1, *(self._columns[name][heard] for name in names))
+        places = self._places(rows)
+        last = rows[(places >= 0) & (self._columns["next"][rows] == _NONE)]
+        self._last_of_session = dict(zip(places[last].tolist(), last.tolist(), strict=True))
 
     def snapshot(self) -> Snapshot:
         """Return the present namespace; the same object until something changes."""

@@ -28,7 +28,8 @@ LEAST = 3_000
 ten nearest for every one of 150 queries, and 99.9 % of the 200 nearest; 1,000 held 98.7 % of
 those."""
 FACTOR = 10
-"""And so many times the number that is wanted."""
+"""And so many times the number that is wanted. In a store of 100,000 turns, 500 of 500 questions
+had the ten hits of exact search; with 5 times the number, at least 2,000, it was 489."""
 EVEN = np.float32(1e-5)
 """Difference of cosines that rounding takes away, see ``by_meaning``."""
 _NOWHERE = np.int32(-1)

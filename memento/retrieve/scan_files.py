@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from memento.ledger.derived import Facts
 from memento.retrieve.codes import SAMPLE, Thirds, Words, encode, thirds, width
+from memento.retrieve.filing import NameIt
 from memento.retrieve.roster import Floats, Rows
 from memento.tiers import derived
 from memento.tiers.derived import HEAD, Unusable
@@ -39,8 +40,6 @@ _AGAIN = 4
 
 Bites = Iterable[tuple[NDArray[np.int64], Floats]]
 """Row ids and their vectors, (n, dim), some at a time."""
-NameIt = Callable[[str, Callable[[], None]], None]
-"""Gives a file its name: called with its mark, and with what names it."""
 
 
 class Kept(NamedTuple):

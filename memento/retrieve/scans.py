@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import logging
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from memento.errors import StoreClosed, StoreError
 from memento.ledger import derived as facts_of
 from memento.ledger import vectors
 from memento.ledger.contract import Ledger, Session
 from memento.retrieve import scan_files
+from memento.retrieve.filing import Filing
 from memento.retrieve.roster import Floats
 from memento.retrieve.scan import Docids, Scan
 from memento.retrieve.scan_files import KIND, Table
@@ -34,8 +33,6 @@ a sixteenth of the files if that is more, up to four times as many: comparing 4,
 _SHARE = 16
 _ROOM = 3
 """So many times the size of the files has to be free on the disk before they are written."""
-PAUSE = 30.0
-"""Seconds until files that could not be written are tried again."""
 
 
 class Scans:
@@ -47,7 +44,7 @@ class Scans:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._not_before: dict[int, float] = {}
+        self._filing = Filing(ledger, KIND)
         self._damaged: set[str] = set()  # lineages of files that hold a damaged vector
 
     def follow(
@@ -110,7 +107,7 @@ class Scans:
 
         if self._ledger.read(lambda c: vectors.count(c, ns)) < least:
             return False
-        return bool(self._writing(ns, job))
+        return self._filing.write(ns, job)
 
     def settle(self, ns: int, scan: Scan) -> bool:
         """Write the tail of a scan to its files if it is long.
@@ -133,15 +130,15 @@ class Scans:
             outdated = int(np.count_nonzero(scan.places.dead)) + tail - len(scan.places.live_tail)
             if scan_files.is_worn(scan.table, outdated, tail):
                 return self._write_all(folder, ns, scan.table.model, scan.table.dim)
-            return self._append(folder, ns, scan)
+            return self._append(folder, scan)
 
-        return bool(self._writing(ns, job))
+        return self._filing.write(ns, job)
 
-    def _append(self, folder: int, ns: int, scan: Scan) -> bool:
+    def _append(self, folder: int, scan: Scan) -> bool:
         places, live = scan.places, scan.places.live_tail
         docids, more = places.tail_docids[live], places.tail[live]
         table = scan_files.append(folder, scan.table, docids, more, scan.stamp)
-        self._name(folder, ns, table, scan.table.mark)
+        self._name(folder, table, scan.table.mark)
         return True
 
     def _write_all(self, folder: int, ns: int, model: int, dim: int) -> bool:
@@ -157,55 +154,21 @@ class Scans:
         if table is None:
             return False
         try:
-            self._name(folder, ns, table, None)
+            self._name(folder, table, None)
         except BaseException:  # an interruption as well: nobody else knows the file
             derived.remove(folder, table.vectors_name)
             raise
         return True
+
+    def _name(self, folder: int, table: Table, replaced: str | None) -> None:
+        name_it = self._filing.naming(table.ns, table.erased, replaced)
+        scan_files.name_codes(folder, table, name_it)
 
     def _require_room(self, folder: int, ns: int, dim: int) -> None:
         count = self._ledger.read(lambda c: vectors.count(c, ns))
         disk = os.fstatvfs(folder)
         if disk.f_bavail * disk.f_frsize < _ROOM * scan_files.size_of(count, dim):
             raise Unusable("too little room on the disk")
-
-    def _name(self, folder: int, ns: int, table: Table, replaced: str | None) -> None:
-        """Write the codes of a table, and name them in the transaction that notes their mark."""
-
-        def name_it(mark: str, name: Callable[[], None]) -> None:
-            named = False
-
-            def job(connection: Session) -> bool:
-                nonlocal named
-                known = facts_of.adopt(
-                    connection, KIND, ns, mark, replaced=replaced, erased=table.erased
-                )
-                if known and not named:  # the job may run twice
-                    name()
-                    named = True
-                return known
-
-            if not self._ledger.write(job):
-                raise Unusable("something was erased meanwhile")
-
-        scan_files.name_codes(folder, table, name_it)
-
-    def _writing(self, ns: int, job: Callable[[int], bool]) -> bool | None:
-        """Do a job as the one writer of derived files; None if that is not possible now."""
-        if self._ledger.read_only or time.monotonic() < self._not_before.get(ns, 0.0):
-            return None
-        try:
-            with derived.locked(self._ledger.root) as lock:
-                if lock is None:
-                    return None
-                with derived.opened(self._ledger.root, make=True) as folder:
-                    return job(folder)
-        except StoreClosed:
-            raise
-        except (Unusable, OSError, StoreError) as error:
-            log.info("namespace %s is not written to be scanned: %s", ns, error)
-            self._not_before[ns] = time.monotonic() + PAUSE
-            return None
 
 
 def _since(

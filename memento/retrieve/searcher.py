@@ -45,6 +45,7 @@ from memento.retrieve.indexes import Indexes
 from memento.retrieve.ledger_source import LedgerSource, Postings, State
 from memento.retrieve.lifecycle import Life
 from memento.retrieve.look import Rerank
+from memento.retrieve.outline import Outlines, is_due
 from memento.retrieve.request import Request
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
 from memento.retrieve.source import WIDER, Nearest, Sieve
@@ -109,6 +110,7 @@ class Searcher:
         self._config = config
         self._embedding = embedding
         self._rerank = None if reranker is None else partial(rerank_checked, reranker)
+        self._outlines = Outlines(ledger)
         self._indexes = Indexes(ledger, config, embedding, long)
         self._trouble = trouble
         self._kept = Kept(config.retrieve.kept_mb * 1_000_000)
@@ -166,6 +168,15 @@ class Searcher:
         hits = self._hits(labels, source, found, filters, missing)
         sure = max((hit.confidence for hit in hits), default=0.0)
         return Retrieval("", hits, missing, sure, {"total": time.perf_counter() - began})
+
+    def keep_outlines(self) -> None:
+        """Write the outlines of namespaces to which many revisions came, for the next process."""
+        for ns, held in self._kept.every():
+            if not is_due(held.rev, held.filed):
+                continue
+            with held.lock:
+                self._outlines.save(ns, held.roster, held.rev)
+                held.filed = held.rev
 
     def _source(self, labels: tuple[str, ...], ns: int) -> LedgerSource:
         return LedgerSource(self._ledger, ns, labels, self._tail, self._postings)
@@ -388,6 +399,9 @@ class Searcher:
             return rev, edition
         held.open = None
         afresh = not held.rev
+        if afresh and (outline := self._outlines.load(connection, ns, rev)) is not None:
+            held.roster, held.rev = outline
+            held.filed = held.rev
         rows = _rows_since(connection, ns, held.rev)
         try:
             held.roster.apply(rows)

@@ -430,8 +430,7 @@ def test_a_full_disk_costs_no_answer(open_memory, monkeypatch):
     assert scan_of(memory) is None
     assert len(tried) == 1
     monkeypatch.undo()
-    monkeypatch.setattr(scans, "PAUSE", 0.0)
-    memory._engine.searcher._indexes._scans._not_before.clear()
+    memory._engine.searcher._indexes._scans._filing._not_before.clear()
     assert answers(memory) == first
     assert scan_of(memory) is not None
 

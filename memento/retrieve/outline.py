@@ -1,0 +1,187 @@
+"""An outline of one large namespace in a file, so that a process need not read every row of it.
+
+``derived/NS.outline`` holds the columns of a `Roster` at one revision, and the names in it. A
+process reads it and follows the ledger from there. Names that only an erased memory bore are not
+written. It is written in quiet moments, and when the store is closed, once many revisions came.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+from sys import byteorder
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memento.ledger import derived as facts_of
+from memento.ledger.contract import Ledger, Session
+from memento.retrieve.filing import Filing
+from memento.retrieve.roster import COLUMNS, INTERNED, KINDS, STATUSES, TIERS, Roster, State
+from memento.tiers import derived
+from memento.tiers.derived import Unusable
+
+KIND = "outline"
+FORMAT = 1
+"""Version of the file; others are written again."""
+
+
+log = logging.getLogger("memento.retrieve.outline")
+
+MANY = 10_000
+"""Revisions that came after an outline was written, from which it is written again: reading so many
+rows from the ledger takes 0.1 s."""
+
+
+def is_due(rev: int, filed: int) -> bool:
+    """Tell whether so many revisions came after an outline that it should be written again."""
+    return rev - filed >= MANY
+
+
+class Outline(NamedTuple):
+    """The content of a file.
+
+    Attributes:
+        roster: The rows at that revision.
+        rev: The revision.
+    """
+
+    roster: Roster
+    rev: int
+
+
+class Outlines:
+    """The outlines of the namespaces of a store. The caller holds the lock of the namespace.
+
+    Args:
+        ledger: The store.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._filing = Filing(ledger, KIND)
+
+    def load(self, connection: Session, ns: int, rev: int) -> Outline | None:
+        """Read the outline of a namespace, if there is one that can be used.
+
+        Args:
+            connection: The read from which it is followed.
+            ns: Namespace number.
+            rev: Newest revision of the namespace.
+        """
+        if rev < MANY:
+            return None
+        facts = facts_of.facts(connection, KIND, ns)
+        try:
+            return read(self._ledger.root, ns, erased=facts.erased, rev=rev, marks=facts.marks)
+        except (Unusable, OSError) as error:
+            log.debug("namespace %s has no outline: %s", ns, error)
+            return None
+
+    def save(self, ns: int, roster: Roster, rev: int) -> bool:
+        """Write the outline of a namespace; tell whether that was possible.
+
+        Args:
+            ns: Namespace number.
+            roster: Its rows.
+            rev: The revision they are of.
+        """
+
+        def job(folder: int) -> bool:
+            facts = self._ledger.read(lambda c: facts_of.facts(c, KIND, ns))
+            if facts.erased > rev:
+                return False  # these rows are of before
+            n, parts = parts_of(roster)
+            mark = token_hex(8)
+            head = {**expected(ns, facts.erased), "rev": rev, "rows": n, "mark": mark}
+            name_it = self._filing.naming(ns, facts.erased, facts.marks[0] if facts.marks else None)
+            derived.write_file(
+                folder, f"{ns}.{KIND}", head, parts, lambda name: name_it(mark, name)
+            )
+            return True
+
+        return self._filing.write(ns, job)
+
+
+def expected(ns: int, erased: int) -> dict[str, Any]:
+    """Return what the head of a usable file says besides its mark and revision."""
+    return {
+        "kind": KIND, "format": FORMAT, "order": byteorder, "tables": tables(), "ns": ns,
+        "erased": erased,
+    }  # fmt: skip
+
+
+def tables() -> str:
+    """Return a fingerprint of what the codes in the columns mean."""
+    types = {name: np.dtype(kind).str for name, kind in COLUMNS.items()}
+    said = json.dumps([types, TIERS, KINDS, STATUSES])
+    return sha256(said.encode()).hexdigest()[:16]
+
+
+def parts_of(roster: Roster) -> tuple[int, list[bytes | memoryview]]:
+    """Return the number of rows of a roster and the content of its file."""
+    state = roster.state()
+    columns, names = dict(state.columns), {}
+    for column in INTERNED:
+        columns[column], names[column] = _compact(columns[column], state.names[column])
+    said = json.dumps({"names": names, "heard": state.heard, "unheard": state.unheard})
+    spelt = said.encode(errors="surrogatepass")
+    parts: list[bytes | memoryview] = [len(spelt).to_bytes(8, byteorder), spelt]
+    parts += [np.ascontiguousarray(columns[name]).data.cast("B") for name in COLUMNS]
+    return state.n, parts
+
+
+def _compact(codes: NDArray[np.int32], names: list[str]) -> tuple[NDArray[np.int32], list[str]]:
+    """Leave out the names that no row bears any more."""
+    used = np.unique(codes[codes >= 0])
+    if len(used) == len(names):
+        return codes, names
+    fewer = np.where(codes >= 0, np.searchsorted(used, codes), -1).astype(np.int32)
+    return fewer, [names[code] for code in used.tolist()]
+
+
+def read(root: Path, ns: int, *, erased: int, rev: int, marks: tuple[str, ...]) -> Outline:
+    """Read the outline of a namespace.
+
+    Args:
+        root: The folder of the store.
+        ns: Namespace number.
+        erased: Its newest erasure.
+        rev: Its newest revision; the file may be older and must not be newer.
+        marks: The words by which the ledger knows the file.
+
+    Raises:
+        Unusable: If it is missing, damaged, or of something else.
+        OSError: If it cannot be read.
+    """
+    with derived.opened(root) as folder:
+        head, content = derived.read_file(folder, f"{ns}.{KIND}", expected(ns, erased), marks)
+    try:
+        known, n = int(head["rev"]), int(head["rows"])
+        if known > rev:
+            raise Unusable("newer than this moment")
+        return Outline(roster_of(content, n), known)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unusable(f"its head does not fit its content ({error})") from error
+
+
+def roster_of(content: bytes, n: int) -> Roster:
+    """Make a roster from the content of its file.
+
+    Raises:
+        KeyError, TypeError, ValueError: If it is not such a content.
+    """
+    size = int.from_bytes(content[:8], byteorder)
+    at = 8 + size
+    said = json.loads(content[8:at].decode(errors="surrogatepass"))
+    columns: dict[str, NDArray[Any]] = {}
+    for name, kind in COLUMNS.items():
+        columns[name] = np.frombuffer(content, kind, n, at)
+        at += columns[name].nbytes
+    if at != len(content):
+        raise ValueError("another number of rows")
+    return Roster.restored(State(n, columns, said["names"], said["heard"], said["unheard"]))
