@@ -1,8 +1,8 @@
 """Tools for agents that decide themselves what to keep, look up and put right.
 
-A tool shows a block of data (see ``memento.policy``) whose records name their ids. A
-mistake of the model's, such as an id that does not exist, is told to the model; a store that
-cannot be read or written raises its error through the agent.
+A tool shows a block of data (see ``memento.policy``) whose records name their ids. A mistake of the
+model's, such as an id that does not exist or is locked, is told to the model; a store that cannot
+be read or written raises its error through the agent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from memento import Hit, Memory, MemoryManager, Trust
 from memento.aio import GLANCE, settle
 from memento.check import check_seconds
-from memento.errors import InvalidInput, NotFound
+from memento.errors import InvalidInput, LockedMemory, NotFound
 from memento.policy import TOKENS, Relevant, new_nonce, render
 from memento_langchain._turns import WAIT, check_manager
 from memento_langchain.namespaces import Namespace, Views
@@ -179,7 +179,7 @@ def _mendable(verb: Callable[..., str], views: Views) -> Callable[..., str]:
         views.of_run()  # an error here is the application's, which no model can mend
         try:
             return verb(*args, **kwargs)
-        except (InvalidInput, NotFound) as error:
+        except (InvalidInput, LockedMemory, NotFound) as error:
             raise ToolException(str(error)) from error
 
     return run

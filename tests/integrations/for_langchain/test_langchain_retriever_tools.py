@@ -231,6 +231,17 @@ class TestTools:
         assert answer.status == "error"
         assert told in answer.content
 
+    @pytest.mark.parametrize("name", ["forget", "correct"])
+    def test_a_lock_is_told_to_the_model(self, tools, manager, name):
+        """A model that is led to forget what the user locked does not end the run."""
+        rule = manager.lock(manager.add("Never deploy on a Friday", kind="rule").id)
+        more = {"text": "Deploy whenever"} if name == "correct" else {}
+        call = {"name": name, "args": {"memory_id": rule.id} | more, "id": "1", "type": "tool_call"}
+        answer = tools[name].invoke(call)
+        assert answer.status == "error"
+        assert "locked" in answer.content
+        assert manager.get(rule.id) == rule
+
     def test_copies_share_the_manager(self, tools):
         """Frameworks copy tools; the copies keep and find in the same place."""
         copy.deepcopy(tools["remember"]).invoke({"text": "Ada lives in Oslo"})
