@@ -187,7 +187,7 @@ class TestRecall:
         assert queries(said(asked))[1] == "Who did our roof?\nAnd when did Lena finish?"
 
     def test_a_message_that_asks_the_world_is_no_follow_up(self, told):
-        """What was said before does not make up for what it does not find by itself."""
+        """The turns before it do not lend it an answer."""
         talk = [Turn("Which school does the sister of Lena run?"), Turn("Surfing.", "assistant")]
         assert told.recall([*talk, Turn("and where is it?")]).hits
         assert told.recall([*talk, Turn("is it raining in Oslo?")]).block == ""

@@ -181,7 +181,7 @@ def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
     unchanged = row.rev == row.docid & SEQ_MASK and row.status in FOUND
     if not unchanged or claims.any_erased(session, row.ns):
         return False
-    wanted = _succeeded(session, row, ended(row.text), unchanged=True)
+    wanted = _succeeded(session, row, unchanged=True)
     return not wanted <= claims.succeeded_by(session, row.docid)
 
 
@@ -201,7 +201,7 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
     rows = claims.newest(session, ns, before, most)
     for row in rows:
         claims.store(session, row.docid, _numbers(row, config))
-        claims.note_later(session, row.docid, _succeeded(session, row, ended(row.text)))
+        claims.note_later(session, row.docid, _succeeded(session, row))
     return rows[-1].docid if len(rows) == most else None
 
 
@@ -214,7 +214,7 @@ def reread(session: Session, row: Row) -> None:
     if found == claims.keys(session, row.docid):
         return
     claims.store(session, row.docid, found)
-    claims.note_successions(session, row.docid, _succeeded(session, row, ended(row.text)))
+    claims.note_successions(session, row.docid, _succeeded(session, row))
 
 
 def _numbers(row: Row, config: Conflicts) -> frozenset[int]:
@@ -247,7 +247,11 @@ def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> list[Ro
 
 
 def _succeeded(
-    session: Session, row: Row, gone: frozenset[frozenset[str]], *, unchanged: bool = False
+    session: Session,
+    row: Row,
+    gone: frozenset[frozenset[str]] | None = None,
+    *,
+    unchanged: bool = False,
 ) -> set[int]:
     """Return earlier memories of the same speaker that speak of a thing that ended, as one says.
 
@@ -257,14 +261,14 @@ def _succeeded(
     Args:
         session: Of any job.
         row: The memory.
-        gone: The things of which it says that they ended.
+        gone: The things of which it says that they ended; None to read its text.
         unchanged: Only memories that are as they came.
     """
     found: set[int] = set()
     if not _is_note(row) or row.status not in FOUND:
         return found
     own = row.docid & SEQ_MASK
-    for thing in sorted(map(sorted, gone)):
+    for thing in sorted(map(sorted, ended(row.text) if gone is None else gone)):
         named = All(tuple(Word(word) for word in thing))
         (seqs,) = session.words.postings(row.ns, [named], MOST_NAMING)
         until = [int(seq) for seq in seqs if seq <= own]

@@ -19,7 +19,7 @@ _BY_TRAIT = {
     "by_name": "archived",
     "current": "changed",
 }
-"""The part of a difference that a memory is in whose new status has a trait; the first one counts.
+"""The part of a difference that a memory is in whose new status has a trait, in order.
 Without any of them it is hidden, like a forgotten one."""
 
 
