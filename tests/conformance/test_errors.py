@@ -42,6 +42,8 @@ EXAMPLES = [
     errors.EmbedderError("failed"),
     errors.EmbeddingMismatch("a (3)", "b (4)"),
     errors.RerankerError("failed"),
+    errors.SynthesisFailed("timeout", "no reply within 60 s", calls=2, tokens_in=90),
+    errors.BudgetSpent("calls_a_day", 200),
     errors.MissingExtra("openai", "httpx"),
 ]
 CLASSES = {
