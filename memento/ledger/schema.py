@@ -398,9 +398,6 @@ CREATE INDEX associations_by_stamp ON associations (src >> {SEQ_BITS}, stamp);
 """The links between memories that are used together: a fold of the verdicts, so derived. The read
 path follows them by their stamp, as it follows the sums of events."""
 
-ARTICLES = ""
-"""Tables of the articles that a sleep writes."""
-
 SCOPES = """
 CREATE TABLE scopes (
     ns INTEGER NOT NULL,
@@ -428,10 +425,4 @@ CREATE INDEX shares_with ON shares (other);
 scope that only memories name has no row. ``merges`` has the numbers of the changes that moved its
 memories, so that they can be undone. ``shares_with`` finds what a namespace is shown."""
 
-SYNTHESIS = ""
-"""Tables of what language models were asked."""
-
-READING = ""
-"""Columns and indexes by which questions are answered faster."""
-
-M011 = LINKS + ARTICLES + SCOPES + SYNTHESIS + READING
+M011 = LINKS + SCOPES
