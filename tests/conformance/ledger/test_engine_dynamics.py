@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from memento.dynamics.association import Association
 from memento.dynamics.config import Dynamics
 from memento.dynamics.effect import Effect
 from memento.ledger import dynamics, erase, memories, transfer
 from memento.lifecycle import verdicts
-from memento.lifecycle.verdicts import Verdict
+from memento.lifecycle.verdicts import Settings, Verdict
 from memento.types import Event, Trust
 
 PLAIN = Dynamics()
+RULES = Settings(PLAIN, Effect(), Association())
 HOUR = 3_600_000_000
 
 
 def rated(bench, row, kind=Event.USED, source=Trust.USER):
     """Give a verdict on a memory."""
-    bench.change(lambda work: verdicts.give(work, [Verdict(row.id, kind, source)], PLAIN, Effect()))
+    bench.change(lambda work: verdicts.give(work, [Verdict(row.id, kind, source)], RULES))
 
 
 def state(bench, row):
@@ -107,7 +109,7 @@ def test_verdicts_of_one_source_are_found_and_taken_back(bench):
     assert other.read(verdicts.of_source, Trust.AGENT) == []
     found = bench.read(verdicts.of_source, Trust.AGENT)
     assert [one.docid for one in found] == [row.docid]
-    bench.change(lambda work: verdicts.retract(work, found, PLAIN, Effect()))
+    bench.change(lambda work: verdicts.retract(work, found, RULES))
     assert bench.read(verdicts.of_source, Trust.AGENT) == []
     assert state(bench, row).belief == (4.0, 3.0)
     assert bench.ledger.read(lambda s: dynamics.differing(s, PLAIN, 9)) == []

@@ -276,7 +276,7 @@ def test_the_index_of_what_waits_is_closed_with_it(memory):
     tail = memory._engine.searcher._tail
     index = tail._index
     index.execute("SELECT 1")
-    memory._engine._searcher = None
+    memory._engine._let_go()
     del tail
     gc.collect()
     with pytest.raises(sqlite.Error, match="closed"):
