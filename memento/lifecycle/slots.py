@@ -12,6 +12,8 @@ change              who holds the slot afterwards
 ``approve``         the approved memory
 ``restore``         the present holder, unless its time is over
 ``revert``          a copy of the value before, which begins now
+``promote``         the memory that moved to the wider scope
+``merge_scopes``    the value that began later, or the only one
 import              the one that the user locked, or the value that holds from later on
 ==================  ================================================================================
 

@@ -101,4 +101,5 @@ def test_the_holder_is_looked_up_where_it_is_settled():
     assert callers("holders.holder", "holder") == {"contend", "give_back", "_has_no_time"}
     assert callers("contend", "slots.contend") == {
         "take_place", "settle", "update", "approve", "restore", "revert", "_settle", "bring_back",
+        "promote", "rescope",
     }  # fmt: skip
