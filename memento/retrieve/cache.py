@@ -34,6 +34,8 @@ class Held:
         open: Rows that a query without filters may find; None before the first such query.
         strengths: The sums of its events.
         scan: Its open files, if it is scanned.
+        scanned: Whether a scan ever answered, so that its files are opened although Chroma is
+            preferred: it lacked vectors, or the filters were too narrow for it.
         words: Its words, empty before the first query with a word that is in no memory.
     """
 
@@ -47,6 +49,7 @@ class Held:
     words: Vocabulary = field(default_factory=Vocabulary)
     strengths: Strengths = field(default_factory=Strengths)
     scan: Scan | None = None
+    scanned: bool = False
 
     @property
     def nbytes(self) -> int:
