@@ -27,6 +27,7 @@ class Held:
     Attributes:
         roster: Outlines of its memories, and their vectors if it is searched exactly.
         rev: Newest revision that is known.
+        whole: Whether its rows could all be read.
         filed: Revision of the outline that was read or written last; 0 for none.
         stamp: Newest vector that is known.
         lock: Held by the thread that brings it up to date.
@@ -41,6 +42,7 @@ class Held:
 
     roster: Roster = field(default_factory=Roster)
     rev: int = 0
+    whole: bool = True
     filed: int = 0
     stamp: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)

@@ -450,6 +450,17 @@ def test_one_process_writes_and_the_others_answer_meanwhile(open_memory, tmp_pat
     assert scan_of(scanning) is not None
 
 
+def test_no_query_waits_for_a_transaction(open_memory, tmp_path, elsewhere_in_a_transaction):
+    """The files get their name in one, so they are written when no other is under way."""
+    scanning, exact = both(open_memory, tmp_path / "store")
+    expected = answers(filled(exact, 50))
+    with elsewhere_in_a_transaction(scanning.root):
+        assert answers(scanning) == expected
+        assert scan_of(scanning) is None
+    assert answers(scanning) == expected
+    assert scan_of(scanning) is not None
+
+
 def test_files_newer_than_a_read_are_not_used_for_it(open_memory, tmp_path, monkeypatch):
     """Another process wrote them after the rows were read: no vector is passed over for that."""
     scanning, exact = both(open_memory, tmp_path / "store")
