@@ -269,6 +269,21 @@ def test_an_outline_that_could_not_be_written_is_written_later(
 
 
 @pytest.mark.usefixtures("soon")
+def test_what_a_killed_writer_left_is_removed(open_memory):
+    """Its draft, whether it came to the head or not; a file of another program stays."""
+    memory = filled(open_memory(config=QUIET))
+    folder = memory.root / "derived"
+    folder.mkdir()
+    for draft, content in (("00000001", bytes(9_000)), ("00000002", derived.MAGIC), ("f0", b"PK")):
+        (folder / f"1.{KIND}.{draft.zfill(8)}.tmp").write_bytes(content)
+    answers(memory)
+    memory.close()
+    assert sorted(path.name for path in folder.iterdir()) == [
+        f"1.{KIND}", f"1.{KIND}.000000f0.tmp"
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("soon")
 def test_an_erasure_removes_the_outline(open_memory, tmp_path):
     """Its names are in no file afterwards, not in one that is written later either."""
     root = tmp_path / "store"
