@@ -395,6 +395,14 @@ class Ledger(Protocol):
         """Return the labels of a namespace number."""
         ...
 
+    def is_writing(self) -> bool:
+        """Tell whether a process is in a transaction now, so that a write would have to wait.
+
+        Raises:
+            OSError: If that cannot be found out.
+        """
+        ...
+
     def data_version(self) -> int:
         """Return a number that changes when another connection has written.
 

@@ -27,6 +27,7 @@ class Held:
     Attributes:
         roster: Outlines of its memories, and their vectors if it is searched exactly.
         rev: Newest revision that is known.
+        whole: Whether its rows could all be read.
         filed: Revision of the outline that was read or written last; 0 for none.
         stamp: Newest vector that is known.
         lock: Held by the thread that brings it up to date.
@@ -34,11 +35,14 @@ class Held:
         open: Rows that a query without filters may find; None before the first such query.
         strengths: The sums of its events.
         scan: Its open files, if it is scanned.
+        scanned: Whether a scan ever answered, so that its files are opened although Chroma is
+            preferred: it lacked vectors, or the filters were too narrow for it.
         words: Its words, empty before the first query with a word that is in no memory.
     """
 
     roster: Roster = field(default_factory=Roster)
     rev: int = 0
+    whole: bool = True
     filed: int = 0
     stamp: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -47,6 +51,7 @@ class Held:
     words: Vocabulary = field(default_factory=Vocabulary)
     strengths: Strengths = field(default_factory=Strengths)
     scan: Scan | None = None
+    scanned: bool = False
 
     @property
     def nbytes(self) -> int:

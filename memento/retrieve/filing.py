@@ -46,6 +46,8 @@ class Filing:
         if self._ledger.read_only or time.monotonic() < self._not_before.get(ns, 0.0):
             return False
         try:
+            if self._ledger.is_writing():  # the transaction at the end would wait, and a query too
+                return False
             with derived.locked(self._ledger.root) as lock:
                 if lock is None:
                     return False

@@ -70,7 +70,7 @@ class Indexes:
             return
         if exact or self.is_small(held):
             self._load(connection, ns, held, model)
-        elif held.scan is not None or not self._prefers_chroma(held):
+        elif held.scanned or not self._prefers_chroma(held):
             self._open_scan(connection, ns, held, model)
 
     def search(
@@ -105,6 +105,7 @@ class Indexes:
         )
         nearest: Nearest | None = None
         if choice is LongIndex.SCAN:
+            held.scanned = True
             if held.scan is None:
                 snap, allowed = catch_up()  # opens what was just written
             nearest = self._scan(source.ns, held, snap)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from memento.ledger import derived as facts_of
 from memento.ledger.contract import Ledger, Session
+from memento.retrieve.by_name import Names
 from memento.retrieve.filing import Filing
 from memento.retrieve.roster import COLUMNS, INTERNED, KINDS, STATUSES, TIERS, Roster, State
 from memento.tiers import derived
@@ -28,7 +29,8 @@ from memento.tiers.derived import Unusable
 KIND = "outline"
 FORMAT = 1
 """Version of the file; others are written again."""
-
+SPELT = "Zo\u00eb's_STRASSE/na\u00efve-caf\u00e9 don\u2019t 4B C++ \u6771\u4eac"
+"""A name of which the words tell how this release takes names apart."""
 
 log = logging.getLogger("memento.retrieve.outline")
 
@@ -116,9 +118,11 @@ def expected(ns: int, erased: int) -> dict[str, Any]:
 
 
 def tables() -> str:
-    """Return a fingerprint of what the codes in the columns mean."""
+    """Return a fingerprint of what the columns and the words of names mean."""
     types = {name: np.dtype(kind).str for name, kind in COLUMNS.items()}
-    said = json.dumps([types, TIERS, KINDS, STATUSES])
+    named = Names()
+    named.put(0, SPELT, [])
+    said = json.dumps([types, TIERS, KINDS, STATUSES, named.state()])
     return sha256(said.encode()).hexdigest()[:16]
 
 

@@ -303,11 +303,7 @@ def name_codes(folder: int, table: Table, name_it: NameIt) -> None:
     )
     present = derived.vectors_of(head)
     for name in derived.names(folder, table.ns):
-        if (
-            name.endswith((".vectors", ".tmp"))
-            and name != present
-            and derived.is_ours(folder, name)
-        ):
+        if name.endswith(".vectors") and name != present and derived.is_ours(folder, name):
             derived.remove(folder, name)
 
 

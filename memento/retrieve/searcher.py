@@ -170,13 +170,16 @@ class Searcher:
         return Retrieval("", hits, missing, sure, {"total": time.perf_counter() - began})
 
     def keep_outlines(self) -> None:
-        """Write the outlines of namespaces to which many revisions came, for the next process."""
+        """Write the outlines of namespaces to which many revisions came, for the next process.
+
+        Rows that are damaged now may be mended: an outline without them would hide them.
+        """
         for ns, held in self._kept.every():
-            if not is_due(held.rev, held.filed):
+            if not held.whole or not is_due(held.rev, held.filed):
                 continue
             with held.lock:
-                self._outlines.save(ns, held.roster, held.rev)
-                held.filed = held.rev
+                if held.whole and self._outlines.save(ns, held.roster, held.rev):
+                    held.filed = held.rev
 
     def _source(self, labels: tuple[str, ...], ns: int) -> LedgerSource:
         return LedgerSource(self._ledger, ns, labels, self._tail, self._postings)
@@ -407,7 +410,7 @@ class Searcher:
             held.roster.apply(rows)
         except _GARBLED as error:
             log.warning("namespace %s has damaged rows (%s); run `memento doctor`", ns, error)
-            held.roster, held.stamp, held.scan = Roster(), 0, None
+            held.roster, held.stamp, held.scan, held.whole = Roster(), 0, None, False
             held.roster.apply(_readable(_rows_since(connection, ns, 0)))
         erased = [row.docid for row in rows if row.status == ERASED]
         self._tail.follow(connection, ns, rev, erased, afresh=afresh)

@@ -190,7 +190,8 @@ def write_file(
 ) -> None:
     """Write a file whose content has a checksum, and give it its name at the right moment.
 
-    It is not waited for until it is on the disk: after a power cut the checksum tells.
+    Only for the lock holder: drafts that a killed writer left of it are removed first. It is not
+    waited for until it is on the disk: after a power cut the checksum tells.
 
     Args:
         folder: Descriptor of the folder.
@@ -202,6 +203,9 @@ def write_file(
     Raises:
         OSError: If it cannot be written.
     """
+    for litter in names(folder):
+        if litter.startswith(f"{name}.") and is_ours(folder, litter):
+            remove(folder, litter)
     draft = f"{name}.{token_hex(4)}.tmp"
     file = make_file(folder, draft)
     try:

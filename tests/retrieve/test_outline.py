@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memento import Config
 from memento.config import IndexConfig
 from memento.language.words import Cue
-from memento.retrieve import outline
+from memento.retrieve import by_name, outline
 from memento.retrieve.outline import KIND
 from memento.retrieve.roster import COLUMNS, Roster, RosterRow
 from memento.tiers import derived
@@ -221,6 +221,66 @@ def test_a_damaged_outline_costs_no_answer(open_memory, tmp_path, monkeypatch, h
     seen = read_from_file(monkeypatch)
     assert answers(open_memory(root, config=QUIET)) == expected
     assert seen == []
+
+
+@pytest.mark.usefixtures("soon")
+def test_names_in_words_of_another_release_are_not_used(open_memory, tmp_path, monkeypatch):
+    """The file holds the words of each name; a release may take the same name apart otherwise."""
+    root = tmp_path / "store"
+    with filled(open_memory(root, config=QUIET)) as memory:
+        answers(memory)
+    seen, split = read_from_file(monkeypatch), by_name.terms
+    monkeypatch.setattr(by_name, "terms", lambda name: [word[:3] for word in split(name)])
+    answers(open_memory(root, config=QUIET))
+    assert seen == []
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_mended_memory_is_found_again(open_memory, tmp_path):
+    """No outline is written of rows that could not all be read."""
+
+    def tier_of_m9(memory, tier):
+        change = "UPDATE memories SET tier = ? WHERE id = 'm9'"
+        memory._engine.ledger.write(lambda c: c.execute(change, (tier,)))
+
+    root = tmp_path / "store"
+    with filled(open_memory(root, config=QUIET)) as memory:
+        tier_of_m9(memory, "shirt")
+        assert not memory.retrieve("of 9", record=False)
+    with open_memory(root, config=QUIET) as memory:
+        tier_of_m9(memory, "long")
+        assert [hit.id for hit in memory.retrieve("of 9", record=False)] == ["m9"]
+
+
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize("busy", ["with derived files", "in a transaction"])
+def test_an_outline_that_could_not_be_written_is_written_later(
+    open_memory, busy, elsewhere_in_a_transaction
+):
+    """Another process was busy, and nobody waited for it."""
+    memory = filled(open_memory(config=QUIET))
+    keep = derived.locked if busy == "with derived files" else elsewhere_in_a_transaction
+    with keep(memory.root):
+        answers(memory)
+        memory._engine.searcher.keep_outlines()
+        assert not list(memory.root.glob("derived/*"))
+    memory._engine.searcher.keep_outlines()
+    assert list(memory.root.glob("derived/*.outline"))
+
+
+@pytest.mark.usefixtures("soon")
+def test_what_a_killed_writer_left_is_removed(open_memory):
+    """Its draft, whether it came to the head or not; a file of another program stays."""
+    memory = filled(open_memory(config=QUIET))
+    folder = memory.root / "derived"
+    folder.mkdir()
+    for draft, content in (("00000001", bytes(9_000)), ("00000002", derived.MAGIC), ("f0", b"PK")):
+        (folder / f"1.{KIND}.{draft.zfill(8)}.tmp").write_bytes(content)
+    answers(memory)
+    memory.close()
+    assert sorted(path.name for path in folder.iterdir()) == [
+        f"1.{KIND}", f"1.{KIND}.000000f0.tmp"
+    ]  # fmt: skip
 
 
 @pytest.mark.usefixtures("soon")

@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,9 +19,11 @@ from memento.config import IndexConfig
 from memento.config.tiers import ChooseConfig
 from memento.ledger import vectors
 from memento.retrieve import codes, scan, scan_files, scans
+from memento.retrieve.indexes import Indexes
 from memento.retrieve.scans import Scans
 from memento.testing import HashEmbedder
 from memento.tiers import derived
+from memento.tiers.long import LongState
 
 DIM = 32
 FAST = IndexConfig(start_seconds=0.0, poll_seconds=0.01)
@@ -447,6 +450,17 @@ def test_one_process_writes_and_the_others_answer_meanwhile(open_memory, tmp_pat
     assert scan_of(scanning) is not None
 
 
+def test_no_query_waits_for_a_transaction(open_memory, tmp_path, elsewhere_in_a_transaction):
+    """The files get their name in one, so they are written when no other is under way."""
+    scanning, exact = both(open_memory, tmp_path / "store")
+    expected = answers(filled(exact, 50))
+    with elsewhere_in_a_transaction(scanning.root):
+        assert answers(scanning) == expected
+        assert scan_of(scanning) is None
+    assert answers(scanning) == expected
+    assert scan_of(scanning) is not None
+
+
 def test_files_newer_than_a_read_are_not_used_for_it(open_memory, tmp_path, monkeypatch):
     """Another process wrote them after the rows were read: no vector is passed over for that."""
     scanning, exact = both(open_memory, tmp_path / "store")
@@ -482,6 +496,23 @@ def test_the_nearest_are_found_among_many():
         query = codes.encode(asked[np.newaxis], ends)[:, 0]
         found = codes.candidates(made, query, np.ones(20_000, np.bool_), scan.LEAST)
         assert np.isin(best, found).all()
+
+
+@pytest.mark.usefixtures("short_tail")
+def test_a_namespace_is_scanned_as_long_as_chroma_lacks_vectors(open_memory, tmp_path, monkeypatch):
+    """Its vectors are not loaded for exact search instead, not after the files grew either."""
+    root = tmp_path / "store"
+    exact = filled(open_memory(root, embedder=HashEmbedder(DIM), config=EXACT), 150)
+    monkeypatch.setattr(Indexes, "_chroma", lambda *_: (LongState.COLD, 0))
+    config = replace(SCAN, long_index="chroma")
+    memory = open_memory(root, embedder=HashEmbedder(DIM), config=config)
+    for first in (200, 300):
+        assert answers(memory) == answers(exact)
+        assert scan_of(memory) is not None
+        assert memory._engine.searcher._kept.hold(1).roster.snapshot().vectors is None
+        for i in range(30):
+            exact.add(text(first + i), "long", id=f"x{first + i}")
+        settled(exact)
 
 
 def test_a_process_that_only_asks_never_imports_chroma(open_memory, tmp_path):

@@ -25,7 +25,7 @@ import shim
 from kill_things import CONTROLS, GONE, THINGS, Thing, held, opened, store_of
 from trust_result import TrustResult
 
-from memento.layout import LEDGER
+from memento.layout import DERIVED, LEDGER
 from memento.ledger.files import unfinished
 
 if TYPE_CHECKING:
@@ -158,7 +158,8 @@ def kept(folder: Path) -> list[Any]:
 def litter(folder: Path) -> list[Path]:
     """List what is unfinished in a folder and in its store; a whole store is not."""
     root = store_of(folder)
-    spoilt = [path for path in root.iterdir() if path.suffix in {".tmp", ".bad"}]
+    every = [*root.iterdir(), *(root / DERIVED).glob("*")]
+    spoilt = [path for path in every if path.suffix in {".tmp", ".bad"}]
     return spoilt + [path for path in unfinished(folder) if not (path / LEDGER).exists()]
 
 

@@ -25,6 +25,7 @@ from memento.config.sleep import Sleep
 from memento.errors import InvalidInput, NotFound, NothingToUndo, TargetExists
 from memento.layout import LEDGER
 from memento.ledger import erase_many
+from memento.retrieve import outline
 from memento.testing import HashEmbedder
 from memento.upkeep import import_lines as lines
 from memento.upkeep.backup import restore
@@ -212,6 +213,27 @@ def scanned(folder: Path) -> list[str]:
 def scan(folder: Path) -> None:
     """Ask for the first time."""
     scanned(folder)
+
+
+def outlined_before(folder: Path) -> None:
+    """Make a store with an outline, to which so many memories came that it is due again."""
+    filled(folder)
+    outlined(folder)
+    with opened(store_of(folder), now=START) as memory:
+        for n in range(MANY):
+            memory.add(f"note {n} of the garden", id=f"late {n}", session=f"s{n}")
+
+
+def outlined(folder: Path) -> list[Any]:
+    """Ask a store, and have its outline written when it is closed; returns what it finds."""
+    with mock.patch.object(outline, "MANY", MANY), opened(store_of(folder)) as memory:
+        found = memory.retrieve("note 7 of the garden", 20, record=False)
+        return [[hit.id, str(hit.memory.session), str(hit.score)] for hit in found]
+
+
+def write_outline(folder: Path) -> None:
+    """Ask once more."""
+    outlined(folder)
 
 
 def from_the_web(folder: Path) -> None:
@@ -643,6 +665,7 @@ THINGS = {
     "migration": Thing(old, verb(nothing)),
     "reindex": Thing(embedded, verb(lambda memory: memory.store.reindex(), 32), dim=32),
     "scan": Thing(scannable, scan, scanned, dim=16),
+    "outline": Thing(outlined_before, write_outline, outlined),
     "forget": Thing(filled, verb(forget)),
     "forget_source": Thing(from_the_web, verb(forget_source), between=is_cut),
     "lock": Thing(lockable, verb(lock)),

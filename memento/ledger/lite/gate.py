@@ -131,6 +131,29 @@ class Gate:
         return wait.finished.wait(self._seconds - first)
 
 
+def is_taken(ledger: Path) -> bool:
+    """Tell whether somebody has the turn now, in this process or another one.
+
+    Args:
+        ledger: Ledger file.
+
+    Raises:
+        OSError: If that cannot be found out.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        turn = os.open(ledger.with_name(layout.TURN), flags)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(turn, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(turn)
+    return False
+
+
 def _close_both(turn: int, queue: int) -> None:
     os.close(turn)
     os.close(queue)

@@ -25,7 +25,7 @@ from memento.ledger import namespaces
 from memento.ledger.files import explain_os, sync_name
 from memento.ledger.lite import fulltext, migrations, scrub, tend
 from memento.ledger.lite.fulltext import LiteTail
-from memento.ledger.lite.gate import Gate
+from memento.ledger.lite.gate import Gate, is_taken
 from memento.ledger.lite.hiding import hide_erased
 from memento.ledger.lite.library import SAFE_VERSION, Error, library_version
 from memento.ledger.lite.mounts import refuse_network
@@ -213,6 +213,10 @@ class LiteLedger:
     def labels(self, ns: int) -> tuple[str, ...]:
         """Return the labels of a namespace number."""
         return self.read(lambda connection: namespaces.labels_of(connection, ns))
+
+    def is_writing(self) -> bool:
+        """Tell whether a process is in a transaction now; see ``contract.Ledger``."""
+        return is_taken(self.path)
 
     def data_version(self) -> int:
         """Return a number that changes when another connection has written.
