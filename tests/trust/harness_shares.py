@@ -30,6 +30,7 @@ from memento.config import Config
 from memento.display import data
 from memento.errors import MementoError
 from memento.retrieve import shared
+from memento.scopes import contains
 from memento.testing import HashEmbedder, ManualClock
 
 if TYPE_CHECKING:
@@ -142,7 +143,8 @@ class Life:
             sign
             for owner, scope, other in self.shares
             if other == name
-            for one in self.view(owner).list(within=scope, limit=1000)
+            for one in self.view(owner).list(limit=1000)
+            if contains(scope, one.scope)
             for sign in SIGN.findall(one.text)
         }
 

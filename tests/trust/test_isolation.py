@@ -13,7 +13,6 @@ from memento.filters import filters_of
 from memento.ledger import memories, predicate
 from memento.testing import HashEmbedder
 
-
 HARNESSES = (*harness_isolation.HARNESSES, *harness_shares.HARNESSES)
 
 
