@@ -3,7 +3,7 @@
 Several namespaces add, share, take shares back, merge, move, forget, supersede, quarantine and
 erase, at random. After each step everybody asks on every surface. Each text has a sign of its own,
 and the sign of another namespace may be in an answer only while that memory is active, and in a
-scope that its owner shares with the one who asks. What may be seen has to be found as well.
+scope that its owner shares with the one who asks. The namespace has to find each of these memories.
 
 There are two controls: a manager that keeps shares that it should take back, and a search that asks
 for everything of a namespace that shares one scope. The harness must notice both.
