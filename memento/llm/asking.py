@@ -120,8 +120,9 @@ def _set_right(error: SynthesisFailed) -> None:
 
 def _counted(value: object, otherwise: int = 0) -> int:
     """Return a count as it may be added up, or another one if it is no count."""
-    sound = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
-    return int(value) if sound else otherwise
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST:
+        return int(value)
+    return otherwise
 
 
 def _spent(done: Reply | SynthesisFailed) -> Spent:

@@ -364,7 +364,7 @@ class TestMerged:
         assert memory.unmerge("a") == memory.counts()["a"] - 10 == 10
 
     def test_a_chain_is_unmerged_in_any_order(self, memory):
-        """What went on with the second merge goes back to its own scope, and stays there."""
+        """A memory that both merges moved goes back to its own scope, and stays there."""
         one = memory.add("one", scope="a")
         two = memory.add("two", scope="b")
         memory.merge_scopes("a", "b")
