@@ -118,7 +118,8 @@ def merges(db: Session, ns: int) -> dict[str, str]:
     """Return which scopes of a namespace were merged, each to the one that it is part of now."""
     query = f"{_SELECT} WHERE ns = ? AND merged_into IS NOT NULL"
     found = (whole(values) for values in db.execute(query, (ns,)))
-    return {one.path: one.merged_into for one in found if one is not None and one.merged_into}
+    merged = ((one.path, one.merged_into) for one in found if one is not None)
+    return {path: into for path, into in merged if into is not None}
 
 
 def present(db: Session, ns: int, path: str) -> str:

@@ -18,7 +18,7 @@ from memento.config import Config
 from memento.errors import InvalidInput, UntrustedSource
 from memento.language.words import cues
 from memento.ledger import changes as recorded
-from memento.ledger import memories
+from memento.ledger import memories, scopes
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import (
@@ -147,7 +147,7 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
         raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
     locks.guard([row])
     _check_author(row, asked.author, untrusted)
-    changes = _changes(row, asked)
+    changes = _changes(row, _in_present_scope(work, asked))
     if not changes:
         return row
     least = Trust.least([Trust(row.trust), asked.author]).value
@@ -178,6 +178,14 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
     if asked.found:
         log_event(work, row, Event.REDACTED, asked.found)
     return row
+
+
+def _in_present_scope(work: Work, asked: Accepted) -> Accepted:
+    """Let a scope that was merged mean the one that it is part of now."""
+    if "scope" not in asked.columns:
+        return asked
+    scope = scopes.present(work.db, work.ns, asked.columns["scope"])
+    return replace(asked, columns={**asked.columns, "scope": scope})
 
 
 def _check_author(row: Row, author: Trust, untrusted: Collection[str]) -> None:

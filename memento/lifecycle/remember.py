@@ -73,7 +73,7 @@ def remember(
     """
     if chosen := [entry.row.id for entry in entries if entry.chosen_id]:
         erase_many.make_way(work.db, work.ns, chosen)
-    _go_to_present_scopes(work, entries)
+    go_to_present_scopes(work, entries)
     trust.judge(work, entries)  # first: the words of a quarantined memory stay new
     met = novelty.weigh(work, entries)
     rows = _replace(work, entries) if replace else _insert_taking_ids(work, entries)
@@ -82,8 +82,13 @@ def remember(
     return rows, trust.judge_again(work, rows, named), met
 
 
-def _go_to_present_scopes(work: Work, entries: Sequence[Entry]) -> None:
-    """Let what names a merged scope go to the scope that it is part of now."""
+def go_to_present_scopes(work: Work, entries: Sequence[Entry]) -> None:
+    """Let what names a merged scope go to the scope that it is part of now.
+
+    Args:
+        work: The transaction.
+        entries: What is to be written; changed in place.
+    """
     named = [entry.row for entry in entries if entry.row.scope]
     known = scopes.merges(work.db, work.ns) if named else {}
     for row in named if known else ():

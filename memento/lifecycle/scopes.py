@@ -8,7 +8,7 @@ query that names the merged scope afterwards is meant for the scope that it is a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from memento.admit.draft import to_json
@@ -111,6 +111,12 @@ def begin_merge(work: Work, src: str, dst: str) -> str:
     return where
 
 
+def may_be_merged(db: Session, ns: int, place: Place) -> bool:
+    """Tell whether a merge from elsewhere hides no memory here and makes no circle."""
+    where = resolved(place.merged_into or "", rows.merges(db, ns))
+    return not contains(place.path, where) and not below(db, ns, place.path)
+
+
 _BELOW = (
     f"FROM memories WHERE ns = ? AND {memories.NOT_ERASED}"
     " AND (scope = ? OR scope >= ? AND scope < ?)"
@@ -200,14 +206,18 @@ def strays(db: Session, place: Place) -> list[tuple[int, str]]:
     Returns:
         Row id and scope before the merge of each, in order.
     """
-    found: dict[int, str] = {}
+    return sorted(dict(_strays(db, place)).items())
+
+
+def _strays(db: Session, place: Place) -> Iterator[tuple[int, str]]:
+    known = rows.merges(db, place.ns)
     for number in json.loads(place.merges):
         for ended in recorded.ended(db, docid_of(place.ns, number)):
             row = memories.by_docid(db, ended.docid)
             before = states.at_revision(db, row, ended.before).scope
-            if contains(place.path, before) and row.scope == moved_to(place, before):
-                found[row.docid] = before
-    return sorted(found.items())
+            there = moved_to(place, before)  # or where a later merge moved it on to
+            if contains(place.path, before) and row.scope in (there, resolved(there, known)):
+                yield row.docid, before
 
 
 def moved_to(place: Place, scope: str) -> str:
@@ -226,9 +236,25 @@ def send_back(work: Work, those: Sequence[tuple[int, str]]) -> list[Row]:
 
 
 def end_merge(work: Work, src: str) -> None:
-    """Let a scope be one of its own again."""
-    place = merged(work.db, work.ns, src)
-    rows.put(work.db, replace(place, merged_at=None, merged_into=None, merges="[]"))
+    """Let a scope be one of its own again, unless it is already."""
+    place = rows.find(work.db, work.ns, src)
+    if place is not None and place.merged_into is not None:
+        rows.put(work.db, replace(place, merged_at=None, merged_into=None, merges="[]"))
+
+
+def end_undone(work: Work, number: int) -> None:
+    """End the merge of which a change was a part, if none of its memories is moved any more.
+
+    Otherwise what the undo gave back would be in a scope that means another one.
+
+    Args:
+        work: The transaction in which the change was undone.
+        number: Number of the change.
+    """
+    for place in rows.every(work.db, work.ns):
+        part = place.merged_into is not None and number in json.loads(place.merges)
+        if part and next(_strays(work.db, place), None) is None:
+            end_merge(work, place.path)
 
 
 def promote(work: Work, memory_id: str, scope: str) -> Row:

@@ -28,7 +28,7 @@ from memento.ledger.contract import Trace, Work
 from memento.ledger.rows import NAMES, Row, columns_of, sound
 from memento.ledger.schema import SEQ_MASK
 from memento.levels import MOST_LOCKED, lock_of
-from memento.lifecycle import folding, slots
+from memento.lifecycle import folding, scopes, slots
 from memento.lifecycle.locks import is_locked
 from memento.lifecycle.steps import ACCEPTED, ENDED, INDEXED, SLOT_HOLDING, log_event
 from memento.types import Event, Reason, Status, Tier
@@ -362,6 +362,8 @@ def _carry_out(work: Work, one: Recorded, plan: _Plan, outcome: Outcome) -> None
     run = outcome.changes[0] if outcome.changes else outcome.run
     number = changes.finish(work, "undo", run=run, begins_run=outcome.several, undoes=one.change)
     changes.mark_undone(work.db, one, number)
+    if one.kind == "merge_scopes":
+        scopes.end_undone(work, changes.number_of(one.change))
     if one.undoes is not None and (first := changes.find(work.db, work.ns, one.undoes)):
         changes.mark_undone(work.db, first, None)
     outcome.rows |= memories.by_docids(work.db, work.ns, list(rows))

@@ -23,6 +23,10 @@ from memento.protocols import Reply, Synthesizer, Task
 
 FRAME = 1000
 """Tokens that a client may add to one request: names of roles, the schema as a function."""
+MOST = 1 << 40
+"""Largest count that a model is believed."""
+REASONS = frozenset({"unreachable", "refused", "timeout", "invalid", "error", "spent"})
+"""Reasons of a ``SynthesisFailed``."""
 
 
 def model_of(config: LLMConfig) -> Synthesizer:
@@ -85,7 +89,8 @@ def _complete(model: Synthesizer, task: Task, seconds: float) -> Reply:
     """Ask a model; every end but a reply is a ``SynthesisFailed``."""
     try:
         reply = apart(lambda: model.complete(task)).result(seconds)
-    except SynthesisFailed:
+    except SynthesisFailed as error:
+        _set_right(error)
         raise
     except TooLate:
         raise SynthesisFailed(
@@ -96,16 +101,34 @@ def _complete(model: Synthesizer, task: Task, seconds: float) -> Reply:
         raise SynthesisFailed("error", problem, calls=1) from error
     if not isinstance(reply, Reply) or not isinstance(reply.value, dict):
         raise SynthesisFailed("invalid", f"{model.name}: the reply is no JSON object", calls=1)
-    return reply
+    return replace(
+        reply,
+        calls=max(1, _counted(reply.calls, 1)),
+        tokens_in=_counted(reply.tokens_in),
+        tokens_out=_counted(reply.tokens_out),
+    )
+
+
+def _set_right(error: SynthesisFailed) -> None:
+    """Give a failure sound counts and a known reason; a model of the caller's own may not."""
+    if error.reason not in REASONS:
+        error.reason = "error"
+    error.calls = _counted(error.calls, 1)
+    error.tokens_in = _counted(error.tokens_in)
+    error.tokens_out = _counted(error.tokens_out)
+
+
+def _counted(value: object, otherwise: int = 0) -> int:
+    """Return a count as it may be added up, or another one if it is no count."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST:
+        return int(value)
+    return otherwise
 
 
 def _spent(done: Reply | SynthesisFailed) -> Spent:
-    """Read what was used; a model of the caller's own may count wrongly."""
-    calls, sent, received = (
-        value if type(value) is int and value > 0 else 0
-        for value in (done.calls, done.tokens_in, done.tokens_out)
-    )
-    return Spent(calls, sent, received, int(isinstance(done, SynthesisFailed)))
+    """Return what was used."""
+    failures = int(isinstance(done, SynthesisFailed))
+    return Spent(done.calls, done.tokens_in, done.tokens_out, failures)
 
 
 def _affordable(task: Task, counted: Spent, config: LLMConfig) -> tuple[int, Spent]:

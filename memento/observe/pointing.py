@@ -11,6 +11,7 @@ namespace.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -370,12 +371,14 @@ def _offered(number: object, signal: Signal, message: Shown, dropped: Counter[st
 
 
 def _within(words: object, sentence: Sentence, dropped: Counter[str]) -> str | None:
-    """Return the words of a condition as the sentence has them."""
+    """Return the words of a condition as the sentence has them, whole words only."""
     if words is None or words == "":
         return None
-    if isinstance(words, str):
-        at = sentence.span.text.casefold().find(words.casefold().strip())
-        if at >= 0 and len(sentence.span.text.casefold()) == len(sentence.span.text):
-            return sentence.span.text[at : at + len(words.strip())]
+    said = sentence.span.text
+    wanted = words.casefold().strip() if isinstance(words, str) else ""
+    if wanted and len(said.casefold()) == len(said):
+        found = re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", said.casefold())
+        if found is not None:
+            return said[found.start() : found.end()]
     dropped["condition"] += 1
     return None

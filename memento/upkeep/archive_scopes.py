@@ -13,7 +13,7 @@ from typing import Any
 from memento import check
 from memento.admit.draft import to_json
 from memento.ledger.scopes import Place, Share, names_of
-from memento.scopes import parse_namespace, parse_scope
+from memento.scopes import contains, parse_namespace, parse_scope
 from memento.upkeep.archive_fields import read_moment, refuse, spelt_moment
 
 
@@ -39,14 +39,17 @@ def read_scope(line: Mapping[str, Any]) -> Place:
     merged_at = line["merged_at"]
     if not isinstance(title, str) or (into is None) != (merged_at is None):
         refuse("scope", "has no title, or is merged at no moment or into nothing")
+    path, into = _path("path", path), None if into is None else parse_scope(into, "merged_into")
+    if into is not None and contains(path, into):
+        refuse("merged_into", "is the scope itself or inside it")
     return Place(
         ns=0,
-        path=_path("path", path),
+        path=path,
         title=check.short_name("title", title) if title else "",
         aliases=to_json([*check.names("aliases", line["aliases"])]),
         created_at=read_moment("created_at", line["created_at"]),
         merged_at=None if merged_at is None else read_moment("merged_at", merged_at),
-        merged_into=None if into is None else parse_scope(into, "merged_into"),
+        merged_into=into,
         merges=json.dumps([]),
     )
 

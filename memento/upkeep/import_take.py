@@ -16,6 +16,8 @@ from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
 from memento.lifecycle import slots, trust
+from memento.lifecycle.remember import go_to_present_scopes
+from memento.lifecycle.scopes import may_be_merged
 from memento.lifecycle.steps import log_event
 from memento.types import Event, Status, Tier, Trust
 from memento.upkeep.import_lines import (
@@ -117,6 +119,7 @@ class Taking:
             yield self._into_of[labels], [what for _, what in group]
 
     def _put_memories(self, work: Work, arrivals: Sequence[Arrival]) -> None:
+        go_to_present_scopes(work, [one.entry for one in arrivals])
         fresh = [one for one in arrivals if not self._is_here(work, one.entry.row)]
         if not fresh:
             return
@@ -201,9 +204,13 @@ class Taking:
 
     def _put_scope(self, connection: Session, ns: int, one: ScopeLine) -> None:
         """Import a scope that is not named here."""
-        if scopes.find(connection, ns, one.place.path) is None:
-            scopes.put(connection, replace(one.place, ns=ns))
-            self.counts["scopes"] += 1
+        place = one.place
+        if scopes.find(connection, ns, place.path) is not None:
+            return
+        if place.merged_into is not None and not may_be_merged(connection, ns, place):
+            place = replace(place, merged_at=None, merged_into=None)
+        scopes.put(connection, replace(place, ns=ns))
+        self.counts["scopes"] += 1
 
     def _put_share(self, connection: Session, ns: int, one: ShareLine) -> None:
         """Import a share that is not there."""

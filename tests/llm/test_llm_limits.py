@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from asyncio import CancelledError
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memento import MemoryManager
+from memento import Config, MemoryManager
 from memento.config.llm import LLMConfig
 from memento.errors import BudgetSpent, InvalidInput, SynthesisFailed
 from memento.ledger import llm_usage
@@ -126,7 +127,7 @@ class Own:
 
     def complete(self, _task):
         """Return or raise what the test says."""
-        if isinstance(self.result, Exception):
+        if isinstance(self.result, BaseException):
             raise self.result
         return self.result
 
@@ -155,6 +156,41 @@ def test_counts_that_are_no_counts(store, count):
     """A model cannot give itself tokens back."""
     asked(store, Own(Reply({}, "own", count, count, 1)))
     assert (spent(store).tokens_in, spent(store).tokens_out) == (0, 0)
+
+
+NO_COUNTS = (-5, None, "3", 2.5, True, 10**5000)
+
+
+@pytest.mark.parametrize("count", NO_COUNTS, ids=["below", "none", "text", "half", "true", "huge"])
+@pytest.mark.parametrize("failing", [False, True])
+def test_observe_takes_no_wrong_counts(tmp_path, count, failing):
+    """Neither with a reply nor with a failure do they raise, or reach the caller."""
+    ended = Reply({"items": []}, "own", count, count, count)
+    if failing:
+        ended = SynthesisFailed("error", "x")
+        ended.calls = ended.tokens_in = ended.tokens_out = count
+    llm = Config(llm=LLMConfig(model=Own(ended)))
+    with MemoryManager(tmp_path / "own", embedder=None, config=llm) as memory:
+        part = memory.observe("I usually work from the cabin behind our house.", mode="full").model
+        assert part.failure == ("error" if failing else None)
+        assert (part.calls, part.tokens_in, part.tokens_out) == (1, 0, 0)
+        assert memory.usage().total.calls == 1
+
+
+@pytest.mark.parametrize("error", [CancelledError, GeneratorExit, SystemExit])
+def test_what_ends_the_thread_of_a_model_does_not_end_the_caller(store, error):
+    """A client that cancels its own work, or exits, gave no reply; nobody cancelled the caller."""
+    with pytest.raises(SynthesisFailed) as caught:
+        asked(store, Own(error()))
+    assert caught.value.reason == "error"
+    assert (spent(store).calls, spent(store).failures) == (1, 1)
+
+
+def test_a_reason_that_is_no_reason(store):
+    """A failure always has one of the documented reasons."""
+    with pytest.raises(SynthesisFailed) as caught:
+        asked(store, Own(SynthesisFailed(None, "x")))
+    assert caught.value.reason == "error"
 
 
 def test_no_crash_gets_past_a_limit(store, monkeypatch):

@@ -14,6 +14,7 @@ from memento.errors import InvalidInput, SynthesisFailed
 from memento.llm import PydanticAI, pydantic_ai
 from memento.observe import mask, pointing
 from memento.observe.pointing import INSTRUCTIONS, POINTABLE
+from memento.observe.signals import Signal, Span
 from memento.testing import FailingLLM, ManualClock, ScriptedLLM, SlowLLM
 
 MESSAGE = (
@@ -421,6 +422,28 @@ class Replies:
                 self.accepted += 1
                 assert one.span.text in SELF
                 assert text[one.span.start : one.span.end] == one.span.text
+
+
+@pytest.mark.parametrize(
+    ("words", "taken"),
+    [
+        ("If the Tests fail", "if the tests fail"),
+        ("in the straße repo", "in the strasse repo"),
+        (" on Fridays ", "on Fridays"),
+        (" ", None),
+        ("e", None),
+        ("rida", None),
+        ("when nobody looks", None),
+    ],
+)
+def test_a_condition_is_whole_words_of_the_sentence(words, taken):
+    """Neither a blank nor a part of a word narrows a rule."""
+    said = "Never merge on Fridays in the strasse repo if the tests fail"
+    sentence = pointing.Sentence(Span(0, len(said), said), said, None, {Signal.RULE: 1.0})
+    item = {"turn": 0, "quote": said, "class": "rule", "replaces": None, "condition": words}
+    (one,), dropped = pointing.pointed_at({"items": [item]}, [pointing.Shown((sentence,))])
+    assert one.condition == taken
+    assert dropped["condition"] == (taken is None)
 
 
 def test_without_the_checks_it_would(monkeypatch):

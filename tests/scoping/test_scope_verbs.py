@@ -322,6 +322,58 @@ class TestMerged:
         assert (memory.get(one.id).text, memory.get(one.id).scope) == ("one, corrected", "a")
         assert memory.get(late.id).scope == "b"
 
+    def test_into_everywhere(self, memory):
+        """A scope can be merged into ``""``; afterwards it means the same."""
+        memory.add("one", scope="a/b")
+        assert memory.merge_scopes("a", "") == 1
+        assert memory.add("two", scope="a").scope == ""
+        assert memory.list(scope="a") == memory.list(scope="")
+        assert memory.add("three", scope="a/b").scope == "b"
+        assert memory.unmerge("a") == 1
+        assert memory.add("four", scope="a").scope == "a"
+
+    def test_a_memory_that_is_moved_there_goes_to_the_other_one(self, memory):
+        """So that every question that names one of the two finds it."""
+        memory.add("one", scope="a")
+        memory.merge_scopes("a", "p")
+        moved = memory.add("two", scope="x")
+        assert memory.update(moved.id, scope="a/y").scope == "p/y"
+        again = memory.get(moved.id).version
+        assert memory.update(moved.id, scope="a/y").version == again
+
+    def test_undoing_the_merge_ends_it(self, memory):
+        """Its memories are found where they are again, and redo moves them as memories."""
+        memory.add("one", scope="a")
+        memory.merge_scopes("a", "p")
+        done = memory.undo(memory.changes()[0].number)
+        assert [one.text for one in memory.list(within="a")] == ["one"]
+        assert memory.add("two", scope="a").scope == "a"
+        assert all(one.merged_into is None for one in memory.scopes())
+        memory.undo(done.changes[0])
+        assert [one.text for one in memory.list(within="p")] == ["one"]
+        with pytest.raises(InvalidInput, match="not merged"):
+            memory.unmerge("a")
+
+    def test_undoing_a_part_of_a_merge_leaves_it(self, memory, monkeypatch):
+        """The rest is still where it was moved to, and ``unmerge`` takes it back."""
+        memory.add_many({"text": f"note {n}", "scope": "a"} for n in range(20))
+        monkeypatch.setattr(engine, "BITE", 10)
+        memory.merge_scopes("a", "p")
+        last = next(one for one in memory.changes() if one.kind == "merge_scopes")
+        memory.undo(last.number)
+        assert memory.unmerge("a") == memory.counts()["a"] - 10 == 10
+
+    def test_a_chain_is_unmerged_in_any_order(self, memory):
+        """A memory that both merges moved goes back to its own scope, and stays there."""
+        one = memory.add("one", scope="a")
+        two = memory.add("two", scope="b")
+        memory.merge_scopes("a", "b")
+        memory.merge_scopes("b", "c")
+        assert memory.unmerge("a") == 1
+        assert (memory.get(one.id).scope, memory.get(two.id).scope) == ("a", "c")
+        memory.unmerge("b")
+        assert (memory.get(one.id).scope, memory.get(two.id).scope) == ("a", "b")
+
     def test_many_memories_are_merged_in_bites(self, memory):
         """More than fit into one transaction, there and back."""
         memory.add_many({"text": f"note {n}", "scope": "a"} for n in range(450))

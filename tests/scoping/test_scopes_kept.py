@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 
+from memento import Status
 from memento.errors import ArchiveDamaged, ArchiveFromTheFuture, InvalidInput
 from memento.ledger.scopes import whole, whole_share
 from memento.upkeep.backup import restore
@@ -145,6 +146,40 @@ def test_a_strangers_scopes_and_shares_are_not_taken(full, open_memory, tmp_path
     assert counted(copy) == (0, 0)
 
 
+def test_an_imported_merge_hides_nothing_that_is_here(full, open_memory, tmp_path):
+    """It is not taken where the merged scope is in use: its memories would not be found by it."""
+    copy = open_memory(tmp_path / "copy")
+    copy.add("Ink is black", scope="ink/black")
+    copy.store.import_from(io.StringIO(exported(full)), trust="user")
+    assert {one.text for one in copy.list(within="ink")} == {"Ink is black"}
+    assert copy.add("Ink is wet", scope="ink").scope == "ink"
+
+
+def test_imported_merges_make_no_circle(full, open_memory, tmp_path):
+    """Here ``art`` is a part of ``ink``; there it is the other way round."""
+    copy = open_memory(tmp_path / "copy")
+    copy.merge_scopes("art", "ink")
+    copy.store.import_from(io.StringIO(exported(full)), trust="user")
+    assert {one.text for one in copy.list(within="art")} == {
+        "Prints dry for a day",
+        "Ink is kept cold",
+    }
+    assert {one.merged_into for one in copy.scopes()} == {"ink", None}
+
+
+@pytest.mark.parametrize("trust", ["user", "import"])
+def test_imported_memories_go_where_their_scope_was_merged_to(memory, open_memory, tmp_path, trust):
+    """Once; the same file again finds them there."""
+    memory.add("Ink is kept cold", scope="ink/red")
+    file = exported(memory)
+    copy = open_memory(tmp_path / "copy")
+    copy.merge_scopes("ink", "art")
+    for _ in range(2):
+        copy.store.import_from(io.StringIO(file), trust=trust)
+        assert [one.scope for one in copy.list(status=list(Status))] == ["art/red"]
+    assert all(finding.ok for finding in copy.store.doctor())
+
+
 def test_an_export_without_scopes_is_of_the_earlier_format(memory, full):
     """So that an earlier memento reads it; one with scopes says that it is newer."""
     assert '"format": 3' in exported(full).splitlines()[0]
@@ -160,6 +195,8 @@ def test_an_export_without_scopes_is_of_the_earlier_format(memory, full):
     [
         ('"merged_into": "art"', '"merged_into": null'),
         ('"path": "ink"', '"path": ""'),
+        ('"merged_into": "art"', '"merged_into": "ink"'),
+        ('"merged_into": "art"', '"merged_into": "ink/x"'),
         ('"with": ["rami"]', '"with": []'),
         ('"title": "The xylograph"', '"title": 3'),
     ],

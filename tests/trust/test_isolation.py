@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 import harness_isolation
+import harness_shares
 import pytest
 
 from memento import MemoryManager
@@ -12,8 +13,10 @@ from memento.filters import filters_of
 from memento.ledger import memories, predicate
 from memento.testing import HashEmbedder
 
+HARNESSES = (*harness_isolation.HARNESSES, *harness_shares.HARNESSES)
 
-@pytest.mark.parametrize("harness", harness_isolation.HARNESSES, ids=lambda one: one.__name__)
+
+@pytest.mark.parametrize("harness", HARNESSES, ids=lambda one: one.__name__)
 def test_the_promise_holds_and_its_control_fails(harness, tmp_path):
     """No crossing in the store, one in the control; the same answers beside a big neighbour."""
     result = harness(tmp_path, full=False, seed=1)
