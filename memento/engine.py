@@ -356,7 +356,7 @@ class Engine:
         return owed
 
     def _let_go(self) -> None:
-        """Close the long tier; the next use opens it again."""
+        """Close the long tier and let go of the read path; the next use opens them again."""
         with self._lock:
             self._searcher, self.background.keep_outlines = None, nothing
             long, self._long = self._long, None
@@ -593,13 +593,12 @@ class Engine:
                 return
             self.indexer.stop(self.config.close_seconds)
             with self._lock:
-                self._shut, long = True, self._long
+                self._shut, keep_outlines = True, self.background.keep_outlines
             try:
-                if long is not None:
-                    long.close()
+                self._let_go()  # Chroma, and the open files of the read path
                 self.background.log_accesses()
                 self.short.snapshot()
-                self.background.keep_outlines()
+                keep_outlines()
             except StoreError as error:  # the memories are on the disk; the rest is rebuilt
                 log.warning("closed without log and snapshot: %s", error)
             finally:

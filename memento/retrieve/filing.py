@@ -16,6 +16,9 @@ log = logging.getLogger("memento.retrieve.filing")
 
 PAUSE = 30.0
 """Seconds until files that could not be written are tried again."""
+PATIENCE = 0.5
+"""Seconds that a query waits at most for a transaction of another process to end."""
+_LOOK_AGAIN = 0.002
 
 NameIt = Callable[[str, Callable[[], None]], None]
 """Gives a file its name: called with its mark, and with what names it."""
@@ -46,8 +49,7 @@ class Filing:
         if self._ledger.read_only or time.monotonic() < self._not_before.get(ns, 0.0):
             return False
         try:
-            if self._ledger.is_writing():  # the transaction at the end would wait, and a query too
-                return False
+            self._await_turn()
             with derived.locked(self._ledger.root) as lock:
                 if lock is None:
                     return False
@@ -59,6 +61,18 @@ class Filing:
             log.info("%s of namespace %s are not written: %s", self._kind, ns, error)
             self._not_before[ns] = time.monotonic() + PAUSE
             return False
+
+    def _await_turn(self) -> None:
+        """Wait a moment for who is in a transaction: the one that names a file would wait long.
+
+        Raises:
+            Unusable: If it did not end.
+        """
+        until = time.monotonic() + PATIENCE
+        while self._ledger.is_writing():
+            if time.monotonic() > until:
+                raise Unusable("another process is in a transaction")
+            time.sleep(_LOOK_AGAIN)
 
     def naming(self, ns: int, erased: int, replaced: str | None) -> NameIt:
         """Return what names a file in the transaction that notes its mark.

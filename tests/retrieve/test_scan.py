@@ -8,7 +8,9 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from memento.claims.config import Conflicts
 from memento.config import IndexConfig
 from memento.config.tiers import ChooseConfig
 from memento.ledger import vectors
+from memento.ledger.lite.ledger import BUSY_SECONDS
 from memento.retrieve import codes, scan, scan_files, scans
 from memento.retrieve.indexes import Indexes
 from memento.retrieve.scans import Scans
@@ -401,6 +404,21 @@ def test_what_is_not_ours_in_the_folder_stays(open_memory):
     assert files(memory) == ["7.codes", "notes.txt"]
 
 
+def test_a_closed_store_holds_no_file(open_memory):
+    """Neither a descriptor nor a map, though the object is still there."""
+
+    def held_open():
+        links = [fd for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink()]
+        maps = Path("/proc/self/maps").read_text("utf-8").splitlines()
+        return [one for one in [*map(os.readlink, links), *maps] if str(memory.root) in one]
+
+    memory = filled(open_memory(embedder=HashEmbedder(DIM), config=SCAN), 50)
+    answers(memory)
+    assert any(one.endswith(".vectors") for one in held_open())
+    memory.close()
+    assert held_open() == []
+
+
 def test_a_read_only_store_is_scanned_if_it_has_files(open_memory, tmp_path):
     """Where nothing may be written, exact search answers without them."""
     root = tmp_path / "store"
@@ -450,13 +468,16 @@ def test_one_process_writes_and_the_others_answer_meanwhile(open_memory, tmp_pat
     assert scan_of(scanning) is not None
 
 
-def test_no_query_waits_for_a_transaction(open_memory, tmp_path, elsewhere_in_a_transaction):
+def test_no_query_waits_long_for_a_transaction(open_memory, tmp_path, elsewhere_in_a_transaction):
     """The files get their name in one, so they are written when no other is under way."""
     scanning, exact = both(open_memory, tmp_path / "store")
     expected = answers(filled(exact, 50))
     with elsewhere_in_a_transaction(scanning.root):
+        began = time.monotonic()
         assert answers(scanning) == expected
         assert scan_of(scanning) is None
+    assert time.monotonic() - began < BUSY_SECONDS / 2
+    scanning._engine.searcher._indexes._scans._filing._not_before.clear()
     assert answers(scanning) == expected
     assert scan_of(scanning) is not None
 
@@ -508,6 +529,8 @@ def test_a_namespace_is_scanned_as_long_as_chroma_lacks_vectors(open_memory, tmp
     memory = open_memory(root, embedder=HashEmbedder(DIM), config=config)
     for first in (200, 300):
         assert answers(memory) == answers(exact)
+        if scan_of(memory) is None:  # the files have just grown
+            answers(memory)
         assert scan_of(memory) is not None
         assert memory._engine.searcher._kept.hold(1).roster.snapshot().vectors is None
         for i in range(30):
