@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from memento.check import type_name
 from memento.embed.names import address_of
 from memento.errors import InvalidInput, MissingExtra, SynthesisFailed
 from memento.llm.apart import apart
@@ -60,8 +61,10 @@ class PydanticAI:
     ) -> None:
         if output not in OUTPUTS:
             raise InvalidInput("output", f"{output!r} is not one of: {', '.join(OUTPUTS)}")
-        if not timeout > 0:
-            raise InvalidInput("timeout", f"must be above 0, not {timeout!r}")
+        if not isinstance(timeout, int | float) or not timeout > 0:
+            raise InvalidInput("timeout", f"must be a number above 0, not {timeout!r:.60}")
+        if not isinstance(base_url, str | None):
+            raise InvalidInput("base_url", f"must be a string, not {type_name(base_url)}")
         self._base_url = None if base_url is None else address_of(base_url)
         self._model = _full_name(model, with_server=base_url is not None)
         self._api_key = api_key
@@ -184,7 +187,8 @@ def _errors() -> tuple[type[Exception], ...]:
     """Return the errors that a request may end with."""
     from pydantic_ai.exceptions import AgentRunError, UserError  # noqa: PLC0415 - an extra
 
-    return AgentRunError, UserError, OSError, TimeoutError
+    cannot_be_sent = UnicodeError  # its message has the key
+    return AgentRunError, UserError, OSError, TimeoutError, cannot_be_sent
 
 
 def _told(error: Exception) -> tuple[SynthesisFailed, bool]:

@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import sys
+import traceback
 from dataclasses import replace
 
 import pytest
@@ -113,6 +114,15 @@ def test_no_answer_in_time(server):
     assert failure(model).reason == "timeout"
 
 
+def test_a_key_that_cannot_be_sent_is_not_repeated(server):
+    """Neither in the message nor in the traceback of the error."""
+    model = PydanticAI("m", base_url=server.url, api_key="sk-sec\u2028ret")
+    with pytest.raises(SynthesisFailed) as caught:
+        model.complete(TASK)
+    assert caught.value.reason == "error"
+    assert "sk-sec" not in "".join(traceback.format_exception(caught.value))
+
+
 def test_no_server():
     """A port where nobody listens."""
     with socket.socket() as free:
@@ -189,6 +199,8 @@ def test_names(server):
         ("stub", {"base_url": "http://user:pass@127.0.0.1/v1"}),
         ("stub", {"base_url": "http://127.0.0.1/v1", "output": "yaml"}),
         ("stub", {"base_url": "http://127.0.0.1/v1", "timeout": 0}),
+        ("stub", {"base_url": "http://127.0.0.1/v1", "timeout": "3"}),
+        ("stub", {"base_url": 5}),
     ],
 )
 def test_what_cannot_be_used(monkeypatch, model, options):
