@@ -341,3 +341,16 @@ def unquoted(message: str, asked: str) -> str:
             if said[at : at + SHOWN + 1] in spelt:
                 return f"{said[: at + SHOWN - len(CUT)]}{CUT}"
     return said
+
+
+def check_context(context: object) -> dict[str, str]:
+    """Check the facts that a program gives of the moment: names and their values."""
+    if context is None:
+        return {}
+    if not isinstance(context, Mapping):
+        raise InvalidInput("context", f"must be a mapping, not {type_name(context)}")
+    for name, value in context.items():
+        short_name("context", name)
+        if not isinstance(value, str):
+            raise InvalidInput("context", f"{name!r:.60} must be a string, not {type_name(value)}")
+    return dict(context)

@@ -12,7 +12,15 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from memento.check import MAX_K, MAX_TOKENS, check_count, check_flag, short_name, type_name
+from memento.check import (
+    MAX_K,
+    MAX_TOKENS,
+    check_context,
+    check_count,
+    check_flag,
+    short_name,
+    type_name,
+)
 from memento.clock import day_in, from_micros
 from memento.errors import InvalidInput
 from memento.filters import check_known_at
@@ -185,7 +193,7 @@ class Guidance(View):
             session=name,
             tokens=check_count("tokens", tokens, most=MAX_TOKENS),
             tail_tokens=check_count("tail_tokens", tail_tokens, most=MAX_TOKENS),
-            context=_context(context),
+            context=check_context(context),
             recall=check_count("recall", recall, least=0, most=MAX_K),
             ids=check_flag("ids", ids),
         )
@@ -600,18 +608,6 @@ def _message(message: object) -> str | None:
     if message is not None and not isinstance(message, str):
         raise InvalidInput("message", f"must be a string, not {type_name(message)}")
     return message
-
-
-def _context(context: object) -> dict[str, str]:
-    if context is None:
-        return {}
-    if not isinstance(context, Mapping):
-        raise InvalidInput("context", f"must be a mapping, not {type_name(context)}")
-    for name, value in context.items():
-        short_name("context", name)
-        if not isinstance(value, str):
-            raise InvalidInput("context", f"{name!r:.60} must be a string, not {type_name(value)}")
-    return dict(context)
 
 
 def forget() -> None:

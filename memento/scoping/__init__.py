@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
 from memento.admit.redact import Redaction
-from memento.check import names, short_name, type_name
+from memento.check import check_context, names, short_name, type_name
 from memento.clock import from_micros
 from memento.errors import InvalidInput, NothingToUndo
 from memento.ledger import links, memories
@@ -139,7 +139,7 @@ class Scoping(View):
         """
         if not isinstance(text, str):
             raise InvalidInput("text", f"must be a string, not {type_name(text)}")
-        given = _context(context)
+        given = check_context(context)
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
             return []
@@ -426,18 +426,6 @@ def _scope(field: str, path: object) -> str:
     if not found:
         raise InvalidInput(field, "is everywhere; name a scope")
     return found
-
-
-def _context(context: object) -> dict[str, str]:
-    if context is None:
-        return {}
-    if not isinstance(context, Mapping):
-        raise InvalidInput("context", f"must be a mapping, not {type_name(context)}")
-    for name, value in context.items():
-        short_name("context", name)
-        if not isinstance(value, str):
-            raise InvalidInput("context", f"{name!r:.60} must be a string, not {type_name(value)}")
-    return dict(context)
 
 
 def _is_contradicted(c: Session, docid: int) -> bool:
