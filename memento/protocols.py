@@ -93,7 +93,7 @@ class Task:
     """A task for a language model.
 
     Attributes:
-        name: What is to be done, such as ``observe``; it is counted under this name.
+        name: Name of the work, such as ``observe``; the request is counted under it.
         version: Version of the instructions.
         instructions: Text of memento that says what to do.
         data: What it is about: texts of the store or of a user, escaped and without secrets. A

@@ -49,7 +49,7 @@ A replay makes a memory steadier as soon as some process adds it up. So ``replay
 
 
 def usual(config: Config) -> list[str]:
-    """Return the steps of a sleep of which nobody said what it is to do, in order."""
+    """Return the steps of a sleep whose caller names none, in order."""
     off = {articles.STEP.name} if config.articles.writer == Writer.OFF else set()
     return [FOLD, *(name for name in STEPS if name not in off)]
 

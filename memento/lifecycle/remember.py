@@ -87,7 +87,7 @@ def go_to_present_scopes(work: Work, entries: Sequence[Entry]) -> None:
 
     Args:
         work: The transaction.
-        entries: What is to be written; changed in place.
+        entries: Entries to write; changed in place.
     """
     named = [entry.row for entry in entries if entry.row.scope]
     known = scopes.merges(work.db, work.ns) if named else {}

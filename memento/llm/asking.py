@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from concurrent.futures import TimeoutError as TooLate
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from time import monotonic
 
 from memento.config.llm import LLMConfig
@@ -33,7 +33,7 @@ def model_of(config: LLMConfig) -> Synthesizer:
     """Return the model of the settings.
 
     Raises:
-        InvalidInput: If there is none, or its name cannot be used.
+        InvalidInput: If the settings name no model, or one that cannot be used.
         MissingExtra: If its package is not installed.
     """
     if config.model is None:
@@ -171,6 +171,6 @@ _LEAST = Task("none", 0, "", "", {}, max_tokens=1)
 """The smallest task that there could be."""
 
 
-@cache
+@lru_cache(maxsize=8)
 def _named(name: str, seconds: float) -> Synthesizer:
     return PydanticAI(name, timeout=seconds)

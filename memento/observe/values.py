@@ -174,7 +174,7 @@ class Observation:
         vetoed: Reason of a guard to the number of sentences that it refused.
         skipped: Number of sentences that were not read: pasted text.
         known: Whether all messages of the user had been observed before; nothing was done then.
-        change: Number of the change for ``undo``; None if there is none. If the language model
+        change: Number of the change for ``undo``; None without a change. If the language model
             added to it, ``undo(run=change)`` takes back both.
         language: ISO 639-1 code of the last message that was read; ``""`` if it is not known.
         how: How it was read: ``model``, ``ngrams``, ``cues`` or ``none``.

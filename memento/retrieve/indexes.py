@@ -31,7 +31,7 @@ class Indexes:
         ledger: The store.
         config: Settings.
         embedding: The embedder, or None for full text only.
-        long: Returns the long tier, or None while there is none.
+        long: Returns the long tier; None while the store has no long tier.
     """
 
     def __init__(

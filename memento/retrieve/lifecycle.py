@@ -345,9 +345,9 @@ class Life:
         """Return how far use speaks for memories, see ``dynamics.use.telling``.
 
         Args:
-            values: What is known of them.
+            values: Their states.
             past: Days since their moments, >= 0.
-            since: Days since their last uses; infinite if there is none.
+            since: Days since their last uses; infinite without a use.
         """
         days = np.maximum(use.FLOOR - since, 0)
         days += past

@@ -93,7 +93,7 @@ class Searcher:
         config: Settings.
         embedding: The embedder, or None for full text only.
         reranker: Reorders the best candidates, or None.
-        long: Returns the long tier, or None while there is none.
+        long: Returns the long tier; None while the store has no long tier.
         trouble: Returns the problems of the indexer in a namespace: part to reason.
     """
 
