@@ -283,15 +283,15 @@ class Engine:
     @property
     def searcher(self) -> Searcher:
         """The read path, created on first use, because it needs NumPy."""
-        if self._searcher is None:
+        if (found := self._searcher) is None:  # read once: an erasure may let go of it meanwhile
             if _READ_PATH not in sys.modules:  # else there is nothing that a fork could cut in two
                 with whole():
                     import_module(_READ_PATH)
             from memento.retrieve.searcher import Searcher  # noqa: PLC0415 - keeps import light
 
             with self._lock:
-                if self._searcher is None:
-                    self._searcher = Searcher(
+                if (found := self._searcher) is None:
+                    found = self._searcher = Searcher(
                         self.ledger,
                         self.config,
                         self.embedding,
@@ -299,8 +299,8 @@ class Engine:
                         self.long_tier,
                         lambda ns: self.indexer.trouble_for(ns.__eq__),
                     )
-                    self.background.keep_outlines = self._searcher.keep_outlines
-        return self._searcher
+                    self.background.keep_outlines = found.keep_outlines
+        return found
 
     def long_tier(self) -> LongTier | None:
         """Return the long tier for a search; if it is not open, ask the indexer to open it."""
