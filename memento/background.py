@@ -17,7 +17,7 @@ from memento.config import Config
 from memento.config.sleep import Auto
 from memento.consolidate.tick import Limits, Sleeper, usual
 from memento.ledger import associations, claims, dynamics, erase, learnt, memories, namespaces
-from memento.ledger.contract import Ledger, Rules, Session, Work
+from memento.ledger.contract import Ledger, Moment, Rules, Session, Work
 from memento.ledger.rows import Row
 from memento.lifecycle import conflicts
 from memento.lifecycle.conflicts import Settled
@@ -84,7 +84,9 @@ class Background:
         """Writes what the read path needs for a quick start; set when there is one."""
         self._settling = threading.Lock()
         self._asked_all = False
-        self._seen = self._tidied = self._swept = -1
+        self._seen: Moment | None = None
+        self._tidied: Moment | None = None
+        self._swept: Moment | None = None
         self._folded = False
         self._sleep_due = 0
         self._snapshot_due = now() + self._snapshot_period()
@@ -122,7 +124,7 @@ class Background:
 
     def finish_erasing(self) -> None:
         """Go on with an erasure that is not done, if there is one."""
-        version = self._ledger.data_version()
+        version = self._ledger.moment()
         if version != self._swept or self._eraser.pending:
             self._eraser.finish()
             self._swept = version
@@ -267,12 +269,12 @@ class Background:
         if self._short.stale and now >= self._snapshot_due:
             self._snapshot_due = now + self._snapshot_period()
             self._short.snapshot()
-        version = self._ledger.data_version()
+        version = self._ledger.moment()
         quiet, self._seen = version == self._seen, version
         if quiet:
             self.keep_outlines()
         if quiet and version != self._tidied and not self._ledger.read_only and self.tidy():
-            self._tidied = self._ledger.data_version()
+            self._tidied = self._ledger.moment()
 
     def tidy(self) -> bool:
         """Do to the file what would slow down an ``add``: full text, its segments, the log.

@@ -140,6 +140,9 @@ def filtering(
         TypeError: If a name is not that of a filter.
         InvalidInput: If a value is not of its kind.
     """
+    others = (include_superseded, include_archived, include_quarantined)
+    if not given and statuses is None and as_of is None and all(one is False for one in others):
+        return Filters(now)  # nearly always
     check_names(given, Filtering, verb)
     return filters_of(
         now,

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from memento.language.words import Columns
 from memento.ledger.match import Match
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
+Moment: TypeAlias = tuple[int, int]
+"""A moment of a ledger, see ``Ledger.moment``."""
 F = TypeVar("F")
 
 
@@ -403,8 +405,11 @@ class Ledger(Protocol):
         """
         ...
 
-    def data_version(self) -> int:
-        """Return a number that changes when another connection has written.
+    def moment(self) -> Moment:
+        """Return a value that equals an earlier one only if nothing was written in between.
+
+        It is compared within a thread: each thread has values of its own. The result of a read may
+        be kept as long as the moment before that read is still the present one.
 
         Raises:
             StoreGone: As ``check_present``.

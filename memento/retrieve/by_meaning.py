@@ -253,9 +253,9 @@ def _even(cosines: Floats) -> Floats:
 def dots(matrix: Floats, vector: Floats) -> Floats:
     """Return the dot product of every row with a vector, summed in the calling thread.
 
-    ``matrix @ vector`` uses BLAS, which divides 10,000 rows among its threads. Those spin while
-    they wait, and on a busy machine a query of half a millisecond takes tens of milliseconds. On
-    one thread both are equally fast, since memory bandwidth is the limit.
+    ``matrix @ vector`` lets BLAS divide 10,000 rows among its threads. Those spin while they wait,
+    and on a busy machine a query of half a millisecond takes tens of milliseconds. ``vecdot`` asks
+    BLAS for one row at a time, which is never divided, at half the cost of ``einsum``.
 
     Args:
         matrix: (n, dim).
@@ -264,7 +264,7 @@ def dots(matrix: Floats, vector: Floats) -> Floats:
     >>> dots(np.eye(2, dtype=np.float32), np.array([3, 4], np.float32)).tolist()
     [3.0, 4.0]
     """
-    products: Floats = np.einsum("ij,j->i", matrix, vector)
+    products: Floats = np.vecdot(matrix, vector)
     return products
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from memento.ledger.claims import Linked
+from memento.ledger.contract import Moment
 from memento.ledger.predicate import Filters
+from memento.retrieve.ledger_source import State
 from memento.retrieve.lifecycle import Strengths
 from memento.retrieve.roster import Mask, Roster
 from memento.retrieve.scan import Scan
@@ -18,6 +22,22 @@ AROUND = 9_300
 queries without filters. Measured with tracemalloc: 7,100 to 7,400, for 1 to 500 memories; the
 column of successors, added later, takes 300, and so does the object for the sums of events; what a
 snapshot knows beside the columns takes 900."""
+
+
+class Followed(NamedTuple):
+    """The moment of the ledger that a namespace was brought up to, and what was found then.
+
+    Attributes:
+        moment: The moment, of one thread.
+        needs: Number of the embedder whose vectors were needed, and whether all were.
+        state: Newest revision, and edition of the full-text index.
+        linked: Which relations there are.
+    """
+
+    moment: Moment
+    needs: tuple[int | None, bool]
+    state: State
+    linked: Linked
 
 
 @dataclass(slots=True)
@@ -37,6 +57,7 @@ class Held:
         scan: Its open files, if it is scanned.
         scanned: Whether a scan ever answered, so that its files are opened although Chroma is
             preferred: it lacked vectors, or the filters were too narrow for it.
+        followed: The moment of the ledger it was brought up to, and what was found then.
         words: Its words, empty before the first query with a word that is in no memory.
     """
 
@@ -52,6 +73,7 @@ class Held:
     strengths: Strengths = field(default_factory=Strengths)
     scan: Scan | None = None
     scanned: bool = False
+    followed: Followed | None = None
 
     @property
     def nbytes(self) -> int:

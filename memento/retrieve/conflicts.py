@@ -49,7 +49,7 @@ class Links:
 
     def opposed(self, docids: Sequence[int]) -> Sequence[tuple[int, int]]:
         """Return the pairs among some memories that conflict, the higher one first."""
-        if not self.linked.flagged:
+        if not self.linked.may_conflict(docids):
             return ()
         return self.ledger.read(lambda c: pairs_among(c, docids, self.now, self.settings))
 

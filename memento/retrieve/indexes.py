@@ -73,6 +73,16 @@ class Indexes:
         elif held.scanned or not self._prefers_chroma(held):
             self._open_scan(connection, ns, held, model)
 
+    def has_followed(self, held: Held, model: int | None, *, exact: bool) -> bool:
+        """Tell whether a namespace still has the vectors that ``follow`` brought up to date."""
+        if model is None:
+            return True
+        if exact or self.is_small(held):
+            return held.stamp > 0
+        if held.scan is not None:
+            return not held.scan.damaged
+        return not held.scanned and self._prefers_chroma(held)
+
     def search(
         self,
         source: LedgerSource,

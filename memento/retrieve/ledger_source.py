@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -82,6 +82,7 @@ class LedgerSource:
     Attributes:
         ns: Number of the namespace.
         labels: Its labels.
+        moment: The moment of the ledger before the query read anything.
         state: Last known state of the namespace; None before it is known.
         known: Its words, as far as an earlier query needed them; set with the state.
         strengths: The sums of its events; set with the state.
@@ -102,6 +103,7 @@ class LedgerSource:
     ) -> None:
         self._ledger, self._tail, self._kept = ledger, tail, kept
         self.ns, self.labels = ns, labels
+        self.moment = ledger.moment()
         self.state: State | None = None
 
     def postings(self, matches: Sequence[Match], limit: int) -> list[Docids]:
@@ -161,12 +163,20 @@ def _follow_words(connection: Session, ns: int, known: Vocabulary, first: int) -
         return
     for docid in since.erased_since(connection, ns, known.rev):
         known.drop(docid)
+    known.put_all(_heard_words(connection, ns, known, first))
+    known.rev = rev
+
+
+def _heard_words(
+    connection: Session, ns: int, known: Vocabulary, first: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the words of the heard rows that came or changed; drop those of the others."""
     for docid, status, text, names in since.said_since(connection, ns, known.rev, first):
         if status in HEARD:
-            known.put(docid, words("\n".join([part for part in (text, *names) if part])))
+            parts = [part for part in (text, *names) if part]
+            yield docid, words(parts[0] if len(parts) == 1 else "\n".join(parts))
         else:
             known.drop(docid)
-    known.rev = rev
 
 
 def _together(found: Docids, waiting: Docids, limit: int) -> Docids:

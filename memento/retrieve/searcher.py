@@ -38,7 +38,7 @@ from memento.retrieve import confidence, spellings
 from memento.retrieve.answer import Found, Ranking, find
 from memento.retrieve.by_meaning import best_rows, dots
 from memento.retrieve.by_words import known_from
-from memento.retrieve.cache import Held, Kept
+from memento.retrieve.cache import Followed, Held, Kept
 from memento.retrieve.chosen import chosen, set_aside
 from memento.retrieve.conflicts import Links
 from memento.retrieve.indexes import Indexes
@@ -153,13 +153,13 @@ class Searcher:
         if self._embedding is None:
             raise TierUnavailable(Tier.LONG, "this memory has no embedder, so nothing has a vector")
         asked = _unit(vector, self._embedding)
-        ns, model = self._ledger.find_namespace(labels), self._embedding.known_model()
+        ns = self._ledger.find_namespace(labels)
         if ns is None:
             return Retrieval("")
-        missing = self._owing(ns)
+        source = self._source(labels, ns)
+        model, missing = self._embedding.known_model(source.moment), self._owing(ns)
         if model is None:
             return Retrieval("", missing=missing)
-        source = self._source(labels, ns)
         try:
             near = list(self._near(source, _Embedded(asked, model), k, filters, exact=False))
         except TierUnavailable:  # Chroma failed just now; exact search has all vectors
@@ -224,12 +224,12 @@ class Searcher:
                 terms, ranks, signs = {"meaning": cosine}, {"meaning": place}, {"cosine": cosine}
                 yield Found(docid, cosine, chance, terms, ranks, folded=(), signs=signs)
 
-    def _model(self, query: str, missing: dict[str, str]) -> int | None:
+    def _model(self, query: str, source: LedgerSource, missing: dict[str, str]) -> int | None:
         """Return the number of the embedder; None if a query is not embedded."""
         if self._embedding is None or not query.strip():
             return None
         try:
-            return self._embedding.known_model()  # None if nothing has ever been embedded here
+            return self._embedding.known_model(source.moment)  # None if nothing was ever embedded
         except (EmbedderError, InvalidInput, MissingExtra) as error:
             missing[Tier.LONG.value] = unquoted(str(error), query)
             return None
@@ -256,7 +256,7 @@ class Searcher:
         missing: dict[str, str],
         took: dict[str, float],
     ) -> Ranking:
-        model = self._model(request.query, missing)
+        model = self._model(request.query, source, missing)
         try:
             return self._rank(request, source, model, rerank, missing, took, exact=False)
         except TierUnavailable:  # Chroma failed just now; exact search has all vectors
@@ -358,9 +358,7 @@ class Searcher:
         source.known, source.strengths = held.words, held.strengths
 
         def catch_up(*, exact: bool) -> tuple[Snapshot, Mask]:
-            source.state, source.linked = self._ledger.read(
-                lambda c: self._follow_all(c, source.ns, held, model, exact=exact)
-            )
+            source.state, source.linked = self._followed(source, held, model, exact=exact)
             snap = held.roster.snapshot()
             return snap, allow(snap, filters, docids, hidden) if narrow else held.open_at(filters)
 
@@ -377,6 +375,24 @@ class Searcher:
                     snap, allowed = catch_up(exact=True)
         self._kept.make_room(source.ns)
         return snap, allowed, nearest
+
+    def _followed(
+        self, source: LedgerSource, held: Held, model: int | None, *, exact: bool
+    ) -> tuple[State, claims.Linked]:
+        """Bring a namespace up to date, unless nothing was written since that was done."""
+        moment, known = source.moment, held.followed
+        if (
+            known is not None
+            and known.moment == moment
+            and known.needs == (model, exact)
+            and self._indexes.has_followed(held, model, exact=exact)
+        ):
+            return known.state, known.linked
+        state, linked = self._ledger.read(
+            lambda c: self._follow_all(c, source.ns, held, model, exact=exact)
+        )
+        held.followed = Followed(moment, (model, exact), state, linked)
+        return state, linked
 
     def _follow_all(
         self, connection: Session, ns: int, held: Held, model: int | None, *, exact: bool

@@ -10,9 +10,11 @@ import re
 import threading
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from string import ascii_lowercase
 
+import numpy as np
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import extract
 
@@ -23,6 +25,8 @@ LEAST = 4
 _LONG = 8
 """Fewest letters of a word in which two typing errors, or a wrong first letter, are accepted."""
 _CODE = re.compile(r"[a-z]{1,6}([0-9]+)", re.ASCII)
+_NOT_KEPT = -1
+_MOST_KNOWN = 10_000  # words that are not kept and yet known as such: numbers are endless
 _WORD_BYTES, _ROW_BYTES = 220, 230  # measured with tracemalloc
 
 
@@ -38,8 +42,9 @@ class Vocabulary:
         self.rev, self.first = 0, 0
         self._lock = threading.Lock()
         self._ids: dict[str, int] = {}
+        self._as_written: dict[str, int] = {}  # to the place of what is kept of it, or -1
         self._words: list[str] = []
-        self._count: list[int] = []
+        self._count = np.zeros(0, np.intp)  # memories that have each word
         self._rows: dict[int, array[int]] = {}
         self._shelves: dict[int, dict[str, dict[str, None]]] = defaultdict(dict)
         self._codes: dict[str, dict[str, None]] = {}
@@ -55,15 +60,39 @@ class Vocabulary:
         """Estimated bytes."""
         return _WORD_BYTES * len(self._words) + _ROW_BYTES * len(self._rows)
 
-    def put(self, docid: int, words: Iterable[str]) -> None:
+    def put(self, docid: int, words: Sequence[str]) -> None:
         """Set the words of a memory, replacing those it had; the caller is `following`."""
-        self.drop(docid)
-        ids = array("I", sorted({self._id(_plain(word)) for word in words if _is_kept(word)}))
-        self._rows[docid] = ids
-        for one in ids:
-            self._count[one] += 1
-            if self._count[one] == 1:
-                self._shelve(self._words[one])
+        self.put_all([(docid, words)])
+
+    def put_all(self, said: Iterable[tuple[int, Sequence[str]]]) -> None:
+        """Set the words of several memories; the caller is `following`."""
+        fresh: list[array[int]] = []
+        for docid, words in said:
+            if docid in self._rows:
+                self._count_in(fresh)
+                fresh.clear()
+                self.drop(docid)
+            row = self._rows[docid] = array("I", self._places(words))
+            fresh.append(row)
+        self._count_in(fresh)
+
+    def _places(self, words: Sequence[str]) -> set[int]:
+        """Return the places of what is kept of some words."""
+        places = set(map(self._as_written.get, words))
+        if None in places:
+            places.update(self._learn(word) for word in words if word not in self._as_written)
+        return {at for at in places if at is not None and at != _NOT_KEPT}
+
+    def _count_in(self, fresh: Sequence[array[int]]) -> None:
+        """Count the words of rows that are new."""
+        ids = np.frombuffer(b"".join(fresh), np.uintc)
+        count = np.bincount(ids, minlength=len(self._words))
+        found = count > 0
+        found[: len(self._count)] &= self._count == 0
+        count[: len(self._count)] += self._count
+        self._count = count
+        for one in np.flatnonzero(found).tolist():
+            self._shelve(self._words[one])
 
     def drop(self, docid: int) -> None:
         """Remove the words of a memory, if it has any; the caller is `following`."""
@@ -82,7 +111,7 @@ class Vocabulary:
         """Tell whether a word is among them, with or without a plural "s"."""
         with self._lock:
             at = self._ids.get(_plain(word))
-            return at is not None and self._count[at] > 0
+            return at is not None and bool(self._count[at])
 
     def near(self, word: str) -> list[str]:
         """List the words that differ from a word by the fewest typing errors, if few enough.
@@ -117,25 +146,38 @@ class Vocabulary:
             found = extract(word, known, scorer=OSA.distance, score_cutoff=most, limit=None)
             yield from ((other, int(errors)) for other, errors, _ in found)
 
+    def _learn(self, word: str) -> int:
+        """Return the place of a word as a memory writes it; -1 if it is not kept."""
+        at = self._as_written.get(word)
+        if at is None:
+            at = self._id(_plain(word)) if _is_kept(word) else _NOT_KEPT
+            if at != _NOT_KEPT or len(self._as_written) < _MOST_KNOWN + 2 * len(self._words):
+                self._as_written[word] = at
+        return at
+
     def _id(self, word: str) -> int:
         known = self._ids.get(word)
         if known is None:
             known = self._ids[word] = len(self._words)
             self._words.append(word)
-            self._count.append(0)
         return known
 
     def _shelve(self, word: str) -> None:
-        if code := _CODE.fullmatch(word):
-            self._codes.setdefault(code[1], {})[word] = None
-        else:
+        if word.isalpha():
             self._shelves[len(word)].setdefault(word[0], {})[word] = None
+        else:
+            self._codes.setdefault(_number_of(word), {})[word] = None
 
     def _unshelve(self, word: str) -> None:
-        if code := _CODE.fullmatch(word):
-            self._codes[code[1]].pop(word)
-        else:
+        if word.isalpha():
             self._shelves[len(word)][word[0]].pop(word)
+        else:
+            self._codes[_number_of(word)].pop(word)
+
+
+def _number_of(word: str) -> str:
+    """Return the number of an identifier."""
+    return word.lstrip(ascii_lowercase)
 
 
 def _is_kept(word: str) -> bool:

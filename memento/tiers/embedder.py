@@ -12,7 +12,7 @@ from memento.errors import EmbeddingMismatch
 from memento.forks import whole
 from memento.language.tokens import estimate
 from memento.ledger import vectors
-from memento.ledger.contract import Ledger, Session
+from memento.ledger.contract import Ledger, Moment, Session
 from memento.protocols import LocalEmbedder
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class StoreEmbedder:
         self._warm = False
         self._sung: NDArray[np.float32] | None = None
         self._recognised: int | None = None
+        self._told: tuple[Moment | None, tuple[str | None, int | None]] | None = None
         self._kept = False
         self._queries: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
 
@@ -91,15 +92,22 @@ class StoreEmbedder:
             )
         return model
 
-    def known_model(self) -> int | None:
+    def known_model(self, moment: Moment | None = None) -> int | None:
         """Return the number if vectors of this embedder are stored, without writing.
+
+        Args:
+            moment: The present one of the ledger, so that it is not read again before something
+                is written; None to read it in any case.
 
         Raises:
             EmbeddingMismatch: If the store's vectors come from another embedder or other weights.
             EmbedderError: If the embedder fails while its weights are checked.
         """
         embedder = self._embedder or self.loaded()
-        stored, model = self._working(embedder)
+        told = self._told
+        if told is None or moment is None or told[0] != moment:
+            told = self._told = moment, self._working(embedder)
+        stored, model = told[1]
         identity = f"{embedder.name} ({embedder.dim})"
         if stored is not None and stored != identity:
             raise EmbeddingMismatch(stored, identity)

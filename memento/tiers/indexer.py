@@ -22,7 +22,7 @@ from memento.config.tiers import IndexConfig
 from memento.errors import MementoError, StoreClosed, TierUnavailable
 from memento.ledger import vectors
 from memento.ledger.checks import Sees, everyone
-from memento.ledger.contract import Ledger
+from memento.ledger.contract import Ledger, Moment
 from memento.ledger.owing import lines_of
 from memento.ledger.vectors import Owed
 from memento.tiers.express import Express
@@ -327,10 +327,10 @@ class Indexer:
 
     def _run(self) -> None:
         self._stop.wait(self._config.start_seconds)
-        seen = -1
+        seen: Moment | None = None
         while not self._stopping:
             try:
-                version = self._ledger.data_version()
+                version = self._ledger.moment()
                 news = version != seen or bool(self.trouble) or self._wanted or self._again
                 news = news or bool(self.wishes)
                 seen = version

@@ -437,11 +437,11 @@ class TestNothingElse:
         """Asking for belief and strength leaves the file as it was."""
         three.flush()
         three.feedback("green", useful=True)
-        version = three._engine.ledger.data_version()
+        version = three._engine.ledger.moment()
         count = "SELECT count(*) FROM events"
         events = three._engine.ledger.read(lambda c: c.execute(count).fetchone())
         said(three, "green", "black")
-        assert three._engine.ledger.data_version() == version
+        assert three._engine.ledger.moment() == version
         assert three._engine.ledger.read(lambda c: c.execute(count).fetchone()) == events
 
     def test_no_score_and_no_confidence_changes(self, three):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +24,7 @@ from memento.errors import (
     StoreUnusable,
 )
 from memento.ledger import namespaces
+from memento.ledger.contract import Moment
 from memento.ledger.files import explain_os, sync_name
 from memento.ledger.lite import fulltext, migrations, scrub, tend
 from memento.ledger.lite.fulltext import LiteTail
@@ -218,18 +221,14 @@ class LiteLedger:
         """Tell whether a process is in a transaction now; see ``contract.Ledger``."""
         return is_taken(self.path)
 
-    def data_version(self) -> int:
-        """Return a number that changes when another connection has written.
-
-        Raises:
-            StoreGone: If the file is no longer the one at its path.
-        """
+    def moment(self) -> Moment:
+        """Return a value that changes when another connection has written; see ``contract``."""
         self._check_open()
         self._presence.check()
         reader = self._reader()
         with reader.turn, translated(self.path):
             (version,) = reader.connection.execute("PRAGMA data_version").fetchone()
-        return int(version)
+        return reader.number, version
 
     @property
     def library(self) -> tuple[str, str]:
@@ -567,6 +566,7 @@ class _Reader:
 
     connection: Connection
     thread: threading.Thread
+    number: int = field(default_factory=partial(next, itertools.count()))
     turn: threading.RLock = field(default_factory=threading.RLock)
     reading: bool = False
     hides_erased: bool = False

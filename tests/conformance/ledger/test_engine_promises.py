@@ -238,13 +238,13 @@ class TestRead:
             0,
         )
 
-    def test_the_data_version_tells_of_others(self, bench, opened):
+    def test_the_moment_tells_of_others(self, bench, opened):
         """It changes when another one wrote, and not by itself."""
         other = opened()
-        before = bench.ledger.data_version()
-        assert bench.ledger.data_version() == before
+        before = bench.ledger.moment()
+        assert bench.ledger.moment() == before
         other.write(lambda s: namespaces.number(s, ("new",)))
-        assert bench.ledger.data_version() != before
+        assert bench.ledger.moment() != before
 
 
 class TestValues:

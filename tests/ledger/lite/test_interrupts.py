@@ -230,7 +230,7 @@ def test_a_read_interrupted_at_any_moment_leaves_no_snapshot_open(memory):
     ledger = memory._engine.ledger
     for at in moments(lambda _: ledger.read(lambda c: c.execute("SELECT 1").fetchone())):
         assert not ledger._reader().connection.in_transaction, at
-        assert within(30, ledger.data_version)
+        assert within(30, ledger.moment)
         assert ledger.read(lambda c: c.execute("SELECT count(*) FROM memories").fetchone()) == (1,)
 
 
