@@ -69,7 +69,7 @@ class Place:
     @property
     def alone(self) -> bool:
         """Whether it measures time, so that nothing else may run beside it."""
-        return self.load() in getattr(importlib.import_module(self.module), "ALONE", ())
+        return self.load() in getattr(importlib.import_module(self.module), "TIMED", ())
 
 
 def found() -> list[Place]:

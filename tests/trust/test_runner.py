@@ -98,7 +98,7 @@ def test_a_hang_is_a_result(places, options, monkeypatch):
 
 def test_what_measures_time_runs_alone_and_last(places, options, tmp_path, monkeypatch):
     """The one that took longest last time comes first, and before it what was never run."""
-    (tmp_path / "harness_timed.py").write_text(f"{MODULE}\nALONE = (fine,)\n")
+    (tmp_path / "harness_timed.py").write_text(f"{MODULE}\nTIMED = (fine,)\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(trust, "NOTED", tmp_path / "trust.json")
     monkeypatch.setattr(trust, "run", lambda place, _: replace(RECORD, harness=str(place)))
