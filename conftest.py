@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sybil import Example, Sybil
 from sybil.document import PythonDocStringDocument
 from sybil.parsers.doctest import DocTestParser
@@ -19,6 +20,13 @@ from memento.cli import main
 from tests.stories.readme_models import models
 
 HERE = Path(__file__).parent
+LONG = ("tests/test_lint.py", "tests/trust/", "tests/integrations/")
+"""Files that take long although they have few tests."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long, so that no process is left alone with it at the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 
 def run_commands(example: Example) -> None:

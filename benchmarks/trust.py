@@ -1,17 +1,19 @@
 """Do the promises hold? Runs every trust harness and its null control, and writes TRUST.md.
 
-    python benchmarks/trust.py [--only WORD ...] [--seed 1] [--jobs 2] [--json OUT] [--keep]
+    python benchmarks/trust.py [--only WORD ...] [--seed 1] [--jobs N] [--json OUT] [--keep]
     python benchmarks/trust.py --full [--only WORD ...]
     python benchmarks/trust.py --list | --report
 
-The quick form (about five minutes) prints a table and is part of every CI run. The full form also
+The quick form (a few minutes) prints a table and is part of every CI run. The full form also
 notes what it found in ``benchmarks/trust.json`` and writes ``TRUST.md`` from it; with ``--only`` it
 replaces those results and keeps the others. With ``--keep`` the quick form does so too, where there
 is no result of a full one. ``--report`` writes the page again, running nothing.
 
 A harness is a function of a module ``tests/trust/harness_*.py``; `trust_result` says what it has
-to be like. Each runs in a process of its own, so a crash or a hang is a result as well. The exit
-status is 0 if every promise held and every control failed as it must.
+to be like. Each runs in a process of its own, so a crash or a hang is a result as well. ``--jobs``
+run at a time, by default one per core, those that took longest last time first; those that measure
+time run alone afterwards. The results do not depend on it. The exit status is 0 if every promise
+held and every control failed as it must.
 """
 
 from __future__ import annotations
@@ -20,12 +22,13 @@ import argparse
 import contextlib
 import importlib
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,6 +65,11 @@ class Place:
         """Import it."""
         harness: Harness = getattr(importlib.import_module(self.module), self.function)
         return harness
+
+    @property
+    def alone(self) -> bool:
+        """Whether it measures time, so that nothing else may run beside it."""
+        return self.load() in getattr(importlib.import_module(self.module), "TIMED", ())
 
 
 def found() -> list[Place]:
@@ -132,12 +140,25 @@ def one(module: str, function: str, folder: str, options: argparse.Namespace) ->
 
 
 def run_all(places: Sequence[Place], options: argparse.Namespace) -> Iterator[Record]:
-    """Run harnesses, some at a time; yields each record in the order of the list."""
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for record in pool.map(lambda place: run(place, options), places):
-            said = f"{record.result.verdict}: {record.harness} ({record.result.seconds:g} s)"
-            print(said, file=sys.stderr, flush=True)
-            yield record
+    """Run harnesses, some at a time and then those that have to be alone; yields each when done."""
+    alone = [place for place in places if place.alone]
+    beside = longest_first([place for place in places if place not in alone])
+    for group, jobs in ((beside, options.jobs), (alone, 1)):
+        with ThreadPoolExecutor(jobs) as pool:
+            for done in as_completed([pool.submit(run, place, options) for place in group]):
+                record = done.result()
+                said = f"{record.result.verdict}: {record.harness} ({record.result.seconds:g} s)"
+                print(said, file=sys.stderr, flush=True)
+                yield record
+
+
+def longest_first(places: Sequence[Place]) -> list[Place]:
+    """Order harnesses by the seconds they took last time, so that no long one is left for the end.
+
+    One that was never run comes first: nobody knows how long it takes.
+    """
+    took = {record.harness: record.result.seconds for record in noted()}
+    return sorted(places, key=lambda place: -took.get(str(place), math.inf))
 
 
 def noted() -> list[Record]:
@@ -185,7 +206,10 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help="the published form; writes TRUST.md")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="harnesses whose name holds one")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2, help="harnesses at a time, >= 1")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1,
+        help="harnesses at a time, >= 1; one per core by default",
+    )  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the results there too")
     parser.add_argument("--keep", action="store_true", help="also note a quick run")
     parser.add_argument("--list", action="store_true", help="name the harnesses and end")
@@ -217,6 +241,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.full or options.keep:
             note(record, places)
             write_page(places)
+    order = {str(place): at for at, place in enumerate(places)}
+    records.sort(key=lambda record: order[record.harness])
     show(records)
     said: dict[str, Any] = {"records": [asdict(record) for record in records]}
     write_json(options.json, said)

@@ -14,6 +14,7 @@ A harness is a function in a module ``tests/trust/harness_*.py``, listed in that
 - It runs the same checks on a null control too: a store, a setting or a writer that cannot keep
   the promise. A harness whose control passes proves nothing; `TrustResult.verdict` says so.
 - It runs in a process of its own: it may be killed, hang or crash, and the others still run.
+- A module whose harness measures time also lists it in ``TIMED``: it then runs beside no other.
 - It reports parts that it cannot run here (no compiler, not root) in `TrustResult.skipped`.
 
 ``tests/trust/test_*.py`` call it with ``full=False``, or its parts in smaller pieces.

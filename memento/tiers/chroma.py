@@ -70,6 +70,12 @@ WEATHER = (
 )  # fmt: skip
 """Words of temporary errors with an outside cause; the folder is not damaged."""
 
+CANNOT_OPEN = "unable to open database file"
+"""All that SQLite says of a file that is missing, and of one for which no descriptor is left."""
+
+DESCRIPTORS = 16
+"""File descriptors of which Chroma is sure to have enough: three times those of a connection."""
+
 
 class ChromaFault(Exception):
     """Chroma failed.
@@ -367,7 +373,18 @@ def _fault(error: BaseException, ids: Sequence[str] = ()) -> ChromaFault:
 
 def will_pass(text: str) -> bool:
     """Tell whether an error message is about a temporary cause outside the folder."""
-    return any(words in text for words in WEATHER)
+    return any(words in text for words in WEATHER) or (CANNOT_OPEN in text and _few_descriptors())
+
+
+def _few_descriptors() -> bool:
+    """Tell whether this process can open hardly any file."""
+    with contextlib.ExitStack() as opened:
+        try:
+            for _ in range(DESCRIPTORS):
+                opened.callback(os.close, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+        except OSError:
+            return True
+    return False
 
 
 def load() -> None:

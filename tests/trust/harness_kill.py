@@ -10,6 +10,7 @@ is replaced by another is somewhere, whole.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -29,7 +30,7 @@ from memento.layout import DERIVED, LEDGER
 from memento.ledger.files import unfinished
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 CALLS = "WSTROUM"
 POINTS = {False: 3, True: 400}
@@ -40,14 +41,34 @@ CONTROL_POINTS = 12
 # --- the child that forks the ones to be killed
 
 
-def work(folder: Path, name: str, points: int, known: Mapping[str, Thing]) -> None:
-    """Do a thing, killed at some of its calls; print what each kill left."""
-    library = shim.Shim()
-    thing = known[name]
-    base, place = folder / "base", folder / "work"
-    base.mkdir()
-    in_child(lambda: thing.prepare(base))
+def work(folder: Path, points: int, known: Mapping[str, Thing]) -> None:
+    """Do things, each killed at some of its calls; print what each kill left."""
+    library, made = shim.Shim(), dict[Any, Path]()
+    for name, thing in known.items():
+        if thing.prepare not in made:
+            base = made[thing.prepare] = folder / f"base {len(made)}"
+            base.mkdir()
+            for module in in_child(lambda base=base, thing=thing: prepared(base, thing)):
+                importlib.import_module(module)
+        killed_at_some(folder, made[thing.prepare], name, thing, points, library)
+
+
+def prepared(base: Path, thing: Thing) -> list[str]:
+    """Make what there is before, and name the modules it took.
+
+    The process that forks the children imports them once, so that each child need not.
+    """
+    known = set(sys.modules)
+    thing.prepare(base)
     (store_of(base) / "reserve").unlink(missing_ok=True)
+    return [name for name in sys.modules if name not in known and name.startswith("memento.")]
+
+
+def killed_at_some(
+    folder: Path, base: Path, name: str, thing: Thing, points: int, library: shim.Shim
+) -> None:
+    """Do one thing to copies of what there is before, killed at some of its calls."""
+    place = folder / "work"
     before = in_child(lambda: look(fresh(base, place), thing))
     calls = in_child(lambda: perform(fresh(base, place), thing, library, 0))
     after = in_child(lambda: look(place, thing))
@@ -167,13 +188,13 @@ def litter(folder: Path) -> list[Path]:
 
 
 def killed_in(
-    folder: Path, library: Path, name: str, points: int, script: Path = Path(__file__)
-) -> list[dict[str, Any]]:
-    """Kill inside one thing that a script knows; returns what each kill left."""
-    root = shim.in_memory(folder)
+    folder: Path, library: Path, names: Iterable[str], points: int, script: Path = Path(__file__)
+) -> dict[str, list[dict[str, Any]]]:
+    """Kill inside things that a script knows; returns what each kill left, by thing."""
+    root, found = shim.in_memory(folder), {name: list[dict[str, Any]]() for name in names}
     try:
         done = subprocess.run(
-            [sys.executable, str(script), str(root), name, str(points)],
+            [sys.executable, str(script), str(root), str(points), *found],
             env=shim.environment(library, root),
             stdout=subprocess.PIPE,
             text=True,
@@ -181,7 +202,10 @@ def killed_in(
         )
     finally:
         shutil.rmtree(root)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    for line in done.stdout.splitlines():
+        kill = json.loads(line)
+        found[kill["thing"]].append(kill)
+    return found
 
 
 def killed_inside(folder: Path, *, full: bool, seed: int) -> TrustResult:
@@ -196,10 +220,10 @@ def killed_inside(folder: Path, *, full: bool, seed: int) -> TrustResult:
     library = shim.build(folder)
     if library is None:
         return TrustResult(**told, cases=0, failures=0, skipped=shim.NO_COMPILER)
-    found = {name: killed_in(folder, library, name, POINTS[full]) for name in THINGS}
+    found = killed_in(folder, library, THINGS, POINTS[full])
     kills = [kill for kills in found.values() for kill in kills]
     wrong = [f"{k['thing']}, call {k['nth']}: {what}" for k in kills for what in k["wrong"]]
-    controls = [killed_in(folder, library, name, CONTROL_POINTS) for name in CONTROLS]
+    controls = killed_in(folder, library, CONTROLS, CONTROL_POINTS).values()
     return TrustResult(
         **told,
         cases=len(kills),
@@ -214,4 +238,5 @@ HARNESSES = (killed_inside,)
 
 if __name__ == "__main__":
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    work(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), {**THINGS, **CONTROLS})
+    every = {**THINGS, **CONTROLS}
+    work(Path(sys.argv[1]), int(sys.argv[2]), {name: every[name] for name in sys.argv[3:]})

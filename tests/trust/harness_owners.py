@@ -93,6 +93,8 @@ class Round:
         self._stop.touch()
         said = [self._end(server, killed=True), *(self._end(p, killed=False) for p in others)]
         self._count_shared([periods(said[0], killed), *(periods(lines) for lines in said[1:])])
+        if self._options and self._tally.failures:
+            return  # the control has failed; a process that looks at such an index may hang
         names = {line for lines in said for line in lines if line.startswith("m")}
         self._check({*names, *self._commands})
 

@@ -40,7 +40,7 @@ from memento.ledger import sleeping
 from memento.testing import ManualClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from memento.consolidate.night import Night, Plan
     from memento.ledger.contract import Session
@@ -144,11 +144,11 @@ def kill(folder: Path, *, full: bool, seed: int) -> TrustResult:
     library = shim.build(folder)
     if library is None:
         return TrustResult(**said, cases=0, failures=0, skipped=shim.NO_COMPILER)
-    found = {name: killed(folder, library, name, POINTS[full]) for name in THINGS}
+    found = killed(folder, library, THINGS, POINTS[full])
     kills = [one for kills in found.values() for one in kills]
     wrong = [f"{k['thing']}, call {k['nth']}: {what}" for k in kills for what in k["wrong"]]
     wrong += [f"{name} has nothing to do" for name in idle(folder)]
-    control = killed(folder, library, CONTROL, CONTROL_POINTS)
+    control = killed(folder, library, [CONTROL], CONTROL_POINTS)[CONTROL]
     return TrustResult(
         **said,
         cases=len(kills),
@@ -159,9 +159,11 @@ def kill(folder: Path, *, full: bool, seed: int) -> TrustResult:
     )
 
 
-def killed(folder: Path, library: Path, name: str, points: int) -> list[dict[str, Any]]:
-    """Kill inside one step, at some of its calls."""
-    return harness_kill.killed_in(folder, library, name, points, script=Path(__file__))
+def killed(
+    folder: Path, library: Path, names: Iterable[str], points: int
+) -> dict[str, list[dict[str, Any]]]:
+    """Kill inside some steps, each at some of its calls."""
+    return harness_kill.killed_in(folder, library, names, points, script=Path(__file__))
 
 
 def idle(folder: Path) -> list[str]:
@@ -330,4 +332,6 @@ def again(work: Any, night: Any, docid: int) -> Sequence[Any]:
 HARNESSES = (kill, many)
 
 if __name__ == "__main__":
-    harness_kill.work(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), ALL)
+    harness_kill.work(
+        Path(sys.argv[1]), int(sys.argv[2]), {name: ALL[name] for name in sys.argv[3:]}
+    )

@@ -10,6 +10,7 @@ import pytest
 from memento import MemoryManager
 
 
+@pytest.mark.harness
 @pytest.mark.parametrize("harness", harness_evil.HARNESSES, ids=lambda one: one.__name__)
 def test_the_promise_holds_and_its_control_fails(harness, tmp_path):
     """Only memento's own errors, no neighbour's memory, no stray file; the control leaks."""

@@ -26,6 +26,7 @@ HARNESSES = (
 )
 
 
+@pytest.mark.harness
 @pytest.mark.parametrize("harness", HARNESSES, ids=lambda harness: harness.__name__)
 def test_a_promise_holds_and_its_control_fails(harness, tmp_path, full):
     """As ``benchmarks/trust.py`` would run it, in this process."""

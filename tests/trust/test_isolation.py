@@ -16,6 +16,7 @@ from memento.testing import HashEmbedder
 HARNESSES = (*harness_isolation.HARNESSES, *harness_shares.HARNESSES)
 
 
+@pytest.mark.harness
 @pytest.mark.parametrize("harness", HARNESSES, ids=lambda one: one.__name__)
 def test_the_promise_holds_and_its_control_fails(harness, tmp_path):
     """No crossing in the store, one in the control; the same answers beside a big neighbour."""

@@ -11,6 +11,7 @@ from memento import MemoryManager
 from memento.testing import HashEmbedder
 
 
+@pytest.mark.harness
 @pytest.mark.parametrize("harness", harness_private.HARNESSES, ids=lambda one: one.__name__)
 def test_the_promise_holds_and_its_control_fails(harness, tmp_path):
     """No socket in a full local run, one in the control; no file that others can read."""

@@ -96,6 +96,22 @@ def test_a_hang_is_a_result(places, options, monkeypatch):
     assert "not done after 0.2 s" in result.details[0]
 
 
+def test_what_measures_time_runs_alone_and_last(places, options, tmp_path, monkeypatch):
+    """The one that took longest last time comes first, and before it what was never run."""
+    (tmp_path / "harness_timed.py").write_text(f"{MODULE}\nTIMED = (fine,)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(trust, "NOTED", tmp_path / "trust.json")
+    monkeypatch.setattr(trust, "run", lambda place, _: replace(RECORD, harness=str(place)))
+    timed = trust.Place("harness_timed", "fine")
+    for name, seconds in (("made_up.fine", 1.0), ("made_up.crash", 3.0)):
+        record = replace(RECORD, harness=name, result=replace(HELD, seconds=seconds))
+        trust.note(record, [places["fine"], places["crash"]])
+    options.jobs = 1
+    every = [timed, places["fine"], places["crash"], places["raises"]]
+    yielded = [record.harness for record in trust.run_all(every, options)]
+    assert yielded == ["made_up.raises", "made_up.crash", "made_up.fine", "timed.fine"]
+
+
 def test_every_harness_of_this_folder_is_found():
     """Each module of harnesses lists at least one, and no two have one name."""
     names = [str(place) for place in trust.found()]

@@ -30,6 +30,7 @@ TOKEN = "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"  # noqa: S105 - an example in
 GONE = "[redacted:github-token]"
 
 
+@pytest.mark.harness
 @pytest.mark.parametrize("harness", harness_secrets.HARNESSES, ids=lambda one: one.__name__)
 def test_the_promise_holds_and_its_control_fails(harness, tmp_path):
     """Nine of ten keys of every shape are caught, at most 1 % of sentences changed, none stored."""
