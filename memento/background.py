@@ -232,8 +232,9 @@ class Background:
         rows = self._ledger.read(lambda c: claims.next_rows(c, ns, claims.cursor(c, ns), most))
         known = conflicts.read_ahead([row for _, row in rows], settings)
 
-        def job(session: Session) -> Settled:
-            return conflicts.settle_next(Work(session, ns, now, rules), settings, most, known)
+        def job(session: Session) -> Settled:  # reads no text that came since
+            work = Work(session, ns, now, rules)
+            return conflicts.settle_next(work, settings, max(len(rows), 1), known)
 
         done = self._ledger.write(job)
         sessions = {row.session for row in done.rows if row.tier == Tier.SHORT}
