@@ -215,7 +215,7 @@ class Engine:
             if guard is not None:
                 guard(work)
             done = remember(work, entries, self._novelty, replace=replace)
-            if entries:
+            if work.trace.number is not None:
                 changes.finish(work, verb, Trust.least(Trust(e.row.trust) for e in entries))
             more = [] if then is None else then(Work(session, ns, now, self.rules), done[0])
             return ns, done[0], [*done[1], *more], done[2]
