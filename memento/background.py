@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
 from memento.config import Config
@@ -39,6 +40,11 @@ SLEEPS = 3_600_000_000
 """Time between two sleeps of the background thread, microseconds."""
 SLEEP_SECONDS = 2.0
 """Time that a sleep of the background thread takes at most, before it looks for other work."""
+STREAM_SECONDS = 0.005
+"""Adds that follow each other faster are a stream, to which the background thread gives way."""
+UNCOMPARED = 512
+"""Revisions of a namespace that wait to be compared from which a stream of adds is given way to no
+longer."""
 UNFOLDED = 524_288
 """Most bytes by which folding the log may make the file grow: on a full disk the reserve pays, of
 which this is half."""
@@ -80,6 +86,8 @@ class Background:
         """Namespaces this process added to since full text last took a bite of them."""
         self.unsettled: set[int] = set()
         """Namespaces this process changed since their statements were last compared."""
+        self.added = -inf
+        """When this process added a memory last, by ``time.monotonic``."""
         self.keep_outlines: Callable[[], None] = nothing
         """Writes what the read path needs for a quick start; set when there is one."""
         self._settling = threading.Lock()
@@ -90,6 +98,10 @@ class Background:
         self._folded = False
         self._sleep_due = 0
         self._snapshot_due = now() + self._snapshot_period()
+
+    def streaming(self) -> bool:
+        """Tell whether adds follow each other closely now."""
+        return time.monotonic() - self.added < STREAM_SECONDS
 
     def busy(self) -> bool:
         """Tell whether a query is in flight."""
@@ -195,7 +207,8 @@ class Background:
         """Compare the statements that came, a few in each transaction; see ``conflicts``.
 
         Args:
-            gives_way: Whether to stop while a query is in flight.
+            gives_way: Whether to stop while a query is in flight, and while adds follow each other
+                closely and few statements wait.
         """
         if self._ledger.read_only or not self._config.conflicts.pairs:
             return
@@ -203,11 +216,13 @@ class Background:
             if not self._asked_all:  # work that an earlier process left
                 self._asked_all = True
                 self.unsettled.update(self._ledger.read(_spaces_behind))
-            if self.unsettled:
+            if self.unsettled and not (gives_way and self._adds_go_first()):
                 self.index_words()  # by which earlier statements are found
             growing: set[int] = set()
             try:
-                while self.unsettled and not (gives_way and self._queries):
+                while self.unsettled and not (
+                    gives_way and (self._queries or self._adds_go_first())
+                ):
                     ns = self.unsettled.pop()
                     growing.add(ns)
                     more = self._is_behind(ns) and (self._settle_some(ns) or not gives_way)
@@ -217,6 +232,13 @@ class Background:
                         self.unsettled.add(ns)
             finally:
                 self.unsettled |= growing
+
+    def _adds_go_first(self) -> bool:
+        """Tell whether adds follow each other closely, and few statements wait."""
+        if not self.streaming():
+            return False
+        spaces = sorted(self.unsettled)
+        return self._ledger.read(lambda c: max(claims.waiting(c, ns) for ns in spaces)) < UNCOMPARED
 
     def _is_behind(self, ns: int) -> bool:
         return self._ledger.read(lambda c: claims.behind(c, ns))
@@ -234,8 +256,9 @@ class Background:
         rows = self._ledger.read(lambda c: claims.next_rows(c, ns, claims.cursor(c, ns), most))
         known = conflicts.read_ahead([row for _, row in rows], settings)
 
-        def job(session: Session) -> Settled:
-            return conflicts.settle_next(Work(session, ns, now, rules), settings, most, known)
+        def job(session: Session) -> Settled:  # reads no text that came since
+            work = Work(session, ns, now, rules)
+            return conflicts.settle_next(work, settings, max(len(rows), 1), known)
 
         done = self._ledger.write(job)
         sessions = {row.session for row in done.rows if row.tier == Tier.SHORT}

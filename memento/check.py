@@ -224,6 +224,8 @@ def expiry(expires_in: object, now: int) -> int | None:
 
 def member(kind: type[E], field: str, value: object) -> E:
     """Accept a member of an enumeration or its value; nothing else."""
+    if isinstance(value, kind):
+        return value
     try:
         # The message of the enumeration would contain the value, whatever its size.
         return kind(plain(value) if isinstance(value, str) else "")

@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from importlib import import_module
-from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import IO, TYPE_CHECKING, TypeVar
@@ -76,8 +75,6 @@ SAMPLED = 64
 BITE = 256
 """Most memories that one transaction changes in a call that changes many: about 20 ms, during which
 an ``add`` waits."""
-STREAM_SECONDS = 0.005
-"""Adds that follow each other faster are a stream, to which the background thread gives way."""
 _READ_PATH = "memento.retrieve.searcher"
 _CALIBRATED = "all-MiniLM-L6-v2"  # the model in the package, as an embedder names it
 
@@ -136,7 +133,6 @@ class Engine:
         self._searcher: Searcher | None = None
         self._long: LongTier | None = None
         self._shut = False
-        self._added = -inf
         embeds = self.embedding is not None
         self.background = background = Background(
             self.ledger, self.short, self._eraser, self.now, self.config, embeds=embeds
@@ -152,7 +148,7 @@ class Engine:
             waiting=background.waiting,
             housekeeping=background.keep_house,
             busy=background.busy,
-            streaming=lambda: monotonic() - self._added < STREAM_SECONDS,
+            streaming=background.streaming,
             config=self.config.index,
         )
 
@@ -215,7 +211,7 @@ class Engine:
             if guard is not None:
                 guard(work)
             done = remember(work, entries, self._novelty, replace=replace)
-            if entries:
+            if work.trace.number is not None:
                 changes.finish(work, verb, Trust.least(Trust(e.row.trust) for e in entries))
             more = [] if then is None else then(Work(session, ns, now, self.rules), done[0])
             return ns, done[0], [*done[1], *more], done[2]
@@ -223,7 +219,7 @@ class Engine:
         ns, rows, judged_again, met = self.ledger.write(job)
         if met is not None:
             self._novelty.count(met)
-        self._added = monotonic()
+        self.background.added = monotonic()
         self._fresh.add(ns)
         self.changed(ns, [*rows, *judged_again])
         again = {row.docid: row for row in judged_again}

@@ -52,7 +52,8 @@ WAVE = frozenset(
     haha nevermind vorläufig danke hallo merci bonjour gracias hola""".split()  # noqa: SIM905 - as above
 )
 HEDGE = frozenset(["somewhat", "slightly", "fairly", "less", "minor"])
-_SPECIFIC = re.compile(r"\d|[\w,;] [A-ZÀ-Þ][\w'-]")
+_DIGIT = re.compile(r"\d")
+_NAME = re.compile(r" (?<=[\w,;] )[A-ZÀ-Þ][\w'-]")
 
 
 def telling(words: Sequence[str]) -> list[str]:
@@ -79,14 +80,14 @@ def importance(text: str, words: Collection[str], kind: Kind, novelty: float) ->
     >>> importance("a critical fact", ["a", "critical", "fact"], Kind.FACT, novelty=1.0) > 0.6
     True
     """
-    distinct = set(words)
-    asks = bool(distinct & KEEP) and not distinct & HEDGE
-    stress = asks - bool(distinct & WAVE)
+    asks = not KEEP.isdisjoint(words) and HEDGE.isdisjoint(words)
+    stress = asks - (not WAVE.isdisjoint(words))
+    specific = _NAME.search(text) or _DIGIT.search(text)
     score = (
         BASE[kind]
         + LENGTH * min(len(words), FULL_LENGTH) / FULL_LENGTH
         + NOVELTY * novelty
-        + SPECIFICS * bool(_SPECIFIC.search(text))
+        + SPECIFICS * bool(specific)
         + STRESS * stress
     )
     return round(min(1.0, max(0.0, score)), 4)

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from enum import IntFlag
-from itertools import compress
+from itertools import compress, pairwise, product
 from typing import NamedTuple
 
 from memento.language.stem import stemmed
@@ -72,6 +72,7 @@ _META_WORDS = """
 """
 META_WORDS = frozenset(_META_WORDS.split())
 """Words about the conversation or the form of the answer, not about its subject."""
+_NO_SUBJECT = STOP_WORDS | META_WORDS
 
 
 class Cue(IntFlag):
@@ -97,7 +98,7 @@ class Cue(IntFlag):
 
 _FIRST_PERSON = re.compile(r"\b(I|I'm|I've|[Mm]y|[Ww]e|[Oo]ur|me)\b")
 _DIGIT = re.compile(r"\d")
-_YEAR = re.compile(r"\b\d{4}\b")
+_YEAR = re.compile(r"\d{4}(?<!\w\d{4})(?!\w)")  # beginning with \b it takes three times as long
 _STANDING = re.compile(
     r"^\W*(please )?(always|never|from now on|going forward|in future)\b"
     r"|\b(from now on|going forward|when(ever)? I ask"
@@ -114,9 +115,18 @@ _TIMES = frozenset(
     march april may june july august september october november december monday tuesday wednesday
     thursday friday saturday sunday easter christmas halloween thanksgiving""".split()  # noqa: SIM905 - words read better as one text
 )
-# `_FIRST_PERSON` and `_STANDING` cost ten times as much and can match only with one of these words.
+# `_FIRST_PERSON` and `_STANDING` cost ten times as much and can match only with one of these words,
+# and `_STANDING` in ASCII only if the word comes first or is in one of these pairs.
 _SELF = frozenset(["i", "my", "we", "our", "me"])
 _ORDERS = frozenset(["always", "never", "now", "forward", "future", "ask"])
+_ORDER_PAIRS = frozenset({
+    *(("now", "on"), ("going", "forward"), ("in", "future"), ("i", "ask")),
+    *product(("please", "to"), ("always", "never")),
+    *product(
+        ("always", "never"),
+        """use include give show format provide mention add write call answer reply""".split(),  # noqa: SIM905 - as above
+    ),
+})  # fmt: skip
 _BITS = tuple(map(int, Cue))
 
 
@@ -143,12 +153,21 @@ def cues(text: str, role: str | None, spoken: Sequence[str] | None = None) -> in
         digit,
         not _TIMES.isdisjoint(spoken) or (digit and _YEAR.search(text, digit.start())),
         role in {None, "user"}
-        and not _ORDERS.isdisjoint(spoken)
+        and _may_order(text, spoken)
         and _STANDING.search(text[:_STANDING_WITHIN]),
         _QUESTION.search(text[-40:]),
         len(text) <= SHORT,
     )
     return sum(compress(_BITS, held))
+
+
+def _may_order(text: str, spoken: Sequence[str]) -> bool:
+    """Tell whether a text with these words may be a standing instruction, see `_STANDING`."""
+    if _ORDERS.isdisjoint(spoken):
+        return False
+    if not text.isascii():  # its signs may have been folded into words
+        return True
+    return spoken[0] in _ORDERS or not _ORDER_PAIRS.isdisjoint(pairwise(spoken))
 
 
 def fold(text: str) -> str:
@@ -204,8 +223,9 @@ def content(of: Sequence[str]) -> list[str]:
     >>> content(["what", "did", "i", "say", "about", "rust"]), content(["who", "am", "i"])
     (['say', 'rust'], ['who', 'am', 'i'])
     """
-    telling = [word for word in of if word not in STOP_WORDS]
-    return [word for word in telling if word not in META_WORDS] or telling or list(of)
+    if subject := [word for word in of if word not in _NO_SUBJECT]:
+        return subject
+    return [word for word in of if word not in STOP_WORDS] or list(of)
 
 
 class Columns(NamedTuple):
@@ -378,7 +398,8 @@ def holds(text: str, phrase: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    text = _UNSTORABLE.sub(" ", text)
+    if not text.isprintable():  # the cheap question first
+        text = _UNSTORABLE.sub(" ", text)
     if text.isascii():
         return text.lower()
     apart = unicodedata.normalize("NFKD", text).casefold().replace(_DOTLESS, "i")

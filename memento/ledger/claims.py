@@ -52,7 +52,12 @@ def move_cursor(session: Session, ns: int, rev: int) -> None:
 
 def behind(session: Session, ns: int) -> bool:
     """Tell whether anything of a namespace was not compared yet."""
-    return cursor(session, ns) < memories.latest_rev(session, ns)
+    return waiting(session, ns) > 0
+
+
+def waiting(session: Session, ns: int) -> int:
+    """Count the revisions of a namespace that were not compared yet."""
+    return memories.latest_rev(session, ns) - cursor(session, ns)
 
 
 def next_rows(session: Session, ns: int, rev: int, most: int) -> list[tuple[int, Row]]:

@@ -191,6 +191,8 @@ class Words(Protocol):
     def is_due(self, newest: int, count: int) -> bool:
         """Tell whether rows about to come are to be indexed at once, and those that wait.
 
+        They are if they are many, or many wait; of the latter only every few rows may tell.
+
         Args:
             newest: Row id of the last of them.
             count: How many they are, >= 1.
@@ -345,8 +347,8 @@ class Ledger(Protocol):
         raises undoes what it did and nothing else.
 
         Args:
-            job: What to do. It may run in another caller's thread, must not commit, and may be
-                called a second time if the first time was undone.
+            job: What to do. It may run in another caller's thread, see ``commit_separately``, must
+                not commit, and may be called a second time if the first time was undone.
             makes_room: Whether it hides or removes something, for which room is kept on a full
                 disk.
             frees_room: Whether it removes rows, which later writes may take the place of. The
@@ -359,6 +361,13 @@ class Ledger(Protocol):
             StoreGone: If the files are no longer where they were opened; what was written may
                 be in files that nobody will open again.
             StoreError: If it could not be committed; nothing was written.
+        """
+        ...
+
+    def commit_separately(self) -> None:
+        """Commit the jobs of the calling thread separately from now on; for a background thread.
+
+        Then no caller of ``write`` carries out what that thread has to do.
         """
         ...
 

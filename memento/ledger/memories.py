@@ -13,6 +13,9 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from memento.errors import NotFound
@@ -28,7 +31,6 @@ from memento.ledger.dialect import (
 from memento.ledger.predicate import Filters, predicate
 from memento.ledger.rows import (
     COLUMNS,
-    HOLES,
     STATE,
     Row,
     State,
@@ -67,7 +69,6 @@ NOT_ERASED = "docid NOT IN (SELECT docid FROM erased)"
 """For a writer, which would see erased rows until they are deleted, see ``erase_many``."""
 _SAME_SESSION, _PAST = same("session"), skipping()
 
-_INSERT = f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})"
 _SELECT = f"SELECT {COLUMNS} FROM memories"
 _KEEP = f"INSERT INTO versions (docid, rev, {STATE}, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -134,7 +135,7 @@ def repeatable(connection: Session, ns: int, hashes: Sequence[bytes], now: int) 
             f" AND {_FOLDS_REPEATS} AND (expires_at IS NULL OR expires_at > ?)"
             f" AND (valid_until IS NULL OR valid_until > ?) AND {NOT_ERASED} ORDER BY docid DESC"
         )
-        found = connection.execute(query, (ns, *part, now, now)).fetchall()
+        found = connection.execute(query, (ns, *map(bytearray, part), now, now)).fetchall()
         if found:  # rarely: asking for one column costs half of what asking for all does
             known = by_docids(connection, ns, [docid for (docid,) in found])
             rows += [known[docid] for (docid,) in found if is_sound(known[docid])]
@@ -370,9 +371,17 @@ def insert_rows(connection: Session, ns: int, fresh: Sequence[tuple[Row, Columns
     index_now = connection.words.is_due(fresh[-1][0].docid, len(fresh))
     if index_now:
         connection.words.catch_up(ns)
-    connection.executemany(_INSERT, [row.values() for row, _ in fresh])
+    for names, rows in groupby([row.present() for row, _ in fresh], key=itemgetter(0)):
+        connection.executemany(_insertion(names), [values for _, values in rows])
     if index_now:
         connection.words.index_next(ns, [(row.docid, columns) for row, columns in fresh])
+
+
+@lru_cache(maxsize=64)
+def _insertion(names: tuple[str, ...]) -> str:
+    """Return the statement that inserts a row whose other columns are null."""
+    holes = ", ".join("?" * len(names))
+    return f"INSERT INTO memories ({', '.join(names)}) VALUES ({holes})"
 
 
 def overflow(work: Work, sessions: Iterable[str | None]) -> None:

@@ -93,6 +93,7 @@ class Express:
         self._bell.put(None)
 
     def _run(self) -> None:
+        self._ledger.commit_separately()
         while not self._stopping:
             try:
                 if self._serve():

@@ -326,6 +326,7 @@ class Indexer:
         self.start()
 
     def _run(self) -> None:
+        self._ledger.commit_separately()
         self._stop.wait(self._config.start_seconds)
         seen: Moment | None = None
         while not self._stopping:

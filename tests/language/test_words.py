@@ -175,6 +175,20 @@ def test_cues(text, role, expected):
     assert Cue(spelling.cues(text, role)) & expected == expected
 
 
+said = st.sampled_from([
+    *("always", "Never", "from", "now", "on", "going", "forward", "in", "future", "whenever", "I"),
+    *("ask", "please", "to", "remember", "use", "Show", "tea", "\u017fhow", "\u2122", "2024", "-"),
+])  # fmt: skip
+gaps = st.sampled_from([" ", " ", " ", ", ", "_", "  ", "\n"])
+
+
+@given(st.lists(st.tuples(said, gaps), max_size=7).map(lambda parts: "".join(map("".join, parts))))
+def test_instructions_are_those_of_the_pattern(text):
+    """The look at the words first rules out no text that the pattern would find."""
+    standing = bool(spelling.cues(text, None) & Cue.STANDING)
+    assert standing == bool(spelling._STANDING.search(text))
+
+
 def test_instructions_are_a_person_s():
     """A message of an assistant is not a standing instruction."""
     assert not Cue(spelling.cues("Always answer in French", "assistant")) & Cue.STANDING
@@ -194,8 +208,10 @@ def test_a_year_is_a_word_of_its_own(text, cue):
 
 @given(st.lists(st.sampled_from(["who", "mention", "rust", "the", "vim"]), min_size=1))
 def test_content_never_drops_everything(words):
-    """Some word is always left to look for."""
-    assert spelling.content(words)
+    """Some word is always left to look for: subjects, else all but stop words, else all."""
+    telling = [word for word in words if word not in spelling.STOP_WORDS]
+    subjects = [word for word in telling if word not in spelling.META_WORDS]
+    assert spelling.content(words) == (subjects or telling or words)
 
 
 @given(st.text(alphabet="ab_1 .-é", max_size=12), st.text(alphabet="ab_1 .-é", max_size=3))

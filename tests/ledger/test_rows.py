@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento import clock
+from memento import Draft, MemoryManager, clock
 from memento.errors import StoreUnusable
 from memento.ledger import rows
 from memento.ledger.schema import SEQ_MASK
@@ -76,3 +76,26 @@ def test_a_row_too_damaged_to_read_is_a_typed_error(memory, column, value):
     for call in (lambda: memory.get(kept.id), memory.list):
         with pytest.raises(StoreUnusable, match=f"{kept.id}.*doctor"):
             call()
+
+
+def test_columns_that_are_null_are_not_bound(tmp_path):
+    """A row that was inserted without them is read as it was, in a batch of different ones too."""
+    drafts = [
+        Draft("the tea is green"),
+        Draft("the lamp is red", key="lamp", session="s1", actor="Ada", tags=("light",)),
+        Draft("the door is blue", session="s1", valid_until=datetime(2030, 1, 1, tzinfo=UTC)),
+        Draft("the wall is grey"),
+    ]
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        added = memory.add_many(drafts)
+        assert [memory.get(one.id) for one in added] == added
+        names, values = rows.Row(*_row_of(memory, added[1].id)).present()
+    assert {"key", "session", "actor", "checksum"} <= set(names)
+    assert not {"role", "source_uri", "signal"} & set(names)
+    assert not {type(value) for value in values} & {bytes, type(None)}
+
+
+def _row_of(memory, memory_id):
+    """Read the columns of a memory."""
+    query = f"SELECT {rows.COLUMNS} FROM memories WHERE id = ?"
+    return memory._engine.ledger.read(lambda c: c.execute(query, (memory_id,)).fetchone())

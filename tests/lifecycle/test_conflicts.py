@@ -4,10 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from memento import MemoryManager
+from memento import MemoryManager, background
 from memento.claims.config import Conflicts
 from memento.config import Config
 from memento.errors import InvalidInput, LockedMemory, NotFound
+from memento.lifecycle import conflicts
 from memento.testing import ManualClock
 
 
@@ -44,6 +45,53 @@ def test_a_statement_that_names_the_old_value_supersedes_it(memory):
     (change,) = memory.changes()
     assert (change.kind, change.changed) == ("settle", (old,))
     assert memory.conflicts() == []
+
+
+def test_no_text_is_read_while_others_wait_to_write(memory, monkeypatch):
+    """A memory that comes after the texts were read is left to the next transaction of the pass."""
+    read_ahead, settle_next = conflicts.read_ahead, conflicts.settle_next
+    writing, read = [], []
+
+    def reading(rows, config):
+        assert not writing
+        readings = read_ahead(rows, config)
+        if not read:
+            memory.add("The kettle is in Turku")
+        read.extend(readings)
+        return readings
+
+    def settling(*given):
+        writing.append(True)
+        try:
+            return settle_next(*given)
+        finally:
+            writing.pop()
+
+    monkeypatch.setattr(conflicts, "read_ahead", reading)
+    monkeypatch.setattr(conflicts, "settle_next", settling)
+    told(memory, "I live in Ghent")
+    assert read == ["I live in Ghent", "The kettle is in Turku"]
+
+
+def test_the_pass_gives_way_to_a_stream_of_adds(memory, monkeypatch):
+    """It goes on once many statements wait, and when a caller waits for it."""
+    chores = memory._engine.background
+    monkeypatch.setattr(chores, "streaming", lambda: True)
+    pair = [memory.add(text).id for text in ("I live in Ghent", "I moved from Ghent to Turku")]
+    chores.settle()
+    assert statuses(memory, *pair) == ["active", "active"]
+    monkeypatch.setattr(background, "UNCOMPARED", 2)
+    chores.settle()
+    assert statuses(memory, *pair) == ["superseded", "active"]
+
+
+def test_flush_waits_for_the_pass_in_a_stream_of_adds(memory, monkeypatch):
+    """However few statements wait."""
+    monkeypatch.setattr(memory._engine.background, "streaming", lambda: True)
+    assert statuses(memory, *told(memory, "I live in Ghent", "I moved from Ghent to Turku")) == [
+        "superseded",
+        "active",
+    ]
 
 
 def test_an_undone_supersession_is_not_done_again(memory, clock):

@@ -40,6 +40,9 @@ AT_ONCE = 64
 MOST_WAITING = 256
 """Revisions past ``fts_upto`` at which an ``add`` lets the index catch up by itself: when the
 background thread finds no quiet moment, or there is none."""
+LOOKED_EVERY = 16
+"""Rows after which an ``add`` looks whether so many wait; a look costs as much as a check for a
+repeat."""
 MERGED_PAGES = 64
 """Pages of the index one merge may write, so that no ``add`` waits long behind it."""
 PURGED_PAGES = 64
@@ -73,7 +76,11 @@ def is_due(connection: Connection, newest: int, count: int) -> bool:
         newest: Row id of the last of them.
         count: How many they are, >= 1.
     """
-    return count >= AT_ONCE or newest - upto(connection, newest >> SEQ_BITS) >= MOST_WAITING
+    if count >= AT_ONCE:
+        return True
+    looks = newest // LOOKED_EVERY != (newest - count) // LOOKED_EVERY
+    waiting = newest - upto(connection, newest >> SEQ_BITS) if looks else 0
+    return waiting >= MOST_WAITING - LOOKED_EVERY
 
 
 def index_next(connection: Connection, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:

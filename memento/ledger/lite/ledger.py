@@ -43,7 +43,7 @@ from memento.ledger.lite.sqlite import (
     roll_back,
     translated,
 )
-from memento.ledger.lite.writer import LOG_PAGES, Writer, growth
+from memento.ledger.lite.writer import LOG_PAGES, Writer, commit_separately, growth
 
 T = TypeVar("T")
 
@@ -128,6 +128,10 @@ class LiteLedger:
             if not (frees_room or (makes_room and self._reserve.kept)):
                 raise
             return self._write_in_reserve(job, error)
+
+    def commit_separately(self) -> None:
+        """Commit the jobs of the calling thread separately from now on."""
+        commit_separately()
 
     def _write_in_reserve(self, job: Callable[[Connection], T], full: StorageFull) -> T:
         """Run a job in the room kept aside, and keep aside again what it left of that."""

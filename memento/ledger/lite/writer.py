@@ -4,7 +4,8 @@ Between processes the gate lets them take turns.
 
 An uncontended write runs in its caller's own thread, since every hand-over to another thread
 costs a scheduler tick. When several threads write, one of them takes all that wait into one
-transaction and one fsync.
+transaction and one fsync. The jobs of a background thread are not among them: a caller of ``add``
+would carry out the work of that thread, and pay for it.
 
 A signal handler may raise after any call, so nothing that must be undone is left to the statement
 after the call that did it: each ``try`` begins first, and what ends it may be done twice. Locks
@@ -17,7 +18,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -46,6 +47,20 @@ MAX_GROUP = 256
 """Most jobs in one commit; bounds how long the first of them waits."""
 
 _INTERRUPTED = "the writing thread was interrupted; {}"
+
+
+class _Thread(threading.local):
+    """The manner in which the jobs of one thread are committed."""
+
+    separately = False
+
+
+_thread = _Thread()
+
+
+def commit_separately() -> None:
+    """Commit the jobs of the calling thread separately from now on; see ``contract.Ledger``."""
+    _thread.separately = True
 
 
 def free_bytes(folder: Path) -> int:
@@ -91,7 +106,8 @@ class _Group(list[_Ticket[object]]):
 
     __slots__ = ("kept", "sent")
 
-    def __init__(self) -> None:
+    def __init__(self, members: Iterable[_Ticket[object]] = ()) -> None:
+        super().__init__(members)
         self.sent = False  # whether COMMIT may have been done
         self.kept = False  # whether it was, with the files still in their place
 
@@ -137,8 +153,8 @@ class Writer:
 
         Args:
             job: Called with the connection inside ``BEGIN IMMEDIATE``. It may run in
-                another caller's thread and must not commit. If it raises, its changes
-                alone are undone.
+                another caller's thread, unless this one commits separately, and must not
+                commit. If it raises, its changes alone are undone.
 
         Returns:
             What the job returned.
@@ -151,6 +167,9 @@ class Writer:
                 may have been written.
         """
         ticket = _Ticket(job)
+        if _thread.separately:
+            self._run_separately(ticket)
+            return ticket.answer(self._path)
         try:
             with self._lock:
                 self._waiting.append(ticket)  # type: ignore[arg-type]  # tickets of any type
@@ -287,6 +306,14 @@ class Writer:
             with self._lock:
                 self._turn.notify_all()  # first, so that an interrupt of it is made good
                 self._leader = None
+
+    def _run_separately(self, ticket: _Ticket[T]) -> None:
+        """Commit a job in this thread and no other job with it."""
+        group = _Group([ticket])  # type: ignore[list-item]  # tickets of any type
+        try:
+            self._held(lambda: self._commit(group))
+        finally:
+            group.end()
 
     def _withdraw(self, ticket: _Ticket[T]) -> None:
         """Take back a job that nobody began, since its caller gave up."""

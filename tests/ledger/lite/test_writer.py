@@ -57,6 +57,62 @@ def test_sixteen_threads_share_one_commit(writer, connection):
     assert sorted(said(connection)) == sorted(answers)
 
 
+def test_no_caller_carries_out_the_job_of_a_background_thread(writer, connection):
+    """It runs in its own thread and transaction, though callers wait to write at the same time."""
+    leading, go = threading.Event(), threading.Event()
+
+    def chore():
+        writer_module.commit_separately()
+        return threading.get_ident(), writer.run(lambda c: (say("chore")(c), threading.get_ident()))
+
+    def first(_connection):
+        leading.set()
+        go.wait(60)
+
+    begun = counted(connection)
+    with ThreadPoolExecutor(3) as pool:
+        head = pool.submit(writer.run, first)
+        assert leading.wait(60)
+        behind = pool.submit(chore)
+        while not writer._holders:
+            threading.Event().wait(0.001)
+        other = pool.submit(writer.run, say("other"))
+        while not writer._waiting:
+            threading.Event().wait(0.001)
+        go.set()
+        head.result(60)
+        own, (_, ran_in) = behind.result(60)
+        assert other.result(60) == "other"
+    assert ran_in == own
+    assert said(connection) == ["chore", "other"]  # in the order they came
+    assert len(begun) == 3
+
+
+def test_a_failing_job_of_a_background_thread_writes_nothing(writer, connection):
+    """Its error is its own, and the next writer goes on."""
+
+    def chore():
+        writer_module.commit_separately()
+        writer.run(lambda c: (say("never")(c), int("mine")))
+
+    with ThreadPoolExecutor(1) as pool:
+        assert isinstance(pool.submit(chore).exception(60), ValueError)
+    assert said(connection) == []
+    assert writer.run(say("next")) == "next"
+
+
+def test_a_background_thread_learns_that_the_store_is_closed(writer):
+    """As every other thread does."""
+
+    def chore():
+        writer_module.commit_separately()
+        writer.run(say("late"))
+
+    writer.close()
+    with ThreadPoolExecutor(1) as pool:
+        assert isinstance(pool.submit(chore).exception(60), StoreClosed)
+
+
 def test_one_failing_job_leaves_the_others_committed(writer, connection):
     """A job that raises among a group undoes its own changes and nobody else's."""
 
