@@ -11,7 +11,7 @@ from datetime import datetime
 from memento.check import check_count, check_flag, check_id, check_moment, check_text
 from memento.clock import from_micros
 from memento.errors import InvalidInput, NothingToUndo
-from memento.ledger import chains, holders, memories
+from memento.ledger import chains, happenings, holders, memories, states
 from memento.ledger import changes as sql
 from memento.ledger.changes import Recorded
 from memento.ledger.contract import Session, Trace, Work
@@ -145,7 +145,8 @@ class Changes(View):
 
         A call is listed if it ended a state of a memory: every ``update``, ``correct``, ``forget``
         and so on, and an ``add`` that superseded or merged. A plain ``add`` is not, and neither are
-        a repeat, ``touch``, an erasure, and what the ring buffer pushed out.
+        a repeat, ``touch``, an erasure, and what the ring buffer pushed out. A sleep is listed also
+        for memories that it only replayed, or whose links it scaled down.
 
         Args:
             since: Earliest moment, with a time zone; None for any.
@@ -173,7 +174,8 @@ class Changes(View):
             docid = None if name is None else memories.by_id(session, known, name).docid
             key = None if asked is None else docid_of(known, asked)
             found = sql.listed(session, known, since=after, docid=docid, run=key, limit=limit)
-            return [_change(session, one) for one in found]
+            told = _told_by(session, known, found)
+            return [_change(session, one, told.get(one.change, [])) for one in found]
 
         return self._engine.ledger.read(job)
 
@@ -226,6 +228,8 @@ class Changes(View):
                 self._undo_one(ns, one, whole, force=force, lenient=run is not None)
         finally:
             self._engine.changed(ns, list(whole.rows.values()))
+        if whole.folds:
+            self._engine.background.fold_events()
         return Undone(
             changes=tuple(map(sql.number_of, whole.changes)),
             undone=tuple(map(sql.number_of, whole.undone)),
@@ -369,7 +373,19 @@ def _not_active(row: Row) -> str:
     return f"{row.id!r} is {row.status}, not active"
 
 
-def _change(session: Session, one: Recorded) -> Change:
+def _told_by(session: Session, ns: int, found: Sequence[Recorded]) -> dict[int, list[str]]:
+    """Return the memories of the changes that only wrote to the log: change to ids."""
+    moments = {sql.number_of(one.change): one.at for one in found if one.rev_to < one.rev_from}
+    told = happenings.written_by(session, ns, moments)
+    names = states.names(session, sorted({one.docid for one in told if one.docid is not None}))
+    docids: dict[int, set[int]] = {}
+    for one in told:
+        if one.docid in names and one.change is not None:
+            docids.setdefault(docid_of(ns, one.change), set()).add(one.docid)
+    return {change: [names[docid] for docid in sorted(each)] for change, each in docids.items()}
+
+
+def _change(session: Session, one: Recorded, told: Sequence[str]) -> Change:
     changed, added = sql.ids_of(session, one)
     return Change(
         number=sql.number_of(one.change),
@@ -379,7 +395,7 @@ def _change(session: Session, one: Recorded) -> Change:
         run=_shown(one.run),
         rev_from=one.rev_from,
         rev_to=one.rev_to,
-        changed=tuple(changed),
+        changed=tuple(changed or told),
         added=tuple(added),
         undone_by=_shown(one.undone_by),
         undoes=_shown(one.undoes),

@@ -502,6 +502,7 @@ class Guidance(View):
             ids=asked.ids,
             cut=self._cut_for(found, budget=True),
             zone=self._engine.config.zone,
+            against=self._contradicted(found),
         )
         if made.shown:
             self._engine.accessed(self._namespace, list(made.shown))

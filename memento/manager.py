@@ -532,6 +532,7 @@ class MemoryManager(
             check_count("tokens", tokens, most=MAX_TOKENS)
         record = check_flag("record", options.get("record", True))
         record = record and options.get("known_at") is None
+        past = any(options.get(name) is not None for name in ("as_of", "known_at"))
         options["record"] = False  # only what the block shows is recorded
         found = self.retrieve(query, k, **options)
         block = prompt.compose(
@@ -542,6 +543,7 @@ class MemoryManager(
             ids=show_ids,
             cut=self._cut_for(found, budget=tokens is not None),
             zone=self.config.zone,
+            against={} if past else self._contradicted(found),
         )
         if record and block.shown:
             self._engine.accessed(self._namespace, list(block.shown))

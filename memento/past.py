@@ -73,7 +73,7 @@ class SlotValue:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A call that changed memories: it ended a state of at least one.
+    """A call that changed memories: it ended a state of at least one, or it was a sleep.
 
     Attributes:
         number: Its number in its namespace, which ``undo`` takes; later changes have larger ones.
@@ -82,8 +82,10 @@ class Change:
         by: Class of who called it.
         run: Number of the first change of the call, if it made several; else None.
         rev_from: First revision of the namespace that it took.
-        rev_to: Last revision that it took; those between are its own.
-        changed: Ids of the memories of which it ended a state, in order of arrival.
+        rev_to: Last revision that it took; those between are its own. Less than ``rev_from`` for a
+            sleep that only replayed memories or scaled down links, and for the undo of one.
+        changed: Ids of the memories of which it ended a state, in order of arrival; of a change
+            without any, those that it replayed or whose links it scaled down.
         added: Ids of the memories that came with it, in order of arrival.
         undone_by: Number of the change that undid it; None if none did, or if that was undone.
         undoes: Number of the change that it undid; None if it is no undo.
@@ -110,7 +112,8 @@ class Undone:
         changes: Numbers of the changes that this call made, in order; undo one of them to redo.
             Empty if everything was left.
         undone: Numbers of the changes that were undone, in that order.
-        memories: Ids of the memories that were set back or hidden, in order of arrival.
+        memories: Ids of the memories that were set back or hidden, or of which a replay or a
+            scaling of links was taken back, in order of arrival.
         left: Ids of memories that were left as they are, to the number of the change that stands in
             the way; None if none of those that can be undone does.
     """

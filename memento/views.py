@@ -7,6 +7,7 @@ arguments and calls the module that holds the rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Never, Self, TypeAlias, TypeVar
 
@@ -22,6 +23,7 @@ from memento.check import (
     member,
     short_name,
 )
+from memento.clock import from_micros
 from memento.engine import Engine
 from memento.errors import InvalidInput, NotFound
 from memento.filters import filters_of
@@ -34,6 +36,7 @@ from memento.lifecycle.bites import Change
 from memento.llm import asking
 from memento.long_turns import add_turns
 from memento.policy import Relevant
+from memento.retrieve.conflicts import outside
 from memento.scopes import parse_scope
 from memento.types import Draft, Finding, Memory, Retrieval, Status, Trust, TrustName
 from memento.upkeep import lineage
@@ -176,6 +179,20 @@ class View:
             return Relevant(found.query, config.long, several)
         near = engine.embedding.nearness(found.query)
         return Relevant(found.query, config.long, several, near, best=found[0].text)
+
+    def _contradicted(self, found: Retrieval) -> dict[str, datetime]:
+        """Return the ids of hits that a higher statement outside the answer contradicts, and when.
+
+        Args:
+            found: An answer of the present.
+        """
+        engine, now = self._engine, self._engine.now()
+        ns = engine.ledger.find_namespace(self._namespace)
+        if ns is None or not found.hits:
+            return {}
+        ids, settings = [hit.id for hit in found if not hit.shared], engine.config.dynamics
+        told = engine.ledger.read(lambda c: outside(c, ns, ids, now, settings))
+        return {name: from_micros(at) for name, at in told.items()}
 
     def _listed(
         self,

@@ -33,7 +33,7 @@ def felt(session: Session, rows: Sequence[Row], now: int, config: Config) -> Ite
     if not rows:
         return
     calendar = dynamics.calendar_of(session, rows[0].ns)
-    days = sorted({*calendar.days, *sleeping.arrivals(session, rows[0].ns, 0)})
+    days = days_of_use(session, rows[0].ns)
     today, settings = bisect_right(days, now // DAY), config.dynamics
     for start in range(0, len(rows), _AT_ONCE):
         part = [row for row in rows[start : start + _AT_ONCE] if is_sound(row)]
@@ -45,6 +45,17 @@ def felt(session: Session, rows: Sequence[Row], now: int, config: Config) -> Ite
             found = standing(state, now, state.day, basis, settings)
             left = retention(today - last, state.stability)
             yield Felt(row, state, replace(found, retention=left))
+
+
+def days_of_use(session: Session, ns: int) -> list[int]:
+    """Return the days on which a namespace was asked, rated or added to, ascending, since 1970.
+
+    Args:
+        session: Of any job, after the events were folded.
+        ns: Namespace number.
+    """
+    calendar = dynamics.calendar_of(session, ns)
+    return sorted({*calendar.days, *sleeping.arrivals(session, ns, 0)})
 
 
 def _last_day(state: State, row: Row, logged: Sequence[int]) -> int:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memento.consolidate.night import Night, Plan, Step
-from memento.ledger import associations, memories
+from memento.ledger import associations, happenings, memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
-from memento.lifecycle.steps import FOUND, log_event
+from memento.lifecycle.steps import FOUND, note_event
 from memento.types import Event
 
 
@@ -20,8 +20,21 @@ def plan(session: Session, night: Night) -> Plan:
     found = associations.heavy(session, night.ns, night.config.association.budget)
     rows = memories.by_docids(session, night.ns, found)
     free = [docid for docid in found if docid in rows and _may_change(rows[docid])]
-    skipped = {"pinned, locked or hidden": len(found) - len(free)} if len(found) > len(free) else {}
-    return Plan(free, associations.count(session, night.ns)[0], skipped)
+    wanted = [docid for docid in free if not _taken_back(session, docid)]
+    skipped = {
+        "pinned, locked or hidden": len(found) - len(free),
+        "undone": len(free) - len(wanted),
+    }
+    skipped = {why: count for why, count in skipped.items() if count}
+    return Plan(wanted, associations.count(session, night.ns)[0], skipped)
+
+
+def _taken_back(session: Session, docid: int) -> bool:
+    """Tell whether somebody undid the last scaling of a memory, and its links are as then."""
+    told = associations.told_of(session, docid)
+    last = max((one.event for one in told if one.kind == Event.WEAKENED), default=0)
+    later = [one for one in happenings.standing_ones(told) if one.event >= last]
+    return bool(last) and not later
 
 
 def _may_change(row: Row) -> bool:
@@ -36,7 +49,7 @@ def carry_out(work: Work, night: Night, docid: int) -> Sequence[Row]:
         return []
     if docid not in associations.heavy(work.db, work.ns, config.budget):
         return []
-    log_event(work, row, Event.WEAKENED, {associations.BUDGET: config.budget})
+    note_event(work, row, Event.WEAKENED, {associations.BUDGET: config.budget})
     while associations.catch_up(work.db, config, agent):
         pass
     return [row]

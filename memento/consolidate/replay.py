@@ -14,7 +14,7 @@ from memento.dynamics.fold import DAY
 from memento.ledger import dynamics, happenings, memories, sleeping
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
-from memento.lifecycle.steps import FOUND, log_event
+from memento.lifecycle.steps import FOUND, note_event
 from memento.types import Event
 
 
@@ -49,7 +49,7 @@ def carry_out(work: Work, night: Night, docid: int) -> Sequence[Row]:
         return []
     if before is not None and before.at // DAY == night.at // DAY:
         return []
-    log_event(work, row, Event.REPLAYED)
+    note_event(work, row, Event.REPLAYED)
     return [row]
 
 

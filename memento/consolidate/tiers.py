@@ -1,8 +1,8 @@
 """Move memories between the tiers as their long strength grows and fades.
 
-A memory goes back to medium only for the days on which the store was used: a store that is left
-alone stays as it is. Only memories whose tier memento chose move, unless the settings say
-otherwise. The ring moves turns from short to medium, and this step never touches it.
+Strengths are read at the end of the last day on which the store was used: one that is left alone
+stays as it is, in both directions. Only memories whose tier memento chose move, unless the settings
+say otherwise. The ring moves turns from short to medium, and this step never touches it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from itertools import islice
 from math import ceil
 
 from memento.config import Config
-from memento.consolidate.feeling import felt
+from memento.consolidate.feeling import days_of_use, felt
 from memento.consolidate.night import Felt, Night, Plan, Step
 from memento.dynamics.fold import DAY
-from memento.ledger import changes, dynamics, memories, sleeping
+from memento.ledger import changes, memories, sleeping
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import TIER_GIVEN, Row
 from memento.lifecycle.steps import FOUND, INDEXED, log_event
@@ -44,12 +44,9 @@ def _taken_back(session: Session, docid: int) -> bool:
 
 def _moves(session: Session, rows: Sequence[Row], night: Night) -> Iterator[Move]:
     """Yield the moves, in order of arrival."""
-    config, days = night.config, dynamics.calendar_of(session, night.ns).days
+    config, days = night.config, days_of_use(session, night.ns)
     used = min(night.at, (days[-1] + 1) * DAY) if days else 0
-    long = [row for row in rows if row.tier == Tier.LONG]
-    medium = [row for row in rows if row.tier != Tier.LONG]
-    found = [*felt(session, medium, night.at, config), *felt(session, long, used, config)]
-    for one in sorted(found, key=lambda one: one.row.docid):
+    for one in felt(session, rows, used, config):
         target = target_of(one, config)
         if target is not None:
             yield one.row.docid, one.row.tier, target.value

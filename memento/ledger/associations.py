@@ -17,7 +17,7 @@ from memento.dynamics.association import ACTS_FROM, Association, Link, scaled, u
 from memento.ledger import claims, strengths
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
-from memento.ledger.happenings import Happening, sound_ones
+from memento.ledger.happenings import Happening, sound_ones, standing_ones
 from memento.ledger.rows import docid_range
 from memento.ledger.schema import SEQ_BITS
 from memento.types import Event, Trust
@@ -30,6 +30,7 @@ BUDGET = "budget"
 """Key in the detail of an event that says that links were scaled down."""
 
 _CURSOR = "associations"
+_LAST = (1 << 63) - 1
 _USES = (Event.USED, Event.CONFIRMED)
 _KINDS = (*_USES, Event.RETRACTED, Event.APPROVED, Event.REPLACED, Event.WEAKENED)
 _NAMED = ", ".join(f"'{kind}'" for kind in _KINDS)
@@ -123,6 +124,12 @@ def of(session: Session, docid: int) -> Links:
     """Read the links that leave a memory."""
     query = "SELECT dst, weight, count, at FROM associations WHERE src = ?"
     return {dst: Link(*link) for dst, *link in session.execute(query, (docid,))}
+
+
+def told_of(session: Session, docid: int) -> list[Happening]:
+    """Read what the links that leave a memory are made of, and the retractions, in order."""
+    query = f"{_TOLD} AND docid = ? ORDER BY event"
+    return list(sound_ones(session.execute(query, (0, _LAST, docid)).fetchall()))
 
 
 def count(session: Session, ns: int) -> tuple[int, int]:
@@ -265,16 +272,10 @@ def _is_one_call(one: Happening, other: Happening) -> bool:
 
 
 def _standing(session: Session, ns: int, upto: int) -> list[Happening]:
-    """Return the events of a namespace without the verdicts that were taken back, in order."""
+    """Return the events of a namespace without those that were taken back, in order."""
     query = f"{_TOLD} AND ns = ? ORDER BY event"
-    gone: set[object] = set()
-    standing = []
-    for one in reversed(list(sound_ones(session.execute(query, (0, upto, ns)).fetchall()))):
-        if one.kind == Event.RETRACTED:
-            gone.add((one.docid, one.retracts))
-        elif one.kind not in _USES or (one.docid, one.name) not in gone:
-            standing.append(one)
-    return standing[::-1]
+    told = list(sound_ones(session.execute(query, (0, upto, ns)).fetchall()))
+    return list(standing_ones(told))
 
 
 def _sources(session: Session, ns: int) -> list[int]:

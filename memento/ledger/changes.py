@@ -33,7 +33,8 @@ class Recorded:
         kind: The verb that was called.
         by: Class of who called it.
         rev_from: First revision that it took.
-        rev_to: Last revision that it took.
+        rev_to: Last revision that it took; one less than the first if it ended no state, but wrote
+            events that undo takes back.
         undone_by: Number of the change that undid it; None if none did, or if that was undone.
         undoes: Number of the change that it undid; None if it is no undo.
     """
@@ -140,7 +141,7 @@ def finish(
     begins_run: bool = False,
     undoes: int | None = None,
 ) -> int | None:
-    """Write down the change that a write was, if it ended a state; returns its number.
+    """Write down the change that a write was, if it took a number; returns that.
 
     An article that quotes what the change altered is withdrawn by it, see ``quotes``.
 

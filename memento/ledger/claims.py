@@ -186,6 +186,16 @@ def among(session: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
     return [(src, dst) for src, dst in session.execute(query, (*docids, *docids))]
 
 
+def around(session: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the flagged pairs of which at least one is among some memories."""
+    marks = ", ".join("?" * len(docids))
+    query = (
+        f"SELECT src, dst FROM links WHERE {_IN_CONFLICT} AND src IN ({marks})"
+        f" UNION SELECT src, dst FROM links WHERE {_IN_CONFLICT} AND dst IN ({marks})"
+    )
+    return [(src, dst) for src, dst in session.execute(query, (*docids, *docids))]
+
+
 def note_successions(session: Session, newer: int, older: Iterable[int]) -> None:
     """Store the earlier memories that one may succeed, instead of all its pairs."""
     session.execute("DELETE FROM successions WHERE newer = ?1 OR older = ?1", (newer,))

@@ -198,7 +198,7 @@ def look(
     """
     fold, cursor = _Fold(session, config), _cursor(session)
     for happened in newer(session, row.ns, cursor.event):
-        if happened.kind not in ASLEEP:
+        if _is_use(happened):
             fold.calendar(row.ns).note(happened.at)
     told = told_of(session, row.docid)
     state = _present(fold, row, cursor) if feels(row) else None
@@ -365,7 +365,7 @@ def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
     """Fold events onto the rows, and store those that changed."""
     session = fold.db
     for happened in found:
-        if happened.kind not in ASLEEP:
+        if _is_use(happened):
             fold.calendar(happened.ns).note(happened.at)
     about = list(_about(fold, found))
     rows = _rows(session, {(happened.ns, docid) for happened, docid, _ in about})
@@ -374,6 +374,8 @@ def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
     for happened, docid, rank in about:
         if happened.kind == Event.RETRACTED:
             stale.add(docid)
+            if happened.counts_again and docid in rows:
+                fold_again(session, docid)  # without that event it may have no row
         elif docid in rows:
             states[docid] = fold.after(states.get(docid), happened, rank, rows[docid])
     for docid, state in states.items():
@@ -381,6 +383,12 @@ def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
             _store(session, docid, state)
     for docid in stale:
         session.execute("UPDATE dynamics SET stale = 1 WHERE docid = ?", (docid,))
+
+
+def _is_use(happened: Happening) -> bool:
+    """Tell whether an event makes its day one of use: a sleep and its undo do not."""
+    undone = happened.kind == Event.RETRACTED and happened.change is not None
+    return happened.kind not in ASLEEP and not undone
 
 
 def _about(fold: _Fold, found: Iterable[Happening]) -> Iterator[tuple[Happening, int, int]]:

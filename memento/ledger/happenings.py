@@ -23,8 +23,14 @@ OWN = (
 )  # fmt: skip
 """Events of one memory that matter here; what was shown is in events of the namespace."""
 
-_TAKEN_BACK = frozenset({*SAID, Event.FOLDED})
-"""Events that a retraction can take back."""
+_ASLEEP = (Event.REPLAYED, Event.WEAKENED)
+_TAKEN_BACK = frozenset({*SAID, Event.FOLDED, *_ASLEEP})
+"""Events that a retraction can take back; it can take back another retraction as well."""
+
+CHANGE = "change"
+"""Key in the detail of an event: the number of the change that wrote it, and that undo goes by."""
+TAKEN = "taken"
+"""Key in the detail of a retraction of a retraction: the number of the change that wrote that."""
 
 _EVENT = "event, ns, at, kind, docid, detail, seal"
 _KINDS = ", ".join(f"'{kind}'" for kind in OWN)
@@ -40,8 +46,8 @@ _LAST = (1 << 63) - 1
 """A number that no event has."""
 
 
-Name: TypeAlias = tuple[Any, Any, str | None, str | None]
-"""Kind, moment, source, and the memory that was folded in."""
+Name: TypeAlias = tuple[Any, ...]
+"""Kind, moment, source, and the memory that was folded in; of a retraction also its change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +79,40 @@ class Happening:
     @property
     def name(self) -> Name:
         """Its name in a retraction: numbers of events change when they are imported."""
-        return self.kind, self.at, self.source, self._member
+        own = (self.kind, self.at, self.source, self.member)
+        return (*own, self.change) if self.kind == Event.RETRACTED else own
 
     @property
     def retracts(self) -> Name | None:
-        """The name of the verdict that this retraction takes back; None if it does not say."""
+        """The name of the event that this retraction takes back; None if it does not say."""
         kind, at = self.detail.get("verdict"), self.detail.get("at")
-        named = isinstance(kind, str) and type(at) is int
-        return (kind, at, self.source, self._member) if named else None
+        if not isinstance(kind, str) or type(at) is not int:
+            return None
+        own = (kind, at, self.source, self.member)
+        return (*own, _number_in(self.detail, TAKEN)) if kind == Event.RETRACTED else own
 
     @property
-    def _member(self) -> str | None:
+    def retraction(self) -> dict[str, object]:
+        """The detail of an event that takes this one back."""
+        detail = {"verdict": self.kind, "at": self.at, "source": self.source}
+        if self.member is not None:
+            detail["member"] = self.member
+        if self.kind == Event.RETRACTED:
+            detail[TAKEN] = self.change
+        return detail
+
+    @property
+    def counts_again(self) -> bool:
+        """Whether it takes back a retraction: something counts again that did not."""
+        return self.kind == Event.RETRACTED and self.detail.get("verdict") == Event.RETRACTED
+
+    @property
+    def change(self) -> int | None:
+        """Number of the change that wrote it; None if it does not say."""
+        return _number_in(self.detail, CHANGE)
+
+    @property
+    def member(self) -> str | None:
         """The memory that was folded into the one that it is about."""
         found = self.detail.get("member")
         return found if isinstance(found, str) else None
@@ -120,16 +149,48 @@ class Happening:
         return self.kind == Event.APPROVED or (self.kind == Event.REPLACED and bool(self.detail))
 
 
+def _number_in(detail: Mapping[str, Any], key: str) -> int | None:
+    found = detail.get(key)
+    return found if type(found) is int else None
+
+
 def standing_ones(found: Sequence[Happening]) -> Iterator[Happening]:
-    """Yield the events that were not retracted later, and no retractions, in the same order."""
-    gone: set[object] = set()
+    """Yield the events that were not retracted later, and no retractions, in the same order.
+
+    A retraction that was taken back itself takes nothing back.
+    """
+    gone: set[tuple[int | None, Name | None]] = set()
     standing: list[Happening] = []
     for one in reversed(found):
-        if one.kind == Event.RETRACTED:
-            gone.add(one.retracts)
-        elif one.kind not in _TAKEN_BACK or one.name not in gone:
+        name = one.docid, one.name
+        if one.kind == Event.RETRACTED and name in gone:
+            gone.remove(name)
+        elif one.kind == Event.RETRACTED:
+            gone.add((one.docid, one.retracts))
+        elif one.kind not in _TAKEN_BACK or name not in gone:
             standing.append(one)
     yield from reversed(standing)
+
+
+def written_by(session: Session, ns: int, changes: Mapping[int, int]) -> list[Happening]:
+    """Read the events that changes wrote and that undo takes back, in order.
+
+    Args:
+        session: Of any job.
+        ns: Namespace number.
+        changes: Number of each change, to its moment. An event that was imported may name a change
+            of another store, but not one of the same moment.
+    """
+    if not changes:
+        return []
+    kinds = ", ".join(f"'{kind}'" for kind in (*_ASLEEP, Event.RETRACTED))
+    query = (
+        f"SELECT {_EVENT} FROM events WHERE ns = ? AND at BETWEEN ? AND ? AND docid IS NOT NULL"
+        f" AND kind IN ({kinds}) ORDER BY event"
+    )
+    moments = changes.values()
+    found = session.execute(query, (ns, min(moments), max(moments))).fetchall()
+    return [one for one in sound_ones(found) if one.change and changes.get(one.change) == one.at]
 
 
 def told_of(session: Session, docid: int) -> list[Happening]:

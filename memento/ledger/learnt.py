@@ -16,7 +16,7 @@ from memento.dynamics.effect import Effect, Lesson, learn
 from memento.ledger import strengths
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
-from memento.ledger.happenings import Happening, sound_ones
+from memento.ledger.happenings import Happening, sound_ones, standing_ones
 from memento.types import Event, Trust
 
 BITE = 200
@@ -151,14 +151,7 @@ def _standing(session: Session, ns: int, upto: int) -> Iterator[Happening]:
     """Yield the verdicts of a namespace that were not taken back, in order."""
     query = f"{_TOLD} AND ns = ? ORDER BY event"
     told = list(sound_ones(session.execute(query, (0, upto, ns)).fetchall()))
-    gone: set[object] = set()
-    standing = []
-    for one in reversed(told):
-        if one.kind == Event.RETRACTED:
-            gone.add((one.docid, one.retracts))
-        elif (one.docid, one.name) not in gone:
-            standing.append(one)
-    yield from reversed(standing)
+    yield from standing_ones(told)
 
 
 def _lesson(one: Happening) -> Lesson | None:

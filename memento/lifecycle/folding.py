@@ -11,7 +11,7 @@ from memento.check import MAX_ITEMS
 from memento.ledger import changes, happenings, memories
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row, columns_of, strings_in
-from memento.lifecycle.steps import log_event
+from memento.lifecycle.steps import log_event, note_event
 from memento.types import Event, Reason, Status
 
 
@@ -94,8 +94,7 @@ def unfolded(work: Work, row: Row) -> list[Row]:
         told = happenings.told_of(work.db, survivor.docid)
         for one in happenings.standing_ones(told):
             if one.kind == Event.FOLDED and one.detail.get("member") == row.id:
-                detail = {"verdict": one.kind, "at": one.at, "source": one.source}
-                log_event(work, survivor, Event.RETRACTED, detail | {"member": row.id})
+                note_event(work, survivor, Event.RETRACTED, one.retraction)
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from memento.ledger import changes, memories
 from memento.ledger.contract import Work
+from memento.ledger.happenings import CHANGE
 from memento.ledger.rows import Row
 from memento.status import having
 from memento.types import Event, Reason, Status
@@ -34,6 +35,15 @@ def hide(work: Work, row: Row, reason: Reason) -> Row:
     memories.enqueue(work.db, row, "drop")
     log_event(work, row, Event(reason.value))
     return row
+
+
+def note_event(work: Work, row: Row, kind: Event, detail: Mapping[str, Any] | None = None) -> None:
+    """Append an event of a memory that belongs to this change, so that undo takes it back.
+
+    The write is a change by it, even if it ends no state.
+    """
+    number = changes.number_of(changes.begin(work))
+    log_event(work, row, kind, {**(detail or {}), CHANGE: number})
 
 
 def log_event(work: Work, row: Row, kind: Event, detail: Mapping[str, Any] | None = None) -> None:

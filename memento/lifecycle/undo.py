@@ -11,26 +11,30 @@ is forgotten. So nothing is lost, and undoing the undo is redo. A memory is left
 - it would be superseded in a circle;
 - it is the successor of a memory that is left: else neither of them would be active;
 - it would pass the border of quarantine: only people decide about that.
+
+Events that a change wrote, such as the replays of a sleep, are taken back in the log: the sums
+and the links between memories are folded again without them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memento.errors import NothingToUndo
-from memento.ledger import changes, descent, dynamics, holders, memories, states
+from memento.ledger import changes, descent, dynamics, happenings, holders, memories, states
 from memento.ledger.chains import LONGEST
 from memento.ledger.changes import Ended, Recorded
 from memento.ledger.contract import Trace, Work
+from memento.ledger.happenings import Happening
 from memento.ledger.rows import NAMES, Row, columns_of, sound
 from memento.ledger.schema import SEQ_MASK
 from memento.levels import MOST_LOCKED, lock_of
 from memento.lifecycle import folding, scopes, slots
 from memento.lifecycle.locks import is_locked
-from memento.lifecycle.steps import ACCEPTED, ENDED, INDEXED, SLOT_HOLDING, log_event
+from memento.lifecycle.steps import ACCEPTED, ENDED, INDEXED, SLOT_HOLDING, log_event, note_event
 from memento.types import Event, Reason, Status, Tier
 
 VERDICTS = frozenset({"approve", "reject"})
@@ -57,6 +61,7 @@ class Outcome:
         rows: The memories that were changed, by row id.
         left: Row ids of memories that were left, to the change that stands in the way.
         names: Row ids of those to ids.
+        folds: Whether the log is to be folded again, without what was taken back.
     """
 
     several: bool = False
@@ -66,6 +71,7 @@ class Outcome:
     rows: dict[int, Row] = field(default_factory=dict)
     left: dict[int, int | None] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
+    folds: bool = False
 
     def fresh(self) -> Outcome:
         """Return an empty result, for the next transaction of the same call."""
@@ -78,6 +84,7 @@ class Outcome:
         self.rows |= other.rows
         self.left |= other.left
         self.names |= other.names
+        self.folds |= other.folds
 
 
 @dataclass(slots=True)
@@ -88,11 +95,13 @@ class _Plan:
         present: Row ids of the memories of the change, to the rows as they are.
         targets: Those that are set back or hidden, to the rows as they are to be.
         left: Those that are left, to the change that stands in the way.
+        events: What it wrote to the log and is taken back with the memories that are set back.
     """
 
     present: dict[int, Row] = field(default_factory=dict)
     targets: dict[int, Row] = field(default_factory=dict)
     left: dict[int, int | None] = field(default_factory=dict)
+    events: list[Happening] = field(default_factory=list)
 
     def leave(self, docid: int, because: int | None) -> None:
         """Leave a memory as it is."""
@@ -156,7 +165,7 @@ def undo(
     forced = tried is not None
     tried = set() if tried is None else tried
     plan = _plan(work, one, forced=forced)
-    if not plan.targets and not plan.left:
+    if not plan.targets and not plan.left and not plan.events:
         number = changes.number_of(one.change)
         raise NothingToUndo(number, f"nothing of change {number} is there any more")
     while force and (blocker := _blocker(work, one, plan, tried.union(outcome.changes))):
@@ -165,7 +174,7 @@ def undo(
         plan = _plan(work, one, forced=forced)
     outcome.left |= plan.left
     outcome.names |= {docid: plan.present[docid].id for docid in plan.left}
-    if plan.targets:
+    if plan.targets or plan.events:
         _carry_out(replace(work, trace=Trace()), one, plan, outcome)
 
 
@@ -211,7 +220,16 @@ def _plan(work: Work, one: Recorded, *, forced: bool) -> _Plan:
             plan.leave(docid, None)
     while _leave_more(work, one, plan):
         pass
+    plan.events = _told_by(work, one, plan)
     return plan
+
+
+def _told_by(work: Work, one: Recorded, plan: _Plan) -> list[Happening]:
+    """Return the events that a change wrote for memories that are set back, or for itself."""
+    changed = {row.id for docid, row in plan.present.items() if docid in plan.targets}
+    number = changes.number_of(one.change)
+    found = happenings.written_by(work.db, one.ns, {number: one.at})
+    return [happened for happened in found if happened.member in {None, *changed}]
 
 
 def _before(work: Work, one: Recorded, row: Row, ended: Ended) -> Row:
@@ -356,6 +374,8 @@ def _carry_out(work: Work, one: Recorded, plan: _Plan, outcome: Outcome) -> None
     for docid, row in rows.items():
         _set_back(work, row, plan.targets[docid], one.change)
     _relink(work, one, plan.left)
+    outcome.folds |= bool(plan.events) or one.kind == "consolidate"
+    told = _take_back(work, plan.events)
     for docid in rows:
         _settle(work, memories.by_docid(work.db, docid))
     memories.overflow(work, {row.session for row in rows.values() if row.tier == Tier.SHORT})
@@ -366,9 +386,18 @@ def _carry_out(work: Work, one: Recorded, plan: _Plan, outcome: Outcome) -> None
         scopes.end_undone(work, changes.number_of(one.change))
     if one.undoes is not None and (first := changes.find(work.db, work.ns, one.undoes)):
         changes.mark_undone(work.db, first, None)
-    outcome.rows |= memories.by_docids(work.db, work.ns, list(rows))
+    outcome.rows |= memories.by_docids(work.db, work.ns, [*rows, *told])
     outcome.undone.append(one.change)
     outcome.changes += [] if number is None else [number]
+
+
+def _take_back(work: Work, found: Sequence[Happening]) -> list[int]:
+    """Take back events; returns the row ids of the memories that are there."""
+    rows = memories.by_docids(work.db, work.ns, [one.docid for one in found if one.docid])
+    for one in found:
+        if one.docid in rows:
+            note_event(work, rows[one.docid], Event.RETRACTED, one.retraction)
+    return [*rows]
 
 
 def _settle(work: Work, row: Row) -> None:

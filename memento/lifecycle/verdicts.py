@@ -235,7 +235,6 @@ def retract(work: Work, found: Sequence[Happening], settings: Settings) -> list[
         No rows: the memories themselves are as they were.
     """
     for one in found:
-        detail = {"verdict": one.kind, "at": one.at, "source": one.source}
-        memories.record(work.db, work.ns, work.now, Event.RETRACTED, one.docid, detail)
+        memories.record(work.db, work.ns, work.now, Event.RETRACTED, one.docid, one.retraction)
     _fold(work, settings)
     return []

@@ -21,7 +21,7 @@ import secrets
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -173,8 +173,11 @@ def compose(
     ids: bool = False,
     cut: Cut | None = None,
     zone: tzinfo = UTC,
+    against: Mapping[str, datetime] | None = None,
 ) -> Block:
     """Render memories as one block and say which of them it shows; see ``render``.
+
+    ``against`` says which memories a statement that is not among them contradicts, and when.
 
     A record that does not fit in the rest of the budget is skipped. With ``cut``, its text is
     shortened to what fits, if it is longer than a short note.
@@ -191,7 +194,7 @@ def compose(
         raise InvalidInput("tokens", f"must be at least 1, not {tokens!r}")
     if count_tokens is not None and not callable(count_tokens):
         raise InvalidInput("count_tokens", "must be a function of a text, or None")
-    said = _folded(memories, cut, ids=ids)
+    said = _folded(memories, cut, against or {}, ids=ids)
     record = partial(_record, ids=ids, zone=zone)
     if tokens is None or not said:
         return _framed(NOTICE, nonce, [(one, record(one, one.text)) for one in said])
@@ -211,14 +214,14 @@ class _Said:
         text: What the block shows of it if there is room.
         speakers: Names of those who said it, in order.
         ids: Ids of the memories that say it, best first.
-        against: A memory before it that contradicts it and stands higher, or None.
+        against: When a memory was said that contradicts it and stands higher, or None.
     """
 
     memory: Memory
     text: str
     speakers: tuple[str, ...]
     ids: tuple[str, ...]
-    against: Memory | None = None
+    against: datetime | None = None
 
 
 class _Fitting:
@@ -291,7 +294,9 @@ def _framed(notice: str, nonce: str, records: Sequence[tuple[_Said, str]]) -> Bl
     return Block(text, tuple(memory_id for one, _ in records for memory_id in one.ids))
 
 
-def _folded(memories: Iterable[Hit | Memory], cut: Cut | None, *, ids: bool) -> list[_Said]:
+def _folded(
+    memories: Iterable[Hit | Memory], cut: Cut | None, outside: Mapping[str, datetime], *, ids: bool
+) -> list[_Said]:
     """Join hits that say the same; what remains is in the order given."""
     kept: dict[object, _Said] = {}
     before: dict[str, Memory] = {}
@@ -307,16 +312,16 @@ def _folded(memories: Iterable[Hit | Memory], cut: Cut | None, *, ids: bool) -> 
             text=first.text if first else _shown(one, cut),
             speakers=tuple(dict.fromkeys(speakers)),
             ids=(*(first.ids if first else ()), memory.id),
-            against=first.against if first else _against(one, before),
+            against=first.against if first else _against(one, before) or outside.get(memory.id),
         )
         before[memory.id] = memory
     return list(kept.values())
 
 
-def _against(one: Hit | Memory, before: Mapping[str, Memory]) -> Memory | None:
-    """Return the first memory before a hit that conflicts with it; the higher one comes first."""
+def _against(one: Hit | Memory, before: Mapping[str, Memory]) -> datetime | None:
+    """Return when the first memory before a hit was said that conflicts with it and is higher."""
     named = one.conflicts if isinstance(one, Hit) else ()
-    return next((memory for memory_id, memory in before.items() if memory_id in named), None)
+    return next((memory.occurred_at for name, memory in before.items() if name in named), None)
 
 
 def _shown(one: Hit | Memory, cut: Cut | None) -> str:
@@ -396,7 +401,7 @@ def _record(one: _Said, text: str, *, ids: bool, zone: tzinfo, brief: bool = Fal
         if memory.status is Status.SUPERSEDED and memory.valid_until is not None:
             record["until"] = day_in(zone, memory.valid_until).isoformat()
         if one.against is not None:
-            record["contradicted_by"] = day_in(zone, one.against.occurred_at).isoformat()
+            record["contradicted_by"] = day_in(zone, one.against).isoformat()
         if one.speakers:
             record["by"] = one.speakers[0] if len(one.speakers) == 1 else list(one.speakers)
     if memory.source.kind not in _OWN_WORDS:

@@ -21,9 +21,13 @@ from memento.ledger.schema import SEQ_BITS
 from memento.retrieve.later import MOST_LATER, Successions
 from memento.retrieve.rank import Candidate, Said
 from memento.retrieve.roster import Snapshot
+from memento.scopes import contains
+from memento.status import having
 
 DEPTH = 16
 """So many of the best candidates are looked at."""
+
+_FOUND = frozenset(having("found"))
 
 Opposed: TypeAlias = Callable[[Sequence[int]], Sequence[tuple[int, int]]]
 """Returns the pairs among some memories that conflict, by row id, the higher one first."""
@@ -149,8 +153,56 @@ def pairs_among(
     linked = claims.among(session, docids)
     if not linked:
         return []
-    ns, ends = docids[0] >> SEQ_BITS, sorted({docid for pair in linked for docid in pair})
-    rows = memories.by_docids(session, ns, ends)
+    ends = sorted({docid for pair in linked for docid in pair})
+    rows = memories.by_docids(session, docids[0] >> SEQ_BITS, ends)
+    return _ordered(session, linked, rows, now, settings)
+
+
+def outside(
+    session: Session, ns: int, ids: Sequence[str], now: int, settings: Dynamics
+) -> dict[str, int]:
+    """Find statements outside an answer that contradict memories in it and stand higher.
+
+    Args:
+        session: Of any job.
+        ns: Namespace number.
+        ids: Ids of the memories of the answer.
+        now: Microseconds.
+        settings: With which the belief in a memory is computed.
+
+    Returns:
+        Ids of memories of the answer to the moment of the latest such statement, microseconds. Only
+        statements count that hold, in the same scope or in one around it.
+    """
+    if not ids or not claims.linked_in(session, ns).flagged:
+        return {}
+    shown = set(memories.docids_of(session, ns, ids).values())
+    linked = [pair for pair in claims.around(session, sorted(shown)) if not shown.issuperset(pair)]
+    ends = sorted({docid for pair in linked for docid in pair})
+    rows = memories.by_docids(session, ns, ends) if ends else {}
+    rows = {docid: row for docid, row in rows.items() if docid in shown or _holds(row, now)}
+    found: dict[str, int] = {}
+    for higher, lower in _ordered(session, linked, rows, now, settings):
+        one, other = rows[higher], rows[lower]
+        if lower in shown and contains(one.scope, other.scope):
+            found[other.id] = max(one.occurred_at, found.get(other.id, one.occurred_at))
+    return found
+
+
+def _holds(row: Row, now: int) -> bool:
+    """Tell whether a memory is found by default at a moment."""
+    ends = [end for end in (row.expires_at, row.valid_until) if end is not None]
+    return row.status in _FOUND and row.valid_from <= now and all(end > now for end in ends)
+
+
+def _ordered(
+    session: Session,
+    linked: Sequence[tuple[int, int]],
+    rows: Mapping[int, Row],
+    now: int,
+    settings: Dynamics,
+) -> list[tuple[int, int]]:
+    """Return the pairs of which both ends are known, the higher one first."""
     stands = {
         docid: _stand(session, row, now, settings) for docid, row in rows.items() if is_sound(row)
     }

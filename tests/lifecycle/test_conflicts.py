@@ -228,6 +228,36 @@ def test_the_higher_of_a_pair_comes_first_in_an_answer(memory):
     assert block.index("Egret") < block.index("Heron Air")
 
 
+AIRLINE = "airline Heron Air"
+
+
+def test_a_prompt_marks_what_a_statement_outside_the_answer_contradicts(memory, clock):
+    """With the day of the higher one while it holds; an answer about the past has no marks."""
+    (old,) = told(memory, "Our airline is Heron Air", tags=["fleet"])
+    clock.advance(timedelta(days=3))
+    then = clock()
+    (new,) = told(memory, "Our airline is Egret")
+    asked = {"tags": ["fleet"], "min_confidence": 0.0}
+    assert '"contradicted_by": "2025-01-04"' in memory.prompt(AIRLINE, **asked)
+    assert "Egret" not in memory.prompt(AIRLINE, **asked)
+    assert "contradicted_by" not in memory.prompt(AIRLINE, **asked, as_of=then)
+    memory.forget(new)
+    assert "contradicted_by" not in memory.prompt(AIRLINE, **asked)
+    assert memory.get(old).status == "active"
+
+
+def test_the_higher_one_is_not_marked_and_a_narrower_scope_tells_nothing(memory):
+    """The lower one outside the answer is no news; and a scope is not seen from around it."""
+    told(memory, "Our airline is Heron Air")
+    told(memory, "Our airline is Egret", tags=["fleet"])
+    asked = {"min_confidence": 0.0}
+    assert "contradicted_by" not in memory.prompt("airline Egret", tags=["fleet"], **asked)
+    (wide,) = told(memory, "My editor is Vim")
+    (narrow,) = told(memory, "My editor is Helix", scope="team")
+    assert {one.higher for one in memory.conflicts()} >= {narrow}
+    assert "contradicted_by" not in memory.prompt("editor Vim", ids=[wide], **asked)
+
+
 @pytest.mark.parametrize(
     ("keep", "after"),
     [

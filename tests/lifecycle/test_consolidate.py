@@ -361,6 +361,25 @@ def test_what_fades_goes_back_to_medium(open_memory, clock):
     assert memory.get("ours").tier == "medium"
 
 
+@pytest.mark.parametrize("way", ["feedback", "add"])
+def test_a_pause_promotes_nothing_and_the_next_day_of_use_does(open_memory, clock, way):
+    """The long strength grows while nobody uses the store, but that is no day to act on."""
+    memory = open_memory(config=Config.task_agent())
+    memory.add("The gate code is 1904", id="ours", importance=0.4)
+    clock.advance(timedelta(days=7))
+    memory.feedback("ours", verdict="used")
+    memory.consolidate()
+    for _ in range(30):
+        clock.advance(DAY)
+        assert memory.consolidate().run is None
+    assert memory.get("ours").tier == "medium"
+    memory.add("The door code is 2011", id="other")
+    if way == "feedback":
+        memory.feedback("other", verdict="used")
+    memory.consolidate()
+    assert memory.get("ours").tier == "long"
+
+
 def test_replay_is_once_a_day_of_use_and_no_use(open_memory, clock):
     """It makes a memory steadier and is no use; on a day without use nothing is replayed."""
     memory = open_memory(config=Config(sleep=Sleep(replay=0.1)))

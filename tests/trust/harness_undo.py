@@ -136,8 +136,8 @@ def everything(folder: Path, *, full: bool, seed: int) -> TrustResult:
 
 LIVES = {False: 2, True: 60}
 DAYS = 60
-TIRED = replace(QUIET, sleep=Sleep(bite=3, archive_share=1.0, tier_share=1.0, replay=0.0))
-"""Settings of a sleep that does much. Replays are events and no changes, so there are none."""
+TIRED = replace(QUIET, sleep=Sleep(bite=3, archive_share=1.0, tier_share=1.0, replay=0.2))
+"""Settings of a sleep that does much."""
 SOURCES = ("user", "agent")
 
 
