@@ -79,8 +79,10 @@ _SPELLED = (
     " thousand dozen"
 )
 _NUMBER_WORDS = f"{_SPELLED} one half third once twice couple"
-_NUMBER = Small(rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())})\b")
-_SPELLED_NUMBER = Small(rf"^\D*\b(?:{'|'.join(_SPELLED.split())})\b\D*$")
+_NUMBER = Small(
+    rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())})\b", needs=(*"0123456789", *_NUMBER_WORDS.split())
+)
+_SPELLED_NUMBER = Small(rf"^\D*\b(?:{'|'.join(_SPELLED.split())})\b\D*$", needs=_SPELLED.split())
 """No digit earns it anything elsewhere, see ``RetrieveConfig.weights``."""
 _OFTEN = _any_word(
     r"every(?!\s*(?:one|body|thing|where)\b)", "each", "once", "twice", "weekly", "daily",
