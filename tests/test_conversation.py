@@ -199,8 +199,25 @@ class TestRecall:
         first = [hits[0].text for hits in (unsure, sure)]
         assert first[0] != first[1]
         known = [replace(unsure, confidence=0.01), replace(sure, confidence=0.9)]
-        assert fused(*known)[0].text == first[1]
-        assert fused(replace(unsure, confidence=0.9), known[1])[0].text == first[0]
+        assert fused("Who studies?", *known)[0].text == first[1]
+        surer = replace(unsure, confidence=0.9), replace(sure, confidence=0.2)
+        assert fused("Who studies?", *surer)[0].text == first[0]
+
+    def test_a_message_that_names_nothing_orders_nothing(self, told):
+        """Alone "who is it?" finds anybody, however sure; the messages together find the answer."""
+        alone = replace(told.retrieve("Who studies?", record=False), confidence=0.9)
+        together = replace(told.retrieve("Who runs a surf school?", record=False), confidence=0.2)
+        assert fused("And who is it?", alone, together)[0].text == together.hits[0].text
+
+    def test_a_message_that_only_goes_on_has_an_answer(self, memory):
+        """Alone "the other firm?" finds nothing, so it may be as sure as the question before it."""
+        memory.add("Roofer Stan wants 1,850 for the back roof, Avon Slate 2,300", "long")
+        memory.add("Moss killer is in the shed", "long")
+        talk = [Turn("What did Stan ask for the roof?"), Turn("1,850.", "assistant")]
+        assert memory.recall("And the other firm?").block == ""
+        found = memory.recall([*talk, Turn("And the other firm?")])
+        assert found.hits[0].text.startswith("Roofer Stan")
+        assert memory.recall([*talk, Turn("Tell me a joke about firms")]).block == ""
 
     def test_a_new_subject_is_not_taken_for_a_follow_up(self, told):
         """The last message weighs more than the messages before it."""

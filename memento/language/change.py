@@ -43,6 +43,24 @@ _CHANGE = Small(
 )
 
 
+_EVENT = Small(
+    r"""
+    \b(?: (?:went|gone|goes|going|go)\ (?:up|down) | put\ (?:\w+\ ){0,4}up\ (?:to|from|by)
+        | raised | lifted | increased | lowered | reduced | doubled | tripled | halved
+        | cut\ (?:\w+\ )?(?:to|by|from) | (?:dropped|risen|rose)\ (?:to|by|from)
+        | since\ (?:the|my|our|his|her|last) | this\ (?:season|term|year)
+        | promoted | traded | died | retired | sold | bought
+    )\b
+    """,
+    re.VERBOSE,
+)
+"""Events that often change something; but "she bought a hat" takes nothing back."""
+_EVENT_WORDS = frozenset(
+    """went gone goes going go put raised lifted increased lowered reduced doubled tripled halved
+    cut dropped risen rose since season term year promoted traded died retired sold
+    bought""".split()  # noqa: SIM905 - words read better as one text
+)
+"""One of these is in every text that `_EVENT` matches."""
 _TRIGGERS = frozenset(
     """now move moved moving switch switched switching swapped change changed changes changing
     instead longer more anymore these new replace replaced replaces replacing renamed upgraded
@@ -69,3 +87,20 @@ def tells_change(text: str, words: Collection[str]) -> bool:
     if len(text) > _LONGEST or (text.isascii() and _TRIGGERS.isdisjoint(words)):
         return False
     return _CHANGE.found_in(text)
+
+
+def may_tell_change(text: str, words: Collection[str]) -> bool:
+    """Tell whether a short text has a word of change, or of an event that often changes something.
+
+    It may order two statements about the same thing; it is too little to replace one by the other.
+
+    Args:
+        text: The text.
+        words: Its words, folded.
+
+    >>> may_tell_change("They raised the fee to 14", "they raised the fee to 14".split())
+    True
+    """
+    if tells_change(text, words):
+        return True
+    return len(text) <= _LONGEST and not _EVENT_WORDS.isdisjoint(words) and _EVENT.found_in(text)

@@ -23,15 +23,20 @@ _GONE = (
     r"left|retired|quit|gone(?= (?:to|from|for|back|off)\b|[^\w ]|$)|stopped|resigned|died|closed"
     r"|shut|given up|moved away|broken|finished"
 )
+_LOST = "promoted|cancell?ed|stolen|scrapped|fired|let go|shut down|switched off|run over"
 _HAS = "(?:'s| has| have| is| are) (?:now )?"
 _MINE = "(?:the |my |our |his |her )?"
 _BEGINS = r"(?:^|[.,;!?] *|\band |\bso |\bas )"
 _TO = r"(?= (?:to|off|back|forward|from|until|till)\b)"
 _FOR = r"(?= (?:for|with|by|against|to)\b|[.,;]|$)"
+_OF_ITS_KIND = r"(?= (?:one|account|contract|subscription)\b|[.,;]|$)"
 _NOT_TO = r"(?!(?:to|for|by|at|in|on|from|against|after|before)\b)"
 """Words before something that did not end: "the mill was sold to Ruiz"."""
 _WRITTEN = (
     _BEGINS + _MINE + _THING + _HAS + rf"(?:{_GONE}|over|cancell?ed)\b",
+    _BEGINS + _MINE + _THING + r" (?:retired|resigned|died|quit|broke down)\b",
+    _BEGINS + _MINE + _THING + rf" (?:was|were|got) (?:{_LOST})\b",
+    rf"\b(?:closed|ended|terminated|got rid of|threw (?:out|away)) {_MINE}{_UNTIL}{_OF_ITS_KIND}",
     rf"\b(?:swapped|replaced|replaces|exchanged|traded|changed) {_MINE}{_UNTIL}{_FOR}",
     rf"\b(?:took|taken|came|come|weaned) (?:me |him |her |us )?off {_MINE}{_THING}",
     rf"\b(?:no more|no longer|instead of|rather than) (?:an? |any )?{_MINE}{_THING}",

@@ -41,11 +41,12 @@ _ASKS_WHEN = _any_word(
     "wann|cuándo|cuando|quand",
 )
 _ASKS_HOW_MANY = _any_word(
-    r"how\s+(?:many|much|old|long|often|far|tall|big|high|heavy|wide)",
+    r"how\s+(?:many|much|old|long|far|tall|big|high|heavy|wide)",
     "number|amount|price|costs?|balance|total|pin|code|quote|size|salary|rent|fee|percentage",
     "distance|temperature|weight|height|rates?|pay|earn|charged?",
     r"wie\s*viele?|cuánt[oa]s?|combien",
 )
+_ASKS_HOW_OFTEN = _any_word(r"how\s+(?:often|frequently)", r"wie\s*oft")
 _ASKS_WHERE = _any_word(
     rf"where|where{_QUOTE}s|wo|wohin|dónde|donde|où",
     r"(?:which|what)\s+(?:room|place|city|town|street|floor|shop|station)",
@@ -72,11 +73,22 @@ _NEGATION = Small(
     r"|allergic|hates?|dislikes?|banned|instead|only|stop(?:ped)?|nicht|kein\w*|nie|ohne|sin|jamais)\b"
     r"|n['’]t\b"  # noqa: RUF001 - a real apostrophe
 )
-_NUMBER_WORDS = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen twenty thirty forty fifty sixty hundred thousand half third once twice couple dozen"
+_SPELLED = (
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+    " seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred"
+    " thousand dozen"
 )
-_NUMBER = Small(rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())})\b")
+_NUMBER_WORDS = f"{_SPELLED} one half third once twice couple"
+_NUMBER = Small(
+    rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())})\b", needs=(*"0123456789", *_NUMBER_WORDS.split())
+)
+_SPELLED_NUMBER = Small(rf"^\D*\b(?:{'|'.join(_SPELLED.split())})\b\D*$", needs=_SPELLED.split())
+"""No digit earns it anything elsewhere, see ``RetrieveConfig.weights``."""
+_OFTEN = _any_word(
+    r"every(?!\s*(?:one|body|thing|where)\b)", "each", "once", "twice", "weekly", "daily",
+    "monthly", "yearly", "times", "always", "never", "alternate", r"fortnight\w*",
+    "(?:odd|even) weeks", "(?:mon|tues|wednes|thurs|fri|satur|sun)days", "jede[nrsm]?",
+)  # fmt: skip
 _TIME = Small(
     r"\b\d{1,2}(?:st|nd|rd|th|am|pm|[:.]\d{2})\b|\b(?:19|20)\d\d\b|\d[月日]"
     r"|\b(?:noon|midnight|half|quarter|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february"
@@ -111,6 +123,8 @@ _HELD = (
     (_ASKS_NOT, _NEGATION, 0.7),
     (_ASKS_WHEN, _TIME, 0.7),
     (_ASKS_HOW_MANY, _NUMBER, 0.3),
+    (_ASKS_HOW_MANY, _SPELLED_NUMBER, 0.7),
+    (_ASKS_HOW_OFTEN, _OFTEN, 0.7),
     (_ASKS_WHERE, _PLACE, 0.3),
 )
 """The thing a question asks for, the sign of it in an answer, and the weight of that sign."""

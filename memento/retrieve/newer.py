@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from memento.language.change import tells_change
+from memento.language.change import may_tell_change
 from memento.language.words import Cue, content, words
 from memento.retrieve.by_meaning import Meaning, dots
 from memento.retrieve.rank import Candidate, Said
@@ -145,7 +145,7 @@ class Newer:
     ) -> Iterator[tuple[int, int, set[str]]]:
         """Yield older and newer row of pairs with common words, and these words."""
         texts = self._read([one.row for one in best])
-        telling = {one.row for one in best if tells_change(texts[one.row], said[one.row].words)}
+        telling = {one.row for one in best if may_tell_change(texts[one.row], said[one.row].words)}
         if not telling:  # nearly always, so it is looked for first
             return
         notes = self._notes(best, said)

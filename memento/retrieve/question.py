@@ -23,7 +23,7 @@ from memento.retrieve.spellings import Exact, without_possessive
 _WHEN = re.compile(
     r"\s*(when|what (year|month|date|day|time)|how long|since when)\b", re.IGNORECASE
 )
-_COUNT = re.compile(r"\s*how (many|much|old|long|often|far|tall|big)\b", re.IGNORECASE)
+_COUNT = re.compile(r"\s*how (many|much|old|long|far|tall|big)\b", re.IGNORECASE)
 _KIND = re.compile(r"\b(?:which|what)\s+(\w+)", re.IGNORECASE)
 _SUMMARY = Small(r"summar|overview|recap")
 _SINGULAR = (

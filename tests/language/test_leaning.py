@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memento.language.leaning import leans
+from memento.language.leaning import leans, names_nothing
 
 POINTING = [
     "and how long is it?",
@@ -14,7 +14,9 @@ POINTING = [
     "why?",
     "so?",
 ]
-NAMING = ["And Lena's?", "When is Omar's birthday?", "what about the hit list", "the oneness",
+GOING_ON = ["And Lena's?", "and 62?", "what about the hit list", "How about Oslo?", "but the boat?"]
+NAMING = ["When is Omar's birthday?", "show the hit list", "the oneness", "And when is Easter?",
+          "And Lena told me that the old harp of her aunt is sold",
           "Bob told me of the harp they repaired for them last summer, who has it?"]  # fmt: skip
 
 
@@ -22,6 +24,21 @@ NAMING = ["And Lena's?", "When is Omar's birthday?", "what about the hit list", 
 def test_points_back(text):
     """A pronoun of a third person, or no word that says anything."""
     assert leans(text)
+
+
+@pytest.mark.parametrize("text", GOING_ON)
+def test_goes_on(text):
+    """Another thing is put into the question before it."""
+    assert leans(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("where is it this time?", True), ("why?", True), ("and the rope?", False), ("Bob?", False)],
+)
+def test_names_nothing(text, expected):
+    """Pronouns, question words and empty words look for nothing; a noun or a name does."""
+    assert names_nothing(text) is expected
 
 
 @pytest.mark.parametrize("text", NAMING)

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from memento.embed.english import is_form_of_common
-from memento.language.change import tells_change
+from memento.language.change import may_tell_change, tells_change
 from memento.language.form import wanted
 from memento.language.synonyms import others
 from memento.language.words import words
@@ -19,6 +19,8 @@ from memento.retrieve.question import continues, parse
         ("what can't Omar eat", "Omar: no nuts, no sesame", "Omar eats a lot of fruit"),
         ("when is the school fair", "School fair on 3 March", "The school fair was dull"),
         ("how many chairs do we have", "We have twelve chairs", "We have chairs"),
+        ("how many chairs do we have", "Seventeen chairs", "Chairs"),
+        ("how often do we meet", "We meet every other week", "We meet at 18 Mill Lane"),
     ],
 )
 def test_a_text_that_holds_what_is_asked_for_fits_better(question, answer, other):
@@ -26,6 +28,21 @@ def test_a_text_that_holds_what_is_asked_for_fits_better(question, answer, other
     form = wanted(question)
     assert form is not None
     assert form.fit(answer, "fact") > form.fit(other, "fact")
+
+
+def test_a_number_in_words_weighs_more_than_the_sign_of_a_digit():
+    """The evidence of a digit is added elsewhere, so a number in words must make up for it."""
+    form = wanted("how many chairs do we have")
+    assert form is not None
+    assert form.fit("Seventeen chairs", "fact") > form.fit("17 chairs", "fact") > 0
+
+
+def test_a_number_does_not_tell_how_often():
+    """How often is no number: neither a price nor a house number answers it."""
+    query = parse("how often do we meet", now=date(2025, 1, 1), years=(), people={}, max_terms=9)
+    assert not query.wants_number
+    assert query.form is not None
+    assert query.form.fit("It costs 35", "fact") == 0
 
 
 def test_a_name_of_the_question_is_no_answer_to_who():
@@ -116,10 +133,22 @@ def test_words_of_change_are_read(text):
     assert tells_change(text, words(text))
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["They raised the fee to 14", "She put the rent up to 690", "He's at the hut since the fire",
+     "Casa Lila cut it to 12", "Ruben was promoted", "Traded it for a van"],
+)  # fmt: skip
+def test_an_event_may_change_something_but_does_not_say_so(text):
+    """It orders two statements; only a word of change replaces one."""
+    assert may_tell_change(text, words(text))
+    assert not tells_change(text, words(text))
+
+
 @pytest.mark.parametrize("text", ["Ada plays the violin", "She moved " + "a" * 400])
 def test_a_text_without_them_or_a_long_one_tells_of_no_change(text):
     """A text without them or a long one tells of no change."""
     assert not tells_change(text, words(text))
+    assert not may_tell_change(text, words(text))
 
 
 def test_a_question_of_stop_words_has_no_cover(shelf):

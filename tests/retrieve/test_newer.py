@@ -57,6 +57,13 @@ def test_the_note_that_tells_of_the_change_comes_first_and_the_older_one_says_so
     assert first.score >= second.score
 
 
+def test_an_event_that_often_changes_something_is_enough():
+    """With "raised", "sold", "since the holidays": the newer of two notes."""
+    older, newer = "Violin class costs 30 at Ada's", "They raised the violin class to 34"
+    assert texts(shelf_of(older, newer))[0] == newer
+    assert texts(shelf_of(older, newer.replace("raised", "explained")))[0] == older
+
+
 def test_a_newer_note_without_a_word_of_change_stays_where_it_is():
     """A newer note without a word of change stays where it is."""
     assert texts(shelf_of(VIOLIN, "Ada brought her violin to school"))[0] == VIOLIN
