@@ -519,7 +519,7 @@ def test_a_question_in_between_only_delays_the_fold(three):
 
 
 class TestNotFoldedYet:
-    """What is said of a memory before the log is folded; see ``ledger.dynamics.look``."""
+    """The belief in a memory, and its strength, before the log is folded."""
 
     @pytest.fixture
     def three(self, three):
