@@ -1,8 +1,8 @@
 """The dates that texts name, each text read once. Reading one for dates takes 0.1 ms.
 
-A question that names a time reads up to 200 texts for dates, mostly those that the last such
-question read. What a text names depends on nothing but the text and its day. No text is kept: it is
-known by a digest with a key that only this process has.
+A question that names a time reads up to 200 texts for dates, and half of them are those that the
+last such question read. The dates depend on the text and its day alone. No text is kept: a digest
+stands for it, with a key that only this process has.
 """
 
 from __future__ import annotations

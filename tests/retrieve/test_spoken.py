@@ -1,4 +1,4 @@
-"""The dates of a text are those that reading it gives, whoever read it before."""
+"""The dates of a text are those that reading it gives, the first time and later."""
 
 from __future__ import annotations
 
