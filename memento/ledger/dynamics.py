@@ -42,7 +42,7 @@ from memento.ledger.happenings import (
     OWN,
     Happening,
     after,
-    newer,
+    next_from,
     of_memory,
     standing_ones,
     told_of,
@@ -75,6 +75,8 @@ ASLEEP = frozenset(
 )
 """Events that the sleep may write: a day on which nothing else happened is no day of use."""
 
+_ALWAYS = -(1 << 63)
+"""Before every moment."""
 _CURSOR, _DAYS = "dynamics", "dynamics days "
 _FEELS, _ACCEPTED = frozenset(having("feels")), frozenset(having("accepted"))
 _SUMS = Struct(f"<{len(RATES)}d")
@@ -108,6 +110,11 @@ class Calendar:
         if not self.days or at // DAY > self.days[-1]:
             self.days.append(at // DAY)
             self.changed = True
+
+    @property
+    def next_at(self) -> int:
+        """The first moment of a day that counts as a later one, microseconds."""
+        return (self.days[-1] + 1) * DAY if self.days else _ALWAYS
 
     def until(self, at: int) -> int:
         """Count the days until a moment, that day included."""
@@ -197,9 +204,7 @@ def look(
         retractions included, in the order of the log.
     """
     fold, cursor = _Fold(session, config), _cursor(session)
-    for happened in newer(session, row.ns, cursor.event):
-        if _is_use(happened):
-            fold.calendar(row.ns).note(happened.at)
+    _note_newer(session, fold.calendar(row.ns), row.ns, cursor.event)
     told = told_of(session, row.docid)
     state = _present(fold, row, cursor) if feels(row) else None
     basis, calendar = basis_of(row), fold.calendar(row.ns)
@@ -207,6 +212,14 @@ def look(
     first = max((at for at, one in enumerate(told, start=1) if one.begins_anew), default=0)
     counted = [one for one in told[first:] if one.kind != Event.REPLACED]
     return shown, standing(shown, now, calendar.until(now), basis, config), counted
+
+
+def _note_newer(session: Session, calendar: Calendar, ns: int, event: int) -> None:
+    """Take in the days of the events after one. Of each day one event is read, however many."""
+    while found := next_from(session, ns, event, calendar.next_at, ASLEEP):
+        if _is_use(found):
+            calendar.note(found.at)
+        event = found.event
 
 
 def _present(fold: _Fold, row: Row, cursor: _Cursor) -> State | None:

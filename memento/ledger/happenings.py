@@ -7,7 +7,7 @@ anything in its detail: what is not of the right kind is taken for not said.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -274,7 +274,25 @@ def after(session: Session, event: int, most: int) -> tuple[list[Happening], int
     return list(sound_ones(found)), len(found), found[-1][0] if found else event
 
 
-def newer(session: Session, ns: int, event: int) -> list[Happening]:
-    """Read the events of a namespace that came after one, in order."""
-    query = f"SELECT {_EVENT} FROM events WHERE event > ? AND ns = ? ORDER BY event"
-    return list(sound_ones(session.execute(query, (event, ns)).fetchall()))
+def next_from(
+    session: Session, ns: int, event: int, at: int, but: Collection[str]
+) -> Happening | None:
+    """Read the first sound event of a namespace after one that happened at a moment or later.
+
+    Args:
+        session: Of any job.
+        ns: Namespace number.
+        event: Number of the event after which it came.
+        at: The moment, microseconds.
+        but: Kinds that are passed over.
+    """
+    marks = ", ".join("?" * len(but))
+    query = (
+        f"SELECT {_EVENT} FROM events WHERE event > ? AND ns = ? AND at >= ?"
+        f" AND kind NOT IN ({marks}) ORDER BY event LIMIT 1"
+    )
+    while found := session.execute(query, (event, ns, at, *but)).fetchall():
+        if sound := next(sound_ones(found), None):
+            return sound
+        event = found[0][0]
+    return None

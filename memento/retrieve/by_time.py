@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from memento.clock import day_in, to_micros
 from memento.language.tongues import MONTHS
-from memento.language.when import Period, said
+from memento.language.when import Period
 from memento.language.words import Cue
 from memento.ledger.match import All, Any, Match, Phrase, Word
 from memento.retrieve.by_meaning import Meaning, best_rows
@@ -27,6 +27,7 @@ from memento.retrieve.days import Days
 from memento.retrieve.question import Query
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct
 from memento.retrieve.source import TextSource
+from memento.retrieve.spoken import SPOKEN
 
 LONG = 100
 """Days; a longer period is too vague for a date in a text to speak of it."""
@@ -195,7 +196,7 @@ def _told(
     source: TextSource,
     mask: Mask,
     days: NDArray[np.int64],
-) -> dict[int, list[Period]]:
+) -> dict[int, Sequence[Period]]:
     """Read the dates in the texts that may speak of some periods.
 
     These are the texts from around a period, and those with a date that is written out.
@@ -208,10 +209,7 @@ def _told(
         np.concatenate([_around(periods, snap, heard, days), written[heard[written]][-READ:]])
     ).tolist()
     texts = source.texts(snap.docid[rows].tolist())
-    return {
-        row: said(text, date.fromordinal(int(days[row])))
-        for row, text in zip(rows, texts, strict=True)
-    }
+    return {row: SPOKEN.of(text, int(days[row])) for row, text in zip(rows, texts, strict=True)}
 
 
 def _around(
@@ -224,8 +222,8 @@ def _around(
         away = np.minimum(away, np.where(outside > 0, outside, _NEAR + 1))
     rows = np.flatnonzero(heard & (away <= _NEAR))
     silent = (snap.cues[rows] & np.uint32(Cue.TIME_WORD | Cue.DIGIT)) == 0
-    chosen: Rows = rows[np.lexsort((-rows, away[rows], silent))[:READ]]
-    return chosen
+    near = -(away[rows] + (_NEAR + 1) * silent).astype(np.float32)
+    return rows[best_rows(np.arange(len(rows)), near, READ)]
 
 
 def _spellings(periods: Sequence[Period]) -> Iterator[Match]:

@@ -28,6 +28,7 @@ from memento.retrieve.question import Query, match_term
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct
 from memento.retrieve.source import TextSource
 from memento.retrieve.vocabulary import Vocabulary
+from memento.retrieve.zeros import ZEROS
 
 _STARTS = (5, 4)  # first letters by which a word is looked for that is in no memory
 _BLOCK, _BLOCKS = 10_000, 3  # the words of so many blocks of memories, and of the rest, are known
@@ -411,8 +412,7 @@ def bm25(
 ) -> Lexical:
     """Score every row that has a word of the query, or whose neighbours have one.
 
-    Nothing but the fresh arrays is as long as the namespace: the system gives them zeroed and only
-    in part.
+    Nothing but the arrays of zeros is as long as the namespace, see ``zeros``.
 
     Args:
         query: The query the postings belong to.
@@ -420,8 +420,7 @@ def bm25(
         snap: The namespace.
         config: k1, b, near, far.
     """
-    score, mass = np.zeros(snap.n, np.float32), np.zeros(snap.n, np.float32)
-    tf, matched = np.zeros(snap.n, np.float32), np.zeros(snap.n, np.uint32)
+    (score, mass, tf, matched), lent = ZEROS.lend(snap.n)
     sessions = np.zeros(len(snap.sessions), np.float32)
     touched: list[Rows] = []
     total = unknown = 0.0
@@ -451,6 +450,7 @@ def bm25(
     else:
         mass /= share
         rows = np.flatnonzero(score > 0)
+    lent.touched = touched
     return Lexical(rows, score, mass, matched, sessions, unknown / float(share))
 
 

@@ -97,14 +97,15 @@ def differences(codes: Words, query: Words) -> NDArray[np.uint16]:
 
 def _count(codes: Words, query: Words, found: NDArray[np.uint16]) -> None:
     words, n = codes.shape
-    differing, ones = np.empty(n, np.uint64), np.empty(n, np.uint8)
+    differing = np.empty(n, np.uint64)
+    some, ones = np.empty((2, n), np.uint8)
     found[:] = 0
     for first in range(0, words, _AT_ONCE):
-        some = np.zeros(n, np.uint8)
         for word in range(first, min(words, first + _AT_ONCE)):
             np.bitwise_xor(codes[word], query[word], out=differing)
-            np.bitwise_count(differing, out=ones)
-            some += ones
+            np.bitwise_count(differing, out=some if word == first else ones)
+            if word > first:
+                some += ones
         found += some
 
 
@@ -128,8 +129,10 @@ def candidates(codes: Words, query: Words, allowed: Mask, count: int) -> Rows:
 
 def _least(found: NDArray[np.uint16], allowed: Mask, count: int) -> Rows:
     """Return the allowed rows that differ least, ascending: so many, and all equal to the last."""
-    if np.count_nonzero(allowed) <= count:
+    most = np.count_nonzero(allowed)
+    if most <= count:
         return np.flatnonzero(allowed)
-    found[~allowed] = int(found.max()) + 1
+    if most < len(allowed):
+        found[~allowed] = int(found.max()) + 1
     upto = np.cumsum(np.bincount(found))
     return np.flatnonzero(found <= np.searchsorted(upto, count))

@@ -20,6 +20,7 @@ DAY = 86_400_000_000
 _EPOCH_DAY = EPOCH.toordinal()
 _LAST_DAY = date.max.toordinal()
 _ENDS = np.iinfo(np.int64)
+_CLOSE = 8_192  # days between the first and the last from which each is looked at alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Days:
         days = moments // DAY + _EPOCH_DAY
         if self.zone is UTC:
             return days
-        distinct, at = np.unique(days, return_inverse=True)
+        distinct, at = _distinct(days)
         begun, over = (
             np.array([self.start(day + step) for day in distinct.tolist()], np.int64)
             for step in (0, 1)
@@ -64,6 +65,19 @@ class Days:
         if not 1 <= day <= _LAST_DAY:
             return int(_ENDS.min if day < 1 else _ENDS.max)
         return _start(self.zone, day)
+
+
+def _distinct(days: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return some days among which all given ones are, and the place of each among them.
+
+    Days close to each other need not be sorted, which takes 60 ms for a million.
+    """
+    if len(days):
+        first, last = int(days.min()), int(days.max())
+        if last - first <= min(len(days), _CLOSE):
+            return np.arange(first, last + 1), days - first
+    distinct, at = np.unique(days, return_inverse=True)
+    return distinct, at
 
 
 @lru_cache(maxsize=16_384)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memento.embed.english import is_form_of_common
 from memento.language.form import Form
-from memento.language.when import Period, said
+from memento.language.when import Period
 from memento.language.words import Cue
 from memento.retrieve import by_time
 from memento.retrieve.by_meaning import Cosines, Meaning
@@ -23,6 +22,7 @@ from memento.retrieve.by_words import Lexical
 from memento.retrieve.days import Days
 from memento.retrieve.question import Query
 from memento.retrieve.roster import KINDS, Floats, Mask, Rows, Snapshot
+from memento.retrieve.spoken import SPOKEN
 
 _SOON = 2  # days before the day asked about in which people make plans for it
 _SHORT_PERIOD = 3  # days; a period of at most so many is "a day"
@@ -183,8 +183,7 @@ def dates_in(texts: Mapping[int, str], snap: Snapshot, days: Days) -> dict[int, 
     """Read the dates in the texts of some rows."""
     told_on = days.of(snap.occurred_at[list(texts)]).tolist()
     return {
-        row: said(text, date.fromordinal(day))
-        for (row, text), day in zip(texts.items(), told_on, strict=True)
+        row: SPOKEN.of(text, day) for (row, text), day in zip(texts.items(), told_on, strict=True)
     }
 
 

@@ -14,14 +14,16 @@ from memento.language.words import words
 from memento.ledger import memories, since, vectors
 from memento.ledger.claims import Linked
 from memento.ledger.contract import Ledger, Session, Tail
-from memento.ledger.match import Match
+from memento.ledger.match import All, Match
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import docid_of
+from memento.ledger.schema import SEQ_MASK
 from memento.retrieve.by_meaning import dots
 from memento.retrieve.lifecycle import Strengths
 from memento.retrieve.roster import distinct
 from memento.retrieve.source import WIDER
 from memento.retrieve.vocabulary import Vocabulary
+from memento.retrieve.wholes import Together, Wholes
 from memento.status import HEARD
 
 if TYPE_CHECKING:
@@ -39,12 +41,16 @@ class Postings:
 
     Args:
         most: Most expressions kept, >= 0; those used least recently are evicted first.
+
+    Attributes:
+        wholes: All docids of frequent words.
     """
 
     LONGEST = 4096
     """Most docids of a cached expression; larger results are rarely needed twice."""
 
     def __init__(self, most: int = 512) -> None:
+        self.wholes = Wholes()
         self._most = most
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[int, State, Match, int], Docids] = OrderedDict()
@@ -110,16 +116,37 @@ class LedgerSource:
         """Return the docids that expressions match, from the cache if nothing has changed."""
         if self.state is None:
             return self._read(matches, limit)
-        kept = [self._kept.find(self.ns, self.state, match, limit) for match in matches]
-        unread = [match for match, docids in zip(matches, kept, strict=True) if docids is None]
-        read = iter(self._read(unread, limit) if unread else ())
-        found: list[Docids] = []
-        for match, known in zip(matches, kept, strict=True):
-            docids = next(read) if known is None else known
-            if known is None:
-                self._kept.put(self.ns, self.state, match, limit, docids)
-            found.append(docids)
+        found = self._known(self.state, matches, limit)
+        unread = [match for match in dict.fromkeys(matches) if match not in found]
+        if joined := [match for match in unread if isinstance(match, All)]:
+            found.update(self._joined(self.state, joined, limit))
+            unread = [match for match in unread if match not in found]
+        for match, docids in zip(unread, self._read(unread, limit) if unread else (), strict=True):
+            self._kept.put(self.ns, self.state, match, limit, docids)
+            found[match] = docids
+        return [found[match] for match in matches]
+
+    def _known(self, state: State, matches: Sequence[Match], limit: int) -> dict[Match, Docids]:
+        """Return the docids of the expressions that an earlier query looked up."""
+        kept, found = self._kept, dict[Match, Docids]()
+        for match in matches:
+            docids = kept.find(self.ns, state, match, limit)
+            if docids is None and (whole := kept.wholes.find(self.ns, state, match)) is not None:
+                docids = whole[-limit:]
+            if docids is not None:
+                found[match] = docids
         return found
+
+    def _joined(self, state: State, joined: Sequence[All], limit: int) -> dict[Match, Docids]:
+        """Return the docids of expressions of whose parts all docids are known, see `Together`."""
+        return Together(
+            self._kept.wholes,
+            self.ns,
+            state,
+            limit,
+            newest=lambda match: self._kept.find(self.ns, state, match, limit),
+            read=lambda matches: self._read(matches, SEQ_MASK),
+        ).find(joined)
 
     def _read(self, matches: Sequence[Match], limit: int) -> list[Docids]:
         waiting = self._tail.postings(self.ns, matches, limit)

@@ -81,13 +81,14 @@ class Scan:
         none = np.zeros((0, table.dim), np.float32)
         self._room = np.zeros((0, table.dim), np.float32)
         self.places = Places(rows, dead, at, np.zeros(0, np.int64), np.zeros(0, np.intp), none)
+        self._open: tuple[Places | None, Mask, Mask] = (None, dead, dead)
 
     @property
     def nbytes(self) -> int:
         """Bytes it holds in RAM."""
         places = self.places
         ids = (places.tail_docids, places.tail_rows)
-        arrays = (places.rows, places.dead, places.at, *ids, self._room)
+        arrays = (places.rows, places.dead, places.at, *ids, self._room, self._open[2])
         return sum(array.nbytes for array in arrays) + self.table.nbytes
 
     def take(self, new: Docids, vectors: Floats, docids: Docids) -> None:
@@ -116,6 +117,17 @@ class Scan:
         tail_docids = np.concatenate([places.tail_docids, new])
         tail_rows = np.concatenate([places.tail_rows, rows])
         self.places = Places(places.rows, dead, at, tail_docids, tail_rows, self._room[:end])
+
+    def open_to(self, places: Places, allowed: Mask) -> Mask:
+        """Mark the places whose rows may be found; computed once for a mask that nobody changes."""
+        known, mask, found = self._open
+        if known is places and mask is allowed:
+            return found
+        found = allowed[places.rows]
+        found &= ~places.dead
+        if not allowed.flags.writeable:
+            self._open = places, allowed, found
+        return found
 
     def search(self, snap: Snapshot) -> ScanSearch:
         """Return the search of a query."""
@@ -160,8 +172,7 @@ class ScanSearch:
         """Return the places in the files whose vectors are to be compared, ascending."""
         table, places = self._table, self._places
         query = encode(vector[np.newaxis], table.ends)[:, 0]
-        open_to = allowed[places.rows]
-        open_to &= ~places.dead
+        open_to = self._scan.open_to(places, allowed)
         return candidates(table.kept.codes, query, open_to, max(LEAST, FACTOR * n))
 
     def vectors_of(self, docids: Docids) -> Floats:

@@ -104,7 +104,8 @@ class Table:
             Unusable: If one is damaged, or the file was cut off.
         """
         self._file.require(HEAD + 4 * self.dim * len(self))
-        found: Floats = self._vectors[slots]  # a copy: what was checked does not change
+        # A copy: what was checked does not change. `take` costs two thirds of what an index does.
+        found: Floats = np.take(self._vectors, slots, axis=0)
         if not np.array_equal(sums_of(found), self.kept.sums[slots]):
             raise Unusable("a vector is damaged")
         return found

@@ -8,9 +8,11 @@ from datetime import timedelta
 import pytest
 
 from memento import Config, MemoryManager, Retrieval, Strength
+from memento.dynamics import fold
 from memento.dynamics.config import Dynamics
 from memento.errors import InvalidInput, NotFound
-from memento.ledger import dynamics, happenings
+from memento.ledger import dynamics, happenings, memories
+from memento.types import Event
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 
@@ -514,3 +516,59 @@ def test_a_question_in_between_only_delays_the_fold(three):
         background.query_ends()
     assert background.tidy() is True
     assert len(rows(three)) == 3
+
+
+class TestNotFoldedYet:
+    """The belief in a memory, and its strength, before the log is folded."""
+
+    @pytest.fixture
+    def three(self, three):
+        """The same, and nothing is folded in the background: a question is in flight."""
+        background = three._engine.background
+        background.query_begins()
+        yield three
+        background.query_ends()
+
+    @staticmethod
+    def uses(memory, clock, *names):
+        """Write to the log that memories were found now."""
+        engine = memory._engine
+        at, ids = engine.now(), {"ids": list(names)}
+        engine.ledger.write(lambda c: memories.record(c, 1, at, Event.RETRIEVED, None, ids))
+        clock.advance(HOUR)
+
+    @staticmethod
+    def is_as_folded(memory):
+        """Tell whether the same is said before and after everything is folded."""
+        before, more = said(memory, "green", "black", "mint"), True
+        while more:
+            more = memory._engine.ledger.write(lambda c: dynamics.catch_up(c, Dynamics()))
+        return before == said(memory, "green", "black", "mint")
+
+    def test_of_each_day_one_event_is_read(self, three, clock, monkeypatch):
+        """However many came about other memories."""
+        for _ in range(3):
+            for _ in range(10):
+                self.uses(three, clock, "green")
+            clock.advance(10 * DAY)
+        checked, is_changed = [], happenings.is_changed_event
+
+        def noting(*given):
+            checked.append(given)
+            return is_changed(*given)
+
+        monkeypatch.setattr(happenings, "is_changed_event", noting)
+        three.strength("black")
+        days = {at // fold.DAY for _, at, *_ in checked}
+        assert len(checked) == len(days) <= 6
+        assert self.is_as_folded(three)
+
+    def test_a_garbled_event_is_no_day_of_use(self, three, clock):
+        """The next sound one of that day is."""
+        for names in (("green",), ("black", "mint"), ("green",)):
+            clock.advance(DAY)
+            self.uses(three, clock, *names)
+            self.uses(three, clock, *names)
+        garble = "UPDATE events SET detail = '{}' WHERE event % 3 = 1"
+        three._engine.ledger.write(lambda c: c.execute(garble))
+        assert self.is_as_folded(three)
