@@ -10,7 +10,7 @@ import re
 import threading
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from string import ascii_lowercase
 
@@ -30,6 +30,21 @@ _MOST_KNOWN = 10_000  # words that are not kept and yet known as such: numbers a
 _WORD_BYTES, _ROW_BYTES = 220, 230  # measured with tracemalloc
 
 
+class _Places(dict[str, int]):
+    """A word as a memory writes it, to the place of the word that is kept of it, or -1.
+
+    Args:
+        learn: Returns the place of a word that is met for the first time.
+    """
+
+    def __init__(self, learn: Callable[[str], int]) -> None:
+        super().__init__()
+        self._learn = learn
+
+    def __missing__(self, word: str) -> int:
+        return self._learn(word)
+
+
 class Vocabulary:
     """The words of heard memories, kept up to date memory by memory.
 
@@ -42,7 +57,7 @@ class Vocabulary:
         self.rev, self.first = 0, 0
         self._lock = threading.Lock()
         self._ids: dict[str, int] = {}
-        self._as_written: dict[str, int] = {}  # to the place of what is kept of it, or -1
+        self._as_written = _Places(self._learn)
         self._words: list[str] = []
         self._count = np.zeros(0, np.intp)  # memories that have each word
         self._rows: dict[int, array[int]] = {}
@@ -67,24 +82,24 @@ class Vocabulary:
     def put_all(self, said: Iterable[tuple[int, Sequence[str]]]) -> None:
         """Set the words of several memories; the caller is `following`."""
         fresh: list[array[int]] = []
-        for docid, words in said:
-            if docid in self._rows:
-                self._count_in(fresh)
-                fresh.clear()
-                self.drop(docid)
-            row = self._rows[docid] = array("I", self._places(words))
-            fresh.append(row)
-        self._count_in(fresh)
+        try:
+            for docid, words in said:
+                if docid in self._rows:
+                    self._count_in(fresh)
+                    self.drop(docid)
+                row = self._rows[docid] = array("I", self._places(words))
+                fresh.append(row)
+        finally:  # what was read before an error is counted as well
+            self._count_in(fresh)
 
     def _places(self, words: Sequence[str]) -> set[int]:
         """Return the places of what is kept of some words."""
-        places = set(map(self._as_written.get, words))
-        if None in places:
-            places.update(self._learn(word) for word in words if word not in self._as_written)
-        return {at for at in places if at is not None and at != _NOT_KEPT}
+        places = set(map(self._as_written.__getitem__, words))
+        places.discard(_NOT_KEPT)
+        return places
 
-    def _count_in(self, fresh: Sequence[array[int]]) -> None:
-        """Count the words of rows that are new."""
+    def _count_in(self, fresh: list[array[int]]) -> None:
+        """Count the words of rows that are new, and forget that they are."""
         ids = np.frombuffer(b"".join(fresh), np.uintc)
         count = np.bincount(ids, minlength=len(self._words))
         found = count > 0
@@ -93,6 +108,7 @@ class Vocabulary:
         self._count = count
         for one in np.flatnonzero(found).tolist():
             self._shelve(self._words[one])
+        fresh.clear()
 
     def drop(self, docid: int) -> None:
         """Remove the words of a memory, if it has any; the caller is `following`."""
@@ -148,11 +164,9 @@ class Vocabulary:
 
     def _learn(self, word: str) -> int:
         """Return the place of a word as a memory writes it; -1 if it is not kept."""
-        at = self._as_written.get(word)
-        if at is None:
-            at = self._id(_plain(word)) if _is_kept(word) else _NOT_KEPT
-            if at != _NOT_KEPT or len(self._as_written) < _MOST_KNOWN + 2 * len(self._words):
-                self._as_written[word] = at
+        at = self._id(_plain(word)) if _is_kept(word) else _NOT_KEPT
+        if at != _NOT_KEPT or len(self._as_written) < _MOST_KNOWN + 2 * len(self._words):
+            self._as_written[word] = at
         return at
 
     def _id(self, word: str) -> int:
