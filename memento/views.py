@@ -36,7 +36,6 @@ from memento.lifecycle.bites import Change
 from memento.llm import asking
 from memento.long_turns import add_turns
 from memento.policy import Relevant
-from memento.retrieve.conflicts import outside
 from memento.scopes import parse_scope
 from memento.types import Draft, Finding, Memory, Retrieval, Status, Trust, TrustName
 from memento.upkeep import lineage
@@ -186,6 +185,8 @@ class View:
         Args:
             found: An answer of the present.
         """
+        from memento.retrieve.conflicts import outside  # noqa: PLC0415 - needs NumPy
+
         engine, now = self._engine, self._engine.now()
         ns = engine.ledger.find_namespace(self._namespace)
         if ns is None or not found.hits:

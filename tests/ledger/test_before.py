@@ -67,6 +67,9 @@ def opened(root, name):
 def no_other_words(monkeypatch):
     """Look up the words of a question alone, as the earlier code did."""
     monkeypatch.setattr(spellings, "others", lambda *_: ())
+    spellings.synonyms.cache_clear()  # of what an earlier test looked up
+    yield
+    spellings.synonyms.cache_clear()
 
 
 @pytest.fixture(scope="module")
