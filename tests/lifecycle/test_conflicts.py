@@ -1,6 +1,7 @@
 """The settling pass and its verbs: supersede, flag, doubt, respect locks and trust, undo."""
 
 from datetime import timedelta
+from unittest import mock
 
 import pytest
 
@@ -8,6 +9,7 @@ from memento import MemoryManager, background
 from memento.claims.config import Conflicts
 from memento.config import Config
 from memento.errors import InvalidInput, LockedMemory, NotFound
+from memento.ledger import claims
 from memento.lifecycle import conflicts
 from memento.testing import ManualClock
 
@@ -244,6 +246,14 @@ def test_a_prompt_marks_what_a_statement_outside_the_answer_contradicts(memory, 
     memory.forget(new)
     assert "contradicted_by" not in memory.prompt(AIRLINE, **asked)
     assert memory.get(old).status == "active"
+
+
+def test_a_prompt_marks_what_is_contradicted_among_many_conflicts(memory):
+    """So many that nothing is kept of which memories they are."""
+    told(memory, "Our airline is Heron Air", tags=["fleet"])
+    told(memory, "Our airline is Egret")
+    with mock.patch.object(claims, "_flagged", return_value=None):
+        assert "contradicted_by" in memory.prompt(AIRLINE, tags=["fleet"], min_confidence=0.0)
 
 
 def test_the_higher_one_is_not_marked_and_a_narrower_scope_tells_nothing(memory):

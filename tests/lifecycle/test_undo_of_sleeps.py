@@ -8,7 +8,7 @@ from memento import Config
 from memento.config.sleep import Sleep
 from memento.dynamics.association import Association
 from memento.errors import NothingToUndo
-from memento.ledger import dynamics
+from memento.ledger import dynamics, happenings
 
 HOURS, DAY = timedelta(hours=2), timedelta(days=1)
 QUESTION = "Where is the deploy runbook?"
@@ -111,6 +111,27 @@ def test_the_undo_of_a_sleep_is_no_day_of_use(lived, clock):
     lived.undo(run=night.run)
     lived.consolidate(steps=["fold"])
     assert days() == before
+
+
+def test_undo_reads_no_answers_of_the_log(lived):
+    """They are most of it, and about no single memory, so an index leaves them out."""
+    asked, plans = [], []
+
+    class Noting:
+        def __init__(self, session):
+            self._session = session
+
+        def execute(self, query, given=()):
+            asked.append(query)
+            plans.extend(self._session.execute(f"EXPLAIN QUERY PLAN {query}", given).fetchall())
+            return self._session.execute(query, given)
+
+    (made,) = lived.changes(run=lived.consolidate(steps=["replay"]).run)
+    at = int(made.at.timestamp() * 1_000_000)
+    read = lambda c: happenings.written_by(Noting(c), 1, {made.number: at})  # noqa: E731
+    assert lived._engine.ledger.read(read)
+    assert len(asked) == 1
+    assert "events_by_docid" in plans[0][3]
 
 
 def test_what_was_replayed_and_erased_stays_gone(lived):
