@@ -8,6 +8,7 @@ from memento import MemoryManager, background
 from memento.claims.config import Conflicts
 from memento.config import Config
 from memento.errors import InvalidInput, LockedMemory, NotFound
+from memento.ledger import claims
 from memento.lifecycle import conflicts
 from memento.testing import ManualClock
 
@@ -244,6 +245,16 @@ def test_a_prompt_marks_what_a_statement_outside_the_answer_contradicts(memory, 
     memory.forget(new)
     assert "contradicted_by" not in memory.prompt(AIRLINE, **asked)
     assert memory.get(old).status == "active"
+
+
+def test_a_prompt_marks_contradictions_of_a_store_that_has_very_many(memory, clock, monkeypatch):
+    """So many that they are not listed."""
+    monkeypatch.setattr(claims, "_MANY_FLAGGED", 1)
+    told(memory, "Our airline is Heron Air", tags=["fleet"])
+    clock.advance(timedelta(days=3))
+    told(memory, "Our airline is Egret")
+    asked = {"tags": ["fleet"], "min_confidence": 0.0}
+    assert '"contradicted_by": "2025-01-04"' in memory.prompt(AIRLINE, **asked)
 
 
 def test_the_higher_one_is_not_marked_and_a_narrower_scope_tells_nothing(memory):
