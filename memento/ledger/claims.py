@@ -149,6 +149,11 @@ class Linked(NamedTuple):
     flagged: frozenset[int] | None
     succeeded: bool
 
+    @property
+    def any_flagged(self) -> bool:
+        """Whether any pair is flagged."""
+        return self.flagged is None or bool(self.flagged)
+
     def may_conflict(self, docids: Iterable[int]) -> bool:
         """Tell cheaply whether there can be a flagged pair among some memories."""
         return self.flagged is None or not self.flagged.isdisjoint(docids)

@@ -174,7 +174,7 @@ def outside(
         Ids of memories of the answer to the moment of the latest such statement, microseconds. Only
         statements count that hold, in the same scope or in one around it.
     """
-    if not ids:
+    if not ids or not claims.linked_in(session, ns).any_flagged:
         return {}
     shown = set(memories.docids_of(session, ns, ids).values())
     linked = [pair for pair in claims.around(session, sorted(shown)) if not shown.issuperset(pair)]

@@ -33,6 +33,7 @@ _STEP = 512
 """Rows of a frequent word that the index reads to know whether one row has it: about a page."""
 _WIDER = 4
 _MOST_WALKED = 512  # expressions of which is known how far they were walked
+_ENTRY_BYTES = 1_000  # of what is kept of an expression besides its rows, of which it may have none
 _FEW = 16  # so many times fewer rows are looked up by bisection
 
 
@@ -63,14 +64,14 @@ class Wholes:
         key = (ns, state, match)
         with self._lock:
             self._walked.pop(key, None)
-            if docids.nbytes > self._room or key in self._kept:
+            if _bytes_of(docids) > self._room or key in self._kept:
                 return
             docids.flags.writeable = False
             self._kept[key] = docids
-            self._used += docids.nbytes
+            self._used += _bytes_of(docids)
             while self._used > self._room:
                 _, least = self._kept.popitem(last=False)
-                self._used -= least.nbytes
+                self._used -= _bytes_of(least)
 
     def is_due(self, ns: int, state: State, match: Match, beside: int, rows: int) -> bool:
         """Tell whether an expression is to be read whole; if not, note that it is walked.
@@ -170,6 +171,10 @@ def _parts(match: Match) -> Iterator[Match]:
             yield from _parts(part)
     else:
         yield match
+
+
+def _bytes_of(docids: Docids) -> int:
+    return _ENTRY_BYTES + docids.nbytes
 
 
 def newest_common(lists: Sequence[Docids], limit: int) -> Docids:

@@ -1,7 +1,6 @@
 """The settling pass and its verbs: supersede, flag, doubt, respect locks and trust, undo."""
 
 from datetime import timedelta
-from unittest import mock
 
 import pytest
 
@@ -248,12 +247,14 @@ def test_a_prompt_marks_what_a_statement_outside_the_answer_contradicts(memory, 
     assert memory.get(old).status == "active"
 
 
-def test_a_prompt_marks_what_is_contradicted_among_many_conflicts(memory):
-    """So many that nothing is kept of which memories they are."""
+def test_a_prompt_marks_contradictions_of_a_store_that_has_very_many(memory, clock, monkeypatch):
+    """So many that they are not listed."""
+    monkeypatch.setattr(claims, "_MANY_FLAGGED", 1)
     told(memory, "Our airline is Heron Air", tags=["fleet"])
+    clock.advance(timedelta(days=3))
     told(memory, "Our airline is Egret")
-    with mock.patch.object(claims, "_flagged", return_value=None):
-        assert "contradicted_by" in memory.prompt(AIRLINE, tags=["fleet"], min_confidence=0.0)
+    asked = {"tags": ["fleet"], "min_confidence": 0.0}
+    assert '"contradicted_by": "2025-01-04"' in memory.prompt(AIRLINE, **asked)
 
 
 def test_the_higher_one_is_not_marked_and_a_narrower_scope_tells_nothing(memory):

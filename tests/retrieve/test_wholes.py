@@ -97,14 +97,23 @@ def test_what_changed_is_read_again():
 
 def test_only_so_many_bytes_are_kept():
     """The words used least recently go first; one that is longer than all room is not kept."""
-    wholes, some = Wholes(room=200), np.arange(10)
+    wholes, some = Wholes(room=2_200), np.arange(10)
     for word in ("a", "b"):
         wholes.put(1, STATE, Word(word), some.copy())
     assert wholes.find(1, STATE, Word("a")) is not None
     wholes.put(1, STATE, Word("c"), some.copy())
-    wholes.put(1, STATE, Word("d"), np.arange(26))
+    wholes.put(1, STATE, Word("d"), np.arange(160))
     known = {word: wholes.find(1, STATE, Word(word)) is not None for word in "abcd"}
     assert known == {"a": True, "b": False, "c": True, "d": False}
+
+
+def test_words_of_no_memory_are_not_kept_for_ever():
+    """Their rows take no room, and yet each of them takes some."""
+    wholes = Wholes(room=10_000)
+    for rev in range(100):
+        wholes.put(1, (rev, 0), Word("heron"), np.zeros(0, np.int64))
+    assert wholes.find(1, (99, 0), Word("heron")) is not None
+    assert wholes.find(1, (0, 0), Word("heron")) is None
 
 
 def test_answers_are_those_of_the_index(open_memory, monkeypatch):

@@ -41,8 +41,10 @@ MOST_WAITING = 256
 """Revisions past ``fts_upto`` at which an ``add`` lets the index catch up by itself: when the
 background thread finds no quiet moment, or there is none."""
 LOOKED_EVERY = 16
-"""Rows after which an ``add`` looks whether so many wait; a look costs as much as a check for a
-repeat."""
+"""Revisions after which an ``add`` looks whether so many wait; a look costs as much as a check for
+a repeat."""
+MOST_LOOKED = 1024
+"""Namespaces of which a connection knows when it looked last."""
 MERGED_PAGES = 64
 """Pages of the index one merge may write, so that no ``add`` waits long behind it."""
 PURGED_PAGES = 64
@@ -68,19 +70,25 @@ def catch_up(connection: Connection, ns: int, most: int = SEQ_MASK) -> bool:
     return len(waiting) == most
 
 
-def is_due(connection: Connection, newest: int, count: int) -> bool:
+def is_due(connection: Connection, newest: int, count: int, looked: dict[int, int]) -> bool:
     """Tell whether rows about to come are to be indexed at once, and those that wait.
 
     Args:
         connection: Inside a transaction.
         newest: Row id of the last of them.
         count: How many they are, >= 1.
+        looked: Namespace to the row id at which this connection looked last; kept up to date. The
+            row ids alone do not tell when to look: changes take numbers between them.
     """
     if count >= AT_ONCE:
         return True
-    looks = newest // LOOKED_EVERY != (newest - count) // LOOKED_EVERY
-    waiting = newest - upto(connection, newest >> SEQ_BITS) if looks else 0
-    return waiting >= MOST_WAITING - LOOKED_EVERY
+    ns = newest >> SEQ_BITS
+    if 0 <= newest - looked.get(ns, -LOOKED_EVERY) < LOOKED_EVERY:
+        return False
+    if len(looked) >= MOST_LOOKED:
+        looked.clear()
+    looked[ns] = newest
+    return newest - upto(connection, ns) >= MOST_WAITING - LOOKED_EVERY
 
 
 def index_next(connection: Connection, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
 from urllib.parse import quote
@@ -31,7 +32,11 @@ class Connection(sqlite3.Connection):
     @property
     def words(self) -> LiteWords:
         """The full text of this connection's ledger."""
-        return LiteWords(self)
+        return LiteWords(self, self._looked)
+
+    @cached_property
+    def _looked(self) -> dict[int, int]:
+        return {}
 
 
 MMAP_BYTES = 256 * 1024 * 1024

@@ -27,13 +27,14 @@ class LiteWords:
 
     Args:
         connection: Any connection of the ledger.
+        looked: At which row ids the connection looked how many rows wait, see ``fulltext.is_due``.
     """
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "_looked")
     at_once = fulltext.AT_ONCE
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: sqlite3.Connection, looked: dict[int, int]) -> None:
+        self._connection, self._looked = connection, looked
 
     def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
         """Find the newest indexed rows of a namespace that match each expression."""
@@ -53,7 +54,7 @@ class LiteWords:
 
     def is_due(self, newest: int, count: int) -> bool:
         """Tell whether rows about to come are to be indexed at once."""
-        return fulltext.is_due(self._connection, newest, count)
+        return fulltext.is_due(self._connection, newest, count, self._looked)
 
     def index_next(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
         """Index the next rows of a namespace."""

@@ -308,16 +308,29 @@ class Writer:
                 self._leader = None
 
     def _run_separately(self, ticket: _Ticket[T]) -> None:
-        """Commit a job in this thread and no other job with it."""
+        """Commit a job in this thread and no other job with it, after those that wait already."""
         group = _Group([ticket])  # type: ignore[list-item]  # tickets of any type
         try:
+            self._let_pass()
             self._held(lambda: self._commit(group))
         finally:
             group.end()
 
+    def _let_pass(self) -> None:
+        """Wait until the jobs that wait now have begun.
+
+        A thread that commits one job after the other would else hold on before any of them wakes
+        up, and nobody could write until it is done.
+        """
+        with self._lock:
+            last = self._waiting[-1] if self._waiting else None
+            while last is not None and last in self._waiting:
+                self._turn.wait()
+
     def _withdraw(self, ticket: _Ticket[T]) -> None:
         """Take back a job that nobody began, since its caller gave up."""
         with self._lock:
+            self._turn.notify_all()
             if ticket in self._waiting:
                 self._waiting.remove(ticket)  # type: ignore[arg-type]  # tickets of any type
 

@@ -186,6 +186,27 @@ def test_no_more_than_a_bounded_number_waits(still):
     assert counts[-1] <= 10 + fulltext.LOOKED_EVERY < max(counts)
 
 
+def test_changes_between_adds_do_not_let_more_wait(still):
+    """They take numbers too: here all rows have odd ones."""
+    counts = []
+    for n in range(fulltext.MOST_WAITING // 2 + 10):
+        still.pin(still.add(f"note {n}").id)
+        counts.append(waiting(still))
+    assert counts[-1] <= 10 + fulltext.LOOKED_EVERY < max(counts)
+
+
+def test_each_of_many_namespaces_looks(still, monkeypatch):
+    """Also if nothing is known any more about when it looked last."""
+    monkeypatch.setattr(fulltext, "MOST_LOOKED", 3)
+    places = [docid_of(ns, 2 * fulltext.MOST_WAITING) for ns in range(1, 9)]
+    looked = {}
+    due = still._engine.ledger.read(
+        lambda c: [fulltext.is_due(c, docid, 1, looked) for docid in places]
+    )
+    assert all(due)
+    assert len(looked) <= fulltext.MOST_LOOKED
+
+
 def test_the_background_thread_lets_the_index_catch_up(memory):
     """In a quiet moment nobody waits any more, without flush."""
     memory.add("a zebra crossing")

@@ -88,6 +88,57 @@ def test_no_caller_carries_out_the_job_of_a_background_thread(writer, connection
     assert len(begun) == 3
 
 
+def test_a_background_thread_lets_those_pass_who_wait(writer, connection):
+    """One that commits job after job would else keep everybody waiting until it is done."""
+
+    def chore():
+        writer_module.commit_separately()
+
+        def until_one_waits(c):
+            say("chore")(c)
+            begun.set()
+            while not writer._waiting:
+                threading.Event().wait(0.001)
+
+        writer.run(until_one_waits)
+        for word in ("second", "third"):
+            writer.run(say(word))
+
+    begun = threading.Event()
+    with ThreadPoolExecutor(2) as pool:
+        behind = pool.submit(chore)
+        assert begun.wait(60)
+        assert pool.submit(writer.run, say("caller")).result(60) == "caller"
+        behind.result(60)
+    assert said(connection) == ["chore", "caller", "second", "third"]
+
+
+def test_a_background_thread_does_not_wait_for_who_gave_up(writer, connection, monkeypatch):
+    """A caller that was interrupted on its way is no longer in the queue."""
+    entered, give_up = threading.Event(), threading.Event()
+
+    def interrupted(_ticket):
+        entered.set()
+        give_up.wait(60)
+        raise KeyboardInterrupt
+
+    def chore():
+        writer_module.commit_separately()
+        return writer.run(say("chore"))
+
+    monkeypatch.setattr(writer, "_lead_or_wait", interrupted)
+    with ThreadPoolExecutor(2) as pool:
+        caller = pool.submit(writer.run, say("never"))
+        assert entered.wait(60)
+        behind = pool.submit(chore)
+        while not writer._turn._waiters:
+            threading.Event().wait(0.001)
+        give_up.set()
+        assert isinstance(caller.exception(60), KeyboardInterrupt)
+        assert behind.result(60) == "chore"
+    assert said(connection) == ["chore"]
+
+
 def test_a_failing_job_of_a_background_thread_writes_nothing(writer, connection):
     """Its error is its own, and the next writer goes on."""
 
