@@ -7,6 +7,7 @@ stands for it, with a key that only this process has.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from datetime import date
@@ -31,6 +32,10 @@ class Spoken:
         self._most, self._key = most, token_bytes(_DIGEST)
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[bytes, int], tuple[Period, ...]] = OrderedDict()
+
+    def renew_lock(self) -> None:
+        """Let go of a lock that another thread held when this process was forked."""
+        self._lock = threading.Lock()
 
     def of(self, text: str, day: int) -> tuple[Period, ...]:
         """Return the dates that a text names, in order.
@@ -60,3 +65,5 @@ class Spoken:
 
 SPOKEN = Spoken()
 """Of this process: what a text names is the same in every store."""
+
+os.register_at_fork(after_in_child=SPOKEN.renew_lock)

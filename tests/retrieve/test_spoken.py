@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import date
 from unittest.mock import patch
 
@@ -38,3 +40,23 @@ def test_no_text_is_kept():
     other.of(TEXTS[0], DAY)
     assert TEXTS[0] not in repr(vars(one))
     assert one._kept.keys().isdisjoint(other._kept)
+
+
+FORK = """
+import os, signal
+from memento.retrieve.spoken import SPOKEN
+
+with SPOKEN._lock:  # another thread would do the same
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        SPOKEN.of("We met last Friday", 739_000)
+        os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_forked_child_does_not_wait_for_another_thread():
+    """A lock that another thread held during the fork is free in the child."""
+    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=True)
+    assert done.stdout == "7\n"
