@@ -46,7 +46,7 @@ FORK = """
 import os, signal
 from memento.retrieve.spoken import SPOKEN
 
-with SPOKEN._lock:  # as another thread would
+with SPOKEN._lock:  # another thread would do the same
     child = os.fork()
     if not child:
         signal.alarm(20)
@@ -56,7 +56,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-def test_a_forked_child_does_not_wait_for_a_thread_that_it_has_not():
-    """What another thread held when the process was forked is free in the child."""
+def test_a_forked_child_does_not_wait_for_another_thread():
+    """A lock that another thread held during the fork is free in the child."""
     done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=True)
     assert done.stdout == "7\n"

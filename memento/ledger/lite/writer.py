@@ -46,6 +46,8 @@ PAGE_BYTES = 4096
 MAX_GROUP = 256
 """Most jobs in one commit; bounds how long the first of them waits."""
 
+_LOOK_AGAIN = 0.1
+"""Seconds after which a background thread looks again whether callers wait."""
 _INTERRUPTED = "the writing thread was interrupted; {}"
 
 
@@ -325,7 +327,7 @@ class Writer:
         with self._lock:
             last = self._waiting[-1] if self._waiting else None
             while last is not None and last in self._waiting:
-                self._turn.wait()
+                self._turn.wait(_LOOK_AGAIN)
 
     def _withdraw(self, ticket: _Ticket[T]) -> None:
         """Take back a job that nobody began, since its caller gave up."""
