@@ -124,11 +124,12 @@ class Manager(RuleBasedStateMachine):
         told.reinforced += 1
         if told.locked is not None:
             return
+        before = told.expires, told.tier
         if told.expires:
             told.expires = expires and max(told.expires, self.clock() + timedelta(seconds=expires))
-        order = ["short", "medium", "long"]
-        if order.index(tier) > order.index(told.tier):
-            told.tier, told.version, told.history = tier, told.version + 1, told.history + 1
+        told.tier = max(tier, told.tier, key=["short", "medium", "long"].index)
+        if before != (told.expires, told.tier):
+            told.version, told.history = told.version + 1, told.history + 1
 
     @precondition(lambda self: self.model)
     @rule(at=st.integers(0, 99), text=TEXTS)
