@@ -195,6 +195,7 @@ for n in range(200):
         file.flush()
         os.fsync(file.fileno())
     os.chmod(f"{sys.argv[1]}/{n}", 0o600)
+    os.remove(f"{sys.argv[1]}/{n}")  # the next run makes it again
 """
 """Writes files that are private in the end, and not at first."""
 CARELESS_TRIES = 50
