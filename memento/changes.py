@@ -11,7 +11,7 @@ from datetime import datetime
 from memento.check import check_count, check_flag, check_id, check_moment, check_text
 from memento.clock import from_micros
 from memento.errors import InvalidInput, NothingToUndo
-from memento.ledger import chains, happenings, holders, memories, states
+from memento.ledger import chains, happenings, memories, slot_values, states
 from memento.ledger import changes as sql
 from memento.ledger.changes import Recorded
 from memento.ledger.contract import Session, Trace, Work
@@ -313,9 +313,9 @@ class Changes(View):
         def job(session: Session) -> list[Row]:
             row = memories.by_ids(session, ns, [name]).get(name)
             if row is None:
-                return holders.values(session, ns, (name, where), now)
+                return slot_values.values(session, ns, (name, where), now)
             if sound(row).key is not None:
-                return holders.values(session, ns, (str(row.key), row.scope), now)
+                return slot_values.values(session, ns, (str(row.key), row.scope), now)
             shown = SLOT_HOLDING | ENDED
             chain = chains.members(session, ns, chains.head(session, row))
             return [one for one in chain if one.status in shown and not _expired(one, now)]

@@ -1,7 +1,8 @@
 """The system's clock, and moments as the store keeps them: whole microseconds since 1970 UTC.
 
 ``MemoryManager(clock=...)`` takes another clock: any ``protocols.Clock``, such as
-``testing.ManualClock``. Only names of files that are set aside use the system's clock regardless.
+``testing.ManualClock``. The system's clock is used regardless for the names of files that are set
+aside, and for the order in ids that memento makes (UUID 7).
 """
 
 from __future__ import annotations

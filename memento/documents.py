@@ -65,7 +65,7 @@ BATCH = 500
 DOCUMENT, HEADING = "document", "heading"
 """Metadata of parts, beside the number: the document's name, and the headings above the part."""
 _FORMATS = (Format.TEXT, Format.MARKDOWN)
-_CURRENT = (Status.ACTIVE, Status.QUARANTINED)
+_CURRENT, _ASIDE = having("current"), having("by_name")
 _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
 """Fields in which a stored part and a draft are compared, if the draft has a value."""
 
@@ -289,7 +289,7 @@ def keep(
         row = known.get(draft.id or "")
         if row is None:
             changed.append(draft)
-        elif not _says_so(to_memory(row, labels), draft):
+        elif row.status in _ASIDE or not _says_so(to_memory(row, labels), draft):
             changed.append(replace(draft, pinned=bool(row.pinned & PINNED)))
     locks.guard([*gone, *(known[one.id or ""] for one in changed if one.id in known)])
     total = len(document.drafts)

@@ -12,7 +12,7 @@ from typing import overload
 from memento.check import check_flag, check_id, check_moment, short_name
 from memento.errors import AmbiguousId, InvalidInput, NotFound
 from memento.filters import check_known_at
-from memento.ledger import changes, holders, memories, past
+from memento.ledger import changes, memories, past, slot_values
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
 from memento.lifecycle import slots
@@ -131,7 +131,7 @@ class Slots(View):
         ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
         if ns is None:
             return []
-        rows = self._engine.ledger.read(lambda c: holders.values(c, ns, slot, now))
+        rows = self._engine.ledger.read(lambda c: slot_values.values(c, ns, slot, now))
         found = self._read(rows)
         reasons = lineage.endings(rows, now)
         return [

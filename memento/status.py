@@ -1,7 +1,9 @@
 """One table: the meaning of each status to every part of memento.
 
 A part asks for a trait (``having("holds_slot")``, ``sql("in_ring")``) and not for the name of a
-status, so that a new status is one row here, and a part that cannot handle it fails at import.
+status. A new status is a member of ``types.Status``, a row here and a place in the ``becomes`` of
+others; a schema whose indexes cannot serve it fails at import. Only a rule about one status alone
+names it: what is quarantined waits for an approval.
 ``ledger.memories.overwrite`` asks ``check_transition`` before it changes a status.
 """
 

@@ -2,6 +2,8 @@
 
 They follow the contracts of the real parts, so your tests stay valid with the real ones::
 
+    from datetime import timedelta
+
     from memento import MemoryManager
     from memento.testing import HashEmbedder, ManualClock
 

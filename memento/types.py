@@ -130,7 +130,7 @@ class Reason(StrEnum):
     PINNED = "pinned"
     UNPINNED = "unpinned"
     INHERITED = "inherited"
-    """The same, but the memory had been approved before: only its trust fell."""
+    """Like DISTRUSTED, but the memory had been approved before: only its trust fell."""
     WITHDRAWN = "withdrawn"
     UNDONE = "undone"
     """The change that had made it was undone."""

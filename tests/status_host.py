@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from memento import MemoryManager, Source
 from memento.dynamics.config import Dynamics
 from memento.errors import IdConflict
-from memento.ledger import checks, dynamics, holders, memories, vectors
+from memento.ledger import checks, dynamics, memories, slot_values, vectors
 from memento.retrieve.roster import Roster, RosterRow
 from memento.types import Event, Reason
 
@@ -61,7 +61,7 @@ def found(case):
 def holds_slot(case):
     """Another value of the key takes its place."""
     slot = ("otter/jam", "")
-    held = case.engine.ledger.read(lambda c: holders.holder_of(c, case.ns, slot)) is not None
+    held = case.engine.ledger.read(lambda c: slot_values.holder_of(c, case.ns, slot)) is not None
     other = case.view.add("The otter likes plum jam", key="otter/jam", tier="medium")
     assert not held or case.view.get(case.first.id).superseded_by == other.id
     return held

@@ -99,6 +99,18 @@ class TestDocument:
         assert {part.status for part in again} == {Status.ACTIVE}
         assert sorted(active(memory)) == sorted(part.text for part in before)
 
+    def test_an_archived_part_follows_its_document(self, memory):
+        """Added again it is active again; taken out of the document it is forgotten."""
+        *_, penalty, _, notice = keep(memory)
+        for part in (penalty, notice):
+            memory.archive(part.id)
+        keep(memory, DOC.replace("penalty is as agreed", "penalty is two percent"))
+        assert memory.get(penalty.id).status is Status.FORGOTTEN
+        assert memory.get(notice.id).status is Status.ACTIVE
+        memory.archive(notice.id)
+        keep(memory, DOC[: DOC.index("## Notice")])
+        assert memory.get(notice.id).status is Status.FORGOTTEN
+
     def test_new_tags_reach_the_stored_parts(self, memory):
         """Adding the same text with other arguments changes the parts, it does not ignore them."""
         keep(memory)

@@ -15,6 +15,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, messages_from_dict
 
 from memento import Memory, Status, Trust
+from memento.status import having
 from memento_langchain._parts import UNREADABLE, unpack
 from memento_langchain._turns import ROLES, made_here, source_of
 
@@ -34,7 +35,7 @@ def stands(memory: Memory) -> bool:
     if not made_here(memory):
         return False
     heard = memory.status is Status.QUARANTINED and memory.source.kind is Trust.TOOL
-    return heard or memory.status is Status.ACTIVE
+    return heard or memory.status in having("found")
 
 
 def replay(head: Memory, parts: Mapping[str, str]) -> BaseMessage:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weight of each piece of evidence: what a memory that has it fully adds to its score.
+    """Weight of each piece of evidence: what a memory that has it fully adds to its sum.
 
     Fitted together (listwise softmax, L2 1e-3) on the development halves of two public
     benchmarks, LoCoMo and BEAM, each with half of the mass, by ``benchmarks/fit_weights.py``;
@@ -37,7 +37,7 @@ class Weights:
         form: It holds the kind of answer that the query wants: a name, a time, a number, a place, a
             negation, or it is a decision or a rule.
         answers: The turn before it is a question like this one, by cosine or shared words.
-        importance: Its importance, centred; a bounded prior, not fitted.
+        importance: Its importance; a bounded prior, not fitted.
         reranked: The reranker's score, min-max over the memories it scored; only with a reranker.
     """
 

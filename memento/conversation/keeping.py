@@ -130,7 +130,7 @@ def _keep_edited(view: Verbs, draft: Draft) -> Memory:
         return kept
     if not _trusted(view, draft):
         return _propose(view, draft, kept)
-    if kept.status is Status.ACTIVE and kept.role == draft.role:
+    if kept.status in having("found") and kept.role == draft.role:
         said = {**kept.metadata, **draft.metadata}
         source = check_source(draft.source).kind
         return view.update(kept.id, text=draft.text, kind=draft.kind, metadata=said, source=source)
@@ -153,9 +153,9 @@ def _propose(view: Verbs, draft: Draft, first: Memory) -> Memory:
     if _said(last) == _said(draft):
         return last
     name = last.id
-    if last.status is Status.ACTIVE or last.source.kind not in view.config.untrusted:
+    if last.status in having("found") or last.source.kind not in view.config.untrusted:
         approved, name = last, turn_id(last.id, EDIT)
-    place = () if approved is None or approved.status is not Status.ACTIVE else approved.id
+    place = () if approved is None or approved.status not in having("found") else approved.id
     return view.add_many([replace(draft, id=name, supersedes=place)], replace=True)[0]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from memento.admit.draft import to_json
 from memento.dynamics.config import Dynamics
 from memento.learning.reading import Message, Ready, Request, candidate_of
-from memento.ledger import changes, happenings, holders, memories
+from memento.ledger import changes, happenings, memories, slot_values
 from memento.ledger import loops as open_loops
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row, to_memory
@@ -275,7 +275,7 @@ def _meant(work: Work, request: Request, mode: str) -> list[str]:
         return []
     scopes = dict.fromkeys(["", *(one.scope for one in found)])
     slots = [(key, scope) for key in keys_of(about) for scope in scopes]
-    rows = (holders.holder_of(work.db, work.ns, slot) for slot in slots)
+    rows = (slot_values.holder_of(work.db, work.ns, slot) for slot in slots)
     named = [one.id for one in found if about.casefold() in map(str.casefold, one.aliases)]
     spoken = [one.id for one in found if mode == "all" and mentions_all(one.text, about)]
     return [*dict.fromkeys([*(row.id for row in rows if row is not None), *named, *spoken])]

@@ -1,8 +1,9 @@
-"""Changes: each call that ended a state of a memory, numbered. SQL only; the rules are above.
+"""Changes: each call that ended a state of a memory, numbered; its rules are in ``lifecycle``.
 
 A write that ends a state takes a number for it, and the state keeps that number. At the end of its
 transaction the write is one row of ``changes``, with the revisions that it took. A plain ``add``, a
-repeat, a later expiry and an overflow of the ring end no state, and so they write nothing here.
+repeat that brings nothing new, a later expiry and an overflow of the ring end no state, and so they
+write nothing here.
 """
 
 from __future__ import annotations

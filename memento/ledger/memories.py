@@ -415,7 +415,9 @@ def revise(
     reason: Reason,
     change: int | None = None,
 ) -> Row:
-    """Change columns of a row and keep its earlier state; ``changes.revise`` is for our own writes.
+    """Change columns of a row and keep its earlier state.
+
+    Rules call ``changes.revise``, which begins a numbered change first.
 
     Args:
         connection: Inside a transaction.

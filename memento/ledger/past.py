@@ -20,7 +20,7 @@ from memento.check import first_of
 from memento.clock import from_micros
 from memento.errors import InvalidInput, StoreUnusable
 from memento.language.words import Columns
-from memento.ledger import holders, memories
+from memento.ledger import memories, slot_values
 from memento.ledger.contract import Session
 from memento.ledger.dialect import each_of, field_of
 from memento.ledger.predicate import Filters, predicate
@@ -201,7 +201,7 @@ def value(
     present = now if known_at is None else known_at
     moment = present if as_of is None else as_of
     if past is None:
-        row = holders.value_at(session, ns, slot, moment, now=now, present=as_of is None)
+        row = slot_values.value_at(session, ns, slot, moment, now=now, present=as_of is None)
     else:
         row = _value_at(session, ns, slot, moment, past, present=as_of is None)
     if row is None:
@@ -252,7 +252,7 @@ def _select(session: Session, ns: int, filters: Filters, page: Page, past: Past)
 def _value_at(
     session: Session, ns: int, slot: tuple[str, str], moment: int, past: Past, *, present: bool
 ) -> Row | None:
-    """Return the value that a slot had at a moment, as recorded then; see ``holders.value_at``."""
+    """Return the value that a slot had at a moment, as recorded then: ``slot_values.value_at``."""
     query = f"SELECT {COLUMNS} FROM memories WHERE ns = ? AND key = ? AND scope = ?"
     now = (Row(*found) for found in session.execute(query, (ns, *slot)).fetchall())
     rows = [row for row in now if row.docid not in past.changed and row.docid not in past.absent]

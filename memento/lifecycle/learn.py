@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from memento.admit.entry import Entry
 from memento.admit.novelty import Novelty
 from memento.language.change import tells_change
-from memento.ledger import changes, holders, memories
+from memento.ledger import changes, memories, slot_values
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row, columns_of, content_hash, is_sound
 from memento.levels import LOCKS
@@ -75,7 +75,7 @@ def judge(work: Work, lesson: Lesson, others: Iterable[str]) -> Verdict:
     rows = [row for row in _candidates(work, others) if row.scope == lesson.scope]
     key = None if lesson.slot is None else lesson.slot.key
     if lesson.slot is not None and key is not None:
-        holder = holders.holder_of(work.db, work.ns, (key, lesson.scope))
+        holder = slot_values.holder_of(work.db, work.ns, (key, lesson.scope))
         if holder is None or not _is_open(work, holder):
             return _without_slot(lesson, rows, key)
         if _has_value(holder, lesson) and (_vouches(holder, lesson) or holder.pinned & LOCKS):

@@ -1,4 +1,4 @@
-"""The write path: all that one ``add`` or ``add_many`` does in its transaction.
+"""The write path: how one ``add`` or ``add_many`` stores its drafts, in one transaction.
 
 `remember` is the path. After it come its parts in this order: insert what is new and fold the rest
 into memories that are there, give up ids that are contested, replace by id. All of that is one

@@ -1,7 +1,8 @@
 """Slots: who holds one, who gives way to whom, and who gets a place back.
 
 A slot is a key in a scope; at most one memory holds it. Every change that could make it two ends in
-``contend``, which is the only place where that is settled. The changes differ in who wins:
+``contend``, which is the only place where that is settled; ``give_back`` only fills a place that
+nobody holds. The changes differ in who wins:
 
 ==================  ================================================================================
 change              who holds the slot afterwards
@@ -10,7 +11,7 @@ change              who holds the slot afterwards
                     becomes history, between the values that began before and after it
 ``update``          the memory whose scope was changed
 ``approve``         the approved memory
-``restore``         the present holder, unless its time is over
+``restore``         the present holder, unless its time is over; ``unarchive`` and ``undo`` alike
 ``revert``          a copy of the value before, which begins now
 ``promote``         the memory that moved to the wider scope
 ``merge_scopes``    the value that began later, or the only one
@@ -33,7 +34,7 @@ import uuid_utils
 from memento.admit.draft import to_json
 from memento.admit.entry import Entry
 from memento.errors import InvalidInput
-from memento.ledger import chains, changes, holders, memories
+from memento.ledger import chains, changes, memories, slot_values
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row, columns_of, content_hash, is_whole, sound
 from memento.levels import PINNED
@@ -97,12 +98,12 @@ def _become_history(work: Work, row: Row, holder: Row) -> None:
 
     One that begins after the holder holds at no moment.
     """
-    after = holders.value_after(work.db, row)
+    after = slot_values.value_after(work.db, row)
     if after is None or _follows(work, after, row):
         supersede(work, row, holder)
         return
     supersede(work, row, after)
-    before = holders.value_before(work.db, row)
+    before = slot_values.value_before(work.db, row)
     if before is None:
         return
     follows = before.superseded_by == after.id
@@ -143,14 +144,14 @@ def contend(
     """
     if row.key is None or row.status not in SLOT_HOLDING:
         return True
-    holder = holders.holder(work.db, row)
+    holder = slot_values.holder(work.db, row)
     if wins(holder):
         if holder is None:
             _make_room(work, row)
         else:
             yields(work, holder, row)
         return True
-    rival = holder or holders.value_after(work.db, row)
+    rival = holder or slot_values.value_after(work.db, row)
     if rival is None:
         return True
     loses(work, row, rival)
@@ -190,14 +191,14 @@ def give_back(work: Work, row: Row) -> list[Row]:
         The memories that are active again.
     """
     returned: list[Row] = []
-    for old in holders.replaced_by(work.db, row):
-        if old.key is not None and holders.holder(work.db, old) is not None:
+    for old in slot_values.replaced_by(work.db, row):
+        if old.key is not None and slot_values.holder(work.db, old) is not None:
             continue
         values = {
             "status": Status.ACTIVE.value,
             "superseded_by": None,
             "updated_at": work.now,
-            "valid_until": holders.held_until(work.db, old),
+            "valid_until": slot_values.held_until(work.db, old),
         }
         changes.revise(work, old, values, Reason.RETURNED)
         changes.unlink(work, row.docid, old.docid, "supersedes")
@@ -231,14 +232,14 @@ def revert(work: Work, key: str, scope: str) -> Row:
         StoreUnusable: If it was damaged.
     """
     session, now = work.db, work.now
-    present = holders.value_at(session, work.ns, (key, scope), now, now=now, present=True)
-    holder = holders.holder_of(session, work.ns, (key, scope))
+    present = slot_values.value_at(session, work.ns, (key, scope), now, now=now, present=True)
+    holder = slot_values.holder_of(session, work.ns, (key, scope))
     said = {row.text for row in (present if holder is None else holder,) if row is not None}
-    past = holders.held_before(session, work.ns, (key, scope), now)
+    past = slot_values.held_before(session, work.ns, (key, scope), now)
     before = next((sound(row) for row in past if row.text not in said), None)
     if before is None:
         raise nothing_before(key, scope)
-    ends = holders.held_until(session, before)
+    ends = slot_values.held_until(session, before)
     if ends is not None and ends <= now:
         problem = f"the value of {key!r} before, {before.id!r}, was valid only until a past moment"
         raise InvalidInput("key", f"{problem}; add its text again if it is true now")
@@ -292,7 +293,7 @@ def fit(work: Work, row: Row) -> None:
     if _has_no_time(work, row):
         _shorten(work, row, row.valid_from)
         return
-    before, after = holders.value_before(work.db, row), holders.value_after(work.db, row)
+    before, after = slot_values.value_before(work.db, row), slot_values.value_after(work.db, row)
     if before is not None and _reaches(before, row):
         _shorten(work, before, row.valid_from)
     if after is not None and _reaches(row, after):
@@ -301,7 +302,7 @@ def fit(work: Work, row: Row) -> None:
 
 def _has_no_time(work: Work, row: Row) -> bool:
     """Tell whether a former value begins after the holder, or with one that arrived later."""
-    holder, before = holders.holder(work.db, row), holders.value_before(work.db, row)
+    holder, before = slot_values.holder(work.db, row), slot_values.value_before(work.db, row)
     if holder is not None and is_whole(holder) and holder.valid_from <= row.valid_from:
         return True
     return before is not None and _arrival(before) > _arrival(row)
@@ -330,7 +331,7 @@ def _shorten(work: Work, row: Row, ends: int) -> None:
 
 def _is_later(work: Work, row: Row, holder: Row | None) -> bool:
     if holder is None:
-        return holders.value_after(work.db, row, until=work.now) is None
+        return slot_values.value_after(work.db, row, until=work.now) is None
     if locks.is_locked(row) != locks.is_locked(holder):
         return locks.is_locked(row)
     return _rank(row, work.now) > _rank(holder, work.now)
@@ -352,7 +353,7 @@ def _is_present(work: Work, row: Row, holder: Row | None) -> bool:
     one because of it.
     """
     if holder is None or is_planned(holder, work.now):
-        return holders.value_after(work.db, row, until=work.now) is None
+        return slot_values.value_after(work.db, row, until=work.now) is None
     starts = holder.valid_from
     if not isinstance(starts, int) or row.valid_from >= starts or not is_whole(holder):
         return True
@@ -376,9 +377,9 @@ def _make_room(work: Work, row: Row) -> None:
 
     Plans for later moments are given up with the plan that they led to.
     """
-    for other in holders.values_from(work.db, row):
+    for other in slot_values.values_from(work.db, row):
         _end_at(work, other, row)
-    before = holders.value_before(work.db, row)
+    before = slot_values.value_before(work.db, row)
     if before is not None and _reaches(before, row):
         _end_at(work, before, row)
 

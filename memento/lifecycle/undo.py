@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memento.errors import NothingToUndo
-from memento.ledger import changes, descent, dynamics, happenings, holders, memories, states
+from memento.ledger import changes, descent, dynamics, happenings, memories, slot_values, states
 from memento.ledger.chains import LONGEST
 from memento.ledger.changes import Ended, Recorded
 from memento.ledger.contract import Trace, Work
@@ -311,7 +311,7 @@ def _slot_is_held(work: Work, plan: _Plan, row: Row, target: Row) -> tuple[bool,
     """Tell whether a memory that stays holds the slot that another one would hold again."""
     if target.key is None or target.status not in SLOT_HOLDING:
         return _FREE
-    for holder in holders.holders_of(work.db, target):
+    for holder in slot_values.holders_of(work.db, target):
         after = plan.targets.get(holder.docid, holder)
         same = (after.key, after.scope) == (target.key, target.scope)
         if same and after.status in SLOT_HOLDING and holder.docid != row.docid:

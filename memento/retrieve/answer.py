@@ -14,11 +14,12 @@ from memento.config.retrieve import RetrieveConfig
 from memento.language import words as spelling
 from memento.ledger.predicate import Filters
 from memento.protocols import TokenCounter
-from memento.retrieve import budget, by_time, confidence, rank, tail, weighing
+from memento.retrieve import budget, by_time, confidence, rank, scoring, tail
 from memento.retrieve.by_name import Called
 from memento.retrieve.conflicts import Links, Standings
 from memento.retrieve.former import Heirs, MeaningOfHeirs
 from memento.retrieve.gather import Gathered, asks_no_more, gather, in_order, meaning_of, names_in
+from memento.retrieve.judging import Judged, judge
 from memento.retrieve.later import Later
 from memento.retrieve.lifecycle import Life
 from memento.retrieve.look import Look, Rerank, Texts
@@ -28,7 +29,6 @@ from memento.retrieve.question import Query, parse
 from memento.retrieve.quoting import Quoted, Quotes
 from memento.retrieve.rank import Candidate, Said
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot
-from memento.retrieve.score import Judged, judge
 from memento.retrieve.source import WIDER, Nearest, TextSource
 from memento.retrieve.visible import allow
 from memento.types import Match
@@ -353,7 +353,7 @@ def _collect(
     while True:
         gathered = gather(look, called)
         if only_named or (called and asks_no_more(look.query, called)):
-            by_name = np.sort(in_order(gathered.named, weighing.BY_NAME, 1.0))
+            by_name = np.sort(in_order(gathered.named, scoring.BY_NAME, 1.0))
             gathered = replace(gathered, rows=by_name, more=False)
         ranks = {name: {**at, **ranks[name]} if ranks else at for name, at in gathered.arms.items()}
         judged = judge(look, gathered, known, least)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from memento.config.retrieve import Sure, Weights
 from memento.language.chatter import is_chatter
 from memento.language.worldly import is_worldly
-from memento.retrieve import weighing
+from memento.retrieve import scoring
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.roster import Floats, Rows
 
@@ -89,7 +89,7 @@ class Signs:
 def signs(
     evidence: Evidence, sums: Floats, weights: Weights, alone: Weights, *, hollow: bool = False
 ) -> Signs:
-    """Compute the signs from the evidence and its sums; see `weighing.total`.
+    """Compute the signs from the evidence and its sums; see `scoring.total`.
 
     Args:
         evidence: The candidates and their evidence.
@@ -121,7 +121,7 @@ def _fit(
     """
     if evidence.alone.all():
         return np.full(len(sums), _PLAIN_FIT, np.float32)
-    most = weighing.most(evidence, weights, alone)
+    most = scoring.most(evidence, weights, alone)
     fit: Floats = np.clip(sums / np.where(most > 0, most, np.float32(1)), 0, 1)
     fit = np.where(evidence.alone, 0, known) * (fit - _PLAIN_FIT) + _PLAIN_FIT
     return fit.astype(np.float32)

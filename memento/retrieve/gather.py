@@ -9,7 +9,7 @@ import numpy as np
 
 from memento.config.retrieve import RetrieveConfig
 from memento.language import words as spelling
-from memento.retrieve import by_time, by_words, weighing
+from memento.retrieve import by_time, by_words, scoring
 from memento.retrieve import former as pasts
 from memento.retrieve.by_meaning import Approximate, Exact, Meaning, best_rows
 from memento.retrieve.by_name import Called
@@ -53,8 +53,8 @@ def gather(look: Look, called: Sequence[Called]) -> Gathered:
         "text": best_rows(matching, words.score, config.arm),
         "meaning": _near(look, words),
         "time": _then(look, words),
-        "name": in_order(named, weighing.BY_NAME, 1.0),
-        "exact": in_order(named, 0.0, weighing.BY_NAME),
+        "name": in_order(named, scoring.BY_NAME, 1.0),
+        "exact": in_order(named, 0.0, scoring.BY_NAME),
     }
     if query.former is not None:
         so_far = distinct(np.concatenate(list(found.values())))
@@ -142,4 +142,4 @@ def _exact(look: Look) -> dict[int, float]:
         for row in rows.tolist():
             if wanted.held_by(known[row]):
                 held[row] = held.get(row, 0) + 1
-    return {row: weighing.BY_NAME * hits / len(look.query.exact) for row, hits in held.items()}
+    return {row: scoring.BY_NAME * hits / len(look.query.exact) for row, hits in held.items()}

@@ -61,9 +61,9 @@ class RosterRow(NamedTuple):
         tier: Value of `Tier`.
         kind: Value of `Kind`.
         status: Value of `Status`, or `ERASED`.
-        words: Words in all its columns (`text.Columns.words`), >= 0.
+        words: Words in all its columns (`language.words.Columns.words`), >= 0.
         head_words: Words in its head, >= 0.
-        cues: Bits of `text.Cue`.
+        cues: Bits of `language.words.Cue`.
         importance: [0, 1].
         occurred_at: When it happened or was said, microseconds since 1970 UTC.
         expires_at: Moment from which it is no longer found, microseconds, or None.

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento.errors import IdConflict, InvalidInput, NotFound
-from memento.ledger import holders, links, memories, since
+from memento.ledger import links, memories, since, slot_values
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import docid_of, is_sound, is_whole
 from memento.lifecycle import slots
@@ -157,10 +157,10 @@ class TestSlots:
     def test_the_holder_is_another(self, bench):
         """``holder`` names the other memory that fills the slot."""
         row = bench.one("vim", key="editor")
-        assert bench.ledger.read(lambda s: holders.holder(s, row)) is None
+        assert bench.ledger.read(lambda s: slot_values.holder(s, row)) is None
         rival = bench.entry("ed", key="editor").row
         rival.ns, rival.docid = bench.ns, 0
-        assert bench.ledger.read(lambda s: holders.holder(s, rival)).id == row.id
+        assert bench.ledger.read(lambda s: slot_values.holder(s, rival)).id == row.id
 
     def test_within_a_batch_the_last_holds(self, bench):
         """Each takes the place of the one before it."""

@@ -1,6 +1,6 @@
-"""Score candidates: weigh the evidence, add it up, and set score and confidence of each.
+"""Judge candidates: collect the evidence, and set score, confidence and place of each.
 
-`judge` is the order of the steps: ``evidence`` collects the pieces for each candidate, ``weighing``
+`judge` is the order of the steps: ``evidence`` collects the pieces for each candidate, ``scoring``
 multiplies each by its weight (``config.retrieve.Weights``), adds them up and turns the sum into a
 score, ``confidence`` says how sure that is, and ``lifecycle`` moves places by use and belief.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memento.retrieve import by_time, confidence, evidence, weighing
+from memento.retrieve import by_time, confidence, evidence, scoring
 from memento.retrieve import former as pasts
 from memento.retrieve.confidence import Signs
 from memento.retrieve.evidence import Evidence
@@ -58,16 +58,23 @@ class Judged:
 
 
 def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
-    """Order the candidates that are not known yet; no score is above ``most``."""
+    """Order the candidates that are not in the answer yet.
+
+    Args:
+        look: The question, the namespace and what is known of both.
+        gathered: The candidates.
+        known: Rows that are in the answer already; they are left out.
+        most: Highest score that a candidate may have: the lowest one in the answer.
+    """
     weighed = _weigh(look, gathered)
     weights, alone = look.config.weights, look.config.alone
-    sums, parts = weighing.total(weighed, weights, alone)
+    sums, parts = scoring.total(weighed, weights, alone)
     weighed, sums = _formed(look, weighed, sums, parts)
     seen = confidence.signs(weighed, sums, weights, alone, hollow=look.query.hollow)
     if look.rerank is not None and not len(known) and not look.query.only_time:
         parts["reranked"] = _reranked(look, weighed.rows, sums, look.rerank)
         sums = sums + parts["reranked"]
-    scores = weighing.scale(sums, weighing.strength(weighed.cosine, weighed.cover))
+    scores = scoring.scale(sums, scoring.strength(weighed.cosine, weighed.cover))
     named = np.zeros(len(weighed.rows), np.float32)
     best = np.argsort(-scores, kind="stable")[:_SURE]
     sure = confidence.of_hits(seen, best, look.config.sure)
@@ -79,7 +86,7 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
         sure = np.where(scores > 0, held, sure)
     if gathered.named:
         named[:] = [gathered.named.get(row, 0) for row in weighed.rows.tolist()]
-        scores = weighing.lift(scores, named)
+        scores = scoring.lift(scores, named)
     sure = np.maximum(named, sure)
     if look.query.former is not None:
         matched = gathered.words.matched
@@ -110,7 +117,7 @@ def _weigh(look: Look, gathered: Gathered) -> Evidence:
         return weighed
     if query.last_talk:
         return evidence.with_calendar(weighed, look.then.inside[rows].astype(np.float32))
-    sums, _ = weighing.total(weighed, look.config.weights, look.config.alone)
+    sums, _ = scoring.total(weighed, look.config.weights, look.config.alone)
     dated = evidence.dated(query, snap, rows[np.argsort(-sums, kind="stable")]).tolist()
     read = look.then.read
     missing = [row for row in dated if row not in read]
@@ -131,7 +138,7 @@ def _formed(
     known = look.texts.read(best)
     texts = {row: known[row] for row in best}
     weighed = evidence.with_form(query.form, look.snap, weighed, texts)
-    weights = weighing.weights_of(["form"], weighed, look.config.weights, look.config.alone)
+    weights = scoring.weights_of(["form"], weighed, look.config.weights, look.config.alone)
     parts["form"] = weighed.signals["form"] * weights["form"]
     return weighed, sums + parts["form"]
 

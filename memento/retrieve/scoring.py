@@ -1,7 +1,8 @@
 """Add up weighted evidence, and turn the sums into scores. Pure.
 
-Evidence adds up linearly; every weight is positive and every value in [0, 1], so that more evidence
-never harms. `score` puts the steps together.
+Evidence adds up linearly; no weight is negative and every value is in [0, 1], so that more
+evidence never harms. The weights are in ``config.retrieve.Weights``; `judging` puts the steps
+together.
 """
 
 from __future__ import annotations
