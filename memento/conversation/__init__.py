@@ -86,7 +86,8 @@ class Conversations(Texts):
         Args:
             messages: The turns in order: ``Turn``, mappings with ``role`` and ``content`` (a text
                 or blocks) as chat APIs have them, also with ``id`` and ``name``, or texts of the
-                user.
+                user. Only blocks of text are kept: a file or a tool's result among the blocks is
+                not what the speaker says, see ``add_document`` and ``add(source=...)``.
             session: Name of the conversation; any string.
             speaker: Who writes the turns of the role ``user``: ``agent`` if it is another agent, as
                 in a subagent. These turns are then not shown as the user's.

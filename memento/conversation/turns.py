@@ -32,6 +32,8 @@ SAID = "said"
 FIELDS = frozenset({"content", "text", "role", "id", "name", "actor", "trust"})
 """Keys of a message that is given as a mapping and that are read."""
 
+_SPOKEN = frozenset({"text", "input_text", "output_text"})
+"""Types of the blocks that hold what is said, in the chat APIs; a block without a type is text."""
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _MADE = re.compile(rf"{ID}[0-9a-f]{{32}}")
 
@@ -77,7 +79,11 @@ def _turn_of(message: object, where: str) -> Turn:
 
 
 def words_of(content: object, where: str) -> str:
-    """Return the text of a message: of several blocks, those of text, each on lines of its own."""
+    """Return the text of a message: of several blocks, those of text, each on lines of its own.
+
+    Only such blocks are the words of who speaks. A file, a document or a result of a tool that is
+    attached has a type of its own and is left out: it would be taken for the user's own statement.
+    """
     if content is None:
         return ""
     if isinstance(content, str):
@@ -89,8 +95,11 @@ def words_of(content: object, where: str) -> str:
 
 
 def _text_in(block: object) -> str:
-    text = block.get("text") if isinstance(block, Mapping) else None
-    return text if isinstance(text, str) else ""
+    if not isinstance(block, Mapping):
+        return ""
+    kind, text = block.get("type"), block.get("text")
+    spoken = kind is None or (isinstance(kind, str) and kind in _SPOKEN)
+    return text if spoken and isinstance(text, str) else ""
 
 
 @dataclass(frozen=True, slots=True)

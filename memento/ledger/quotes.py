@@ -1,8 +1,9 @@
 """Articles and the memories that they quote. SQL only; the texts are made above.
 
-An article is true as long as each memory that it quotes is as it was: active, without an end, with
-the same content and trust. A change that ends this withdraws the article in the same transaction,
-so that undoing the change brings it back.
+An article of a sleep is true as long as each memory that it quotes is as it was: active, without an
+end, with the same content and trust. The extract of a session tells of the past: what it quotes may
+be over, but not hidden or changed. A change that ends this withdraws the article in the same
+transaction, so that undoing the change brings it back.
 """
 
 from __future__ import annotations
@@ -15,18 +16,21 @@ from memento.ledger import memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import one_of
 from memento.ledger.rows import COLUMNS, Row, docid_range, is_sound, mapping_in, strings_in
-from memento.status import having
+from memento.status import HEARD, having
 from memento.types import Event, Kind, Reason, Status
 
 URI = "memento:article"
 """Source address of an article that a sleep made."""
+SESSION = "memento:session"
+"""Source address of the extract of a session that has ended."""
 QUOTES = "quotes"
 """Relation of an article to each memory that it was made of."""
 SOURCES = "sources"
 """Field of the metadata of an article: the digest of what it was made of."""
 
 _FOUND = frozenset(having("found"))
-_MINE = f"kind = '{Kind.ARTICLE}' AND source_uri = '{URI}'"
+_OF_SLEEP = f"kind = '{Kind.ARTICLE}' AND source_uri = '{URI}'"
+_QUOTING = f"kind = '{Kind.ARTICLE}' AND source_uri IN ('{URI}', '{SESSION}')"
 _TOUCHED = f"""
     SELECT src FROM links WHERE relation = '{QUOTES}'
     AND dst IN (SELECT docid FROM versions WHERE change = ?1)
@@ -38,6 +42,11 @@ _TOUCHED = f"""
 def is_mine(row: Row) -> bool:
     """Tell whether a memory is an article that a sleep made."""
     return row.kind == Kind.ARTICLE and row.source_uri == URI
+
+
+def is_quoting(row: Row) -> bool:
+    """Tell whether a memory is an article of a sleep or the extract of a session."""
+    return row.kind == Kind.ARTICLE and row.source_uri in (URI, SESSION)
 
 
 def digest(sources: Iterable[Row]) -> str:
@@ -52,10 +61,17 @@ def lasts(row: Row) -> bool:
     return row.status in _FOUND and not ends and is_sound(row)
 
 
-def of_namespace(session: Session, ns: int) -> list[Row]:
-    """Read the articles of a namespace, whatever their status, in order of arrival."""
+def of_namespace(session: Session, ns: int, *, extracts: bool = False) -> list[Row]:
+    """Read the articles of a namespace, whatever their status, in order of arrival.
+
+    Args:
+        session: Of any job.
+        ns: Namespace number.
+        extracts: Also those of sessions.
+    """
+    which = _QUOTING if extracts else _OF_SLEEP
     query = (
-        f"SELECT {COLUMNS} FROM memories WHERE ns = ? AND source_parents <> '[]' AND {_MINE}"
+        f"SELECT {COLUMNS} FROM memories WHERE ns = ? AND source_parents <> '[]' AND {which}"
         f" AND {memories.NOT_ERASED} ORDER BY docid"
     )
     return [Row(*values) for values in session.execute(query, (ns,))]
@@ -74,14 +90,19 @@ def is_true(session: Session, article: Row) -> bool:
     if len(sources) != len(strings_in(article.source_parents)):
         return False
     said = mapping_in(article.metadata).get(SOURCES)
-    return all(map(lasts, sources.values())) and said == digest(sources.values())
+    holds = lasts if article.source_uri == URI else _was_said
+    return all(map(holds, sources.values())) and said == digest(sources.values())
+
+
+def _was_said(row: Row) -> bool:
+    return row.status in HEARD and is_sound(row)
 
 
 def withdraw_outdated(work: Work) -> None:
     """Withdraw the articles that a change made untrue, as a part of it; locked ones stay."""
     touched = [docid for (docid,) in work.db.execute(_TOUCHED, (work.trace.number,)).fetchall()]
     for article in memories.by_docids(work.db, work.ns, touched).values() if touched else ():
-        if is_sound(article) and is_mine(article) and not is_true(work.db, article):
+        if is_sound(article) and is_quoting(article) and not is_true(work.db, article):
             withdraw(work, article)
 
 
@@ -116,7 +137,7 @@ def made_of(session: Session, ns: int, ids: Iterable[str], *, after: int = 0) ->
         after: Row id after which they were added; 0 for all.
     """
     wanted = frozenset(ids)
-    found = of_namespace(session, ns) if wanted else []
+    found = of_namespace(session, ns, extracts=True) if wanted else []
     return {
         article.docid: article.id
         for article in found

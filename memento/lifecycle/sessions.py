@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from memento.config.sessions import SessionConfig
-from memento.ledger import memories, scopes
+from memento.ledger import changes, memories, quotes, scopes
 from memento.ledger import sessions as rows
 from memento.ledger.contract import Session, Work
+from memento.ledger.rows import Row
 from memento.ledger.sessions import Begun, Noted
 from memento.lifecycle import owners
 from memento.scopes import contains, resolved
@@ -97,6 +98,22 @@ def end(work: Work, session: str, outcome: str | None) -> bool:
     )
     rows.put(work.db, renewed(over))
     return True
+
+
+def are_as_read(work: Work, read: Sequence[Row]) -> bool:
+    """Tell whether memories still have the status, the content and the trust that were read."""
+    present = memories.by_ids(work.db, work.ns, [row.id for row in read])
+    return all(
+        row.id in present and present[row.id].status == row.status for row in read
+    ) and quotes.digest(present.values()) == quotes.digest(read)
+
+
+def quote(work: Work, written: Sequence[Row], *, quoted: Sequence[Row]) -> list[Row]:
+    """Link the extract of a session to the memories that it quotes: it falls with them."""
+    for article in written:
+        for row in quoted:
+            changes.link(work, article.docid, row.docid, quotes.QUOTES)
+    return []
 
 
 def leave(work: Work, session: str) -> None:

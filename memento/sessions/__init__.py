@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -21,7 +22,7 @@ from memento.check import (
 from memento.clock import from_micros
 from memento.errors import InvalidInput
 from memento.filters import filters_of
-from memento.ledger import memories, secret, vectors
+from memento.ledger import memories, quotes, secret, vectors
 from memento.ledger import sessions as rows
 from memento.ledger.contract import Session as Reading
 from memento.ledger.contract import Work
@@ -292,47 +293,56 @@ class Sessions(View):
         self._written(lambda work: rules.leave(work, session))
 
     def _end_session(self, session: str, outcome: str | None, summary: str | None) -> Memory | None:
-        """End a session and keep its summary, in one transaction."""
+        """End a session and keep its summary, in one transaction.
+
+        An extract quotes memories that were read before. If one of them was erased, hidden or
+        changed since, it is made again: what is erased must not come back as a quotation.
+        """
         clean = Redaction(self._engine.config.secrets)
         how = clean.name("outcome", accept.line("outcome", outcome))
-        draft = self._summary(session, how, summary)
-        if draft is None:
-            self._written(lambda work: rules.end(work, session, how))
-            return None
+        text = None if summary is None else check_text(summary, self._engine.config.limits)
+        while True:
+            quoted: list[Row] = []
+            said = text
+            if said is None:
+                said, quoted = self._extract(session, how)
+            if not said:
+                self._written(lambda work: rules.end(work, session, how))
+                return None
+            draft = self._summary(session, said, quoted)
+            guard = partial(_ended_with, session=session, outcome=how, quoted=quoted)
+            quote = partial(rules.quote, quoted=quoted)
+            try:
+                kept = self._engine.add(
+                    self._namespace, [draft], verb="end", guard=guard, then=quote
+                )
+            except _Ended:
+                return None
+            except _Outdated:
+                continue
+            return self._memory(kept[0])
 
-        def guard(work: Work) -> None:
-            if not rules.end(work, session, how):
-                raise _Ended
-
-        try:
-            kept = self._engine.add(self._namespace, [draft], verb="end", guard=guard)
-        except _Ended:
-            return None
-        return self._memory(kept[0])
-
-    def _summary(self, session: str, outcome: str | None, summary: str | None) -> Draft | None:
-        """Make the draft of the memory that is left of a session; None if there is nothing."""
-        parents: tuple[str, ...] = ()
-        if summary is None:
-            text, parents = self._extract(session, outcome)
-        else:
-            text = check_text(summary, self._engine.config.limits)
-        if not text:
-            return None
-        found = self._session_info(session)
+    def _summary(self, session: str, text: str, quoted: Sequence[Row]) -> Draft:
+        """Make the draft of the memory that is left of a session."""
+        source = Source(Trust.AGENT)
+        if quoted:
+            parents = tuple(row.id for row in quoted)
+            source = Source(Trust.AGENT, quotes.SESSION, parents=parents)
         return Draft(
             text=text,
             tier="long",
             kind=Kind.ARTICLE,
-            scope=found.scope,
+            scope=self._session_info(session).scope,
             session=session,
-            source=Source(Trust.AGENT, parents=parents),
+            source=source,
+            metadata={quotes.SOURCES: quotes.digest(quoted)} if quoted else {},
         )
 
-    def _extract(self, session: str, outcome: str | None) -> tuple[str, tuple[str, ...]]:
+    def _extract(self, session: str, outcome: str | None) -> tuple[str, list[Row]]:
+        """Write the extract of a session; returns it and the memories that it quotes."""
         ns = self._engine.ledger.find_namespace(self._namespace)
         if ns is None:
-            return "", ()
+            return "", []
         filters = filters_of(self._engine.now(), session=session, role="user", source="user")
 
         def job(
@@ -347,11 +357,13 @@ class Sessions(View):
 
         begun, noted, learnt, said, known = self._engine.ledger.read(job)
         if begun is None or begun.ended is not None:
-            return "", ()
+            return "", []
         by_id = {row.id: known[row.docid] for row in said if row.docid in known}
         turns = extract.central(self._read(reversed(said)), by_id)
         steps = _checkpoint(noted[0]).next if noted else ()
-        return extract.compose(begun.goal, outcome, self._read(reversed(learnt)), steps, turns)
+        text, ids = extract.compose(begun.goal, outcome, self._read(reversed(learnt)), steps, turns)
+        read = {row.id: row for row in (*said, *learnt)}
+        return text, [read[one] for one in ids]
 
     def _owner(self) -> str:
         return owners.name(self._engine.ledger)
@@ -370,6 +382,23 @@ class Sessions(View):
 
 class _Ended(Exception):
     """The session had ended before."""
+
+
+class _Outdated(Exception):
+    """A memory that an extract quotes is no longer as it was read."""
+
+
+def _ended_with(work: Work, *, session: str, outcome: str | None, quoted: Sequence[Row]) -> None:
+    """End a session in the transaction that writes its summary.
+
+    Raises:
+        _Ended: If it had ended before.
+        _Outdated: If a quoted memory was erased, hidden or changed since it was read.
+    """
+    if not rules.end(work, session, outcome):
+        raise _Ended
+    if not rules.are_as_read(work, quoted):
+        raise _Outdated
 
 
 def _sections(

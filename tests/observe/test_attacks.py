@@ -168,6 +168,40 @@ def test_a_turn_that_is_trusted_less_than_its_role_teaches_nothing(memory):
     assert memory.observe(messages=said, session="talk").learned == ()
 
 
+ATTACHED = [
+    "text-plain",
+    "tool_result",
+    "document",
+    "input_file",
+    "reasoning",
+    "refusal",
+    7,
+    ["text"],
+]
+"""Types of blocks that chat APIs attach to a message."""
+
+
+@pytest.mark.parametrize("kind", ATTACHED, ids=str)
+def test_what_a_user_attaches_is_not_what_the_user_says(memory, kind):
+    """A file or a tool's result among the blocks of a message teaches nothing, nor is it kept."""
+    asked = {"type": "text", "text": "What do you think of this?"}
+    said = [
+        {"role": "user", "content": [asked, {"type": kind, "text": payload}]}
+        for payload in PAYLOADS
+    ]
+    seen = memory.observe(messages=said, session="talk")
+    assert seen.learned == ()
+    assert {turn.text for turn in seen.turns} == {"What do you think of this?"}
+
+
+@pytest.mark.parametrize("kind", ["text", "input_text", None])
+def test_what_a_user_writes_in_blocks_is_learnt(memory, kind):
+    """The control: blocks of text are the user's words."""
+    block = {} if kind is None else {"type": kind}
+    said = [{"role": "user", "content": [{**block, "text": payload}]} for payload in PAYLOADS]
+    assert len(memory.observe(messages=said, session="talk").learned) >= len(PAYLOADS) * 0.4
+
+
 def test_a_block_of_recalled_memories_is_not_learnt_again(memory):
     """A prompt that comes back in a message of the user adds nothing."""
     for payload in PAYLOADS:

@@ -9,8 +9,10 @@ from datetime import timedelta
 
 import pytest
 
+from memento import Status
 from memento.errors import ArchiveDamaged
 from memento.ledger.sessions import whole, whole_checkpoint
+from memento.sessions import extract as extracts
 from memento.upkeep.backup import restore
 from memento.upkeep.salvage import salvage
 
@@ -188,3 +190,83 @@ def test_every_column_is_under_the_seal(full):
                 other = [*values]
                 other[at] = f"{values[at]}!"
                 assert check(other) is None, found[at]
+
+
+QUOTED = "We decided to use quince jam for everything"
+
+
+@pytest.fixture
+def ended(memory):
+    """A session that ended; returns the store, a decision of it, and the extract."""
+    talk = memory.session("s", goal="choose")
+    decision = memory.add(QUOTED, kind="decision", session="s")
+    return memory, decision, talk.end("done")
+
+
+def words_in_files(memory, text):
+    """Tell whether any file of the store holds a text."""
+    memory.flush(wait=True)
+    return any(
+        text.encode() in path.read_bytes() for path in memory.root.rglob("*") if path.is_file()
+    )
+
+
+def test_an_extract_is_erased_with_what_it_quotes(ended):
+    """Even if derived memories are to stay: it holds the words themselves."""
+    memory, decision, extract = ended
+    assert QUOTED in extract.text
+    memory.store.erase(ids=[decision.id], derived=False)
+    assert memory.list(status=None) == []
+    assert not words_in_files(memory, "quince")
+
+
+@pytest.mark.parametrize("hide", ["forget", "update"])
+def test_an_extract_is_withdrawn_with_what_it_quotes(ended, hide):
+    """It does not go on to tell what was forgotten or corrected; undo brings it back."""
+    memory, decision, extract = ended
+    if hide == "forget":
+        memory.forget(decision.id)
+    else:
+        memory.update(decision.id, text="We decided to use plum jam for everything")
+    assert memory.get(extract.id).status is Status.FORGOTTEN
+    memory.undo(memory.changes()[0].number)
+    assert memory.get(extract.id).status is Status.ACTIVE
+
+
+def test_an_extract_outlives_a_new_value(memory):
+    """A decision of a session stays true of that session."""
+    talk = memory.session("s", goal="choose")
+    memory.add(QUOTED, kind="decision", session="s", key="jam")
+    extract = talk.end("done")
+    memory.add("We decided to use plum jam for everything", kind="decision", key="jam")
+    assert memory.get(extract.id).status is Status.ACTIVE
+
+
+@pytest.mark.parametrize("hide", ["erase", "forget", "update"])
+def test_what_is_hidden_while_a_session_ends_is_not_quoted(memory, monkeypatch, hide):
+    """The extract is made again if a memory that it quotes is no longer as it was read."""
+    talk = memory.session("s", goal="choose")
+    gone = memory.add(QUOTED, kind="decision", session="s")
+    stays = memory.add("We decided to meet in Porto", kind="decision", session="s")
+    compose, calls = extracts.compose, []
+
+    def slowly(*args):
+        made = compose(*args)
+        calls.append(made)
+        if len(calls) == 1:
+            if hide == "erase":
+                memory.store.erase(ids=[gone.id])
+            elif hide == "forget":
+                memory.forget(gone.id)
+            else:
+                memory.update(gone.id, text="We decided to use plum jam for everything")
+        return made
+
+    monkeypatch.setattr(extracts, "compose", slowly)
+    extract = talk.end("done")
+    assert len(calls) == 2
+    assert QUOTED in calls[0][0]
+    assert "quince" not in extract.text
+    assert stays.text in extract.text
+    if hide == "erase":
+        assert not words_in_files(memory, "quince")
