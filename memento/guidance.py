@@ -342,13 +342,20 @@ class Guidance(View):
             if theirs is not None and (stored is None or theirs.text != stored.text):
                 return theirs
             epoch = begun.epoch + (stored is not None)
-            made = self._made(known, asked, ["session", name, begun.started, epoch])
+            present = self._as_it_is(work, known, asked.scope)
+            made = self._made(present, asked, ["session", name, begun.started, epoch])
             if begun.ended is None:
                 spelt = _spelt_head(made, asked)
                 session_rows.put(work.db, replace(begun, head=spelt, epoch=epoch))
             return made
 
         return self._in_session(job)
+
+    def _as_it_is(self, work: Work, known: Known, scope: str) -> Known:
+        """Read the memories again in the transaction that keeps them: one may be erased by now."""
+        if not known.rows:
+            return known
+        return replace(self._read_known(work.db, work.ns, scope, work.now), secret=known.secret)
 
     def _in_session(self, job: Callable[[Work], Made]) -> Made:
         engine, now, labels = self._engine, self._engine.now(), self._namespace

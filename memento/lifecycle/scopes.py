@@ -95,7 +95,8 @@ def begin_merge(work: Work, src: str, dst: str) -> str:
         The scope that the memories go to: ``dst``, or what that was merged into.
 
     Raises:
-        InvalidInput: If one is inside the other in the wrong way, or it was merged elsewhere.
+        InvalidInput: If one is inside the other in the wrong way, it was merged elsewhere, or a
+            namespace sees ``dst`` by a share and not ``src``.
     """
     known = rows.merges(work.db, work.ns)
     where = resolved(dst, {path: into for path, into in known.items() if path != src})
@@ -107,8 +108,23 @@ def begin_merge(work: Work, src: str, dst: str) -> str:
     if place.merged_into not in (None, where):
         problem = f"{shown(src)} is merged into {shown(place.merged_into)}; unmerge it first"
         raise InvalidInput("src", problem)
+    _check_sight(work, src, where)
     rows.put(work.db, replace(place, merged_at=place.merged_at or work.now, merged_into=where))
     return where
+
+
+def _check_sight(work: Work, src: str, dst: str) -> None:
+    """Refuse a merge that would show memories to a namespace that does not see them now.
+
+    Raises:
+        InvalidInput: If there is one.
+    """
+    shares = rows.shares_of(work.db, work.ns)
+    seers = {one.other for one in shares if contains(one.scope, dst) or contains(dst, one.scope)}
+    unseeing = seers - {one.other for one in shares if contains(one.scope, src)}
+    if unseeing:
+        problem = f"{shown(dst)} is shared with others, and {shown(src)} is not; unshare it first"
+        raise InvalidInput("dst", problem)
 
 
 def may_be_merged(db: Session, ns: int, place: Place) -> bool:

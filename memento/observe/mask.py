@@ -28,7 +28,7 @@ _OPENS = re.compile(
 _CLOSES = re.compile(r"</([A-Za-z][\w:.-]{0,63})[ \t]*>|\[/([^\]\[\n]{1,40})\]")
 _MATERIAL = re.compile(
     r"""
-    ^[ \t]*(?:(?:please|can\s+you|could\s+you|would\s+you)\s+)*
+    ^[ \t]*(?:(?:please|(?:can|could|would)[^\S\n]+you)[^\S\n]+){0,4}  # on one line: see below
     (?: (?:summari[sz]e|translate|proofread|paraphrase|rephrase|rewrite)\b[^\n:]{0,80}:
       | (?: (?:shorten|explain|analy[sz]e|review|edit|check|classify|reply\s+to|respond\s+to)\b
           | (?:here(?:['’]s|\s+is|\s+are)|this\s+is|below\s+is|see)\s+
@@ -41,7 +41,10 @@ _MATERIAL = re.compile(
     """,  # noqa: RUF001 - a real apostrophe
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,
 )
-"""A request about a text, or the words that introduce one; all that follows is that text."""
+"""A request about a text, or the words that introduce one; all that follows is that text.
+
+The polite words stay within a line and have a bound: a loop over lines that begins again at each
+line takes hours for a megabyte."""
 _INLINE = re.compile(r"(`{1,2})(?!`)[^`\n]+\1")
 _QUOTATIONS = re.compile(
     r"""

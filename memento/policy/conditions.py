@@ -54,7 +54,9 @@ use want way word work write
 _EMPTY = frozenset(_stem(word) for word in _FREQUENT.split())
 """Stems that are in many messages and say nothing of what a condition is about."""
 _CODE = re.compile(r"```|^(?: {4}|\t)\S.*[;:(){}=]\s*$", re.MULTILINE)
-_TRACE = re.compile(r"Traceback \(most recent call last\)|^[^\S\n]+at \S+\(.*\)$", re.MULTILINE)
+_TRACE = re.compile(
+    r"Traceback \(most recent call last\)|^[^\S\n]+at [^\s(]+\([^\n]*\)$", re.MULTILINE
+)
 _ITEM = re.compile(r"^[^\S\n]*(?:[-*•]|\d+[.)])\s+\S", re.MULTILINE)
 MANY_ITEMS = 3
 """Items of a list from which a message has ``items``."""

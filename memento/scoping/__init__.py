@@ -170,7 +170,8 @@ class Scoping(View):
             How many memories this call moved, whatever their status.
 
         Raises:
-            InvalidInput: If one is inside the other in the wrong way, or ``src`` was merged before.
+            InvalidInput: If one is inside the other in the wrong way, ``src`` was merged before, or
+                another namespace sees ``dst`` by a share and not ``src``.
             LockedMemory: If the user locked one of the memories: nothing was moved.
             StoreError: If it could not be written.
         """

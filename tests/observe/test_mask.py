@@ -60,7 +60,10 @@ def test_one_quoted_word_and_apostrophes_stay():
     assert hide(text) == text
 
 
-@pytest.mark.parametrize("mark", ['"', "“", "'a ", "`", "A. ", "<a-12345678>", "|", "\n"])
+MARKS = ['"', "“", "'a ", "`", "A. ", "<a-12345678>", "|", "\n", "please\n", "can you\n", "please "]
+
+
+@pytest.mark.parametrize("mark", MARKS)
 def test_a_long_message_of_marks_is_read_in_a_moment(mark):
     """No pattern starts again from each character: 200,000 of them would take many minutes."""
     message = mark * (100_000 // len(mark)) + "a b " * 25_000

@@ -119,11 +119,14 @@ def test_the_set_of_the_repository_and_its_control(tmp_path):
         assert measured(clauses, turned, memory._near)[0] < 0.3
 
 
-@pytest.mark.parametrize("unit", ["\n", " \n", "\n    ", "    x;", "\n- ", "\n1.", "\n    at x("])
+@pytest.mark.parametrize(
+    "unit", ["\n", " \n", "\n    ", "    x;", "\n- ", "\n1.", "\n    at x(", "(", ") ("]
+)
 def test_the_form_of_a_message_is_read_in_linear_time(unit):
     """A message of blank lines once took minutes."""
     began = time.process_time()
     facts((unit * 200_000)[:200_000] + "x")
+    facts(" at " + (unit * 200_000)[:200_000])
     assert time.process_time() - began < 2
 
 

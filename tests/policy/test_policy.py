@@ -429,3 +429,24 @@ def test_ids_are_shown_if_they_are_wanted(full):
     """Each line begins with its id."""
     rule = full.value("style/indent")
     assert zones(full.policy(ids=True))[2] == [f'[{rule.id}] "Use tabs"']
+
+
+def test_a_rule_that_is_erased_while_a_head_is_made_is_not_kept(memory, monkeypatch):
+    """The head is made of the memories that are there when the session keeps it."""
+    gone = memory.add("Never say quincunx to anyone", kind="rule")
+    stays = memory.add("Use tabs", kind="rule")
+    memory.session("s", goal="tidy")
+    current = type(memory)._current
+
+    def slowly(view, ns, scope):
+        known = current(view, ns, scope)
+        memory.store.erase(ids=[gone.id])
+        return known
+
+    monkeypatch.setattr(type(memory), "_current", slowly)
+    head = memory.policy(session="s").head
+    assert "quincunx" not in head
+    assert stays.text in head
+    memory.flush(wait=True)
+    files = [path for path in memory.root.rglob("*") if path.is_file()]
+    assert not any(b"quincunx" in path.read_bytes() for path in files)

@@ -441,6 +441,20 @@ class TestUnshared:
         team.unmerge("ops")
         assert shown(rami) == ["blue"]
 
+    @pytest.mark.parametrize(
+        ("seen", "into"), [("ops", "ops"), ("ops", "ops/eu"), ("ops/eu", "ops")]
+    )
+    def test_nothing_is_merged_into_what_others_see(self, team, rami, seen, into):
+        """A private scope would be shown to them; once it is shared as well, it may be merged."""
+        team.add("The salary of Bob", scope="hr", id="salary")
+        team.share(seen, ["acme", "rami"])
+        with pytest.raises(InvalidInput, match="shared with others"):
+            team.merge_scopes("hr", into)
+        assert "salary" not in shown(rami)
+        assert [one.id for one in team.list(scope="hr")] == ["salary"]
+        team.share("hr", ["acme", "rami"])
+        assert team.merge_scopes("hr", into) == 1
+
 
 CHILD = """
 import sys
