@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from memento.check import check_count, check_flag, check_id, check_moment, check_text
+from memento.check import check_count, check_flag, check_id, check_moment, check_text, shown
 from memento.clock import from_micros
 from memento.errors import InvalidInput, NothingToUndo
 from memento.ledger import chains, happenings, memories, slot_values, states
@@ -351,7 +351,7 @@ class Changes(View):
 
 def _number(name: str, value: object) -> int:
     if type(value) is not int or not 0 < value <= SEQ_MASK:
-        raise InvalidInput(name, f"must be the number of a change, not {value!r}")
+        raise InvalidInput(name, f"must be the number of a change, not {shown(value)}")
     return value
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
 
 from memento.admit.redact import Redaction
-from memento.check import MAX_INTEGER, check_flag, check_id, member, storable, type_name
+from memento.check import MAX_INTEGER, check_flag, check_id, member, shown, storable, type_name
 from memento.clock import from_micros
 from memento.dynamics import belief as beliefs
 from memento.dynamics.effect import Lesson
@@ -158,7 +158,7 @@ class Verdicts(View):
             raise InvalidInput("event", "give either event or source")
         who = None if source is None else member(Trust, "source", source)
         if who is None and (type(event) is not int or not 0 < event <= MAX_INTEGER):
-            raise InvalidInput("event", f"must be the number of an event, not {event!r}")
+            raise InvalidInput("event", f"must be the number of an event, not {shown(event)}")
         engine, ns = self._engine, self._engine.ledger.find_namespace(self._namespace)
 
         def find(connection: Session) -> list[Happening]:
@@ -341,7 +341,7 @@ def _verdict(useful: bool | None, verdict: str | None) -> Event:
     if useful is not None:
         return Event.USED if check_flag("useful", useful) else Event.IGNORED
     if not isinstance(verdict, str) or verdict not in VERDICTS:
-        raise InvalidInput("verdict", f"{verdict!r} is not one of: {', '.join(VERDICTS)}")
+        raise InvalidInput("verdict", f"{shown(verdict)} is not one of: {', '.join(VERDICTS)}")
     return Event(verdict)
 
 

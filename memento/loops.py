@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from math import isfinite
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar, cast
 from uuid import uuid4
 
-from memento.check import check_seconds, member, optional_name
+from memento.check import check_id, check_seconds, member, optional_name, shown
 from memento.clock import from_micros
 from memento.errors import InvalidInput
 from memento.ledger.contract import Session, Work
@@ -185,6 +184,7 @@ class Loops(View):
         key = loop.id if isinstance(loop, Loop) else loop
         if not isinstance(key, str):
             raise InvalidInput("loop", "must be a Loop or its id")
+        check_id(key, "loop")
         config = self._engine.config.dynamics
         shared = self._write_loop(lambda work: loops.finish(work, key, value, who, config))
         if isinstance(loop, Loop):
@@ -208,6 +208,6 @@ def _outcome(value: float | None) -> float | None:
     if value is None:
         return None
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not isfinite(value) or not -1 <= value <= 1:
-        raise InvalidInput("outcome", f"must be in [-1, 1], not {value!r}")
+    if not number or not -1 <= value <= 1:  # NaN is in no range
+        raise InvalidInput("outcome", f"must be in [-1, 1], not {shown(value)}")
     return float(value)

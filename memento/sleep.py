@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
-from memento.check import check_count, check_flag, check_moment, check_seconds
+from memento.check import check_count, check_flag, check_moment, check_seconds, shown
 from memento.config.articles import Writer
 from memento.consolidate import articles, report
 from memento.consolidate.tick import FOLD, STEPS, Limits, Sleeper, Ticked, usual
@@ -164,7 +164,7 @@ def _steps(given: Sequence[str]) -> list[str]:
         raise InvalidInput("steps", f"must be a list of: {', '.join(known)}")
     for name in given:
         if name not in known:
-            raise InvalidInput("steps", f"{name!r} is not one of: {', '.join(known)}")
+            raise InvalidInput("steps", f"{shown(name)} is not one of: {', '.join(known)}")
     return [name for name in known if name in given]
 
 

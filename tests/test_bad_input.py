@@ -478,3 +478,29 @@ def test_an_unknown_field_is_refused_without_being_quoted(memory, key):
     assert "xxxx" not in message
     assert "1234" not in message
     assert not memory.list()
+
+
+NESTED: list = []
+for _ in range(5000):
+    NESTED = [NESTED]
+ODD_CALLS = {
+    "observe id": lambda memory: memory.observe("x", id=NESTED),
+    "observe mode": lambda memory: memory.observe("x", mode=NESTED),
+    "observe turn of a number": lambda memory: memory.observe("x", keep=False, turn_id=2**63),
+    "observe turn": lambda memory: memory.observe("x", keep=False, turn_id="\ud800"),
+    "undo": lambda memory: memory.undo(NESTED),
+    "feedback": lambda memory: memory.feedback(target=[], verdict=NESTED),
+    "retract": lambda memory: memory.retract(event=NESTED),
+    "consolidate": lambda memory: memory.consolidate(steps=NESTED),
+    "finalize": lambda memory: memory.finalize("\ud800"),
+    "finalize outcome": lambda memory: memory.finalize("loop", 10**400),
+}
+
+
+@pytest.mark.parametrize("call", ODD_CALLS.values(), ids=ODD_CALLS)
+def test_an_odd_argument_of_any_verb_is_a_typed_error(call, open_memory):
+    """Also one that Python cannot write out, SQLite cannot store, or no float holds."""
+    memory = open_memory()
+    memory.add("hello")
+    with pytest.raises(InvalidInput):
+        call(memory)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 CONTRADICTS = "contradicts"
 """Relation of a link between memories that cannot both be true."""
+_READ = 4000
+"""Characters of a question that are read."""
 EMBEDDED = 48
 """Most relations that one question embeds; those of earlier questions are known."""
 
@@ -56,7 +58,11 @@ class Reader:
     filters: Filters
 
     def chains(self, question: str, hops: int, k: int) -> Found:
-        """Search for chains."""
+        """Search for chains.
+
+        Of the question only the first characters are read, as by ``retrieve``.
+        """
+        question = question[:_READ]
         index = self.indexes.hold(self.ns)
         with index.lock:
             self.indexes.follow(self.ns, index)

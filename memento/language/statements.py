@@ -18,7 +18,7 @@ PIECE = 400
 QUESTION_MARKS = ("?", "？", "؟")  # noqa: RUF001 - real question marks
 
 _FENCE = re.compile(r"\s*(```|~~~)")
-_HEADING = re.compile(r"#{1,6}\s+(?P<text>.*?)\s*#*")
+_HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
 _ITEM = re.compile(r"\s*(?:[-*+•‣◦]|\d{1,3}[.)])\s+(?P<text>.*)")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\n+")  # noqa: RUF001 - real stops
 _WORD = re.compile(r"\w")
@@ -53,6 +53,15 @@ def statements(text: str, *, questions: bool = False) -> list[str]:
     reader.end()
     pieces = (piece for block in reader.blocks for piece in cut(block))
     return [piece for piece in pieces if _says_something(piece, questions=questions)]
+
+
+def _closed(heading: str) -> str:
+    """Drop the hashes that close a heading; those of a word, as in "C#", stay.
+
+    A pattern with a lazy text before spaces takes the square of their number.
+    """
+    bare = heading.rstrip("#")
+    return bare.rstrip() if not bare or bare[-1].isspace() else heading
 
 
 def cut(text: str, limit: int = PIECE) -> list[str]:
@@ -95,7 +104,7 @@ class _Reader:
             self.close()
         elif heading := _HEADING.fullmatch(line):
             self.end()
-            self.heading = heading["text"].rstrip(":")
+            self.heading = _closed(heading["text"].rstrip()).rstrip(":")
         elif item := _ITEM.fullmatch(line):
             self.close()
             self.item = True

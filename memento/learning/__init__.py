@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast
 
 from memento.check import (
     check_flag,
+    check_id,
     check_moment,
     check_source,
     member,
     optional_name,
+    shown,
     type_name,
 )
 from memento.config.observe import MODES
@@ -183,7 +185,7 @@ class Learning(View):
     def _mode(self, mode: object) -> str:
         """Check the mode of a call; a mode with a language model needs one that can be used."""
         if mode is not None and mode not in MODES:
-            raise InvalidInput("mode", f"{mode!r} is not one of: {', '.join(MODES)}")
+            raise InvalidInput("mode", f"{shown(mode)} is not one of: {', '.join(MODES)}")
         wanted = self.config.observe.mode if mode is None else str(mode)
         if wanted != "off":
             model_of(self.config.llm)
@@ -446,6 +448,10 @@ def _turns(
     """Read the turns that ``observe`` is given, one way or the other."""
     if turn_id is not None and (keep or user is None):
         raise InvalidInput("turn_id", "is for keep=False with a message of the user")
+    if turn_id is not None:
+        check_id(turn_id, "turn_id")
+    if not isinstance(id, str | None):
+        raise InvalidInput("id", f"must be a string, not {type_name(id)}")
     if messages is not None:
         if user is not None or assistant is not None or id is not None:
             raise InvalidInput("messages", "is given instead of user, assistant and id")

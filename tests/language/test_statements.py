@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,3 +76,15 @@ def test_any_structure(lines):
         assert piece.strip()
         assert len(piece) <= PIECE
         assert all(word.strip(":") in text for word in piece.split())
+
+
+@pytest.mark.parametrize("unit", [" ", " #", "# ", "a #"])
+def test_a_long_heading_is_read_in_a_moment(unit):
+    """Its end is not searched again from each space: 100 kB of them took minutes."""
+    assert len(statements("# a" + unit * (100_000 // len(unit)) + "b\nThe mill is old.")) >= 1
+
+
+def test_the_hashes_that_close_a_heading_are_dropped():
+    """A hash at the end of a word belongs to the word."""
+    assert statements("## Venue ##\n- large") == ["Venue: large"]
+    assert statements("# In C#\n- large") == ["In C#: large"]
