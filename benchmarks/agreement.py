@@ -52,7 +52,7 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an index found for a question.
+    """The answer of one index to a question.
 
     Attributes:
         ids: The hits, best first.

@@ -1,7 +1,7 @@
-"""What makes codes of vectors, and finds vectors by their codes. Two modules do it.
+"""A coder makes codes of vectors; a finder finds vectors by their codes. There are two kinds.
 
 ``codes`` makes two bits of each dimension. ``product`` makes four bits of four dimensions, and
-needs the extra ``faiss``. Which of them is the setting ``choose.codes``.
+needs the extra ``faiss``. The setting ``choose.codes`` says which kind is used.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Coder(ABC):
     """Makes the codes of the vectors of one namespace. It has learned how from some of them."""
 
     name: ClassVar[str | None]
-    """What the files of codes say of it; None for the one of files that say nothing."""
+    """Its name in the files of codes; None for the kind whose files hold no name."""
 
     @classmethod
     @abstractmethod
@@ -76,7 +76,7 @@ class Coder(ABC):
     @property
     @abstractmethod
     def learned(self) -> Floats:
-        """What it has learned, (learns(dim),) float32."""
+        """The numbers it has learned, (learns(dim),) float32."""
 
     @abstractmethod
     def encode(self, vectors: Floats) -> Codes:
@@ -84,7 +84,7 @@ class Coder(ABC):
 
     @abstractmethod
     def finder(self, codes: Codes) -> Finder:
-        """Return what finds vectors by these codes."""
+        """Return a finder of vectors by these codes."""
 
 
 def raw(array: NDArray[Any]) -> memoryview:

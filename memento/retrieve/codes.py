@@ -189,7 +189,7 @@ class Bits(Coder):
         return encode(vectors, self.ends)
 
     def finder(self, codes: Words) -> Counting:
-        """Return what counts the bits in which these codes differ from a query."""
+        """Return a finder that counts the bits in which these codes differ from a query."""
         return Counting(codes, self.ends)
 
 

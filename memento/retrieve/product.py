@@ -140,7 +140,7 @@ class Product(Coder):
         return codes.view(f"V{codes.shape[1]}")[:, 0]
 
     def finder(self, codes: Codes) -> Adding:
-        """Return what adds the distances of a query to the centres of these codes."""
+        """Return a finder that adds the distances of a query to the centres of these codes."""
         return Adding(self.centres, self._width, codes)
 
 

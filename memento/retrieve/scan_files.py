@@ -205,7 +205,7 @@ def _vectors_head(ns: int, lineage: str, dim: int) -> dict[str, Any]:
 def is_worn(table: Table, outdated: int, more: int) -> bool:
     """Tell whether all vectors should be written again instead of some appended.
 
-    What is learned from few vectors does not fit many.
+    A coder that has learned from few vectors does not fit many.
     """
     return len(table) < SAMPLE or outdated * _AGAIN > len(table) + more
 

@@ -586,7 +586,7 @@ def test_a_process_that_only_asks_never_imports_chroma(open_memory, tmp_path):
 
 
 def test_codes_of_another_kind_are_not_used(open_memory, tmp_path, kind_of_codes):
-    """Who wants other codes writes them; the answers are the same."""
+    """A process with other codes in its settings writes them; the answers are the same."""
     pytest.importorskip("faiss")
     other = replace(CHOOSE, codes="bits" if SCAN.choose.codes == "product" else "product")
     scanning, exact = both(open_memory, tmp_path / "store")
