@@ -27,6 +27,7 @@ from memento.admit.novelty import Met, Novelty
 from memento.background import Background, nothing
 from memento.clock import to_micros
 from memento.config import Config
+from memento.config.tiers import ScanCodes
 from memento.embed import check as check_embedder
 from memento.errors import (
     EmbedderError,
@@ -108,6 +109,7 @@ class Engine:
             raise InvalidInput("config", f"must be a Config, not {type(config).__name__}")
         if not callable(clock):
             raise InvalidInput("clock", f"must be callable, not {type(clock).__name__}")
+        ScanCodes(config.choose.codes).require()
         self.config = config
         self.rules = Rules(ring=config.short.capacity, untrusted=config.untrusted)
         self.clock = clock

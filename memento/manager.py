@@ -117,7 +117,7 @@ class MemoryManager(
     Raises:
         InvalidInput: If the embedder is not one of these or needs a key that is not set, or if the
             reranker does not implement its protocol.
-        MissingExtra: If the embedder needs a package that is not installed.
+        MissingExtra: If embedder or config need a package that is not installed.
         InvalidScope: If a namespace label is not well formed.
         StoreUnusable: If the root is not a folder, or does not hold a store.
         StoreFromTheFuture: If a newer memento wrote the store.

@@ -30,7 +30,14 @@ from memento.config.retrieve import RetrieveConfig
 from memento.config.scopes import ScopeConfig
 from memento.config.sessions import SessionConfig
 from memento.config.sleep import Sleep
-from memento.config.tiers import ChooseConfig, IndexConfig, LongConfig, LongIndex, ShortConfig
+from memento.config.tiers import (
+    ChooseConfig,
+    IndexConfig,
+    LongConfig,
+    LongIndex,
+    ScanCodes,
+    ShortConfig,
+)
 from memento.dynamics.association import Association
 from memento.dynamics.config import Dynamics
 from memento.dynamics.effect import Effect
@@ -106,6 +113,7 @@ class Config:
     def __post_init__(self) -> None:
         self._check_parts()
         _check_choice("long_index", self.long_index, LongIndex)
+        _check_choice("choose.codes", self.choose.codes, ScanCodes)
         _check_choice("secrets", self.secrets, Secrets)
         zone_of(self.timezone)
         if not isinstance(self.untrusted, tuple):

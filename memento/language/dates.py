@@ -67,8 +67,7 @@ _FEAST = (
     r"christmas(?:\s+eve)?|new\s+year(?:'s)?\s+(?:eve|day)|halloween|valentine(?:'s)?\s+day"
     r"|thanksgiving|easter"
 )
-_EXPRESSION = re.compile(
-    rf"""\b(?:
+_SHAPE = rf"""\b(?:
       (?P<iso>(?<!\d[./-])(?P<iy>\d{{4}})[-/.](?P<im>\d{{1,2}})(?:[-/.](?P<id>\d{{1,2}}))?)(?!\d)
     | (?P<dmy>(?P<dd>{_DAY})\s+(?:of\s+)?(?P<dm>{_MONTH})\b\.?(?:,?\s+(?P<dy>\d{{4}}))?)
     | (?P<mdy>(?P<md>{_MONTH})\b\.?\s+(?P<mn>{_DAY})(?!\d)(?:,?\s+(?P<mdyear>\d{{4}}))?)
@@ -81,9 +80,10 @@ _EXPRESSION = re.compile(
     | (?P<near>(?:the\s+day\s+before\s+)?yesterday|last\s+night|today|tonight|this\s+morning
         |tomorrow)
     | (?:in|of|since|during|year)\s+(?P<year>(?:19|20)\d{{2}})
-    )\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
+    )\b"""
+_EXPRESSION = re.compile(_SHAPE, re.IGNORECASE | re.VERBOSE)
+_SMALL = re.compile(_SHAPE, re.VERBOSE)
+"""The same for ASCII in small letters, in less than half the time."""
 _TOKEN = re.compile(r"[a-z]+|\d+")
 _TELLING = frozenset(_MONTH_OF) | {
     "ago", "back", "earlier", "yesterday", "today", "tonight", "tomorrow",
@@ -147,14 +147,15 @@ def _may_speak_of_dates(text: str) -> bool:
 def _mentions(text: str) -> Iterator[re.Match[str]]:
     if not _may_speak_of_dates(text):
         return
-    for match in _EXPRESSION.finditer(text):
+    found = _SMALL.finditer(text.lower()) if text.isascii() else _EXPRESSION.finditer(text)
+    for match in found:
         if not match["my"] or _is_month(text, match):
             yield match
 
 
 def _is_month(text: str, match: re.Match[str]) -> bool:
     """Tell a month from the verb "may" and from names such as Jan, which need more context."""
-    name = match["mm"]
+    name = text[match.start("mm") : match.end("mm")]
     if match["myear"] or name.lower() in _PLAIN_MONTHS:
         return True
     led = _LED_IN.search(text, max(0, match.start() - 12), match.start())

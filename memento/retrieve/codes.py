@@ -11,19 +11,19 @@ Filters are applied before the best rows are chosen.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memento.retrieve.coder import Coder
 from memento.retrieve.roster import Floats, Mask, Rows
 
 Words = NDArray[np.uint64]
 
 THIRD = np.float32(0.43)
 """Standard deviations from the mean to each end of the middle third of a normal distribution."""
-SAMPLE = 20_000
-"""Vectors from which the middle third of each dimension is computed."""
 LARGE = 500_000
 """Rows from which the first bit of each dimension is compared for all, and the second for few."""
 SURVIVORS = 16_000
@@ -136,3 +136,72 @@ def _least(found: NDArray[np.uint16], allowed: Mask, count: int) -> Rows:
         found[~allowed] = int(found.max()) + 1
     upto = np.cumsum(np.bincount(found))
     return np.flatnonzero(found <= np.searchsorted(upto, count))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bits(Coder):
+    """Makes two bits of each dimension.
+
+    Attributes:
+        ends: The middle third of each dimension.
+    """
+
+    name: ClassVar[str | None] = None
+    ends: Thirds
+
+    @classmethod
+    def learn(cls, sample: Floats) -> Bits:
+        """Learn the middle thirds from vectors."""
+        return cls(thirds(sample))
+
+    @classmethod
+    def load(cls, learned: Floats, dim: int) -> Bits:
+        """Return the coder with these ends."""
+        return cls(Thirds(learned[:dim], learned[dim:]))
+
+    @classmethod
+    def learns(cls, dim: int) -> int:
+        """Return how many ends there are."""
+        return 2 * dim
+
+    @classmethod
+    def bytes_of(cls, dim: int) -> int:
+        """Return the size of the code of one vector."""
+        return 8 * width(dim)
+
+    @classmethod
+    def empty(cls, n: int, dim: int) -> Words:
+        """Return room for the codes of n vectors."""
+        return np.empty((width(dim), n), np.uint64)
+
+    @classmethod
+    def read(cls, content: bytes, at: int, n: int, dim: int) -> Words:
+        """Return the codes of n vectors in the content of a file."""
+        return np.frombuffer(content, np.uint64, width(dim) * n, at).reshape(-1, n)
+
+    @property
+    def learned(self) -> Floats:
+        """The ends, all lower ones first."""
+        return np.concatenate(self.ends)
+
+    def encode(self, vectors: Floats) -> Words:
+        """Encode vectors."""
+        return encode(vectors, self.ends)
+
+    def finder(self, codes: Words) -> Counting:
+        """Return a finder that counts the bits in which these codes differ from a query."""
+        return Counting(codes, self.ends)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counting:
+    """Finds the rows whose codes differ least; implements ``coder.Finder``."""
+
+    codes: Words
+    ends: Thirds
+    nbytes: ClassVar[int] = 0
+
+    def candidates(self, vector: Floats, allowed: Mask, count: int) -> Rows:
+        """Return the rows whose vectors have to be compared, ascending."""
+        query = encode(vector[np.newaxis], self.ends)[:, 0]
+        return candidates(self.codes, query, allowed, count)

@@ -13,6 +13,7 @@ from memento.ledger import vectors
 from memento.ledger.contract import Ledger, Session
 from memento.retrieve.cache import Held
 from memento.retrieve.choose import choose_index, prefers_chroma
+from memento.retrieve.coders import coder_of
 from memento.retrieve.ledger_source import LedgerSource, LongSearch
 from memento.retrieve.roster import Mask, Snapshot
 from memento.retrieve.scans import Scans
@@ -45,7 +46,7 @@ class Indexes:
         self._setting, self._config = config.long_index, config.choose
         self._embedding = embedding
         self._long = long
-        self._scans = Scans(ledger)
+        self._scans = Scans(ledger, coder_of(config.choose.codes))
 
     def is_small(self, held: Held) -> bool:
         """Tell whether a namespace is searched exactly, without a look at any index."""

@@ -1,4 +1,4 @@
-"""Search one namespace by scanning the codes of all its vectors; see ``codes``.
+"""Search one namespace by scanning the codes of all its vectors; see ``coder``.
 
 Vectors stored after the files were written are kept in RAM, the tail, and compared all. The
 allowed rows that differ least from the query are compared by their vectors: what is found is what
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from memento.errors import TierUnavailable
 from memento.retrieve.by_meaning import dots
-from memento.retrieve.codes import candidates, encode
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot
 from memento.retrieve.scan_files import Table
 from memento.retrieve.tally import grown
@@ -72,6 +71,7 @@ class Scan:
 
     def __init__(self, table: Table, docids: Docids) -> None:
         self.table, self.stamp = table, table.stamp
+        self.finder = table.coder.finder(table.kept.codes)
         self.damaged = False
         rows, known = _rows_of(table.kept.docids, docids)
         at = np.full(len(docids), _NOWHERE)
@@ -89,7 +89,8 @@ class Scan:
         places = self.places
         ids = (places.tail_docids, places.tail_rows)
         arrays = (places.rows, places.dead, places.at, *ids, self._room, self._open[2])
-        return sum(array.nbytes for array in arrays) + self.table.nbytes
+        held = self.table.nbytes + self.finder.nbytes
+        return sum(array.nbytes for array in arrays) + held
 
     def take(self, new: Docids, vectors: Floats, docids: Docids) -> None:
         """Take vectors that were stored after the others.
@@ -170,10 +171,8 @@ class ScanSearch:
 
     def _candidates(self, vector: Floats, n: int, allowed: Mask) -> Rows:
         """Return the places in the files whose vectors are to be compared, ascending."""
-        table, places = self._table, self._places
-        query = encode(vector[np.newaxis], table.ends)[:, 0]
-        open_to = self._scan.open_to(places, allowed)
-        return candidates(table.kept.codes, query, open_to, max(LEAST, FACTOR * n))
+        open_to = self._scan.open_to(self._places, allowed)
+        return self._scan.finder.candidates(vector, open_to, max(LEAST, FACTOR * n))
 
     def vectors_of(self, docids: Docids) -> Floats:
         """Return the unit vectors of memories; zeros for one without vector."""

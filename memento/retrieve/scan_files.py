@@ -1,9 +1,9 @@
 """The two files by which one namespace is scanned: codes, and the vectors they stand for.
 
-``derived/NS.codes`` is written whole: row ids, a sum of each vector, the codes, and the ends of the
-thirds they were made with. ``derived/NS.LINEAGE.vectors`` holds the vectors in the same order; more
-are appended to it, and a process that knows the shorter file reads on in it undisturbed. Codes made
-with other thirds have another lineage, and vectors of their own.
+``derived/NS.codes`` is written whole: row ids, a sum of each vector, the codes, and what their
+coder has learned. ``derived/NS.LINEAGE.vectors`` holds the vectors in the same order; more are
+appended to it, and a process that knows the shorter file reads on in it undisturbed. Codes of a
+coder that has learned something else have another lineage, and vectors of their own.
 
 The codes are checked as a whole when they are opened, each vector when it is read: nothing of
 either is waited for until it is on the disk.
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.ledger.derived import Facts
-from memento.retrieve.codes import SAMPLE, Thirds, Words, encode, thirds, width
+from memento.retrieve.coder import Coder, Codes, raw
 from memento.retrieve.filing import NameIt
 from memento.retrieve.roster import Floats, Rows
 from memento.tiers import derived
@@ -33,6 +33,8 @@ from memento.tiers.derived import HEAD, Unusable
 KIND = "codes"
 FORMAT = 1
 """Version of these files; others are made again."""
+SAMPLE = 20_000
+"""Vectors from which a coder learns."""
 BITE = 8_192
 """Vectors encoded at once, to bound memory."""
 _AGAIN = 4
@@ -48,12 +50,12 @@ class Kept(NamedTuple):
     Attributes:
         docids: (n,) int64, in order of arrival; of equal ones the last is the present vector.
         sums: (n,) uint64, `sums_of`.
-        codes: (words, n) uint64.
+        codes: (..., n).
     """
 
     docids: NDArray[np.int64]
     sums: NDArray[np.uint64]
-    codes: Words
+    codes: Codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +70,7 @@ class Table:
         erased: Newest erasure of the namespace, when its vectors were read.
         mark: The word by which ledger and file know each other.
         lineage: The word in the name of the vectors' file.
-        ends: The thirds the codes were made with.
+        coder: What made the codes.
         kept: What is kept of each vector.
     """
 
@@ -79,7 +81,7 @@ class Table:
     erased: int
     mark: str
     lineage: str
-    ends: Thirds
+    coder: Coder
     kept: Kept
     _file: _File
     _vectors: Floats
@@ -90,7 +92,7 @@ class Table:
     @property
     def nbytes(self) -> int:
         """Bytes it holds in RAM."""
-        return sum(array.nbytes for array in (*self.kept, *self.ends))
+        return sum(array.nbytes for array in (*self.kept, self.coder.learned))
 
     @property
     def vectors_name(self) -> str:
@@ -137,13 +139,16 @@ def sums_of(vectors: Floats) -> NDArray[np.uint64]:
     return found
 
 
-def read_table(root: Path, ns: int, facts: Facts, *, model: int, dim: int) -> Table:
+def read_table(
+    root: Path, ns: int, facts: Facts, kind: type[Coder], *, model: int, dim: int
+) -> Table:
     """Open the files of a namespace.
 
     Args:
         root: The folder of the store.
         ns: Namespace number.
         facts: What the ledger says; the files may be older and must not be newer.
+        kind: What must have made the codes.
         model: Number of the embedder in use.
         dim: Length of its vectors.
 
@@ -153,30 +158,29 @@ def read_table(root: Path, ns: int, facts: Facts, *, model: int, dim: int) -> Ta
     """
     expected = {
         "kind": KIND, "format": FORMAT, "order": byteorder, "ns": ns, "model": model, "dim": dim,
-        "erased": facts.erased,
+        "erased": facts.erased, "coder": kind.name,
     }  # fmt: skip
     with derived.opened(root) as folder:
         head, content = derived.read_file(folder, f"{ns}.{KIND}", expected, facts.marks)
         try:
-            kept, ends = _contents(content, int(head["rows"]), dim)
+            kept, coder = _contents(content, int(head["rows"]), dim, kind)
             stamp, mark, lineage = int(head["stamp"]), str(head["mark"]), str(head["lineage"])
         except (KeyError, TypeError, ValueError) as error:
             raise Unusable(f"its head does not fit its content ({error})") from error
         if stamp > facts.stamp:
             raise Unusable("newer than this moment")
         file, vectors = _vectors(folder, ns, lineage, len(kept.docids), dim)
-    return Table(ns, model, dim, stamp, facts.erased, mark, lineage, ends, kept, file, vectors)
+    return Table(ns, model, dim, stamp, facts.erased, mark, lineage, coder, kept, file, vectors)
 
 
-def _contents(content: bytes, n: int, dim: int) -> tuple[Kept, Thirds]:
-    words = width(dim)
-    if n < 1 or len(content) != 8 * n * (2 + words) + 8 * dim:
+def _contents(content: bytes, n: int, dim: int, kind: type[Coder]) -> tuple[Kept, Coder]:
+    start, learns = n * (16 + kind.bytes_of(dim)), kind.learns(dim)
+    if n < 1 or len(content) != start + 4 * learns:
         raise ValueError("another number of rows")
     docids = np.frombuffer(content, np.int64, n)
     sums = np.frombuffer(content, np.uint64, n, 8 * n)
-    codes = np.frombuffer(content, np.uint64, words * n, 16 * n).reshape(words, n)
-    ends = np.frombuffer(content, np.float32, 2 * dim, 8 * n * (2 + words))
-    return Kept(docids, sums, codes), Thirds(ends[:dim], ends[dim:])
+    learned = np.frombuffer(content, np.float32, learns, start).copy()  # its place may be odd
+    return Kept(docids, sums, kind.read(content, 16 * n, n, dim)), kind.load(learned, dim)
 
 
 def _vectors(folder: int, ns: int, lineage: str, n: int, dim: int) -> tuple[_File, Floats]:
@@ -201,18 +205,18 @@ def _vectors_head(ns: int, lineage: str, dim: int) -> dict[str, Any]:
 def is_worn(table: Table, outdated: int, more: int) -> bool:
     """Tell whether all vectors should be written again instead of some appended.
 
-    The thirds of few vectors are not those of many.
+    A coder that has learned from few vectors does not fit many.
     """
     return len(table) < SAMPLE or outdated * _AGAIN > len(table) + more
 
 
-def size_of(n: int, dim: int) -> int:
+def size_of(n: int, dim: int, kind: type[Coder]) -> int:
     """Return the bytes that the files of so many vectors take, about."""
-    return 2 * HEAD + n * (4 * dim + 8 * (2 + width(dim)))
+    return 2 * HEAD + n * (4 * dim + 16 + kind.bytes_of(dim))
 
 
 def write_all(
-    folder: int, ns: int, facts: Facts, *, model: int, dim: int, bites: Bites
+    folder: int, ns: int, facts: Facts, kind: type[Coder], *, model: int, dim: int, bites: Bites
 ) -> Table | None:
     """Write the vectors of a namespace into a new file, and encode them. Only for the lock holder.
 
@@ -222,6 +226,7 @@ def write_all(
         folder: Descriptor of the folder of derived files.
         ns: Namespace number.
         facts: What the ledger says at the moment of the vectors.
+        kind: What is to make the codes.
         model: Number of the embedder.
         dim: Length of its vectors.
         bites: The vectors, by ascending row id.
@@ -248,9 +253,9 @@ def write_all(
         raise
     every = np.concatenate(docids)
     vectors = _mapped(file, len(every), dim)
-    ends = thirds(vectors[:SAMPLE])
-    kept = _kept(every, vectors, ends)
-    return Table(ns, model, dim, facts.stamp, facts.erased, "", lineage, ends, kept, file, vectors)
+    coder = kind.learn(vectors[:SAMPLE])
+    kept = _kept(every, vectors, coder)
+    return Table(ns, model, dim, facts.stamp, facts.erased, "", lineage, coder, kept, file, vectors)
 
 
 def append(folder: int, table: Table, docids: NDArray[np.int64], more: Floats, stamp: int) -> Table:
@@ -270,7 +275,7 @@ def append(folder: int, table: Table, docids: NDArray[np.int64], more: Floats, s
     name = derived.vectors_of({"ns": table.ns, "lineage": table.lineage})
     file = _File(derived.open_file(folder, name, write=True))
     _write(file, HEAD + 4 * table.dim * len(table), np.ascontiguousarray(more).data)
-    added = _kept(docids, more, table.ends)
+    added = _kept(docids, more, table.coder)
     kept = Kept(*(np.concatenate(pair, axis=-1) for pair in zip(table.kept, added, strict=True)))
     vectors = _mapped(file, len(kept.docids), table.dim)
     return replace(table, stamp=stamp, kept=kept, _file=file, _vectors=vectors)
@@ -294,12 +299,14 @@ def name_codes(folder: int, table: Table, name_it: NameIt) -> None:
         "stamp": table.stamp, "erased": table.erased, "mark": mark, "lineage": table.lineage,
         "rows": len(table),
     }  # fmt: skip
-    parts = [*table.kept, *table.ends]
+    if table.coder.name is not None:
+        head["coder"] = table.coder.name
+    parts = [*table.kept, table.coder.learned]
     derived.write_file(
         folder,
         f"{table.ns}.{KIND}",
         head,
-        (np.ascontiguousarray(part).data.cast("B") for part in parts),
+        map(raw, parts),
         lambda name: name_it(mark, name),
     )
     present = derived.vectors_of(head)
@@ -308,11 +315,11 @@ def name_codes(folder: int, table: Table, name_it: NameIt) -> None:
             derived.remove(folder, name)
 
 
-def _kept(docids: NDArray[np.int64], vectors: Floats, ends: Thirds) -> Kept:
-    codes = np.empty((width(vectors.shape[1]), len(docids)), np.uint64)
+def _kept(docids: NDArray[np.int64], vectors: Floats, coder: Coder) -> Kept:
+    codes = coder.empty(len(docids), vectors.shape[1])
     sums = np.empty(len(docids), np.uint64)
     for part in _parts(len(docids)):
-        codes[:, part] = encode(vectors[part], ends)
+        codes[..., part] = coder.encode(vectors[part])
         sums[part] = sums_of(vectors[part])
     return Kept(docids, sums, codes)
 

@@ -18,6 +18,8 @@ from memento.ledger import derived as facts_of
 from memento.ledger import vectors
 from memento.ledger.contract import Ledger, Session
 from memento.retrieve import scan_files
+from memento.retrieve.coder import Coder
+from memento.retrieve.codes import Bits
 from memento.retrieve.filing import Filing
 from memento.retrieve.roster import Floats
 from memento.retrieve.scan import Docids, Scan
@@ -40,10 +42,11 @@ class Scans:
 
     Args:
         ledger: The store.
+        kind: What makes the codes.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    def __init__(self, ledger: Ledger, kind: type[Coder] = Bits) -> None:
+        self._ledger, self._kind = ledger, kind
         self._filing = Filing(ledger, KIND)
         self._damaged: set[str] = set()  # lineages of files that hold a damaged vector
 
@@ -83,7 +86,9 @@ class Scans:
     def _table(self, ns: int, facts: facts_of.Facts, model: int, dim: int) -> Table | None:
         """Open the files of a namespace, if they agree with the ledger."""
         try:
-            table = scan_files.read_table(self._ledger.root, ns, facts, model=model, dim=dim)
+            table = scan_files.read_table(
+                self._ledger.root, ns, facts, self._kind, model=model, dim=dim
+            )
         except (Unusable, OSError) as error:
             log.debug("namespace %s has no files to be scanned: %s", ns, error)
             return None
@@ -147,7 +152,9 @@ class Scans:
         def job(connection: Session) -> Table | None:
             facts = facts_of.facts(connection, KIND, ns)
             bites = _since(connection, ns, model, 0, dim)
-            return scan_files.write_all(folder, ns, facts, model=model, dim=dim, bites=bites)
+            return scan_files.write_all(
+                folder, ns, facts, self._kind, model=model, dim=dim, bites=bites
+            )
 
         self._require_room(folder, ns, dim)
         table = self._ledger.read(job)
@@ -167,7 +174,7 @@ class Scans:
     def _require_room(self, folder: int, ns: int, dim: int) -> None:
         count = self._ledger.read(lambda c: vectors.count(c, ns))
         disk = os.fstatvfs(folder)
-        if disk.f_bavail * disk.f_frsize < _ROOM * scan_files.size_of(count, dim):
+        if disk.f_bavail * disk.f_frsize < _ROOM * scan_files.size_of(count, dim, self._kind):
             raise Unusable("too little room on the disk")
 
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memento.language import dates
 from memento.language.when import Period, said, times_of
 
 ON = date(2023, 5, 10)  # a Wednesday
@@ -189,3 +190,25 @@ def test_questions_never_raise(text, on):
     found = times_of(text, on, [1, 2023, 9999])
     assert all(period.start <= period.end for period in found.periods)
     assert len(found.rest) == len(text)
+
+
+PIECES = (
+    "May", "may", "MAY", "Jan", "june 3RD", "3rd of June, 2024", "2024-05-01", "A Couple of", "ten",
+    "weeks", "Ago", "back", "LAST", "next", "this", "Week-end", "Friday", "night", "Summer", "of",
+    "2023", "Christmas Eve", "Valentine's Day", "yesterday", "The day before yesterday", "In", "a",
+    "be", ".", ",", "\n", "\t", "12", "_", "x1", "MARCH 14", "mar", "wed",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=9), st.sampled_from([" ", "  ", ", "]))
+def test_capitals_make_no_difference_to_what_is_found(pieces, between):
+    """The pattern for small letters finds the same places and parts as the one for all letters."""
+    text = between.join(pieces)
+    both = [
+        [
+            (match.span(), {k: (v or "").lower() for k, v in match.groupdict().items()})
+            for match in m
+        ]
+        for m in (dates._EXPRESSION.finditer(text), dates._SMALL.finditer(text.lower()))
+    ]
+    assert both[0] == both[1]

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,8 @@ from memento.config import IndexConfig
 from memento.config.tiers import ChooseConfig
 from memento.ledger import vectors
 from memento.ledger.lite.ledger import BUSY_SECONDS
-from memento.retrieve import codes, scan, scan_files, scans
+from memento.retrieve import scan, scan_files, scans
+from memento.retrieve.coders import coder_of
 from memento.retrieve.indexes import Indexes
 from memento.retrieve.scans import Scans
 from memento.testing import HashEmbedder
@@ -90,6 +92,25 @@ def scan_of(memory, ns=1):
 def files(memory):
     """List the derived files of a store."""
     return sorted(path.name for path in (memory.root / "derived").iterdir())
+
+
+@pytest.fixture(
+    autouse=True,
+    params=[
+        "bits",
+        pytest.param(
+            "product",
+            marks=pytest.mark.skipif(
+                find_spec("faiss") is None, reason="pip install 'agent-memento[faiss]'"
+            ),
+        ),
+    ],
+)
+def kind_of_codes(request, monkeypatch):
+    """Scan by each kind of codes in turn."""
+    choose = replace(CHOOSE, codes=request.param)
+    monkeypatch.setattr(sys.modules[__name__], "SCAN", replace(SCAN, choose=choose))
+    return coder_of(request.param)
 
 
 @pytest.fixture
@@ -482,7 +503,9 @@ def test_no_query_waits_long_for_a_transaction(open_memory, tmp_path, elsewhere_
     assert scan_of(scanning) is not None
 
 
-def test_files_newer_than_a_read_are_not_used_for_it(open_memory, tmp_path, monkeypatch):
+def test_files_newer_than_a_read_are_not_used_for_it(
+    open_memory, tmp_path, monkeypatch, kind_of_codes
+):
     """Another process wrote them after the rows were read: no vector is passed over for that."""
     scanning, exact = both(open_memory, tmp_path / "store")
     filled(scanning, 50)
@@ -493,7 +516,8 @@ def test_files_newer_than_a_read_are_not_used_for_it(open_memory, tmp_path, monk
         if late:
             exact.add(late.pop(), "long", id="late")
             settled(exact)
-            assert Scans(exact._engine.ledger).can_open(1, given[4], DIM, 1)
+            other = Scans(exact._engine.ledger, kind_of_codes)
+            assert other.can_open(1, given[4], DIM, 1)
         return followed(self, *given)
 
     monkeypatch.setattr(Scans, "follow", follow)
@@ -503,19 +527,18 @@ def test_files_newer_than_a_read_are_not_used_for_it(open_memory, tmp_path, monk
     assert answers(scanning) == answers(exact)
 
 
-def test_the_nearest_are_found_among_many():
+def test_the_nearest_are_found_among_many(kind_of_codes):
     """Of 20,000 vectors with topics, all ten nearest are candidates."""
     rng = np.random.default_rng(0)
     topics = rng.normal(size=(400, 384)).astype(np.float32)
     rows = topics[rng.integers(0, 400, 20_000)] + rng.normal(size=(20_000, 384)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    ends = codes.thirds(rows)
-    made = codes.encode(rows, ends)
+    coder = kind_of_codes.learn(rows[:5_000])
+    finder = coder.finder(coder.encode(rows))
     for n in range(20):
         asked = rows[n] + np.random.default_rng(n).normal(0, 0.05, 384).astype(np.float32)
         best = np.argsort(-(rows @ asked))[:10]
-        query = codes.encode(asked[np.newaxis], ends)[:, 0]
-        found = codes.candidates(made, query, np.ones(20_000, np.bool_), scan.LEAST)
+        found = finder.candidates(asked, np.ones(20_000, np.bool_), scan.LEAST)
         assert np.isin(best, found).all()
 
 
@@ -560,3 +583,20 @@ def test_a_process_that_only_asks_never_imports_chroma(open_memory, tmp_path):
         env={**os.environ, "PYTHONPATH": path},
     )
     assert (root / "derived").is_dir()
+
+
+def test_codes_of_another_kind_are_not_used(open_memory, tmp_path, kind_of_codes):
+    """A process with other codes in its settings writes them; the answers are the same."""
+    pytest.importorskip("faiss")
+    other = replace(CHOOSE, codes="bits" if SCAN.choose.codes == "product" else "product")
+    scanning, exact = both(open_memory, tmp_path / "store")
+    expected = answers(filled(scanning, 80))
+    changed = open_memory(
+        tmp_path / "store", embedder=HashEmbedder(DIM), config=replace(SCAN, choose=other)
+    )
+    assert answers(changed) == expected == answers(exact)
+    assert type(scan_of(scanning).table.coder) is kind_of_codes
+    assert type(scan_of(changed).table.coder) is coder_of(other.codes)
+    scanning.add(text(900), "long", id="later")
+    settled(scanning)
+    assert answers(scanning) == answers(changed) == answers(exact)

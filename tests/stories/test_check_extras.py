@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 NEEDS = {
     "openai": "httpx",
     "llm": "pydantic_ai",
+    "faiss": "faiss",
     "sentence-transformers": "sentence_transformers",
     "langchain": "langchain",
     "langchain-classic": "langchain_classic",
@@ -47,7 +48,15 @@ def test_all_and_test_take_in_the_others():
     """They require the requirements of all the others."""
     check = script()
     known = check.extras()
-    for extra in ("langchain", "langchain-classic", "langgraph", "crewai", "openai", "llm"):
+    for extra in (
+        "langchain",
+        "langchain-classic",
+        "langgraph",
+        "crewai",
+        "openai",
+        "llm",
+        "faiss",
+    ):
         for whole in ("all", "test"):
             assert set(known[extra]) <= set(check.asked(whole, known))
     assert check.SMOKE["langgraph"] in check.programs("all", known)

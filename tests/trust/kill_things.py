@@ -12,6 +12,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +23,7 @@ from harness_iofault import QUIET
 
 from memento import MemoryManager, Source, Status, Turn, engine
 from memento.config.sleep import Sleep
+from memento.config.tiers import ChooseConfig
 from memento.errors import InvalidInput, NotFound, NothingToUndo, TargetExists
 from memento.layout import LEDGER
 from memento.ledger import erase_many
@@ -200,9 +202,9 @@ def scannable(folder: Path) -> None:
         memory.flush(wait=True, timeout=60)
 
 
-def scanned(folder: Path) -> list[str]:
+def scanned(folder: Path, codes: str = "bits") -> list[str]:
     """Ask a store by a scan of its vectors, for which it writes files; returns what it finds."""
-    config = replace(QUIET, long_index="scan")
+    config = replace(QUIET, long_index="scan", choose=ChooseConfig(codes=codes))
     with MemoryManager(
         store_of(folder), embedder=HashEmbedder(16), config=config, clock=lambda: END
     ) as memory:
@@ -213,6 +215,17 @@ def scanned(folder: Path) -> list[str]:
 def scan(folder: Path) -> None:
     """Ask for the first time."""
     scanned(folder)
+
+
+def scanned_by_product(folder: Path) -> list[str]:
+    """Do the same by the codes of faiss."""
+    return scanned(folder, "product")
+
+
+def scan_by_product(folder: Path) -> None:
+    """Ask for the first time by the codes of faiss, which replace those of another kind."""
+    scanned(folder, "bits")
+    scanned(folder, "product")
 
 
 def outlined_before(folder: Path) -> None:
@@ -665,6 +678,11 @@ THINGS = {
     "migration": Thing(old, verb(nothing)),
     "reindex": Thing(embedded, verb(lambda memory: memory.store.reindex(), 32), dim=32),
     "scan": Thing(scannable, scan, scanned, dim=16),
+    **(
+        {"scan by faiss": Thing(scannable, scan_by_product, scanned_by_product, dim=16)}
+        if find_spec("faiss")
+        else {}
+    ),
     "outline": Thing(outlined_before, write_outline, outlined),
     "forget": Thing(filled, verb(forget)),
     "forget_source": Thing(from_the_web, verb(forget_source), between=is_cut),
