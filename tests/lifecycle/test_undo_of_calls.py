@@ -1,4 +1,4 @@
-"""Calls that write many memories at once, and those that learn, are undone and redone as a whole."""
+"""Calls that write many memories at once, and those that learn, are undone as a whole."""
 
 import pytest
 from test_undo import active, last, snapshot
