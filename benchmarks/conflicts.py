@@ -1,6 +1,6 @@
 """Does memento see that two statements conflict, and keep silent in real talk?
 
-    python benchmarks/conflicts.py [PAIRS.jsonl ...] [--slots SLOTS.json ...] [--talk FILE ...]
+    python benchmarks/conflicts.py [PAIRS.jsonl ...] [--slots SLOTS ...] [--talk FILE ...]
                                    [--misses] [--json OUT]
 
 Statements are compared as the settling pass compares them, see ``memento.claims``: by rules, with
@@ -29,10 +29,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
-from typing import Any
 
 from common import FIGURE_HEADERS, Figure, table, write_json
 from dialogues import Conversation, load
+from slot_files import SETS, Slot, read_slots
 
 from memento.claims.reading import Statement, read
 from memento.claims.relation import Verdict, relation
@@ -40,7 +40,6 @@ from memento.language.statements import statements
 from memento.language.words import content
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
-SETS = Path(__file__).with_name("sets")
 PAIRS, SLOTS = SETS / "conflicts.jsonl", SETS / "conflict_slots.json"
 FLAGS = ("updates", "contradicts")
 CANDIDATES = 12
@@ -113,13 +112,13 @@ def read_pairs(path: Path) -> list[Pair]:
 
 def pairs_of(path: Path) -> Iterator[Pair]:
     """Make pairs of the slots of a file: every way to say a value against every other."""
-    for slot in json.loads(path.read_text(encoding="utf-8")).values():
+    for slot in read_slots(path, SLOTS).values():
         values = slot["values"]
         for old, new in permutations(values[:VALUES], 2):
             yield from _slot_pairs(slot, old, new)
 
 
-def _slot_pairs(slot: dict[str, Any], old: str, new: str) -> Iterator[Pair]:
+def _slot_pairs(slot: Slot, old: str, new: str) -> Iterator[Pair]:
     for first in slot["say"]:
         said = first.format(v=old)
         for other in slot["say"]:

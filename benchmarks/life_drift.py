@@ -1,14 +1,10 @@
 """LifeBench: facts that change. The scenario drift.
 
-A file of slots is a JSON object: the name of each thing that changes to ``values``; ``q``,
-questions about the present; ``say``, statements of a value ``{v}``; ``change``, statements that
-name the earlier value ``{o}`` as well; ``past``, true of ``{o}``, and no word about now; ``other``,
-the value of somebody else; ``maybe``, no statement.
+The slots, which are the things that change and what is said about them, are read by ``slot_files``.
 """
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +13,11 @@ from pathlib import Path
 from life_need import NOUNS
 from life_verdicts import CHAT
 from life_world import NOWHERE, PRODUCT, Item, Scores, World
+from slot_files import SETS, Slot, read_slots
 
-SLOTS = Path(__file__).with_name("sets") / "life_slots.json"
+SLOTS = SETS / "life_slots.json"
 SESSIONS, SPAN, LINES = 200, 400.0, 800
 CHECKS = (100.0, 200.0, 300.0, 400.0)
-FIELDS = {"values", "q", "say", "change", "past", "other", "maybe"}
-Slot = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +50,8 @@ class Talk:
 
 
 def read(path: Path) -> dict[str, Slot]:
-    """Read a file of slots.
-
-    Raises:
-        ValueError: If a slot lacks a field, or has an unknown one.
-    """
-    slots: dict[str, Slot] = json.loads(path.read_text(encoding="utf-8"))
-    for name, slot in slots.items():
-        if set(slot) != FIELDS:
-            raise ValueError(f"{path}: {name}: needs exactly {', '.join(sorted(FIELDS))}")
-    return slots
+    """Read a file of slots, with questions; see ``slot_files``."""
+    return read_slots(path, SLOTS, asked=True)
 
 
 def drift(seeds: Sequence[int], slots: Mapping[str, Slot]) -> Scores:
@@ -110,6 +97,8 @@ def _period(
     said = [Said(day, first, name, value, asserts=True)]
     if rng.random() < 0.5:
         echo = f"Noted: {first[0].lower()}{first[1:]}"
+        if "echo" in slot:
+            echo = rng.choice(list(slot["echo"])).format(o=old, v=value)
         said.append(Said(day + 0.001, echo, name, value, role="assistant"))
 
     def later() -> float:

@@ -17,7 +17,7 @@ off: as found, newest first, and the formulas of CrewAI, Generative Agents and M
     noise   facts that were confirmed, beside lines that share more words with the question
     loop    600 answers are shown and nothing is rated; then a better memory comes for each topic
     drift   the talk of one user over 400 days, in which facts change; the slots are those of
-            ``sets/life_slots.json`` or of a file of the same shape
+            ``sets/life_slots.json`` (``dev``) or of a file of the same shape, see ``slot_files``
 
 Ends with exit code 1 if a floor is missed. Results of other seeds and slots should hold as well: no
 setting of the lifecycle was fitted on any of them.

@@ -45,6 +45,9 @@ STREAM_SECONDS = 0.005
 UNCOMPARED = 512
 """Revisions of a namespace that wait to be compared from which a stream of adds is given way to no
 longer."""
+HELD_SECONDS = 2.0
+"""Time for which a stream of adds holds statements back; then a few namespaces have one bite each,
+so that what a stream to one namespace holds back in the others is not held back for ever."""
 UNFOLDED = 524_288
 """Most bytes by which folding the log may make the file grow: on a full disk the reserve pays, of
 which this is half."""
@@ -91,6 +94,7 @@ class Background:
         self.keep_outlines: Callable[[], None] = nothing
         """Writes what the read path needs for a quick start; set when there is one."""
         self._settling = threading.Lock()
+        self._held = inf
         self._asked_all = False
         self._seen: Moment | None = None
         self._tidied: Moment | None = None
@@ -208,7 +212,7 @@ class Background:
 
         Args:
             gives_way: Whether to stop while a query is in flight, and while adds follow each other
-                closely and few statements wait.
+                closely and few statements wait, and not for long.
         """
         if self._ledger.read_only or not self._config.conflicts.pairs:
             return
@@ -216,13 +220,15 @@ class Background:
             if not self._asked_all:  # work that an earlier process left
                 self._asked_all = True
                 self.unsettled.update(self._ledger.read(_spaces_behind))
-            if self.unsettled and not (gives_way and self._adds_go_first()):
+            turns = self._turns() if gives_way else 0
+            if self.unsettled and (turns or not (gives_way and self._adds_go_first())):
                 self.index_words()  # by which earlier statements are found
             growing: set[int] = set()
             try:
                 while self.unsettled and not (
-                    gives_way and (self._queries or self._adds_go_first())
+                    gives_way and (self._queries or (turns <= 0 and self._adds_go_first()))
                 ):
+                    turns -= 1
                     ns = self.unsettled.pop()
                     growing.add(ns)
                     more = self._is_behind(ns) and (self._settle_some(ns) or not gives_way)
@@ -232,6 +238,15 @@ class Background:
                         self.unsettled.add(ns)
             finally:
                 self.unsettled |= growing
+
+    def _turns(self) -> int:
+        """Return how many namespaces have a bite although adds follow each other closely."""
+        now = time.monotonic()
+        self._held = min(self._held, now) if self.unsettled and self.streaming() else inf
+        if now - self._held < HELD_SECONDS:
+            return 0
+        self._held = now
+        return min(TAKEN, len(self.unsettled))
 
     def _adds_go_first(self) -> bool:
         """Tell whether adds follow each other closely, and few statements wait."""

@@ -42,6 +42,7 @@ from memento.ledger import memories
 from memento.ledger.rows import Row, mapping_in, sound, to_memory
 from memento.levels import PINNED
 from memento.lifecycle import change, locks
+from memento.lifecycle.bites import Run
 from memento.long_turns import PART, id_of_content
 from memento.protocols import Progress
 from memento.scopes import parse_scope
@@ -143,7 +144,8 @@ class Texts(View):
         change adds nothing. Adding it after a change keeps equal parts; a part that stands where
         others were supersedes them, and parts that are gone without a successor are forgotten, so
         ``restore`` brings them back. A document from an untrusted source never hides an active
-        part. If the call is interrupted, the same call again completes it.
+        part. If the call is interrupted, the same call again completes it. All that a call replaced
+        and forgot is one run: ``undo(run=...)`` brings the document back as it was.
 
         Args:
             document: The text; or a ``pathlib.Path`` of a text or Markdown file, which may be
@@ -292,14 +294,15 @@ def keep(
         elif row.status in _ASIDE or not _says_so(to_memory(row, labels), draft):
             changed.append(replace(draft, pinned=bool(row.pinned & PINNED)))
     locks.guard([*gone, *(known[one.id or ""] for one in changed if one.id in known)])
-    total = len(document.drafts)
+    total, run = len(document.drafts), Run()
     for start in range(0, len(changed), BATCH):
         if progress is not None:
             progress(total - len(changed) + start, total)
-        rows = engine.add(labels, changed[start : start + BATCH], replace=True)
+        part = changed[start : start + BATCH]
+        rows = engine.add(labels, part, replace=True, verb="add_document", run=run)
         known |= {row.id: row for row in rows}
     superseded = {memory_id for draft in changed for memory_id in draft.supersedes}
-    _forget(engine, labels, [row for row in gone if row.id not in superseded])
+    _forget(engine, labels, [row for row in gone if row.id not in superseded], run)
     if progress is not None:
         progress(total, total)
     return [known[draft.id or ""] for draft in document.drafts]
@@ -401,7 +404,7 @@ def _trusts_more(draft: Draft, memory: Memory) -> bool:
     return given != stored and Trust.least([given, stored]) == stored
 
 
-def _forget(engine: Engine, labels: tuple[str, ...], rows: Sequence[Row]) -> None:
+def _forget(engine: Engine, labels: tuple[str, ...], rows: Sequence[Row], run: Run) -> None:
     """Hide parts that the document has no more."""
     ns = engine.ledger.find_namespace(labels)
     if ns is None or not rows:
@@ -415,4 +418,5 @@ def _forget(engine: Engine, labels: tuple[str, ...], rows: Sequence[Row]) -> Non
         now,
         verb="add_document",
         makes_room=True,
+        run=run,
     )

@@ -40,14 +40,14 @@ from memento.errors import (
 from memento.forks import whole
 from memento.insight.index import NameIndexes
 from memento.language.tokens import estimate
-from memento.ledger import changes, erase, namespaces, vectors
+from memento.ledger import erase, namespaces, vectors
 from memento.ledger.checks import Sees, everyone
 from memento.ledger.contract import Rules, Session, Work
 from memento.ledger.erase import Chosen
 from memento.ledger.opening import open_ledger
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_BITS
-from memento.lifecycle.bites import Bites, Change
+from memento.lifecycle.bites import Bites, Change, Run, finish
 from memento.lifecycle.remember import remember
 from memento.protocols import Progress, Reranker
 from memento.tiers.embedder import StoreEmbedder
@@ -173,6 +173,7 @@ class Engine:
         replace: bool = False,
         progress: Progress | None = None,
         verb: str = "add",
+        run: Run | None = None,
         guard: Callable[[Work], object] | None = None,
         then: Callable[[Work, list[Row]], list[Row]] | None = None,
     ) -> list[Row]:
@@ -184,6 +185,7 @@ class Engine:
             replace: Let each replace the memory that has its id.
             progress: Told how many drafts are checked, and all at the end.
             verb: The call that it is, for ``changes``.
+            run: Its changes, if it makes several.
             guard: Called first in the transaction; it may refuse.
             then: Called last, with the rows; returns others that it changed, in its own change.
         """
@@ -204,21 +206,22 @@ class Engine:
         if len(drafts) == 1:
             entries = [check(drafts[0])]
         else:
-            each = enumerate(told(drafts, progress))
-            entries = [at_position(at, check, draft) for at, draft in each]
+            entries = [at_position(at, check, one) for at, one in enumerate(told(drafts, progress))]
 
-        def job(session: Session) -> tuple[int, list[Row], list[Row], Met | None]:
+        def job(session: Session) -> tuple[int, list[Row], list[Row], Met | None, int | None]:
             ns = self.new_namespace(session, labels) if known is None else known
             work = Work(session, ns, now, self.rules)
             if guard is not None:
                 guard(work)
             done = remember(work, entries, self._novelty, replace=replace)
-            if work.trace.number is not None:
-                changes.finish(work, verb, Trust.least(Trust(e.row.trust) for e in entries))
+            if (number := work.trace.number) is not None:
+                finish(work, verb, Trust.least(Trust(e.row.trust) for e in entries), run)
             more = [] if then is None else then(Work(session, ns, now, self.rules), done[0])
-            return ns, done[0], [*done[1], *more], done[2]
+            return ns, done[0], [*done[1], *more], done[2], number
 
-        ns, rows, judged_again, met = self.ledger.write(job)
+        ns, rows, judged_again, met, number = self.ledger.write(job)
+        if run is not None:
+            run.add(number)
         if met is not None:
             self._novelty.count(met)
         self.background.added = monotonic()
@@ -248,6 +251,7 @@ class Engine:
         *,
         verb: str,
         makes_room: bool = False,
+        run: Run | None = None,
     ) -> list[Row]:
         """Change many memories, ``BITE`` per transaction, so that other writers never wait long.
 
@@ -260,8 +264,9 @@ class Engine:
             now: The present moment, microseconds.
             verb: The call that it is, for ``changes``; all transactions are one run.
             makes_room: See ``Ledger.write``.
+            run: The run of a call that made other changes before.
         """
-        bites = Bites(things, job, lambda c: Work(c, ns, now, self.rules), verb, BITE)
+        bites = Bites(things, job, lambda c: Work(c, ns, now, self.rules), verb, BITE, run)
         rows: list[Row] = []
         try:
             for done in bites.carry_out(self.ledger, makes_room=makes_room):

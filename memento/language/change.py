@@ -7,9 +7,10 @@ the same thing, such a one says which of them still holds.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from memento.language.small import Small
+from memento.language.words import content
 
 _LONGEST = 400  # characters; a longer text tells of much more than one change
 _CHANGE = Small(
@@ -61,6 +62,7 @@ _EVENT_WORDS = frozenset(
     bought""".split()  # noqa: SIM905 - words read better as one text
 )
 """One of these is in every text that `_EVENT` matches."""
+_ACTS = _EVENT_WORDS - {"since", "season", "term", "year"}
 _TRIGGERS = frozenset(
     """now move moved moving switch switched switching swapped change changed changes changing
     instead longer more anymore these new replace replaced replaces replacing renamed upgraded
@@ -104,3 +106,23 @@ def may_tell_change(text: str, words: Collection[str]) -> bool:
     if tells_change(text, words):
         return True
     return len(text) <= _LONGEST and not _EVENT_WORDS.isdisjoint(words) and _EVENT.found_in(text)
+
+
+def tells_event_of_another(newer: Sequence[str], older: Sequence[str]) -> bool:
+    """Tell whether two statements tell the same event, and of different things.
+
+    "The red boat was sold for 20" takes nothing back of "The shed was sold for 90".
+
+    Args:
+        newer: Words of the later statement, folded.
+        older: Words of the earlier one.
+
+    >>> older = "the shed was sold to Ruiz for 90".split()
+    >>> tells_event_of_another("the boat was sold to Ruiz for 20".split(), older)
+    True
+    >>> tells_event_of_another("the shed was sold after all".split(), older)
+    False
+    """
+    at = next((at for at, word in enumerate(older) if word in _ACTS and word in newer), 0)
+    things = content(older[:at])
+    return bool(things) and set(things).isdisjoint(content(newer))

@@ -16,6 +16,34 @@ Change: TypeAlias = Callable[[Work, Sequence[A]], Sequence[Row]]
 """Changes some memories in one transaction."""
 
 
+@dataclass(slots=True)
+class Run:
+    """The changes of one call that makes several.
+
+    Attributes:
+        first: Key of the first of them, once it is on the disk.
+    """
+
+    first: int | None = None
+
+    def add(self, change: int | None) -> None:
+        """Note a change that is on the disk; None if a transaction was none."""
+        self.first = change if self.first is None else self.first
+
+
+def finish(work: Work, verb: str, by: str, run: Run | None) -> int | None:
+    """Write down the change that a write was, as one of a run if there is any.
+
+    Args:
+        work: The transaction, at its end.
+        verb: The call that it is.
+        by: Class of who called it.
+        run: The changes of the call; None if it makes one.
+    """
+    first = None if run is None else run.first
+    return changes.finish(work, verb, by, run=first, begins_run=run is not None)
+
+
 @dataclass(frozen=True, slots=True)
 class Bites(Generic[A]):
     """A call that changes many memories.
@@ -26,6 +54,7 @@ class Bites(Generic[A]):
         work: Describes the write of a transaction.
         verb: The call that it is; all its changes are one run.
         most: Most memories that one transaction changes.
+        run: The run of a call that made other changes before; None if these are all.
     """
 
     things: Sequence[A]
@@ -33,6 +62,7 @@ class Bites(Generic[A]):
     work: Callable[[Session], Work]
     verb: str
     most: int
+    run: Run | None = None
 
     def carry_out(self, ledger: Ledger, *, makes_room: bool) -> Iterator[Sequence[Row]]:
         """Change them, and yield the rows of each transaction once it is on the disk.
@@ -43,18 +73,19 @@ class Bites(Generic[A]):
             ledger: The ledger.
             makes_room: See ``Ledger.write``.
         """
-        run: int | None = None
+        run = Run() if self.run is None else self.run
         for start in range(0, len(self.things) or 1, self.most):
             part = self.things[start : start + self.most]
             rows, number = ledger.write(
-                partial(self._bite, part=part, run=run), makes_room=makes_room
+                partial(self._bite, part=part, run=run.first), makes_room=makes_room
             )
-            run = number if run is None else run
+            run.add(number)
             yield rows
 
     def _bite(
         self, session: Session, part: Sequence[A], run: int | None
     ) -> tuple[Sequence[Row], int | None]:
-        work, several = self.work(session), len(self.things) > self.most
+        several = self.run is not None or len(self.things) > self.most
+        work = self.work(session)
         rows = self.job(work, part)
         return rows, changes.finish(work, self.verb, run=run, begins_run=several)

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from memento.language.change import may_tell_change
+from memento.language.change import may_tell_change, tells_event_of_another
 from memento.language.words import Cue, content, words
 from memento.retrieve.by_meaning import Meaning, dots
 from memento.retrieve.rank import Candidate, Said
@@ -155,7 +155,9 @@ class Newer:
             subject = subjects[newer.row]
             for older in notes:
                 shared = subject & subjects[older.row] if older.row < newer.row else None
-                if shared and self._follows(newer, older):
+                if not shared or not self._follows(newer, older):
+                    continue
+                if not tells_event_of_another(said[newer.row].words, said[older.row].words):
                     yield older.row, newer.row, shared
 
     def _notes(self, best: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import conflicts
 import life_drift
 import life_need
 import life_verdicts
@@ -109,6 +110,55 @@ def test_a_slot_without_a_field_is_refused(tmp_path):
     file.write_text('{"city": {"values": ["Graz"]}}')
     with pytest.raises(ValueError, match="city: needs exactly"):
         life_drift.read(file)
+
+
+SLOT = {
+    "values": ["Graz", "Turku", "Ghent"],
+    "q": ["Which city do I live in?"],
+    "say": ["I live in {v}."],
+    "change": ["I moved from {o} to {v}."],
+    "past": ["I used to live in {o}."],
+    "other": ["My aunt lives in {v}."],
+    "maybe": ["I might move to {v}."],
+}
+
+
+def test_slots_are_read_from_python_as_from_json(tmp_path):
+    """A file of one set gives its names; of several sets, each name begins with its set."""
+    file = tmp_path / "slots.py"
+    file.write_text(f"import string\nDEV = dict(city={SLOT!r})\n")
+    assert life_drift.read(file) == {"city": SLOT}
+    file.write_text(f"DEV = dict(city={SLOT!r})\nTEST = dict(city={SLOT!r})\nx = {{}}\n")
+    assert life_drift.read(file) == {"DEV/city": SLOT, "TEST/city": SLOT}
+    assert {pair.label for pair in conflicts.pairs_of(file)} == {*conflicts.FLAGS, "distinct"}
+
+
+def test_dev_names_our_own_slots(monkeypatch):
+    """As the command line gives it."""
+    monkeypatch.setattr("sys.argv", ["lifecycle.py", "--slots", "dev"])
+    assert life_drift.read(lifecycle._options().slots) == life_drift.read(life_drift.SLOTS)
+
+
+@pytest.mark.parametrize(("text", "match"), [("x = 1", "capital"), ("A = {'a': {}}", "a: needs")])
+def test_a_python_file_without_slots_is_refused(tmp_path, text, match):
+    """The message names the file."""
+    file = tmp_path / "slots.py"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=match):
+        life_drift.read(file)
+
+
+def test_a_slot_may_say_how_the_assistant_repeats():
+    """Its words take the place of a repetition of what was said."""
+    slots = {"city": SLOT | {"echo": ["So you live in {v}!"]}}
+    echoes = [
+        one.text
+        for seed in range(20)
+        for one in life_drift._talk(random.Random(seed), slots).said
+        if one.role == "assistant"
+    ]
+    assert len(echoes) > 5
+    assert all(one.startswith("So you live in ") for one in echoes)
 
 
 def test_a_talk_asserts_each_value_while_it_is_valid():

@@ -64,6 +64,15 @@ def test_an_event_that_often_changes_something_is_enough():
     assert texts(shelf_of(older, newer.replace("raised", "explained")))[0] == older
 
 
+def test_the_same_event_of_another_thing_changes_nothing():
+    """The sale of one thing takes nothing back of the sale of another one; of the same, it does."""
+    older = "The violin was sold to Ruiz for 90"
+    asked = "for how much was the violin sold?"
+    assert texts(shelf_of(older, "The boat was sold to Ruiz for 20"), asked)[0] == older
+    newer = "The violin was sold for 20 after all"
+    assert texts(shelf_of(older, newer), asked)[0] == newer
+
+
 def test_a_newer_note_without_a_word_of_change_stays_where_it_is():
     """A newer note without a word of change stays where it is."""
     assert texts(shelf_of(VIOLIN, "Ada brought her violin to school"))[0] == VIOLIN
