@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from memento.config.sessions import SessionConfig
-from memento.ledger import memories, scopes
+from memento.ledger import llm_tasks, memories, scopes
 from memento.ledger import sessions as rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.sessions import Begun, Noted
@@ -96,6 +96,7 @@ def end(work: Work, session: str, outcome: str | None) -> bool:
         owner=owners.NOBODY,
     )
     rows.put(work.db, renewed(over))
+    llm_tasks.hurry(work.db, work.ns, session)
     return True
 
 
