@@ -1,10 +1,15 @@
 """Do chains of memories lead to the answer of a question that no single memory answers?
 
     python benchmarks/reason.py [FILE] [--held] [--shuffle] [--no-embedder] [--json OUT]
+    python benchmarks/reason.py --facts 5000 [--held]
+    python benchmarks/reason.py --around 5000 [--held]
 
 Without FILE it measures a set of its own (see reason_set.py): 500 facts of which a quarter is told
 again with another value, and 100 questions over two to four facts, 12 of them written by hand.
 ``--held`` takes the half that was kept aside: other facts, and other words in the questions.
+``--facts`` makes that many facts instead, all of the same relations, so that more and more of them
+compete; then the 12 questions written by hand are left out. ``--around`` adds that many other
+memories, of the kind agents keep, to the 500 facts.
 
 FILE is JSON: ``{"facts": [...], "questions": [{"question": ..., "answers": [...]}]}``, or records,
 one a line or in a list, with ``context`` (numbered facts, one a line), ``questions`` and
@@ -27,7 +32,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from common import FIGURE_HEADERS, Figure, median, percentile, table, write_json
-from reason_set import Asked, Set, made, written
+from corpus import Corpus
+from reason_set import FACTS, Asked, Set, made, written
 
 from memento import MemoryManager
 
@@ -36,6 +42,8 @@ if TYPE_CHECKING:
 
 FLAT = 10
 HOPS = 4
+FLOORS = ((2_500, (0.45, 0.65)), (10_000, (0.40, 0.60)), (10**9, (0.30, 0.50)))
+"""Up to how many facts: least share, and aim, of answers at the end of the first chain."""
 _NUMBER = re.compile(r"^\s*\d+\s*[.):]\s+")
 _LAST = re.compile(r"\S+\s*$")
 
@@ -56,12 +64,14 @@ class Run:
         return right / max(1, self.asked)
 
 
-def measure(given: Set, run: Run, *, embed: bool) -> None:
+def measure(given: Set, run: Run, *, embed: bool, around: int = 0) -> None:
     """Fill a store with the facts of a set and put its questions to it."""
+    others = Corpus(seed=3).texts(around, sentences=1)
+    texts = [*others[::2], *given.facts, *others[1::2]]
     with tempfile.TemporaryDirectory() as folder:
         options: dict[str, Any] = {} if embed else {"embedder": None}
         with MemoryManager(folder, **options) as memory:
-            memory.add_many([{"text": fact, "tier": "long"} for fact in given.facts])
+            memory.add_many([{"text": text, "tier": "long"} for text in texts])
             memory.flush(wait=True)
             for one in given.questions:  # relations are embedded once
                 memory.reason(one.question, hops=HOPS)
@@ -134,15 +144,16 @@ def _questions(record: dict[str, Any]) -> Iterator[Asked]:
             yield Asked(one, (right,) if isinstance(right, str) else tuple(right), 0)
 
 
-def figures(run: Run, *, shuffle: bool) -> list[Figure]:
+def figures(run: Run, *, shuffle: bool, facts: int) -> list[Figure]:
     """Return the measures that have a floor, beside it."""
     first, flat = run.share(run.first), run.share(run.flat)
     if shuffle:
         return [Figure("first chain, names shuffled", first, 0.03, 0.0, "", higher=False)]
     times = first / flat if flat else float(run.first)
     cpu = 1e3 * median(run.cpu)
+    least, aim = next(rates for most, rates in FLOORS if facts <= most)
     return [
-        Figure("answer at the end of the first chain", first, 0.45, 0.65, "", higher=True),
+        Figure("answer at the end of the first chain", first, least, aim, "", higher=True),
         Figure("times as often as among ten hits", times, 1.5, 3.0, "", higher=True),
         Figure("CPU of a question", cpu, 15.0, 10.0, "ms", higher=False),
     ]
@@ -151,12 +162,18 @@ def figures(run: Run, *, shuffle: bool) -> list[Figure]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
     options = parsed(arguments)
-    sets = list(read(options.file)) if options.file else own(held=options.held)
+    made_here = own(held=options.held, facts=options.facts)
+    sets = list(read(options.file)) if options.file else made_here
     run = Run()
     for given in sets:
-        measure(shuffled(given) if options.shuffle else given, run, embed=not options.no_embedder)
-    shown = figures(run, shuffle=options.shuffle)
-    print(f"{', '.join(given.name for given in sets)}: {run.asked} questions")
+        asked = shuffled(given) if options.shuffle else given
+        measure(asked, run, embed=not options.no_embedder, around=options.around)
+    largest = max(len(given.facts) for given in sets)
+    shown = figures(run, shuffle=options.shuffle, facts=largest)
+    print(
+        f"{', '.join(given.name for given in sets)}, {options.around} other memories: "
+        f"{run.asked} questions"
+    )
     print(
         f"first chain {run.share(run.first):.1%}, any of five {run.share(run.any_chain):.1%}, "
         f"flat among {FLAT} {run.share(run.flat):.1%}; facts in the first chain "
@@ -168,9 +185,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_json(options.json, {figure.what: figure.value for figure in shown})
 
 
-def own(*, held: bool) -> list[Set]:
+def own(*, held: bool, facts: int = FACTS) -> list[Set]:
     """Return the sets of this benchmark: those to develop on, or those kept aside."""
-    return [made(2 if held else 1, phrasing=int(held)), written(int(held))]
+    asked = made(2 if held else 1, phrasing=int(held), facts=facts)
+    return [asked, written(int(held))] if facts == FACTS else [asked]
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -178,6 +196,8 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("file", nargs="?", type=Path, help="facts and questions, as JSON")
     parser.add_argument("--held", action="store_true", help="the half that was kept aside")
+    parser.add_argument("--facts", type=int, default=FACTS, help="facts to make")
+    parser.add_argument("--around", type=int, default=0, help="other memories in the store")
     parser.add_argument("--shuffle", action="store_true", help="the null control")
     parser.add_argument("--no-embedder", action="store_true", help="words alone")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the result there")

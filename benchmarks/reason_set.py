@@ -107,22 +107,23 @@ class Set:
     questions: tuple[Asked, ...]
 
 
-def made(seed: int, *, phrasing: int) -> Set:
+def made(seed: int, *, phrasing: int, facts: int = FACTS) -> Set:
     """Make a set.
 
     Args:
         seed: Of everything that is chosen.
         phrasing: Which of the two ways the questions use for a relation, 0 or 1.
+        facts: Number of facts. People, works, places and firms grow with it, relations do not.
     """
     chance = Random(seed)
-    things = _things(chance)
-    told, values = _told(chance, things)
+    things = _things(chance, facts / FACTS)
+    told, values = _told(chance, things, facts)
     questions: dict[str, Asked] = {}
     while len(questions) < QUESTIONS:
         hops = chance.choice((2, 2, 3, 3, 4))
         if (asked := _asked(chance, things, values, hops, phrasing)) is not None:
             questions.setdefault(asked.question, asked)
-    return Set(f"made from seed {seed}", tuple(told), tuple(questions.values()))
+    return Set(f"{facts} facts from seed {seed}", tuple(told), tuple(questions.values()))
 
 
 def written(half: int) -> Set:
@@ -134,25 +135,28 @@ def written(half: int) -> Set:
     return Set("written by hand", tuple(found["facts"]), tuple(asked[half::2]))
 
 
-def _things(chance: Random) -> dict[str, list[str]]:
+def _things(chance: Random, times: float) -> dict[str, list[str]]:
+    def several(count: int) -> range:
+        return range(round(count * times))
+
     words: set[str] = set()
-    while len(words) < 420:
+    while len(words) < round(420 * times):
         words.add(_word(chance))
     pool = sorted(words)
     chance.shuffle(pool)
     take = iter(pool)
     return {
-        "person": [f"{next(take)} {next(take)}" for _ in range(70)],
-        "city": [next(take) for _ in range(40)],
+        "person": [f"{next(take)} {next(take)}" for _ in several(70)],
+        "city": [next(take) for _ in several(40)],
         "company": [
             f"{next(take)} {chance.choice(('Works', 'Group', 'Press', ''))}".strip()
-            for _ in range(30)
+            for _ in several(30)
         ],
-        "work": [chance.choice(_WORKS).format(next(take), next(take)) for _ in range(30)],
-        "country": [next(take) for _ in range(18)],
-        "language": [f"{next(take)}ish" for _ in range(14)],
+        "work": [chance.choice(_WORKS).format(next(take), next(take)) for _ in several(30)],
+        "country": [next(take) for _ in several(18)],
+        "language": [f"{next(take)}ish" for _ in several(14)],
         "sport": list(_SPORTS),
-    }  # fmt: skip
+    }
 
 
 def _word(chance: Random) -> str:
@@ -164,15 +168,15 @@ def _word(chance: Random) -> str:
 
 
 def _told(
-    chance: Random, things: dict[str, list[str]]
+    chance: Random, things: dict[str, list[str]], facts: int
 ) -> tuple[list[str], dict[tuple[str, str, str], str]]:
     """Return the facts in order, and the value that holds of each (thing, from, to)."""
     subjects = [(thing, start, end) for start, end in RELATIONS for thing in things[start]]
     chance.shuffle(subjects)
-    subjects = subjects[: round(FACTS / (1 + REPLACED))]
+    subjects = subjects[: round(facts / (1 + REPLACED))]
     values = {one: _other(chance, things[one[2]], one[0]) for one in subjects}
     says = {one: chance.choice(RELATIONS[one[1], one[2]][0]) for one in subjects}
-    again = chance.sample(subjects, FACTS - len(subjects))
+    again = chance.sample(subjects, min(len(subjects), facts - len(subjects)))
     later = {one: _other(chance, things[one[2]], one[0], values[one]) for one in again}
     first = [says[one].format(one[0], values[one]) for one in subjects]
     second = [says[one].format(one[0], value) for one, value in later.items()]

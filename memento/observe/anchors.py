@@ -38,7 +38,9 @@ _PATTERNS = {
         |do\s+not|only|every|each|all|whenever|when|before|after|if|please|pls|from\s+now|rule|policy
         |forbid\w*|convention|want|expect|make\s+sure|ensure|going\s+forward|in\s+future|mustn't|may|no|not)\b
         | ^\W*(?:(?:ok|okay|hey|and|also|so|then|well|just|by\s+the\s+way)\W+)*
-          (?!(?:the|this|that|it|i|we|my|our|he|she|they|you're|there|what|who)\b)[a-z]+""",
+          (?!(?:the|this|that|it|i|we|my|our|he|she|they|you're|there|what|who
+             |nobody|somebody|someone|everybody
+             |\w+\s+(?:hundred|thousand))\b)[a-z]+""",
     Signal.CORRECTION: r"""\b(?:no|nope|nah|not|actually|wrong|sorry|correct\w*|instead|longer|now
         |any\s?more|changed?|switched|moved?|told|meant|said|scratch|misspoke|mistake\w*|incorrect
         |forgot|forget\w*|got|mixed|rather|update|turns|\w+n't|dont|stopped|gave|rid|oops|old
@@ -80,6 +82,12 @@ _ONCE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """An imperative that asks for work now, not for a habit: "Add a column", not "Add type hints"."""
+_THIS_TIME = re.compile(
+    r"""^\W*(?:(?:ok|okay|and|now|but|no)\W+)*(?:(?:a\s+(?:bit|little)|much|even|slightly|still)\s+)?
+      (?:\w+er|(?:more|less)\s+\w+)(?:\W+(?:please|pls|thanks|now|then|still))*\W*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A comparison alone is about the answer that was just given: "Shorter, please"."""
 _STANDING = re.compile(
     r"""\b(?:always|never|every|each|all|any|whenever|when|if|before|after|from\s+now|in\s+future
       |by\s+default|only|unless|without|in\s+general|ever|until|sure|first|no\s+more|not)\b""",
@@ -117,7 +125,9 @@ def licenses(signal: Signal, sentence: str) -> bool:
     if said.count(" ") >= _LONGEST or (signal in _FORBIDDEN and _FORBIDDEN[signal].search(said)):
         return False
     if signal is Signal.RULE and (
-        _ANYBODY.match(said) or (_ONCE.match(said) and not _STANDING.search(said))
+        _THIS_TIME.match(said)
+        or _ANYBODY.match(said)
+        or (_ONCE.match(said) and not _STANDING.search(said))
     ):
         return False
     return _LICENCES[signal].search(said) is not None

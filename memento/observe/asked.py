@@ -28,7 +28,17 @@ _KEYS = {
     "e-mail address": "user/email", "mail address": "user/email", "date of birth": "user/birthday",
     "workplace": "user/employer", "company": "user/employer", "profession": "user/job",
     "time zone": "user/timezone", "where i live": "user/home", "where i work": "user/employer",
+    "how old i am": "user/age", "what i do": "user/job", "what i do for a living": "user/job",
+    "what i am called": "user/name", "what i'm called": "user/name", "what my name is": "user/name",
+    "when i was born": "user/birthday", "when my birthday is": "user/birthday",
 }  # fmt: skip
+_CLAUSES = sorted((key for key in _KEYS if key.startswith(("where", "how", "wh"))), key=len)
+_CLAUSE = re.compile(
+    r"\b(?:forget|delete|remove|erase|wipe|clear|drop)\s+(?P<about>"
+    rf"{'|'.join(reversed(_CLAUSES))})[.!\s]*$",
+    re.IGNORECASE,
+)
+"""A clause that names a slot: "Forget where I live"."""
 _FAULTS = re.compile(
     r"""\b(?:useless|wrong|incorrect|bad|terrible|awful|worse|misunderst\w+|missed|nonsense|rubbish
     |unhelpful|disappoint\w+|too\ (?:long|short|verbose|complicated|vague|much)|garbage|annoying
@@ -54,7 +64,8 @@ def subject_of(request: str) -> str:
     >>> subject_of("Forget what I said about the Berlin office.")
     'Berlin office'
     """
-    match = _ABOUT.search(request) or _NAMED.search(request)
+    said = request.replace("’", "'")  # noqa: RUF001 - a real apostrophe
+    match = _ABOUT.search(request) or _NAMED.search(request) or _CLAUSE.search(said)
     return "" if match is None else _OWN.sub("", match["about"], count=1).strip(" \"'")
 
 

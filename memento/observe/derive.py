@@ -86,7 +86,11 @@ def derive(
     plain = without_lead(candidate.span.text)
     correction = signal is Signal.CORRECTION
     slot = slot_of(candidate.span.text, signal)
+    if correction and slot is None and (new := _NOT_THIS_BUT.match(plain)) is not None:
+        slot = slot_of(new["new"], Signal.IDENTITY)
     kind = kind_of_correction(plain, slot) if correction else KINDS[signal]
+    if kind is Kind.PLAN and _YEARLY.search(plain):
+        kind = Kind.FACT  # it comes again, so it is neither due nor ever over
     text = plain
     if answered and kind is not Kind.RULE and not stands_alone(plain, correction=correction):
         text = quoted(plain, answered)
@@ -108,6 +112,19 @@ def _tags(signal: Signal) -> tuple[tuple[str, bool], ...]:
     return ("correction", signal is Signal.CORRECTION), ("todo", signal is Signal.TODO)
 
 
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_YEARLY = re.compile(
+    r"\b(?:birthday|anniversary|name\s?day)(?:['’]s|\s+is|\s+falls)\b"  # noqa: RUF001 - real
+    rf".*\b(?:{_MONTH}\b|\d{{1,2}}[./]\d{{1,2}})",
+    re.IGNORECASE,
+)
+"""A day of every year, by its date: "My birthday is on 4 May"."""
+_NOT_THIS_BUT = re.compile(
+    r"(?:i|we)\b[^,;]*?(?:n['’]t|\bnot|\bno\s+longer|\bnever)\b[^,;]*"  # noqa: RUF001 - real
+    r"(?:[,;]\s*(?:but\s+)?|\s+but\s+)(?P<new>(?:i|we|it)\b.+)",
+    re.IGNORECASE,
+)
+"""A clause that denies the old value and one that gives the new one."""
 _ORDERS = re.compile(
     r"(?:please|always|never|do not|don't|use|answer|reply|respond|write|keep|stop|no |call me"
     r"|make sure|you (?:must|should))\b",

@@ -69,6 +69,8 @@ _SUPPOSES = _compiled(
       \w+(?:ed|en|n|t)\b
     | \b(?:would|could)'ve\b | \b(?:i|we)'d\s+have\s+(?:\w+ed|been|had|gone|done|taken|got)\b
     | \bif\s+(?:i|we|he|she|they|it)\s+(?:were|had\s+\w+ed|was\s+(?:a|an)\b)
+    | {_START}(?:(?:imagine|suppose|supposing|pretend)\b(?!\s+not\b)
+        | let's\s+(?:say|imagine|suppose|pretend)\b(?!\s+(?:\w+day|at\s+\d)))
     | \bas\s+if\b | \bwould\s+be\s+(?:nice|great|cool|fun|good)\s+to\b"""
 )
 _DOUBTS = _compiled(
@@ -83,6 +85,9 @@ _DOUBTS = _compiled(
     | still\s+(?:discussing|deciding) | i\s+hope\s+to | i(?:'d|\s+would)\s+love\s+to )\b"""
 )
 _SAID = r"(?:said|says|thinks?|believes?|claims|claimed|wrote|mentioned|argues?|suggests?|suggested"
+_SHOWN_BY = r"""(?:tool|command|function|api|server|web\s?site|web\s?page|page|site|document|docs
+    |manual|script|plugin|agent|bot|model|assistant|search|query|endpoint|log|terminal|console)"""
+"""Things whose words the user repeats."""
 _REPORTS = _compiled(
     rf"""\baccording\s+to\b
     | \b(?:he|she|they|someone|somebody|everyone|people|nobody|who)\s+(?:\w+ly\s+|also\s+|once\s+)?
@@ -95,6 +100,13 @@ _REPORTS = _compiled(
       (?:the|a|his|her|nobody|(?-i:[A-Z])\w+)\b
     | \bi\s+(?:read|heard)\s+(?:that|somewhere|on\s+the|in\s+the|in\s+an?)\b
     | \bi\s+saw\s+(?:on|in)\s+(?:tv|the) | \brumou?r\s+has\b | \bit\s+is\s+said\b | \ballegedly\b
+    | {_START}(?:the|this|that|its|your|my|our|a)\s+(?:[\w-]+\s+){{1,4}}?
+      (?:returned|returns|outputs?|printed|prints|responded|responds|replied|replies|answered
+        |answers|showed|shows|displayed|displays|reads|stated|instructs|instructed)\s*:
+    | {_START}(?:(?:the|this|that|its|your|my|our|a)\s+)?(?:\w+\s+)?{_SHOWN_BY}(?:'s)?\s+(?:
+        (?:output|results?|response|reply|message|text|content)\s*: | (?:just\s+)?(?:returned
+        |returns|output|printed|responded|replied|answered|instructs|instructed|tells|told)\b )
+    | {_START}(?:the\s+)?(?:output|results?|response|reply)\s+(?:of|from)\s+[^:]{{1,40}}:
     | \bapparently\b | \b(?:as\s+they\s+say|the\s+saying\s+goes)\b""".replace("HIDDEN", HIDDEN)
 )
 _PLAYS = _compiled(
