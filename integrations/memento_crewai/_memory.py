@@ -28,7 +28,6 @@ from pydantic import Field
 
 from memento import MemoryManager
 from memento.check import check_seconds
-from memento.conversation import pieces
 from memento.errors import MementoError, NotFound, ReadOnlyStore
 from memento.types import Draft, Trust
 from memento_crewai._calls import TROUBLE, settled
@@ -37,6 +36,7 @@ from memento_crewai._extract import extract, kind_of
 from memento_crewai._records import (
     PRIVATE,
     Wanted,
+    fitting,
     marked,
     mended,
     to_match,
@@ -394,8 +394,9 @@ class MementoCrewMemory(Memory):
                 # a moment of its own keeps it apart from what says the same openly
                 occurred_at=self.manager.clock() if private else None,
             )
-            texts = [text for one in contents for text in pieces(one, self.manager.config) or [one]]
-            drafts = [draft(text, kind=kind_of(text)) for text in texts]
+            drafts = [
+                draft(text, kind=kind_of(text)) for text in fitting(contents, self.manager.config)
+            ]
             stored = self.manager.add_many(drafts)
             records = [to_record(memory) for memory in stored]
         self._emit(MemorySaveCompletedEvent(**facts, save_time_ms=_since(began)))

@@ -207,7 +207,8 @@ def _sure(hits: Sequence[Candidate], config: RetrieveConfig) -> float:
     if not hits:
         return 0.0
     chance = confidence.of_answer([one.signs for one in hits], config.sure)
-    return max(chance, *(one.confidence for one in hits))
+    best = max(one.confidence for one in hits)
+    return max(best, confidence.of_both(chance, best))
 
 
 def _parse(text: str, snap: Snapshot, now: datetime, zone: tzinfo, config: RetrieveConfig) -> Query:
