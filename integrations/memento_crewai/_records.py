@@ -186,7 +186,7 @@ def mended(value: Any) -> Any:
 def fitting(contents: Iterable[str], config: Config) -> Iterator[str]:
     """Yield texts mended and, if they are long, in pieces, as ``MemoryManager.keep`` stores them.
 
-    What is blank or no text stays as it is, so that ``add`` refuses it by name.
+    A blank text and a value that is no text stay as they are: ``add`` refuses them by name.
     """
     for one in contents:
         yield from (conversation.pieces(one, config) if isinstance(one, str) else ()) or (one,)

@@ -208,7 +208,9 @@ def _sure(hits: Sequence[Candidate], config: RetrieveConfig) -> float:
         return 0.0
     chance = confidence.of_answer([one.signs for one in hits], config.sure)
     best = max(one.confidence for one in hits)
-    return max(best, confidence.of_both(chance, best))
+    if "cosine" in hits[0].signs:  # by words alone it tells own questions apart no better
+        chance = confidence.of_both(chance, best)
+    return max(best, chance)
 
 
 def _parse(text: str, snap: Snapshot, now: datetime, zone: tzinfo, config: RetrieveConfig) -> Query:
