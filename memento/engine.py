@@ -447,7 +447,9 @@ class Engine:
         embedder, whose cosines lie elsewhere, only what answers nothing at all is left out.
         """
         name = getattr(self._spec, "name", self._spec)
-        calibrated = name in (None, "default") or str(name).startswith(_CALIBRATED)
+        if name is None:
+            return self.config.retrieve.prompt_confidence_by_words
+        calibrated = name == "default" or str(name).startswith(_CALIBRATED)
         return self.config.retrieve.prompt_confidence if calibrated else sys.float_info.min
 
     def settle(self, labels: tuple[str, ...], timeout: float, sessions: Sequence[str] = ()) -> None:

@@ -30,13 +30,13 @@ from memento import MemoryManager
 from memento.check import check_seconds
 from memento.errors import MementoError, NotFound, ReadOnlyStore
 from memento.types import Draft, Trust
-from memento.types import Memory as Stored
 from memento_crewai._calls import TROUBLE, settled
 from memento_crewai._copies import Token, reviving
 from memento_crewai._extract import extract, kind_of
 from memento_crewai._records import (
     PRIVATE,
     Wanted,
+    fitting,
     marked,
     mended,
     to_match,
@@ -147,12 +147,14 @@ class MementoCrewMemory(Memory):
     ) -> list[MemoryRecord]:
         """Remember several things in one transaction: all of them, or none.
 
-        A text repeated in the same scope, by the same source and role, is kept once, unless it is
-        private: each private memory is kept separately.
+        A text repeated in the same scope, by the same source and role, is kept once, with the
+        categories, metadata and higher importance of both, as ``add`` does; unless it is private:
+        each private memory is kept separately.
 
         Args:
             contents: Texts, none empty. A NUL or a lone surrogate in them or in the metadata,
-                which no database holds, becomes the replacement character.
+                which no database holds, becomes the replacement character. A text of more than
+                16,000 characters is kept in pieces, as ``MemoryManager.keep`` does.
             scope: Path under the root; None for the root itself.
             categories: Labels to filter by.
             metadata: A JSON object.
@@ -163,7 +165,7 @@ class MementoCrewMemory(Memory):
             root_scope: Another root, for this call.
 
         Returns:
-            The records, in order; none if this memory is read-only.
+            The records, in order, several for a long text; none if this memory is read-only.
 
         Raises:
             InvalidInput: If a value cannot be accepted; nothing was written.
@@ -392,9 +394,11 @@ class MementoCrewMemory(Memory):
                 # a moment of its own keeps it apart from what says the same openly
                 occurred_at=self.manager.clock() if private else None,
             )
-            drafts = [draft(one, kind=kind_of(one)) for one in mended(contents)]
+            drafts = [
+                draft(text, kind=kind_of(text)) for text in fitting(contents, self.manager.config)
+            ]
             stored = self.manager.add_many(drafts)
-            records = [to_record(_completed(self.manager, memory, drafts[0])) for memory in stored]
+            records = [to_record(memory) for memory in stored]
         self._emit(MemorySaveCompletedEvent(**facts, save_time_ms=_since(began)))
         return records
 
@@ -422,20 +426,6 @@ class MementoCrewMemory(Memory):
             if not self.strict or known or isinstance(error, HookAborted):
                 raise  # the caller's text is at fault, not the store: that stops no crew
             raise unswallowed(error) from error
-
-
-def _completed(manager: MemoryManager, memory: Stored, draft: Draft) -> Stored:
-    """Give a memory that was there already what the new one adds: equal content is kept once."""
-    if not memory.reinforced:
-        return memory
-    both: dict[str, Any] = {
-        "tags": tuple(dict.fromkeys((*memory.tags, *draft.tags))),
-        "metadata": {**memory.metadata, **draft.metadata},
-        "importance": max(memory.importance, draft.importance or 0.0),
-    }
-    if all(getattr(memory, name) == value for name, value in both.items()):
-        return memory
-    return manager.update(memory.id, **both, source=Trust.AGENT)
 
 
 def _since(began: float) -> float:

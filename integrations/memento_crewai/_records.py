@@ -11,7 +11,7 @@ last_accessed          updated_at
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 from crewai.memory.types import MemoryMatch, MemoryRecord
 from crewai.memory.utils import normalize_scope_path
 
-from memento import Filtering, conversation
+from memento import Config, Filtering, conversation
 from memento.errors import InvalidInput
 from memento.policy import escape
 from memento.scopes import parse_scope
@@ -181,6 +181,15 @@ def mended(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {mended(key): mended(one) for key, one in value.items()}
     return [mended(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def fitting(contents: Iterable[str], config: Config) -> Iterator[str]:
+    """Yield texts mended and, if they are long, in pieces, as ``MemoryManager.keep`` stores them.
+
+    A blank text and a value that is no text stay as they are: ``add`` refuses them by name.
+    """
+    for one in contents:
+        yield from (conversation.pieces(one, config) if isinstance(one, str) else ()) or (one,)
 
 
 def aware(moment: datetime) -> datetime:

@@ -43,11 +43,11 @@ from langgraph.store.base import (
     get_text_at_path,
 )
 
-from memento import Draft, Kind, Memory, MemoryManager, Tier
+from memento import Draft, Filtering, Hit, Kind, Memory, MemoryManager, Tier
 from memento.admit import Secrets
 from memento.aio import settle
-from memento.check import check_seconds
-from memento.errors import InvalidInput, NotFound, ReadOnlyStore
+from memento.check import check_flag, check_seconds
+from memento.errors import EmbedderError, InvalidInput, NotFound, ReadOnlyStore
 from memento_langchain.namespaces import Namespace, Views
 from memento_langgraph._addresses import addressed
 from memento_langgraph._matching import (
@@ -83,14 +83,18 @@ SLACK = 0.01
 
 
 class IndexFields(TypedDict, total=False):
-    """The fields of a value that are searched.
+    """The fields of a value that are searched, and how many items a search returns.
 
     Attributes:
         fields: Paths into the value, as in LangGraph's ``IndexConfig``; if not given, all of it,
             what it is about first (``readable``).
+        all: Return ``limit`` items if there are so many, as LangGraph's own stores do: after the
+            items that bear on the query the nearest ones, then those without a vector. By default
+            only what bears on the query is returned.
     """
 
     fields: list[str] | None
+    all: bool
 
 
 class MementoStore(BaseStore):
@@ -98,7 +102,8 @@ class MementoStore(BaseStore):
 
     Args:
         manager: Where to keep the items. Its embedder makes the vectors.
-        index: Which fields are searched; None for the whole value.
+        index: Which fields are searched, and whether a search fills up to its limit; None for
+            the whole value, and only for items that bear on the query.
         ttl: ``default_ttl`` (minutes) and ``refresh_on_read``. Expired items are never
             returned, and ``sweep_ttl`` tidies them away.
         wait: Seconds that a search waits at most until the newest items can be found by their
@@ -112,7 +117,7 @@ class MementoStore(BaseStore):
             ``manager`` is not a ``MemoryManager``, or the wait is no number of seconds.
     """
 
-    __slots__ = ("_fields", "_views", "_wait", "ttl_config")
+    __slots__ = ("_all", "_fields", "_views", "_wait", "ttl_config")
 
     supports_ttl = True
 
@@ -125,12 +130,13 @@ class MementoStore(BaseStore):
         wait: float = SETTLE,
         namespace: Namespace | None = None,
     ) -> None:
-        _check("index", index, {"fields"})
+        _check("index", index, {"fields", "all"})
         _check("ttl", ttl, {"default_ttl", "refresh_on_read"})
         if not isinstance(manager, MemoryManager):
             raise InvalidInput("manager", f"must be a MemoryManager, not {type(manager).__name__}")
         self._views = Views(manager, namespace)
         self._fields = _paths((index or {}).get("fields") or [WHOLE])
+        self._all = check_flag("index: all", (index or {}).get("all", False))
         self._wait = check_seconds("wait", wait)
         self.ttl_config = ttl
 
@@ -235,22 +241,60 @@ class MementoStore(BaseStore):
             ids = [memory.id for memory in self._passing(op)]
             if not ids:
                 return []
+        below = Filtering(
+            within=prefix_of(op.namespace_prefix), kinds=INDEXED, where=where, ids=ids
+        )
+        most = min(op.offset + op.limit, MOST)
         hits = self._memory.retrieve(
             op.query or "",
-            min(op.offset + op.limit, MOST),
+            most,
             match="text",
-            within=prefix_of(op.namespace_prefix),
-            kinds=INDEXED,
-            where=where,
-            ids=ids,
             fold=False,  # what says the same under another key is another item
             shared=False,  # an item is found again by its key, which this namespace gave it
             wait=wait,
+            **below,
         )
         for tier, problem in hits.missing.items():
             logger.warning("not all of the %s tier could be searched: %s", tier, problem)
         score_of: dict[str, float | None] = {hit.id: hit.score for hit in hits}
-        return [(one, score_of[one.id]) for one in _items(hit.memory for hit in hits)]
+        found = [(one, score_of[one.id]) for one in _items(hit.memory for hit in hits)]
+        return found + self._others(op, below, found, most) if self._all else found
+
+    def _others(
+        self,
+        op: SearchOp,
+        below: Filtering,
+        found: Sequence[tuple[Memory, float | None]],
+        most: int,
+    ) -> list[tuple[Memory, float | None]]:
+        """Return what fills a ranking up: the nearest items, then those without a vector.
+
+        Args:
+            op: The search.
+            below: Which items it is about.
+            found: The ranking; no score of the others is above its last one.
+            most: Items wanted, with the ranking.
+        """
+        have = {memory.id for memory, _ in found}
+        last = min((score for _, score in found if score is not None), default=1.0)
+        others: list[tuple[Memory, float | None]] = []
+        if len(have) < most:
+            near = {hit.id: hit for hit in self._nearest(op.query or "", most, below)}
+            fresh = _items(hit.memory for name, hit in near.items() if name not in have)
+            others += [(one, min(last, near[one.id].score)) for one in fresh]
+        have.update(memory.id for memory, _ in others)
+        if len(have) < most:
+            rest = (one for one in self._passing(op) if one.id not in have)
+            others += [(one, None) for one in islice(rest, most - len(have))]
+        return others[: most - len(found)]
+
+    def _nearest(self, query: str, most: int, below: Filtering) -> Sequence[Hit]:
+        """Find by meaning alone; nothing without an embedder or if it fails, as in the ranking."""
+        try:
+            vector = self._memory.embed([query])[0]
+        except (InvalidInput, EmbedderError):
+            return ()
+        return self._memory.nearest(vector, most, **below).hits
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()

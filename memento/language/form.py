@@ -40,8 +40,12 @@ _ASKS_WHEN = _any_word(
     r"(?:which|what)\s+(?:date|day|year|month|night|evening|week|weekday|hour)",
     "wann|cuándo|cuando|quand",
 )
+_ASKS_HOW_OLD = _any_word(r"how\s+old", r"what\s+age", r"wie\s+alt", r"quel\s+âge")
+_ASKS_COLOUR = _any_word(
+    r"(?:which|what)(?:\s+is\s+the)?\s+colou?r", r"colou?r\s+of", r"welche\s+farbe", r"qué\s+color"
+)
 _ASKS_HOW_MANY = _any_word(
-    r"how\s+(?:many|much|old|long|far|tall|big|high|heavy|wide)",
+    r"how\s+(?:many|much|long|far|tall|big|high|heavy|wide)",
     "number|amount|price|costs?|balance|total|pin|code|quote|size|salary|rent|fee|percentage",
     "distance|temperature|weight|height|rates?|pay|earn|charged?",
     r"wie\s*viele?|cuánt[oa]s?|combien",
@@ -84,6 +88,18 @@ _NUMBER = Small(
 )
 _SPELLED_NUMBER = Small(rf"^\D*\b(?:{'|'.join(_SPELLED.split())})\b\D*$", needs=_SPELLED.split())
 """No digit earns it anything elsewhere, see ``RetrieveConfig.weights``."""
+_A_NUMBER = rf"(?:\d{{1,3}}|{'|'.join(_SPELLED.split())})"
+_AGE = Small(
+    r"\b(?:born|birthday|aged?|years?\s+old|year-old|(?:19|20)\d\d"
+    rf"|{_A_NUMBER}\s+(?:this|next|last|in|on)"
+    rf"|(?:turn(?:s|ed|ing)?|is|was|am|are|be|now|already)\s+{_A_NUMBER})\b"
+)
+_COLOUR = _any_word(
+    r"black|white|red|green|blue|yellow|brown|orange|purple|pink|gr[ae]y|silver|gold(?:en)?|beige",
+    "cream|navy|turquoise|maroon|violet|scarlet|crimson|dark|bronze|copper|ivory|magenta|tan",
+    r"(?:schwarz|wei(?:ß|ss)|rot|grün|blau|gelb|braun|grau)(?:e[mnrs]?)?",
+    "negr[oa]|blanc[oa]|roj[oa]|verde|azul|amarill[oa]|gris",
+)
 _OFTEN = _any_word(
     r"every(?!\s*(?:one|body|thing|where)\b)", "each", "once", "twice", "weekly", "daily",
     "monthly", "yearly", "times", "always", "never", "alternate", r"fortnight\w*",
@@ -124,10 +140,14 @@ _HELD = (
     (_ASKS_WHEN, _TIME, 0.7),
     (_ASKS_HOW_MANY, _NUMBER, 0.3),
     (_ASKS_HOW_MANY, _SPELLED_NUMBER, 0.7),
+    (_ASKS_HOW_OLD, _AGE, 0.7),
+    (_ASKS_COLOUR, _COLOUR, 0.7),
     (_ASKS_HOW_OFTEN, _OFTEN, 0.7),
     (_ASKS_WHERE, _PLACE, 0.3),
 )
 """The thing a question asks for, the sign of it in an answer, and the weight of that sign."""
+_LOOSE = frozenset({_TIME, _OFTEN})
+"""Signs that an answer often lacks: it says when in many other ways."""
 _ASKS_KIND = {
     "decision": _ASKS_DECISION,
     "rule": _ASKS_RULE,
@@ -146,12 +166,15 @@ class Form:
         held: Patterns that an answer holds, each with its value.
         kinds: Kinds of memory that an answer is likely to have, to their value.
         spoken: Words of the question, which are no answer to it.
+        strict: Whether a note that holds no such thing is hardly an answer: a number, an age, a
+            colour, a place or a negation is asked for. People and times are told in many ways.
     """
 
     who: bool
     held: tuple[tuple[Small, float], ...]
     kinds: tuple[tuple[str, float], ...]
     spoken: frozenset[str]
+    strict: bool
 
     def fit(self, text: str, kind: str, common: Callable[[str], bool] | None = None) -> float:
         """Rate how much of what the question wants a text holds, [0, 1].
@@ -198,7 +221,8 @@ def wanted(text: str) -> Form | None:
     who = _ASKS_WHO.found_in(question)
     if not (who or held or kinds):
         return None
-    return Form(who, held, kinds, frozenset(_without_possessives(words(question))))
+    strict = bool(held) and not who and _LOOSE.isdisjoint(holds for holds, _ in held)
+    return Form(who, held, kinds, frozenset(_without_possessives(words(question))), strict)
 
 
 def _without_possessives(spoken: Collection[str]) -> set[str]:

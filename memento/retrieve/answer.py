@@ -207,7 +207,10 @@ def _sure(hits: Sequence[Candidate], config: RetrieveConfig) -> float:
     if not hits:
         return 0.0
     chance = confidence.of_answer([one.signs for one in hits], config.sure)
-    return max(chance, *(one.confidence for one in hits))
+    best = max(one.confidence for one in hits)
+    if "cosine" in hits[0].signs:  # by words alone it tells own questions apart no better
+        chance = confidence.of_both(chance, best)
+    return max(best, chance)
 
 
 def _parse(text: str, snap: Snapshot, now: datetime, zone: tzinfo, config: RetrieveConfig) -> Query:

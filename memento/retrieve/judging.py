@@ -70,7 +70,8 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
     weights, alone = look.config.weights, look.config.alone
     sums, parts = scoring.total(weighed, weights, alone)
     weighed, sums = _formed(look, weighed, sums, parts)
-    seen = confidence.signs(weighed, sums, weights, alone, hollow=look.query.hollow)
+    strict = "form" in parts and look.query.form is not None and look.query.form.strict
+    seen = confidence.signs(weighed, sums, weights, alone, hollow=look.query.hollow, strict=strict)
     if look.rerank is not None and not len(known) and not look.query.only_time:
         parts["reranked"] = _reranked(look, weighed.rows, sums, look.rerank)
         sums = sums + parts["reranked"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -44,7 +46,9 @@ def test_signs_and_chances_stay_in_bounds(candidates, with_vectors):
     assert ((chances >= 0) & (chances <= 1)).all()
     assert found.share.sum() == pytest.approx(1, abs=1e-5)
     assert ((found.fit >= 0) & (found.fit <= 1)).all()
-    names = {"cover", "share", "fit", "unknown"} | ({"cosine", "noise"} if with_vectors else set())
+    names = {"cover", "share", "fit", "unknown", "lacks"} | (
+        {"cosine", "noise"} if with_vectors else set()
+    )
     assert [set(signs) for signs in found.of(np.arange(len(window)))] == [names] * len(window)
 
 
@@ -52,14 +56,14 @@ def test_signs_and_chances_stay_in_bounds(candidates, with_vectors):
 def test_more_of_a_sign_is_never_less_sure(cover, fit, cosine, more):
     """An answer's chance does not fall when a sign grows."""
     sure = Sure()
-    by_words = {"cover": cover, "fit": fit, "unknown": 0.5}
+    by_words = {"cover": cover, "fit": fit, "unknown": 0.5, "lacks": 0.0}
     for known in (by_words, by_words | {"cosine": cosine, "noise": 0.3}):
         chance = confidence.of_answer([known], sure)
         assert 0 <= chance <= 1
         for name in known.keys() & {"cover", "fit", "cosine"}:
             raised = known | {name: max(known[name], more)}
             assert confidence.of_answer([raised], sure) >= chance
-        for name in known.keys() & {"unknown", "noise"}:
+        for name in known.keys() & {"unknown", "noise", "lacks"}:
             raised = known | {name: max(known[name], more)}
             assert confidence.of_answer([raised], sure) <= chance
 
@@ -79,7 +83,8 @@ def test_an_answer_is_at_least_as_sure_as_its_best_hit(open_memory):
     for question in ("where is the boiler?", "boiler", "which printer is broken?", "floor 3"):
         found = memory.retrieve(question, 10)
         assert found.confidence >= max(hit.confidence for hit in found)
-        assert all(hit.signs.keys() == {"cover", "share", "fit", "unknown"} for hit in found)
+        names = {"cover", "share", "fit", "unknown", "lacks"}
+        assert all(hit.signs.keys() == names for hit in found)
 
 
 @pytest.mark.parametrize("cosine", [None, [0.4]])
@@ -104,6 +109,71 @@ def test_the_only_memory_is_not_doubted_for_want_of_evidence():
         for n in (2, 2_000)
     )
     assert few > 0.16 > many
+
+
+@given(PARTS, PARTS, PARTS)
+def test_an_answer_whose_best_hit_is_surer_is_not_less_sure(answer, best, more):
+    """The joined chance is one, and grows with both."""
+    chance = confidence.of_both(answer, best)
+    assert 0 <= chance <= 1
+    assert confidence.of_both(answer, max(best, more)) >= chance
+    assert confidence.of_both(max(answer, more), best) >= chance
+
+
+def test_signs_spread_over_several_memories_are_worth_less_than_in_one():
+    """One memory with the best vector and another with all words are no answer together."""
+    together = signs_of([1, 0.1], [0.9, 0], [0.5, 0])
+    apart = signs_of([1, 0.9], [0.9, 0], [0, 0.5])
+    chances = []
+    for found in (together, apart):
+        best = float(chances_of(found).max())
+        answer = confidence.of_answer(found.of(np.arange(2)), Sure())
+        chances.append(confidence.of_both(answer, best))
+    assert chances[1] < chances[0] - 0.05
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "lacks"),
+    [
+        ("My cousin Ruth teaches chemistry", "how old is Ruth", 1),
+        ("My cousin Ruth turned forty", "how old is Ruth", 0),
+        ("Beryl has plot 60", "how old is Beryl", 1),
+        ("Beryl was born in Leeds", "how old is Beryl", 0),
+        ("I traded the van for a Berlingo", "how much was the Berlingo", 1),
+        ("The Berlingo was 4,300 euros", "how much was the Berlingo", 0),
+        ("Mags has the use of the van", "what colour is the van", 1),
+        ("Mags painted the van green", "what colour is the van", 0),
+        ("Lorcan teaches maths", "where does Lorcan work", 1),
+        ("Lorcan teaches maths at the college", "where does Lorcan work", 0),
+        ("Otis plays the drums", "what can't Otis eat", 1),
+        ("Otis is allergic to nuts", "what can't Otis eat", 0),
+        ("Ruth teaches chemistry", "what does Ruth teach", 0),
+        ("Ruth teaches chemistry", "when does Ruth teach", 0),
+    ],
+)
+def test_the_kind_of_answer_that_is_asked_for_may_be_missing(open_memory, told, question, lacks):
+    """A number, an age, a colour, a place or what is not: then the note is hardly an answer."""
+    memory = open_memory()
+    for text in (told, "Rent: 910 a month", "A red door in the cellar", "Never lift it"):
+        memory.add(text, "long")
+    (hit,) = [hit for hit in memory.retrieve(question, 4) if hit.text == told]
+    assert hit.signs["lacks"] == lacks
+
+
+def test_a_turn_of_a_conversation_may_answer_without_the_kind(open_memory):
+    """The turn beside it often holds the number."""
+    memory = open_memory()
+    memory.add("how old is Ruth now?", "short", session="a", role="user")
+    memory.add("Ruth teaches chemistry", "short", session="a", role="assistant")
+    assert all(hit.signs["lacks"] == 0 for hit in memory.retrieve("how old is Ruth", 4))
+
+
+@pytest.mark.parametrize("with_vectors", [True, False])
+def test_a_missing_kind_lowers_every_chance(with_vectors):
+    """The rest of the evidence is the same."""
+    found = signs_of([1, 0.2], [0.6, 0.1], [0.4, 0.2] if with_vectors else None)
+    missing = replace(found, lacks=1.0)
+    assert (chances_of(missing) < 0.5 * chances_of(found)).all()
 
 
 def test_no_hit_is_surer_than_the_answer():

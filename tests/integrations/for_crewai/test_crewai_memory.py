@@ -124,6 +124,17 @@ class TestRecords:
         assert (again.categories, again.metadata, again.importance) == (["a", "b"], {"n": 1}, 0.8)
         assert len(memory.list_records()) == 1
 
+    def test_a_long_text_is_kept_in_pieces(self, memory, manager):
+        """Longer than a memory may be: nothing is refused, nothing is lost, each piece is found."""
+        lines = [f"Invoice {n} of the harbour was paid in cash." for n in range(3_000)]
+        text = "\n".join(lines)
+        assert len(text) > manager.config.limits.text_chars
+        memory.remember(text, scope="/bo", categories=["money"])
+        records = memory.list_records(scope="/bo", limit=100)
+        assert "".join(sorted((one.content for one in records), key=text.index)) == text
+        assert all(one.categories == ["money"] for one in records)
+        assert lines[2_900] in memory.recall("invoice 2900", limit=1)[0].record.content
+
     def test_update_stays_under_the_root(self, memory, manager):
         """Another root's record is none of this memory's, however alike the paths begin."""
         theirs = MementoCrewMemory(manager, "/crew/salesmen").remember("Bo drinks tea")

@@ -109,6 +109,39 @@ class TestSearch:
         store.put(("a",), "k", value, index=["secret"])
         assert keys(store.search(("a",), query="walnut")) == ["k"]
 
+    @pytest.mark.parametrize("embedder", [HashEmbedder(256), None])
+    @pytest.mark.parametrize("condition", [None, {"n": {"$gte": 0}}, {"n": 3}])
+    def test_all_fills_a_search_up_to_its_limit(self, open_memory, embedder, condition):
+        """As in LangGraph's own stores: what bears on the query first, then all others, once."""
+        manager = open_memory(embedder=embedder)
+        store, every = MementoStore(manager), MementoStore(manager, index={"all": True})
+        words = ["tea leaf", "tea pot", "zinc", "quartz", "heron", "tundra", "pylon"]
+        store.batch(
+            [PutOp(("a",), str(n), {"text": text, "n": n}) for n, text in enumerate(words)]
+            + [PutOp(("b",), "far", {"text": "tea", "n": 3})]
+        )
+        store.put(("a",), "silent", {"text": "no tea", "n": 9}, index=False)
+        bearing = keys(store.search(("a",), query="tea", filter=condition, limit=20))
+        listed = keys(store.search(("a",), filter=condition, limit=20))
+        found = every.search(("a",), query="tea", filter=condition, limit=20)
+        assert keys(found)[: len(bearing)] == bearing
+        assert sorted(keys(found)) == sorted(listed)
+        scores = [item.score for item in found if item.score is not None]
+        assert scores == sorted(scores, reverse=True)
+        one_each = [
+            *(
+                keys(every.search(("a",), query="tea", filter=condition, limit=1, offset=at))
+                for at in range(len(found) + 1)
+            )
+        ]
+        assert [key for page in one_each for key in page] == keys(found)
+        assert len(bearing) < len(found) or condition == {"n": 3}
+
+    def test_all_is_a_flag(self, manager):
+        """Anything but true or false is refused."""
+        with pytest.raises(InvalidInput, match="all"):
+            MementoStore(manager, index={"all": "yes"})
+
     def test_index_false_keeps_an_item_out_of_search(self, store):
         """It is there by key and in listings, never by query."""
         store.put(("a",), "k", {"text": "apple"}, index=False)
