@@ -45,7 +45,7 @@ class Verdict:
 _LEAST = 3
 """Least words of statements that are compared word for word."""
 _LONGEST_FRAME, _MOST_AFTER = 12, 4
-"""Most words of a statement whose value is taken back, and of those behind the value."""
+"""Most words of a statement whose value is taken back, and of those after the value."""
 _PLAIN = frozenset(STOP_WORDS)
 DISTINCT = Verdict("distinct", "nothing in common that has one value")
 
@@ -186,7 +186,7 @@ def _place(words: Sequence[str], value: Sequence[str]) -> int:
 def _is_about(old: Statement, end: int, said: AbstractSet[str]) -> bool:
     """Tell whether the subject of an older statement is named in full by the newer one.
 
-    What follows "I" or "we" is no part of it.
+    Words after "I" or "we" are not part of it.
     """
     before = list(old.words[:end])
     if before[0] in vocabulary(old.language).words["self"]:

@@ -50,7 +50,7 @@ FRAMES = [
     ),
     ("The queue of billing is Kafka.", "We moved billing from Kafka to RabbitMQ.", True),
     ("My bike lock is in the cellar.", BIKE, False),
-    ("My neighbour keeps his bike in the cellar.", BIKE, False),
+    ("My neighbour keeps a bike in the cellar.", BIKE, False),
     ("I keep my skis in the cellar.", BIKE, False),
     ("I keep paint and tools for my bike in the cellar.", BIKE, False),
     ("My bike was in the cellar when I was ill.", BIKE, False),
@@ -73,7 +73,7 @@ def test_two_statements_relate_as_a_person_would_say(old, new, kind):
 
 @pytest.mark.parametrize(("old", "new", "updates"), FRAMES)
 def test_a_value_is_taken_back_of_the_thing_of_which_it_was_said(old, new, updates):
-    """Whatever the attribute is called, and of nothing else."""
+    """The attribute may have any name; other things keep their values."""
     found = relation(read(new), read(old))
     assert (found.kind == "updates", found.explicit) == (updates, updates)
 

@@ -415,7 +415,7 @@ def test_a_value_that_is_taken_back_is_found_by_its_words(memory):
         memory,
         "I keep my bike in the cellar.",
         "I keep my skis in the cellar.",
-        "My neighbour keeps his bike in the cellar.",
+        "My neighbour keeps a bike in the cellar.",
         "I moved my bike from the cellar to the shed.",
     )
     assert memory.get(bike).superseded_by == new

@@ -91,7 +91,7 @@ def placed(*ranked, pairs):
 
 
 def test_the_higher_one_takes_the_place_that_the_lower_one_had_without_the_doubt():
-    """What speaks of neither value comes before neither of them for that."""
+    """A memory that speaks of neither value comes before neither of them."""
     plan, present = candidate(0, 11.0), candidate(1, 10.0)
     former = candidate(2, 9.5, belief=-2.0)
     assert placed(plan, present, former, pairs=[(1, 2)]) == [1, 0, 2]
