@@ -77,7 +77,6 @@ BITE = 256
 """Most memories that one transaction changes in a call that changes many: about 20 ms, during which
 an ``add`` waits."""
 _READ_PATH = "memento.retrieve.searcher"
-_CALIBRATED = "all-MiniLM-L6-v2"  # the model in the package, as an embedder names it
 
 
 A = TypeVar("A")
@@ -441,16 +440,8 @@ class Engine:
 
     @property
     def prompt_confidence(self) -> float:
-        """Least confidence of hits for a prompt to show them, > 0.
-
-        The confidence is calibrated for the default embedder and for full text alone. With another
-        embedder, whose cosines lie elsewhere, only what answers nothing at all is left out.
-        """
-        name = getattr(self._spec, "name", self._spec)
-        if name is None:
-            return self.config.retrieve.prompt_confidence_by_words
-        calibrated = name == "default" or str(name).startswith(_CALIBRATED)
-        return self.config.retrieve.prompt_confidence if calibrated else sys.float_info.min
+        """Least confidence of hits for a prompt to show them, see ``RetrieveConfig.least_for``."""
+        return self.config.retrieve.least_for(getattr(self._spec, "name", self._spec))
 
     def settle(self, labels: tuple[str, ...], timeout: float, sessions: Sequence[str] = ()) -> None:
         """Wait until the memories of a `wish` have vectors, or time runs out.

@@ -5,7 +5,10 @@ This module does not import NumPy, so that configuration is cheap to import.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
+
+_CALIBRATED = "all-MiniLM-L6-v2"  # the model in the package, as an embedder names it
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,3 +180,17 @@ class RetrieveConfig:
     kept_mb: int = 256
     rerank: int = 30
     sure: Sure = field(default_factory=Sure)
+
+    def least_for(self, embedder: object) -> float:
+        """Return the least confidence of hits for a prompt to show them, > 0.
+
+        The confidence is calibrated for the default embedder and for full text alone. With another
+        embedder, whose cosines lie elsewhere, only what answers nothing at all is left out.
+
+        Args:
+            embedder: Name of the embedder; None for full text alone.
+        """
+        if embedder is None:
+            return self.prompt_confidence_by_words
+        calibrated = embedder == "default" or str(embedder).startswith(_CALIBRATED)
+        return self.prompt_confidence if calibrated else sys.float_info.min

@@ -36,11 +36,14 @@ def define(work: Work, path: str, title: str, aliases: Sequence[str]) -> Place:
         aliases: Other names to add.
 
     Raises:
-        InvalidInput: If an alias is a name of another scope.
+        InvalidInput: If an alias is a name of another scope, or the scope was merged into
+            everywhere.
     """
     places = rows.every(work.db, work.ns)
     known = {one.path for one in places} | _used(work.db, work.ns)
-    path = known_as(resolved(path, rows.merges(work.db, work.ns)), known, places)
+    given, path = path, known_as(resolved(path, rows.merges(work.db, work.ns)), known, places)
+    if not path:
+        raise InvalidInput("path", f"{shown(given)} is merged into everywhere; unmerge it first")
     for alias in aliases:
         other = known_as(alias, known - {path}, [one for one in places if one.path != path])
         if other in known - {path}:

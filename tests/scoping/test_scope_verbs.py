@@ -283,6 +283,15 @@ class TestMerged:
             memory.merge_scopes(src, dst)
         assert {one.id: one.scope for one in memory.list()} == before
 
+    def test_a_scope_that_means_everywhere_gets_no_name(self, memory):
+        """It is no scope of its own until it is unmerged."""
+        memory.add("The bakery opens at six", scope="shop")
+        memory.merge_scopes("shop", "")
+        with pytest.raises(InvalidInput, match="unmerge it first"):
+            memory.define_scope("shop", title="Bakery")
+        memory.unmerge("shop")
+        assert memory.define_scope("shop", title="Bakery").title == "Bakery"
+
     def test_one_scope_has_one_merge(self, memory):
         """It must be unmerged before it is merged elsewhere; the same again moves nothing."""
         memory.add("one", scope="a")
