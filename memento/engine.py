@@ -559,7 +559,6 @@ class Engine:
         if not wait:
             return True
         self.background.settle(gives_way=False)
-        timeout = self.background.assist(timeout)
         if progress is None:
             return self.indexer.wait(timeout, sees=self.sees(labels))
         owed = self.owed(labels, progress)
@@ -581,7 +580,7 @@ class Engine:
         """Tell what ``flush(wait=True)`` would return without waiting; None while it would wait."""
         self.background.settle(gives_way=False)
         self.indexer.start()
-        return None if self.background.assists() else self.indexer.drained(sees=self.sees(labels))
+        return self.indexer.drained(sees=self.sees(labels))
 
     def close(self) -> None:
         """Finish the current batch, write the snapshot, close everything. Idempotent."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast
 
@@ -32,19 +31,17 @@ from memento.conversation.values import Turn
 from memento.conversation.verbs import Verbs
 from memento.errors import IdConflict, InvalidInput
 from memento.filters import check_names
-from memento.learning.assisting import assisted, is_open
+from memento.learning.assisting import assisted
 from memento.learning.reading import Message, Reader, Ready, candidate_of, key_of, parents_of
 from memento.learning.teaching import (
     Done,
     Rating,
     action_of,
-    may_correct_nothing,
     taught,
     taught_again,
     told,
     told_again,
 )
-from memento.learning.waiting import attend, let_wait
 from memento.ledger import changes, memories, scopes, sessions
 from memento.ledger.contract import Session as Reading
 from memento.ledger.contract import Work
@@ -119,9 +116,6 @@ class Learning(View):
         session and ``id``, or else by its session and text if it is the last of its speaker there.
         A language model that did not see it then is shown it now.
 
-        With ``LLMConfig.background`` the call does not wait for the model: ``Observation.pending``
-        messages wait in the ledger and are shown to it later, some together.
-
         Args:
             user: Message of the user.
             assistant: The answer of the assistant to it. It is kept; the next message of the user
@@ -179,18 +173,12 @@ class Learning(View):
         drafts = reader.drafts(said, occurred_at) if check_flag("keep", keep) else []
         read = reader.read(said, drafts, turn_id)
         seconds = {"read": monotonic() - began}
-        later = partial(let_wait, reader=reader, read=read, mode=mode, kept=keep)
-        waits = mode != "off" and self.config.llm.background
         done, rows = self._write(
-            drafts, read, said, session=_session(session), begins_run=mode != "off",
-            later=later if waits else None,
-        )  # fmt: skip
+            drafts, read, said, session=_session(session), begins_run=mode != "off"
+        )
         seconds["write"] = monotonic() - began - seconds["read"]
         seen = replace(
-            told(read, done, self._namespace),
-            turns=tuple(self._read(rows)),
-            took=seconds,
-            pending=sum(one.waits for one in read),
+            told(read, done, self._namespace), turns=tuple(self._read(rows)), took=seconds
         )
         return seen if mode == "off" else self._assisted(reader, read, rows, seen, mode)
 
@@ -220,8 +208,7 @@ class Learning(View):
         """Add to an observation the sentences at which a language model points."""
         began = monotonic()
         reader.ns = self._engine.ledger.find_namespace(self._namespace)
-        at_once = [(reader, one) for one in read if is_open(one, mode) and not one.waits]
-        told_of, chosen, sent = assisted(self._engine, at_once, mode)
+        told_of, chosen, sent = assisted(self._engine, reader, read, mode)
         done: list[Done] = []
         if sent:
             held = {id(one): rows[one.at].id if one.at is not None else one.turn_id for one in read}
@@ -358,9 +345,7 @@ class Learning(View):
                 rows = (verdict.repeats, verdict.replaces, *verdict.contradicts)
                 ids = tuple(row.id for row in rows if row is not None)
                 one = candidate_of(ready.lesson, None)
-                alone = verdict.unplaced and may_correct_nothing(ready, message)
-                sure = ready.lesson.candidate.sure and not alone
-                stored = sure or verdict.replaces is not None
+                stored = ready.lesson.candidate.sure or verdict.replaces is not None
                 action = action_of(verdict).value if stored else "doubtful"
                 found.append(Foresight(one, action, ids))
         return found
@@ -397,7 +382,6 @@ class Learning(View):
         *,
         session: str | None,
         begins_run: bool,
-        later: Callable[..., None] | None = None,
     ) -> tuple[Done, list[Row]]:
         """Write turns and lessons in one transaction; edited messages first, in their own."""
         outcome: list[Done] = []
@@ -408,10 +392,7 @@ class Learning(View):
                 work, read, rows, forget, begins_run=begins_run, rating=self._rating(session)
             )
             outcome[:] = [made]
-            if later is not None:
-                attend(self)
-                later(work, rows=rows, run=made.change)
-            return made.rows
+            return outcome[0].rows
 
         try:
             rows, _ = self._carry_out(drafts, then)

@@ -36,16 +36,6 @@ BECAUSE = "language model"
 """Reason of a candidate at which a model pointed."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A message of a task: its reader, what the model sees of it, ids of offered memories."""
-
-    reader: Reader
-    message: Message
-    shown: Shown
-    offered: tuple[str, ...]
-
-
 @dataclass(slots=True)
 class _Asked:
     """The replies to the messages of a call."""
@@ -57,14 +47,14 @@ class _Asked:
 
 
 def assisted(
-    engine: Engine, read: Sequence[tuple[Reader, Message]], mode: str
+    engine: Engine, reader: Reader, read: Sequence[Message], mode: str
 ) -> tuple[Assistance, list[Chosen], list[Message]]:
-    """Ask the model of the settings about messages that were written.
+    """Ask the model of the settings about messages that were just written.
 
     Args:
         engine: The store.
-        read: The messages that it is to see, after the write, each with its reader. All are of one
-            namespace.
+        reader: The reader of the messages.
+        read: The messages, after the write.
         mode: ``assist`` or ``full``.
 
     Returns:
@@ -72,19 +62,20 @@ def assisted(
         the model saw.
     """
     asked = _Asked(Assistance(mode, model_of(engine.config.llm).name))
-    messages = [_Part(reader, one, *_shown(engine, reader, one)) for reader, one in read]
-    messages = [one for one in messages if one.shown.sentences]
-    for batch in pointing.batches([one.shown for one in messages]):
+    open_ones = [one for one in read if _is_open(one, mode)]
+    messages = [(one, *_shown(engine, reader, one)) for one in open_ones]
+    messages = [one for one in messages if one[1].sentences]
+    for batch in pointing.batches([shown for _, shown, _ in messages]):
         part = messages[batch.start : batch.stop]
         if asked.assistance.failure is None:
-            _ask(engine, part, asked)
+            _ask(engine, reader, part, asked)
         else:
             unsent = asked.assistance.unsent + len(part)
             asked.assistance = replace(asked.assistance, unsent=unsent)
     return replace(asked.assistance, dropped=dict(asked.dropped)), asked.chosen, asked.sent
 
 
-def is_open(message: Message, mode: str) -> bool:
+def _is_open(message: Message, mode: str) -> bool:
     """Tell whether a message is to be shown to the model."""
     if message.asked or message.private:
         return False
@@ -135,11 +126,16 @@ def _offered(engine: Engine, reader: Reader, message: Message) -> list[Row]:
     ][:OFFERED]
 
 
-def _ask(engine: Engine, messages: Sequence[_Part], asked: _Asked) -> None:
+def _ask(
+    engine: Engine,
+    reader: Reader,
+    messages: Sequence[tuple[Message, Shown, tuple[str, ...]]],
+    asked: _Asked,
+) -> None:
     """Ask about the messages of one task; a failure is noted, not raised."""
-    shown = [one.shown for one in messages]
+    shown = [one for _, one, _ in messages]
     so_far = asked.assistance
-    ns = engine.ledger.find_namespace(messages[0].reader.namespace)
+    ns = engine.ledger.find_namespace(reader.namespace)
     assert ns is not None  # noqa: S101 - the turns were written
     try:
         reply = ask(
@@ -159,11 +155,9 @@ def _ask(engine: Engine, messages: Sequence[_Part], asked: _Asked) -> None:
         return
     pointed, dropped = pointing.pointed_at(reply.value, shown)
     asked.dropped += dropped
-    chosen = [
-        made for one in pointed if (made := _chosen(messages[one.message], one, so_far.model))
-    ]
+    chosen = [made for one in pointed if (made := _chosen(reader, messages, one, so_far.model))]
     asked.chosen += chosen
-    asked.sent += [one.message for one in messages]
+    asked.sent += [message for message, _, _ in messages]
     asked.assistance = replace(
         so_far,
         sent=so_far.sent + len(messages),
@@ -173,12 +167,17 @@ def _ask(engine: Engine, messages: Sequence[_Part], asked: _Asked) -> None:
     )
 
 
-def _chosen(part: _Part, one: Pointed, model: str) -> Chosen | None:
+def _chosen(
+    reader: Reader,
+    messages: Sequence[tuple[Message, Shown, tuple[str, ...]]],
+    one: Pointed,
+    model: str,
+) -> Chosen | None:
     """Make the lesson of a sentence at which the model pointed."""
-    message = part.message
-    replaces = None if one.replaces is None else part.offered[one.replaces]
+    message, _, offered = messages[one.message]
+    replaces = None if one.replaces is None else offered[one.replaces]
     if one.span.start in message.unplaced and replaces is None:
         return None
     sentence = Sentence(one.span, one.signal, one.probability, sure=True, reasons=(BECAUSE,))
-    ready = part.reader.take_up(message, sentence, condition=one.condition, model=model)
+    ready = reader.take_up(message, sentence, condition=one.condition, model=model)
     return None if ready is None else Chosen(message, ready, replaces)

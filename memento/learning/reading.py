@@ -99,7 +99,6 @@ class Message:
         doubts: Number of statements in doubt; set by the write.
         unplaced: Starts of corrections of something that was not found, with the ids of their
             memories; set by the write.
-        waits: Whether it waits for a language model; set by the write.
     """
 
     turn_id: str | None
@@ -119,7 +118,6 @@ class Message:
     asked: bool = False
     doubts: int = 0
     unplaced: dict[int, str] = field(default_factory=dict)
-    waits: bool = False
 
 
 class Reader:
@@ -137,9 +135,6 @@ class Reader:
     Attributes:
         namespace: Labels of the namespace.
         ns: Number of the namespace, or None if nothing was ever stored in it.
-        scope: Scope of the conversation.
-        moment: When it was said, microseconds.
-        given: Whether the caller said when.
     """
 
     def __init__(
@@ -156,10 +151,10 @@ class Reader:
         self._view = cast("Verbs", view)
         self._engine = engine
         self._session = session
-        self.scope = scope
+        self._scope = scope
         self._origin = origin
-        self.moment = moment
-        self.given = given
+        self._moment = moment
+        self._given = given
         self.namespace = view.namespace
         self.ns = self._engine.ledger.find_namespace(view.namespace)
 
@@ -207,7 +202,7 @@ class Reader:
     def drafts(self, said: Sequence[Said], dated: datetime | None) -> list[Draft]:
         """Make the memories of the turns."""
         return [
-            replace(draft, scope=self.scope, occurred_at=dated)
+            replace(draft, scope=self._scope, occurred_at=dated)
             for one in said
             for draft in one.drafts(self._engine.config)
         ]
@@ -248,21 +243,7 @@ class Reader:
         answered: str | None,
         answered_id: str | None,
     ) -> Message:
-        message = self.message(one.turn.text, turn_id, answered=answered, actor=one.turn.actor)
-        message.at, message.named, message.answered_id = at, not one.nameless, answered_id
-        return message
-
-    def message(
-        self, text: str, turn_id: str | None, *, answered: str | None, actor: str | None
-    ) -> Message:
-        """Read one message of the user.
-
-        Args:
-            text: The message, word for word.
-            turn_id: Id of the memory that holds it, or None.
-            answered: The assistant's turn before it, or None.
-            actor: Name of the user, or None.
-        """
+        text = one.turn.text
         config = self._engine.config.observe
         found = find(
             text,
@@ -272,7 +253,10 @@ class Reader:
             doubt_at=config.doubt_at,
             most=config.sentences,
         )
-        message = Message(turn_id, None, True, answered, None, found, text=text, actor=actor)
+        message = Message(
+            turn_id, at, not one.nameless, answered, answered_id, found, text=text,
+            actor=one.turn.actor,
+        )  # fmt: skip
         sentences = found.candidates
         asked = [c for c in sentences if c.signal is Signal.FORGET and c.sure]
         message.requests = [self._request(c) for c in asked]
@@ -306,8 +290,8 @@ class Reader:
             condition: When a rule applies, in words of the sentence; None for what it says.
             model: Name of the language model that pointed at it, or None.
         """
-        said_at = from_micros(self.moment).astimezone(self._engine.config.zone)
-        lesson = derive(sentence, answered=message.answered, said_at=said_at, scope=self.scope)
+        said_at = from_micros(self._moment).astimezone(self._engine.config.zone)
+        lesson = derive(sentence, answered=message.answered, said_at=said_at, scope=self._scope)
         if lesson is None:
             return None
         if condition is not None and lesson.kind is Kind.RULE:
@@ -348,7 +332,7 @@ class Reader:
             choice=engine.config.tier_choice,
             secrets=engine.config.secrets,
         )
-        return _dated(entry, lesson, self.moment, given=self.given)
+        return _dated(entry, lesson, self._moment, given=self._given)
 
     def near(self, lesson: Lesson, answered: str | None) -> tuple[str, ...]:
         """Return the ids of memories that may be about the same as a lesson."""

@@ -11,13 +11,12 @@ from memento.dynamics.config import Dynamics
 from memento.learning.reading import Message, Ready, Request, candidate_of
 from memento.ledger import changes, happenings, memories, slot_values
 from memento.ledger import loops as open_loops
-from memento.ledger.contract import Session, Work
+from memento.ledger.contract import Work
 from memento.ledger.rows import Row, to_memory
 from memento.ledger.schema import SEQ_BITS
 from memento.lifecycle import change, learn, locks, loops, slots
 from memento.lifecycle.steps import FOUND, log_event
 from memento.observe.asked import keys_of, mentions_all
-from memento.observe.signals import Signal
 from memento.observe.values import (
     Action,
     Assistance,
@@ -26,7 +25,7 @@ from memento.observe.values import (
     Learned,
     Observation,
 )
-from memento.types import Event, Kind, Trust
+from memento.types import Event, Trust
 
 PRAISE = 0.5
 """Outcome of praise; half of the most, since a sentence does not say what it is about. Untuned."""
@@ -91,15 +90,14 @@ def taught(
     """
     done = Done()
     for message in read:
-        turn = turn_row(work, message, rows)
+        turn = _turn_row(work, message, rows)
         message.known = False
         if turn is not None and message.named and _was_observed(work, turn):
             message.known = True
             done.known += 1
-            message.asked, message.doubts = was_asked(work.db, work.ns, turn), len(message.doubtful)
+            message.asked, message.doubts = _was_asked(work, turn), len(message.doubtful)
             continue
         before = len(done.doubtful), len(done.learned)
-        _doubt_lone_corrections(work, message, turn)
         for ready in message.lessons:
             _learn_one(work, done, ready, turn, message)
         for ready in message.doubtful:
@@ -193,8 +191,7 @@ def _let_replace(work: Work, done: Done, row: Row, old_id: str) -> None:
     done.rows.append(memories.by_id(work.db, work.ns, old.id))
 
 
-def turn_row(work: Work, message: Message, rows: Sequence[Row]) -> Row | None:
-    """Return the row that holds a message; None if it is not stored."""
+def _turn_row(work: Work, message: Message, rows: Sequence[Row]) -> Row | None:
     if message.at is not None:
         return rows[message.at]
     if message.turn_id is None:
@@ -206,10 +203,10 @@ def _was_observed(work: Work, turn: Row) -> bool:
     return happenings.last_of(work.db, turn.docid, Event.OBSERVED) > 0
 
 
-def was_asked(session: Session, ns: int, turn: Row) -> bool:
+def _was_asked(work: Work, turn: Row) -> bool:
     """Tell whether a language model saw a turn."""
-    last = happenings.last_of(session, turn.docid, Event.OBSERVED)
-    told_last = happenings.happening(session, ns, last)
+    last = happenings.last_of(work.db, turn.docid, Event.OBSERVED)
+    told_last = happenings.happening(work.db, work.ns, last)
     return told_last is not None and "model" in told_last.detail
 
 
@@ -250,28 +247,6 @@ def _learn_if_it_replaces(
         _learn_one(work, done, ready, turn, message)
     else:
         done.doubtful.append(candidate_of(ready.lesson, None if turn is None else turn.id))
-
-
-def _doubt_lone_corrections(work: Work, message: Message, turn: Row | None) -> None:
-    """Take corrections that have nothing to correct for doubtful."""
-    alone = [
-        ready
-        for ready in message.lessons
-        if may_correct_nothing(ready, message) and _judged(work, ready, turn).unplaced
-    ]
-    message.lessons = [ready for ready in message.lessons if ready not in alone]
-    message.doubtful += alone
-
-
-def may_correct_nothing(ready: Ready, message: Message) -> bool:
-    """Tell whether a lesson is a correction with neither a slot nor a turn that it answers.
-
-    "Sorry, the van broke down" sounds like one. If no memory is corrected by it either, it says
-    nothing that lasts.
-    """
-    lesson = ready.lesson
-    is_fact = lesson.signal is Signal.CORRECTION and lesson.kind is Kind.FACT
-    return is_fact and lesson.slot is None and message.answered is None
 
 
 def _judged(work: Work, ready: Ready, turn: Row | None) -> learn.Verdict:

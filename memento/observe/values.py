@@ -180,7 +180,6 @@ class Observation:
         how: How it was read: ``model``, ``ngrams``, ``cues`` or ``none``.
         took: Stage to seconds: ``read``, ``write`` and, with a language model, ``model``.
         model: The part of a language model; None in the mode ``off``.
-        pending: Number of messages that wait for the language model, which sees them later.
     """
 
     turns: tuple[Memory, ...] = ()
@@ -197,7 +196,6 @@ class Observation:
     how: str = "none"
     took: Mapping[str, float] = field(default_factory=dict)
     model: Assistance | None = None
-    pending: int = 0
 
     def explain(self) -> str:
         """Explain in a few lines what was learnt and why."""
@@ -222,8 +220,6 @@ class Observation:
             lines.append(f"{self.skipped} sentences were not read: pasted text")
         if self.model is not None and (self.model.sent or self.model.unsent):
             lines.append(self.model.explain())
-        if self.pending:
-            lines.append(f"{self.pending} messages wait for the model")
         return "\n".join(lines or ["nothing learnt"])
 
 
