@@ -68,7 +68,6 @@ class Statement:
         several: Whether it says that there may be several values.
         headed: Whether it has a heading before a colon; then only its claims are compared.
         claims: Its claims.
-        gone: Values that it takes back, each as its words.
     """
 
     words: tuple[str, ...] = ()
@@ -79,7 +78,6 @@ class Statement:
     several: bool = False
     headed: bool = False
     claims: tuple[Claim, ...] = ()
-    gone: tuple[tuple[str, ...], ...] = ()
 
 
 NOTHING = Statement()
@@ -135,7 +133,6 @@ def _read(text: str, more: tuple[tuple[str, str], ...]) -> Statement:
     return replace(
         statement,
         claims=claims,
-        gone=(*reader.gone, *(one.value for one in claims if not one.holds)),
         several=statement.several or reader.several,
         mood="says" if moved else statement.mood,
     )
@@ -169,14 +166,12 @@ class _Reader:
 
     Attributes:
         several: Whether a value was a list of several.
-        gone: Values that are taken back in a sentence of which nothing else was read.
     """
 
     def __init__(self, tongue: Vocabulary, names: frozenset[str], *, changes: bool) -> None:
         self._tongue, self._names, self._changes = tongue, names, changes
         self._last: tuple[str, ...] | None = None
         self.several = False
-        self.gone: list[tuple[str, ...]] = []
 
     def claims(self, flat: str) -> Iterator[Claim]:
         """Yield the claims of a text, sentence by sentence."""
@@ -202,8 +197,6 @@ class _Reader:
                 yield from claims
                 yield replace(claims[-1], value=old, holds=False)
                 return
-            if old:
-                self.gone.append(old)
         for part in self._clauses(sentence):
             yield from self._clause(part)
 

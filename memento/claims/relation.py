@@ -18,13 +18,10 @@ verdict         when; the first that fits
 from __future__ import annotations
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from memento.claims.reading import SELF, WEAK, Claim, Statement
 from memento.claims.vocabulary import common, vocabulary
-from memento.language.verbs import has_verb
-from memento.language.words import STOP_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +41,6 @@ class Verdict:
 
 _LEAST = 3
 """Least words of statements that are compared word for word."""
-_LONGEST_FRAME, _MOST_AFTER = 12, 4
-"""Most words of a statement whose value is taken back, and of those after the value."""
-_PLAIN = frozenset(STOP_WORDS)
 DISTINCT = Verdict("distinct", "nothing in common that has one value")
 
 
@@ -72,8 +66,7 @@ def relation(new: Statement, old: Statement, *, same_speaker: bool = True) -> Ve
         return Verdict("repeats", "same words")
     comparable = (same_speaker or not _of_speaker(new)) and not (new.headed or old.headed)
     by_words = _by_words(new, old) if comparable else None
-    by_frame = _by_frame(new, old) if comparable else None
-    return _by_claims(new, old, same_speaker=same_speaker) or by_words or by_frame or DISTINCT
+    return _by_claims(new, old, same_speaker=same_speaker) or by_words or DISTINCT
 
 
 def restates(new: Statement, old: Statement) -> bool:
@@ -153,56 +146,6 @@ def _by_words(new: Statement, old: Statement) -> Verdict | None:
     if len(one) > _LEAST and _is_value(one, at) and _is_value(two, at):
         return Verdict(changed, "another number")
     return None
-
-
-def _by_frame(new: Statement, old: Statement) -> Verdict | None:
-    """Compare a statement that takes a value back with one that has it about the same thing.
-
-    No attribute needs to be known: "I moved my bike from the cellar to the shed" takes back "My
-    bike is in the cellar", and not "My bike lock is in the cellar".
-    """
-    if not new.changes or new.several or old.several or len(old.words) > _LONGEST_FRAME:
-        return None
-    said = set(new.words)
-    for value in new.gone:
-        at = _place(old.words, value)
-        after = len(old.words) - at - len(value)
-        if at < 0 or after > _MOST_AFTER or not _is_about(old, at, said):
-            continue
-        rest = _things([*old.words[:at], *old.words[at + len(value) :]], old)
-        shared = rest & said - set(value)
-        if shared and len(rest - said) <= len(shared):
-            return Verdict("updates", "names the old value", explicit=True)
-    return None
-
-
-def _place(words: Sequence[str], value: Sequence[str]) -> int:
-    """Return where a value stands in a statement, at its last place; -1 if nowhere."""
-    size = len(value)
-    places = range(len(words) - size, 0, -1)
-    return next((at for at in places if tuple(words[at : at + size]) == tuple(value)), -1)
-
-
-def _is_about(old: Statement, end: int, said: AbstractSet[str]) -> bool:
-    """Tell whether the subject of an older statement is named in full by the newer one.
-
-    Words after "I" or "we" are not part of it.
-    """
-    before = list(old.words[:end])
-    if before[0] in vocabulary(old.language).words["self"]:
-        return True
-    verb = next((at for at, word in enumerate(before) if has_verb([word])), len(before))
-    subject = before[:verb]
-    if "of" in subject:
-        subject = subject[len(subject) - subject[::-1].index("of") :]
-    return all(word in said for word in subject if word not in _PLAIN)
-
-
-def _things(words: Sequence[str], statement: Statement) -> set[str]:
-    """Keep the words that may say what a statement is about."""
-    tongue = vocabulary(statement.language)
-    dropped = tongue.words["preps"] | tongue.words["self"] | tongue.words["owner"]
-    return set(words) - dropped - _PLAIN
 
 
 def frame(statement: Statement) -> list[str]:

@@ -1,7 +1,7 @@
 """The settling pass: compare what is new with what is there, and settle or flag what conflicts.
 
 It runs in the background thread. Each new statement is compared with a few earlier ones that have a
-number of ``claims.keys`` in common with it, or that name a value that it takes back. The effects:
+number of ``claims.keys`` in common with it. The effects:
 
 ===============  ===================================================================================
 verdict          what is done
@@ -34,7 +34,6 @@ from memento.claims.relation import DISTINCT, Verdict, relation, restates
 from memento.claims.standing import ASSISTANT, Stand, stands_higher
 from memento.errors import InvalidInput, LockedMemory
 from memento.language.ended import ended
-from memento.language.words import words
 from memento.ledger import changes, claims, links, memories
 from memento.ledger.chains import head
 from memento.ledger.contract import Session, Work
@@ -235,7 +234,7 @@ def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> list[Ro
     if row.status not in FOUND or not holds(row, work.now):
         return []
     superseded = []
-    for other in _candidates(work, row, said, sorted(found), config.pairs):
+    for other in _candidates(work, row, sorted(found), config.pairs):
         if other.status not in FOUND:
             _note_echo(work, row, said, other, config)
             continue
@@ -298,12 +297,9 @@ def _forget_verdicts(work: Work, row: Row) -> None:
         links.unlink(work.db, src, dst, name)
 
 
-def _candidates(
-    work: Work, row: Row, said: Statement, found: list[int], most: int
-) -> Iterator[Row]:
+def _candidates(work: Work, row: Row, found: list[int], most: int) -> Iterator[Row]:
     """Yield the memories to compare with one, the newest first: those of its or a wider scope."""
-    sharing = claims.sharing(work.db, found, row.docid, most)
-    docids = list(dict.fromkeys([*sharing, *_naming(work.db, row, said, most)]))
+    docids = claims.sharing(work.db, found, row.docid, most)
     rows = memories.by_docids(work.db, work.ns, docids)
     count = 0
     for docid in docids:
@@ -313,16 +309,6 @@ def _candidates(
         if not claims.are_linked(work.db, row.docid, docid, claims.RESOLVED):
             count += 1
             yield other
-
-
-def _naming(session: Session, row: Row, said: Statement, most: int) -> Iterator[int]:
-    """Yield earlier memories that name a value that a statement takes back, the newest first."""
-    for value in dict.fromkeys(said.gone):
-        named = All(tuple(Word(word) for word in words(" ".join(value))))
-        (seqs,) = session.words.postings(row.ns, [named], MOST_NAMING)
-        earlier = [int(seq) for seq in seqs if seq < row.docid & SEQ_MASK]
-        if len(seqs) < MOST_NAMING:
-            yield from (docid_of(row.ns, seq) for seq in earlier[: -most - 1 : -1])
 
 
 def _is_comparable(work: Work, row: Row, other: Row) -> bool:

@@ -37,30 +37,6 @@ ORACLE = [
     ("Moro em Braga.", "Já não moro em Braga, moro em Faro.", "updates"),
     ("我住在上海", "我现在住在北京", "updates"),
 ]
-BIKE = "I moved my bike from the cellar to the shed."
-FRAMES = [
-    ("My bike is in the cellar.", BIKE, True),
-    ("I keep my bike in the cellar.", BIKE, True),
-    ("The place of my bike is the cellar.", BIKE, True),
-    ("My bike is in the cellar.", "My bike is in the shed now, not in the cellar any more.", True),
-    (
-        "Please show prices in pounds.",
-        "Show prices in francs from now on, no longer in pounds.",
-        True,
-    ),
-    ("The queue of billing is Kafka.", "We moved billing from Kafka to RabbitMQ.", True),
-    ("My bike lock is in the cellar.", BIKE, False),
-    ("My neighbour keeps a bike in the cellar.", BIKE, False),
-    ("I keep my skis in the cellar.", BIKE, False),
-    ("I keep paint and tools for my bike in the cellar.", BIKE, False),
-    ("My bike was in the cellar when I was ill.", BIKE, False),
-    ("Is my bike in the cellar?", BIKE, False),
-    ("My bike is in the garage.", BIKE, False),
-    ("The cellar is where my bike is, and it is damp down there.", BIKE, False),
-    ("Elif wants prices in pounds.", "Show prices in francs now, no longer in pounds.", False),
-    ("The search service uses Kafka.", "We moved billing from Kafka to RabbitMQ.", False),
-    ("I take Lena to the gym on Monday.", "I go to the gym on Friday now, not on Monday.", False),
-]
 FLAGS = {"updates", "contradicts"}
 words = st.text(alphabet=st.characters(codec="utf-8"), max_size=80)
 
@@ -69,13 +45,6 @@ words = st.text(alphabet=st.characters(codec="utf-8"), max_size=80)
 def test_two_statements_relate_as_a_person_would_say(old, new, kind):
     """Conflicts are seen; another subject, the past, a plan or a question is no conflict."""
     assert relation(read(new), read(old)).kind == kind
-
-
-@pytest.mark.parametrize(("old", "new", "updates"), FRAMES)
-def test_a_value_is_taken_back_of_the_thing_of_which_it_was_said(old, new, updates):
-    """The attribute may have any name; other things keep their values."""
-    found = relation(read(new), read(old))
-    assert (found.kind == "updates", found.explicit) == (updates, updates)
 
 
 def test_an_update_is_explicit_if_it_names_the_old_value():

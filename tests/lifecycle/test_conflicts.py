@@ -1,7 +1,6 @@
 """The settling pass and its verbs: supersede, flag, doubt, respect locks and trust, undo."""
 
 from datetime import timedelta
-from math import inf
 
 import pytest
 
@@ -78,7 +77,6 @@ def test_no_text_is_read_while_others_wait_to_write(memory, monkeypatch):
 def test_the_pass_gives_way_to_a_stream_of_adds(memory, monkeypatch):
     """It goes on once many statements wait, and when a caller waits for it."""
     chores = memory._engine.background
-    monkeypatch.setattr(background, "HELD_SECONDS", inf)
     monkeypatch.setattr(chores, "streaming", lambda: True)
     pair = [memory.add(text).id for text in ("I live in Ghent", "I moved from Ghent to Turku")]
     chores.settle()
@@ -86,28 +84,6 @@ def test_the_pass_gives_way_to_a_stream_of_adds(memory, monkeypatch):
     monkeypatch.setattr(background, "UNCOMPARED", 2)
     chores.settle()
     assert statuses(memory, *pair) == ["superseded", "active"]
-
-
-def test_a_stream_of_adds_holds_no_namespace_back_for_ever(memory, monkeypatch):
-    """After a while each has its turn, and then the adds go first again."""
-    chores = memory._engine.background
-    monkeypatch.setattr(background, "HELD_SECONDS", inf)
-    monkeypatch.setattr(chores, "streaming", lambda: True)
-    other = memory.of("other")
-    pairs = [
-        (space, [space.add(text).id for text in ("I live in Ghent", "I moved from Ghent to Turku")])
-        for space in (memory, other)
-    ]
-    chores.settle()
-    assert [statuses(space, *ids)[0] for space, ids in pairs] == ["active", "active"]
-    monkeypatch.setattr(background, "HELD_SECONDS", 0.0)
-    chores.settle()
-    assert [statuses(space, *ids)[0] for space, ids in pairs] == ["superseded", "superseded"]
-    monkeypatch.setattr(background, "HELD_SECONDS", inf)
-    late = [memory.add(text).id for text in ("My editor is Vim", "My editor is Helix now")]
-    chores.settle()
-    assert memory.conflicts() == []
-    assert statuses(memory, *late) == ["active", "active"]
 
 
 def test_flush_waits_for_the_pass_in_a_stream_of_adds(memory, monkeypatch):
@@ -407,18 +383,3 @@ def test_lost_numbers_are_read_again_and_nothing_is_compared_again(memory):
     told(memory, "The kettle is blue")
     assert statuses(memory, old, new) == ["active", "active"]
     assert all(one.ok for one in memory.store.doctor())
-
-
-def test_a_value_that_is_taken_back_is_found_by_its_words(memory):
-    """No attribute is known, so the statements have no number in common; others stay."""
-    bike, ski, other, new = told(
-        memory,
-        "I keep my bike in the cellar.",
-        "I keep my skis in the cellar.",
-        "My neighbour keeps a bike in the cellar.",
-        "I moved my bike from the cellar to the shed.",
-    )
-    assert memory.get(bike).superseded_by == new
-    assert [memory.get(one).status for one in (ski, other)] == ["active", "active"]
-    memory.undo(memory.changes(limit=1)[0].number)
-    assert memory.get(bike).status == "active"
