@@ -27,6 +27,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import fsyncs
+import speed_lifecycle
 from common import (
     FIGURE_HEADERS,
     Figure,
@@ -497,6 +498,11 @@ def disk_figure(root: str) -> Figure:
     return Figure("disk a memory at 1M", sum(sizes.values()), unit="B", note=parts)
 
 
+def lifecycle_figures() -> Iterator[Figure]:
+    """The cost of uses, verdicts and sleep at 10,000 memories."""
+    yield from speed_lifecycle.figures(MIDDLE, ROUNDS, in_turns, cost, Questions(79))
+
+
 GROUPS: dict[str, Callable[[], Iterator[Figure]]] = {
     "fsyncs": fsync_figures,
     "add": add_figures,
@@ -508,6 +514,7 @@ GROUPS: dict[str, Callable[[], Iterator[Figure]]] = {
     "start": start_figures,
     "lag": lag_figures,
     "size": size_figures,
+    "lifecycle": lifecycle_figures,
 }
 FULL = {"large": large_figures, "huge": huge_figures}
 

@@ -1,0 +1,106 @@
+"""The cost of the lifecycle: each figure beside its limit, in one run; a group of ``speed.py``.
+
+Questions are asked in turns with and without the effects of uses and verdicts, of one store, first
+without an event and then with one of every memory. Ticks are CPU of the process.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from common import Figure
+from corpus import Corpus
+
+from memento import Config, MemoryManager
+from memento.config.sleep import Auto, Sleep
+from memento.dynamics.effect import Effect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+QUIET = Config(sleep=Sleep(auto=Auto.OFF))
+"""No background sleep: it would fall into one of the turns."""
+JUDGED = 100
+"""Memories in one verdict while all of a store are judged."""
+
+
+def figures(
+    n: int, rounds: int, in_turns: Callable[..., float], cost: Callable[..., Any], questions: Any
+) -> Iterator[Figure]:
+    """Measure the lifecycle in a store of n memories.
+
+    Args:
+        n: Memories.
+        rounds: Rounds of questions and adds.
+        in_turns: Measures two things in turns, see ``speed.py``.
+        cost: Measures calls, see ``speed.py``.
+        questions: Source of questions, see ``speed.py``.
+    """
+    with TemporaryDirectory(prefix="memento-speed-") as root:
+        with MemoryManager(root=root, config=QUIET) as memory:
+            memory.add_many(Corpus(1).texts(n))
+            memory.flush(wait=True)
+            yield from ticks(memory, n)
+        off = replace(QUIET, effect=Effect.off())
+        with MemoryManager(root, config=QUIET) as acts, MemoryManager(root, config=off) as rests:
+
+            def asked(memory: MemoryManager) -> float:
+                ask = partial(memory.retrieve, record=False)
+                return cost(ask, questions.next(25)).process
+
+            asked(acts), asked(rests)
+            ratio = in_turns(rounds, lambda: asked(acts), lambda: asked(rests))
+            yield Figure("retrieve with effects, no event, CPU against none", ratio, 1.01)
+            before = size_of(root)
+            judge_all(acts)
+            added = (size_of(root) - before) / n
+            yield Figure("disk of a memory that was judged once", added, 250, unit="B")
+            ratio = in_turns(rounds, lambda: asked(acts), lambda: asked(rests))
+            yield Figure("retrieve with effects, all judged, CPU against none", ratio, 1.05)
+            texts = Corpus(5).texts(rounds * 25)
+            ids = [one.id for one in acts.list(limit=rounds * 25)]
+            praise = partial(acts.feedback, useful=True)
+            ratio = in_turns(
+                rounds,
+                lambda: cost(praise, take(ids)).p50,
+                lambda: cost(acts.add, take(texts)).p50,
+            )
+            yield Figure("feedback against add, p50 on the wall", ratio, note="one fsync each")
+
+
+def ticks(memory: MemoryManager, n: int) -> Iterator[Figure]:
+    """A sleep over n new memories, and one with nothing new."""
+    began = time.process_time()
+    memory.consolidate()
+    note = f"{n:,} memories"
+    yield Figure("sleep, all new, CPU", time.process_time() - began, 5, unit="s", note=note)
+    began = time.process_time()
+    memory.consolidate()
+    took = 1e3 * (time.process_time() - began)
+    yield Figure("sleep, nothing new, CPU", took, 20, unit="ms", note=note)
+
+
+def judge_all(memory: MemoryManager) -> None:
+    """Say of every memory that it was useful, and fold the verdicts."""
+    ids = [one.id for one in memory.list(limit=1_000_000)]
+    for first in range(0, len(ids), JUDGED):
+        memory.feedback(ids[first : first + JUDGED], useful=True)
+    memory.flush(wait=True)
+    memory.strength(ids[0])
+
+
+def take(items: list[str], count: int = 25) -> Sequence[str]:
+    """Take the next items from a list."""
+    taken = items[:count]
+    del items[:count]
+    return taken
+
+
+def size_of(root: str) -> int:
+    """Return the size of the ledger and its log, bytes."""
+    return sum(path.stat().st_size for path in Path(root).glob("ledger.db*"))
