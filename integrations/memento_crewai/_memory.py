@@ -153,8 +153,8 @@ class MementoCrewMemory(Memory):
 
         Args:
             contents: Texts, none empty. A NUL or a lone surrogate in them or in the metadata,
-                which no database holds, becomes the replacement character. A text of more than
-                16,000 characters is kept in pieces, as ``MemoryManager.keep`` does.
+                which no database holds, becomes the replacement character. A text that is too
+                long for a memory (65,536 characters) is kept in pieces, each a record of its own.
             scope: Path under the root; None for the root itself.
             categories: Labels to filter by.
             metadata: A JSON object.

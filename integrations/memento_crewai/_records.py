@@ -20,6 +20,7 @@ from crewai.memory.types import MemoryMatch, MemoryRecord
 from crewai.memory.utils import normalize_scope_path
 
 from memento import Config, Filtering, conversation
+from memento.check import type_name
 from memento.errors import InvalidInput
 from memento.policy import escape
 from memento.scopes import parse_scope
@@ -184,12 +185,17 @@ def mended(value: Any) -> Any:
 
 
 def fitting(contents: Iterable[str], config: Config) -> Iterator[str]:
-    """Yield texts mended and, if they are long, in pieces, as ``MemoryManager.keep`` stores them.
+    """Yield texts mended; one that is too long for a memory in pieces, as ``keep`` makes them.
 
-    A blank text and a value that is no text stay as they are: ``add`` refuses them by name.
+    Raises:
+        InvalidInput: If one is no text.
     """
     for one in contents:
-        yield from (conversation.pieces(one, config) if isinstance(one, str) else ()) or (one,)
+        if not isinstance(one, str):
+            raise InvalidInput("contents", f"must be texts, not {type_name(one)}")
+        text = mended(one)
+        fits = len(text) <= config.limits.text_chars
+        yield from (text,) if fits else conversation.pieces(text, config)
 
 
 def aware(moment: datetime) -> datetime:

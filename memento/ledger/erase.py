@@ -48,6 +48,8 @@ _PARENTS = each_of_sound("source_parents")
 """The parents of a row; one that is damaged has none."""
 _WORDS = frozenset({"source", "verdict"})
 """Details of an event that are words of memento, whatever ids there are."""
+SHOWN = "ids"
+"""Detail of an event that has the ids of an answer, best first; ``""`` for one that is erased."""
 _OF_ROW = {
     "versions": ("docid",),
     "embeddings": ("docid",),
@@ -334,10 +336,20 @@ def clean_event(connection: Session, event: int, ids: frozenset[str]) -> bool:
 def _pruned(said: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
     """Leave out what names one of the ids: an item of a list, or a key with its value."""
     pruned = {
-        key: [item for item in value if not _names(item, ids)] if isinstance(value, list) else value
+        key: _left(key, value, ids) if isinstance(value, list) else value
         for key, value in said.items()
     }
     return {key: value for key, value in pruned.items() if key in _WORDS or not _names(value, ids)}
+
+
+def _left(key: str, items: list[Any], ids: frozenset[str]) -> list[Any]:
+    """Leave out items of a list; in an answer a gap stays, as the place of the others counts."""
+    if key != SHOWN:
+        return [item for item in items if not _names(item, ids)]
+    left = ["" if _names(item, ids) else item for item in items]
+    while left and not left[-1]:
+        left.pop()
+    return left
 
 
 def _holds(damaged: object, ids: frozenset[str]) -> bool:

@@ -139,7 +139,7 @@ class Happening:
 
     @property
     def ids(self) -> list[str]:
-        """Ids of the memories it is about, best first."""
+        """Ids of the memories it is about, best first; ``""`` for one that was erased."""
         found = self.detail.get("ids")
         return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
 

@@ -166,5 +166,5 @@ def shown_since(session: Session, ns: int, moment: int) -> set[str]:
         name
         for (detail,) in found
         for name in mapping_in(detail or "{}").get("ids", ())
-        if isinstance(name, str)
+        if isinstance(name, str) and name
     }

@@ -122,18 +122,43 @@ def _check_sight(work: Work, src: str, dst: str) -> None:
     Raises:
         InvalidInput: If there is one.
     """
-    shares = rows.shares_of(work.db, work.ns)
-    seers = {one.other for one in shares if contains(one.scope, dst) or contains(dst, one.scope)}
-    unseeing = seers - {one.other for one in shares if contains(one.scope, src)}
-    if unseeing:
+    if _widens(work.db, work.ns, src, dst):
         problem = f"{shown(dst)} is shared with others, and {shown(src)} is not; unshare it first"
         raise InvalidInput("dst", problem)
 
 
+def _widens(db: Session, ns: int, src: str, dst: str) -> bool:
+    """Tell whether a namespace sees one scope, or a part of it, by a share and not another one."""
+    shares = rows.shares_of(db, ns)
+    seers = {one.other for one in shares if contains(one.scope, dst) or contains(dst, one.scope)}
+    return not seers <= {one.other for one in shares if contains(one.scope, src)}
+
+
+def are_shared_since(work: Work, present: str, before: str, moment: int) -> bool:
+    """Tell whether an undo would show a memory by a share that is newer than the change.
+
+    Args:
+        work: The transaction.
+        present: Scope of the memory.
+        before: Scope that it would have again.
+        moment: When the change was made, microseconds.
+    """
+    if present == before:
+        return False
+    shares = rows.shares_of(work.db, work.ns)
+    see = {one.other for one in shares if contains(one.scope, present)}
+    return any(
+        one.since >= moment and one.other not in see and contains(one.scope, before)
+        for one in shares
+    )
+
+
 def may_be_merged(db: Session, ns: int, place: Place) -> bool:
-    """Tell whether a merge from elsewhere hides no memory here and makes no circle."""
+    """Tell whether a merge from elsewhere hides or shows no memory here and makes no circle."""
     where = resolved(place.merged_into or "", rows.merges(db, ns))
-    return not contains(place.path, where) and not below(db, ns, place.path)
+    if contains(place.path, where) or _widens(db, ns, place.path, where):
+        return False
+    return not below(db, ns, place.path)
 
 
 _BELOW = (

@@ -216,7 +216,11 @@ def _plan(work: Work, one: Recorded, *, forced: bool) -> _Plan:
             plan.leave(docid, why)
         elif _is_guarded(row, target, forced=forced):
             plan.leave(docid, changes.latest_of(work.db, docid))
-        elif _is_decided(work, one, row, target) or _has_no_lock_left(work, plan, row, target):
+        elif (
+            _is_decided(work, one, row, target)
+            or _has_no_lock_left(work, plan, row, target)
+            or scopes.are_shared_since(work, row.scope, target.scope, one.at)
+        ):
             plan.leave(docid, None)
     while _leave_more(work, one, plan):
         pass

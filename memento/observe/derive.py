@@ -86,8 +86,8 @@ def derive(
     plain = without_lead(candidate.span.text)
     correction = signal is Signal.CORRECTION
     slot = slot_of(candidate.span.text, signal)
-    if correction and slot is None and (new := _NOT_THIS_BUT.match(plain)) is not None:
-        slot = slot_of(new["new"], Signal.IDENTITY)
+    if correction and slot is None:
+        slot = _slot_told_anew(plain)
     kind = kind_of_correction(plain, slot) if correction else KINDS[signal]
     if kind is Kind.PLAN and _YEARLY.search(plain):
         kind = Kind.FACT  # it comes again, so it is neither due nor ever over
@@ -120,11 +120,28 @@ _YEARLY = re.compile(
 )
 """A day of every year, by its date: "My birthday is on 4 May"."""
 _NOT_THIS_BUT = re.compile(
-    r"(?:i|we)\b[^,;]*?(?:n['’]t|\bnot|\bno\s+longer|\bnever)\b[^,;]*"  # noqa: RUF001 - real
+    r"(?P<old>(?:i|we)\b[^,;]*?(?:n['’]t|\bnot|\bno\s+longer|\bnever)\b[^,;]*)"  # noqa: RUF001
     r"(?:[,;]\s*(?:but\s+)?|\s+but\s+)(?P<new>(?:i|we|it)\b.+)",
     re.IGNORECASE,
 )
 """A clause that denies the old value and one that gives the new one."""
+_NEGATION = re.compile(
+    r"n['’]t\b|\b(?:not|no\s+longer|never|any\s*more|anymore)\b",  # noqa: RUF001 - real
+    re.IGNORECASE,
+)
+
+
+def _slot_told_anew(plain: str) -> Slot | None:
+    """Return the slot of "I don't live in X any more, we moved to Y": both clauses speak of it."""
+    said = _NOT_THIS_BUT.match(plain)
+    if said is None:
+        return None
+    told = slot_of(said["new"], Signal.IDENTITY)
+    denied = " ".join(_NEGATION.sub(" ", said["old"]).replace(" do ", " ").split())
+    before = slot_of(denied, Signal.IDENTITY)
+    return told if told and before and told.key == before.key else None
+
+
 _ORDERS = re.compile(
     r"(?:please|always|never|do not|don't|use|answer|reply|respond|write|keep|stop|no |call me"
     r"|make sure|you (?:must|should))\b",

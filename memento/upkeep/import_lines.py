@@ -208,7 +208,8 @@ class Lines:
             check.check_id(memory_id)
         elif isinstance(detail, dict):
             for one in detail.get("ids", ()):
-                check.check_id(one)
+                if one != "":  # one that was erased
+                    check.check_id(one)
         kind, at = check.short_name("kind", line["kind"]), read_moment("at", line["at"])
         return EventLine(at, kind, memory_id, detail)
 

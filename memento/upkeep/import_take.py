@@ -186,8 +186,9 @@ class Taking:
         if event.memory is None and self._began.get(ns):
             if not isinstance(detail, dict) or "ids" not in detail:
                 return
-            detail = {**detail, "ids": [one for one in detail["ids"] if one in self._ours[ns]]}
-            if not detail["ids"]:
+            ours = self._ours[ns]  # the places of the others in the answer stay
+            detail = {**detail, "ids": [one if one in ours else "" for one in detail["ids"]]}
+            if not any(detail["ids"]):
                 return
         sql.put_event(connection, ns, event.at, event.kind, event.memory, detail)
         self.counts["events"] += 1

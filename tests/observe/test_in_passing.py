@@ -116,11 +116,17 @@ def test_a_clause_that_denies_gives_way_to_the_one_that_states(memory, tell):
     assert memory.value("user/home").text == said
 
 
-def test_a_correction_of_nothing_is_doubtful(memory, tell):
-    """Without a slot, a memory or a turn of the assistant that it could correct."""
-    alone = tell("Sorry, the van would not start.", "correction")
-    assert (alone.learned, len(alone.doubtful)) == ((), 1)
-    assert memory.foresee("Sorry, the van would not start.")[0].action == "doubtful"
-    memory.observe(assistant="The meeting is at nine.", session="other")
-    answer = tell("Sorry, the van would not start.", "correction", session="other")
-    assert len(answer.learned) == 1
+def test_a_clause_about_another_thing_fills_no_slot_of_the_home(memory, tell):
+    """Who moved to another employer still lives in the same place."""
+    tell("I live in Berlin.", "identity")
+    tell("I'm not at Siemens any more, I moved to Bosch.", "correction")
+    assert memory.value("user/home").text == "I live in Berlin."
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["I no longer live in Berlin.", "I don't eat meat any more.", "I'm not vegetarian any more."],
+)
+def test_a_denial_that_stands_alone_is_learnt(tell, said):
+    """It states something of the user, whether or not there is a memory to correct."""
+    assert len(tell(said, "correction").learned) == 1

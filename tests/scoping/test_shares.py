@@ -455,6 +455,36 @@ class TestUnshared:
         team.share("hr", ["acme", "rami"])
         assert team.merge_scopes("hr", into) == 1
 
+    def test_redoing_a_merge_does_not_show_what_was_shared_since(self, team, rami):
+        """The undo of the undo leaves the memory where it is, as the merge would be refused."""
+        team.add("The salary of Bob", scope="hr", id="salary")
+        team.merge_scopes("hr", "ops")
+        team.undo(team.changes()[0].number)
+        team.share("ops", ["acme", "rami"])
+        team.undo(team.changes()[0].number)
+        assert "salary" not in shown(rami)
+        assert team.get("salary").scope == "hr"
+
+    def test_an_undo_puts_a_memory_back_that_was_seen_before(self, team, rami, clock):
+        """The share is older than the change, so nothing new is shown."""
+        team.share("ops", ["acme", "rami"])
+        clock.advance(timedelta(minutes=1))
+        team.update("blue", scope="shop")
+        assert shown(rami) == []
+        team.undo(team.changes()[0].number)
+        assert shown(rami) == ["blue"]
+
+    def test_an_import_merges_nothing_into_what_others_see(self, team, rami, open_memory, tmp_path):
+        """The memories that are added to that scope later would be shown to them."""
+        giver = open_memory(tmp_path / "giver")
+        giver.add("The salary of Ann", scope="hr")
+        giver.merge_scopes("hr", "ops")
+        giver.store.export(tmp_path / "g.jsonl")
+        team.share("ops", ["acme", "rami"])
+        team.store.import_from(tmp_path / "g.jsonl", trust="user")
+        team.add("The salary of Bob", scope="hr", id="salary")
+        assert "salary" not in shown(rami)
+
 
 CHILD = """
 import sys
