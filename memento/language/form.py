@@ -97,6 +97,9 @@ _AGE = Small(
 _COLOUR = _any_word(
     r"black|white|red|green|blue|yellow|brown|orange|purple|pink|gr[ae]y|silver|gold(?:en)?|beige",
     "cream|navy|turquoise|maroon|violet|scarlet|crimson|dark|bronze|copper|ivory|magenta|tan",
+    "olive|lilac|teal|burgundy|sage|mint|khaki|plum|mustard|charcoal|coral|amber|ochre|lavender",
+    "indigo|cyan|aqua|peach|salmon|mauve|fuchsia|rust|sand|wine|lime|emerald|ruby|sapphire|taupe",
+    "noire?s?|blanc(?:he)?s?|rouges?|verte?s?|bleue?s?|jaunes?|roses?",
     r"(?:schwarz|wei(?:ß|ss)|rot|grün|blau|gelb|braun|grau)(?:e[mnrs]?)?",
     "negr[oa]|blanc[oa]|roj[oa]|verde|azul|amarill[oa]|gris",
 )

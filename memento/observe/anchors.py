@@ -83,7 +83,7 @@ _ONCE = re.compile(
 )
 """An imperative that asks for work now, not for a habit: "Add a column", not "Add type hints"."""
 _THIS_TIME = re.compile(
-    r"""^\W*(?:(?:ok|okay|and|now|but|no)\W+)*(?:(?:a\s+(?:bit|little)|much|even|slightly|still)\s+)?
+    r"""^\W*(?:(?:ok|okay|and|now|but|no(?=\s*[,.;!]))\W+)*(?:(?:a\s+(?:bit|little)|much|even|slightly|still)\s+)?
       (?:\w+er|(?:more|less)\s+\w+)(?:\W+(?:please|pls|thanks|now|then|still))*\W*$""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -71,8 +71,8 @@ class Signs:
         noise: Cosine that the nearest of as many unrelated memories has. The same for every
             candidate.
         lacks: 1 if the query asks for a number, an age, a colour, a place or for what is not, and
-            hardly any of the best candidates holds such a thing; else 0. The same for every
-            candidate.
+            hardly any of the best candidates holds such a thing; else 0, and 0 without vectors.
+            The same for every candidate.
     """
 
     cosine: Floats | None
@@ -126,7 +126,8 @@ def signs(
     known = min(1.0, math.log(among) / math.log(_KNOWN))
     cover = np.zeros_like(evidence.cover) if hollow else evidence.cover
     fit = _fit(evidence, sums, weights, alone, known)
-    lacks = _lacks(evidence, share) if strict else 0.0
+    by_words = evidence.cosine is None  # then too few signs are left to outweigh this one
+    lacks = _lacks(evidence, share) if strict and not by_words else 0.0
     return Signs(evidence.cosine, cover, share, fit, evidence.unknown * known, noise(among), lacks)
 
 

@@ -34,7 +34,7 @@ def test_the_gap_is_exported_and_imported(memory, open_memory, tmp_path):
     memory.store.export(tmp_path / "all.jsonl")
     other = open_memory(tmp_path / "other")
     assert other.store.import_from(tmp_path / "all.jsonl", trust="user").damaged == ()
-    uses = [[one.strength(id).uses for id in shown[1:]] for one in (memory, other)]
+    uses = [[one.strength(name).uses for name in shown[1:]] for one in (memory, other)]
     assert uses[0] == uses[1] == [0.1, 0.1, 0.1, 0.1, 0.0]
 
 

@@ -445,7 +445,11 @@ def _told(
     with MemoryManager(folder, **options) as memory:
         memory.flush(wait=True, timeout=SETTLE)
         _damage(memory)
-        return {name: _said(look) for name, look in _looks(memory.of("t", "b"), full=full)}
+        told: dict[str, str] = {}
+        for name, look in _looks(memory.of("t", "b"), full=full):
+            memory.flush()  # an answer moves later ones once it is in the log
+            told[name] = _said(look)
+        return told
 
 
 def _live(view: MemoryManager, number: int, seed: str, whose: str) -> None:
