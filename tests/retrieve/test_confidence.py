@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from memento.config.retrieve import Sure, Weights
 from memento.retrieve import confidence
 from memento.retrieve.evidence import Evidence
-from memento.testing import HashEmbedder
 
 PARTS = st.floats(0, 1, width=32)
 
@@ -159,7 +158,7 @@ def test_the_kind_of_answer_that_is_asked_for_may_be_missing(
 
     By words alone there are too few other signs to say so.
     """
-    memory, by_words = open_memory(embedder=HashEmbedder(64)), open_memory(tmp_path / "words")
+    memory, by_words = open_memory(embedder="default"), open_memory(tmp_path / "words")
     for text in (told, "Rent: 910 a month", "A red door in the cellar", "Never lift it"):
         memory.add(text, "long")
         by_words.add(text, "long")
