@@ -212,7 +212,7 @@ class Background:
 
         Args:
             gives_way: Whether to stop while a query is in flight, and while adds follow each other
-                closely and few statements wait, and not for long.
+                closely and few statements wait; but behind a stream of adds not for long.
         """
         if self._ledger.read_only or not self._config.conflicts.pairs:
             return
@@ -226,7 +226,7 @@ class Background:
             growing: set[int] = set()
             try:
                 while self.unsettled and not (
-                    gives_way and (self._queries or (turns <= 0 and self._adds_go_first()))
+                    gives_way and turns <= 0 and (self._queries or self._adds_go_first())
                 ):
                     turns -= 1
                     ns = self.unsettled.pop()

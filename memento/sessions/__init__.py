@@ -355,9 +355,11 @@ class Sessions(View):
             noted = rows.checkpoints(c, ns, session, 1)
             return rows.find(c, ns, session), noted, self._learnt(c, ns, session), said, known
 
-        begun, noted, learnt, said, known = self._engine.ledger.read(job)
+        begun, noted, *found, known = self._engine.ledger.read(job)
         if begun is None or begun.ended is not None:
             return "", []
+        # an extract has no end, so it quotes nothing that has one
+        learnt, said = ([row for row in some if row.expires_at is None] for some in found)
         by_id = {row.id: known[row.docid] for row in said if row.docid in known}
         turns = extract.central(self._read(reversed(said)), by_id)
         steps = _checkpoint(noted[0]).next if noted else ()

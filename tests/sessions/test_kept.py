@@ -233,6 +233,14 @@ def test_an_extract_is_withdrawn_with_what_it_quotes(ended, hide):
     assert memory.get(extract.id).status is Status.ACTIVE
 
 
+def test_an_extract_quotes_nothing_that_expires(memory):
+    """It would tell it for ever."""
+    talk = memory.session("s", goal="choose")
+    memory.add(QUOTED, kind="decision", session="s", expires_in=3600)
+    memory.add("We decided to meet in Porto", kind="decision", session="s")
+    assert "quince" not in talk.end("done").text
+
+
 def test_an_extract_outlives_a_new_value(memory):
     """A decision of a session stays true of that session."""
     talk = memory.session("s", goal="choose")
