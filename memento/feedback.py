@@ -177,6 +177,8 @@ class Verdicts(View):
                 engine.now(),
                 verb="retract",
             )
+            while engine.ledger.write(lambda c: verdicts.fold(c, settings)):
+                pass  # a bite folds a few memories again; the next answer is without all of them
         return len(found)
 
     def belief(self, id: str) -> Belief:  # noqa: A002 - the field's own name

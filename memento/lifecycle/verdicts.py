@@ -111,7 +111,7 @@ def give(
             raise _hidden(row)
     if verdicts:
         changes.finish(work, "feedback", Trust.least(one.source for one in verdicts))
-    _fold(work, settings)
+    fold(work.db, settings)
     return rows
 
 
@@ -123,11 +123,15 @@ def _revived(work: Work, row: Row, verdict: Verdict) -> Row:
     return row
 
 
-def _fold(work: Work, settings: Settings) -> None:
+def fold(session: Session, settings: Settings) -> bool:
+    """Fold the next events of the log; tell whether there may be more."""
     agent = settings.dynamics.agent
-    dynamics.catch_up(work.db, settings.dynamics)
-    learnt.catch_up(work.db, settings.effect, agent)
-    associations.catch_up(work.db, settings.association, agent)
+    more = [
+        dynamics.catch_up(session, settings.dynamics),
+        learnt.catch_up(session, settings.effect, agent),
+        associations.catch_up(session, settings.association, agent),
+    ]
+    return any(more)
 
 
 def _hidden(row: Row) -> InvalidInput:
@@ -236,5 +240,5 @@ def retract(work: Work, found: Sequence[Happening], settings: Settings) -> list[
     """
     for one in found:
         memories.record(work.db, work.ns, work.now, Event.RETRACTED, one.docid, one.retraction)
-    _fold(work, settings)
+    fold(work.db, settings)
     return []

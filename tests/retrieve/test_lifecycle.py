@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento import Config, Status
+from memento.claims.config import Conflicts
 from memento.clock import to_micros
+from memento.config.sleep import Sleep
 from memento.dynamics.config import Dynamics
 from memento.dynamics.effect import Effect
 from memento.errors import InvalidInput
@@ -150,6 +152,25 @@ class TestOrder:
         assert order(books) != before
         books.retract(source="user")
         assert order(books) == before
+
+    def test_many_retracted_verdicts_move_nothing(self, open_memory, clock):
+        """The next answer is without all of them, although a transaction folds only some."""
+        books = open_memory(config=Config(sleep=Sleep(auto="off"), conflicts=Conflicts(pairs=0)))
+        names = [f"Number {n}" for n in range(25)]
+        for name in names:
+            books.add(f"The deploy runbook of project {name} is here", "medium", id=name)
+
+        def effects():
+            hits = books.retrieve(QUESTION, 25, record=False)
+            return [(hit.id, {*hit.terms} & {"use", "belief", "worth"}) for hit in hits]
+
+        before = effects()
+        for _ in range(20):
+            books.feedback(names[:24], verdict="wrong", source="agent")
+            clock.advance(timedelta(hours=2))
+        assert effects() != before
+        assert books.retract(source="agent") == 480
+        assert effects() == before
 
     def test_another_process_sees_it(self, books, open_memory):
         """Rows that another one wrote are followed."""
