@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -56,9 +55,9 @@ def figures(
             asked(acts), asked(rests)
             ratio = in_turns(rounds, lambda: asked(acts), lambda: asked(rests))
             yield Figure("retrieve with effects, no event, CPU against none", ratio, 1.01)
-            before = size_of(root)
+            before = size_of(acts)
             judge_all(acts)
-            added = (size_of(root) - before) / n
+            added = (size_of(acts) - before) / n
             yield Figure("disk of a memory that was judged once", added, 250, unit="B")
             ratio = in_turns(rounds, lambda: asked(acts), lambda: asked(rests))
             yield Figure("retrieve with effects, all judged, CPU against none", ratio, 1.05)
@@ -76,7 +75,8 @@ def figures(
 def ticks(memory: MemoryManager, n: int) -> Iterator[Figure]:
     """A sleep over n new memories, and one with nothing new."""
     began = time.process_time()
-    memory.consolidate()
+    while not memory.consolidate(seconds=600).done:
+        pass
     note = f"{n:,} memories"
     yield Figure("sleep, all new, CPU", time.process_time() - began, 5, unit="s", note=note)
     began = time.process_time()
@@ -101,6 +101,9 @@ def take(items: list[str], count: int = 25) -> Sequence[str]:
     return taken
 
 
-def size_of(root: str) -> int:
-    """Return the size of the ledger and its log, bytes."""
-    return sum(path.stat().st_size for path in Path(root).glob("ledger.db*"))
+def size_of(memory: MemoryManager) -> int:
+    """Return the size of the ledger without its log, bytes."""
+    memory.store.backup(copy := memory.root.with_suffix(".backup"), overwrite=True)
+    size = copy.stat().st_size
+    copy.unlink()
+    return size
