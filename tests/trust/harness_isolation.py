@@ -447,7 +447,7 @@ def _told(
         _damage(memory)
         told: dict[str, str] = {}
         for name, look in _looks(memory.of("t", "b"), full=full):
-            memory.flush()  # an answer moves later ones once it is in the log
+            memory.flush(wait=True, timeout=SETTLE)  # what earlier looks wrote moves later ones
             told[name] = _said(look)
         return told
 
