@@ -117,7 +117,7 @@ def test_a_clause_that_denies_gives_way_to_the_one_that_states(memory, tell):
 
 
 def test_a_clause_about_another_thing_fills_no_slot_of_the_home(memory, tell):
-    """Who moved to another employer still lives in the same place."""
+    """A user who moved to another employer still lives in the same place."""
     tell("I live in Berlin.", "identity")
     tell("I'm not at Siemens any more, I moved to Bosch.", "correction")
     assert memory.value("user/home").text == "I live in Berlin."
