@@ -170,7 +170,7 @@ class Words(Protocol):
         ...
 
     def holds(self, ns: int, word: str) -> bool:
-        """Tell whether any heard memory of a namespace that is indexed has a word.
+        """Tell whether a text of any heard memory of a namespace that is indexed has a word.
 
         Of a word that very many memories hold, only the oldest are looked at.
 

@@ -111,6 +111,19 @@ def test_what_nobody_approved_makes_nothing_less_new(tmp_path, clock):
 SAID = "The bicycle lock opens with 4711"
 
 
+@pytest.mark.parametrize("named", [{"tags": ["quartz"]}, {"actor": "quartz"}, {"key": "quartz"}])
+def test_a_name_is_no_word_of_a_text_once_it_is_indexed(open_memory, tmp_path, named):
+    """The importance of a memory does not tell whether full text had been made by then."""
+    found = []
+    for indexed in (False, True):
+        memory = open_memory(tmp_path / str(indexed))
+        memory.add("The blue lamp hangs in the hall", **named)
+        if indexed:
+            memory.flush()
+        found.append(memory.add("A quartz of the old kind lies there").importance)
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("several", [False, True])
 def test_an_add_that_fails_makes_nothing_less_new(memory, several):
     """After a failed add the same text weighs what it weighs in a namespace that saw no failure."""

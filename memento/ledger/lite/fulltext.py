@@ -223,7 +223,7 @@ def waiting_words(connection: Connection, ns: int) -> set[str]:
 
 
 def holds(connection: Connection, ns: int, word: str) -> bool:
-    """Tell whether any heard memory of a namespace that the index knows has a word.
+    """Tell whether a text of any heard memory of a namespace that the index knows has a word.
 
     Of a word that very many memories hold, only the oldest are looked at, see `MOST_ASKED`.
 
@@ -233,7 +233,7 @@ def holds(connection: Connection, ns: int, word: str) -> bool:
         word: A folded word of letters and digits only.
     """
     low, high = docid_range(ns)
-    asked = (f'"{word}"', low, high)
+    asked = (f'{{head rest}} : "{word}"', low, high)  # a tag or a name is no word of a text
     oldest = connection.execute(_OLDEST, asked).fetchone()
     if oldest is None:
         return False

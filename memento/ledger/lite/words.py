@@ -41,7 +41,7 @@ class LiteWords:
         return fulltext.look_up(self._connection, ns, matches, limit)
 
     def holds(self, ns: int, word: str) -> bool:
-        """Tell whether any heard memory of a namespace that is indexed has a word."""
+        """Tell whether a text of any heard memory of a namespace that is indexed has a word."""
         return fulltext.holds(self._connection, ns, word)
 
     def waiting_words(self, ns: int) -> set[str]:
