@@ -225,7 +225,7 @@ class Engine:
             self._novelty.count(met)
         self.background.added = monotonic()
         self._fresh.add(ns)
-        self.changed(ns, [*rows, *judged_again])
+        self.changed(ns, [*rows, *judged_again], new=not (replace or judged_again))
         again = {row.docid: row for row in judged_again}
         if progress is not None:
             progress(len(rows), len(rows))
@@ -274,8 +274,10 @@ class Engine:
             self.changed(ns, rows)
         return rows
 
-    def changed(self, ns: int, rows: Sequence[Row]) -> None:
-        """Tell the tiers that rows changed."""
+    def changed(self, ns: int, rows: Sequence[Row], *, new: bool = False) -> None:
+        """Tell the tiers that rows changed; ``new`` if no row that was there did."""
+        if not new:
+            self._novelty.forget(ns)  # what was met is read again from what there is now
         sessions = {row.session for row in rows if row.tier == Tier.SHORT}
         if sessions:
             self.short.touch(ns, sessions)

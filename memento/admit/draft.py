@@ -139,7 +139,7 @@ def admit(
         derived=_derived(draft),
         metadata_bytes=limits.metadata_bytes,
         redacted=clean.found,
-        words=() if given is not None else said.words,
+        words=said.words,
         telling=() if given is not None else telling(said.words),
         choice=None if given is not None else choice,
     )

@@ -26,7 +26,7 @@ class Entry:
         derived: Columns whose value the caller did not give.
         metadata_bytes: Largest metadata as JSON, bytes, where it is joined with another's.
         redacted: Secrets taken out of it, by kind, and how often.
-        words: Its words, folded, if it is still to be weighed.
+        words: Its words, folded.
         telling: Those of them whose novelty its importance depends on.
         choice: Which tier an importance leads to; None once importance and tier are settled.
     """

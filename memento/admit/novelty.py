@@ -71,19 +71,20 @@ class Novelty:
             entries: What is about to be written, with the status it gets.
 
         Returns:
-            The words that were met, for `count`; None if all entries had both.
+            The words that were met, for `count`; None if there is nothing to count: all entries had
+            both, and no words of the namespace are kept.
         """
-        unsettled = [(entry, entry.choice) for entry in entries if entry.choice is not None]
-        if not unsettled:
+        if all(entry.choice is None for entry in entries) and work.ns not in self._known:
             return None
         met = self.met(work.db, work.ns)
-        for entry, choice in unsettled:
-            share = met.share(work.db, entry.telling)
-            if entry.row.status in HEARD:
-                met.new.update(entry.telling)
-            chosen = "tier" in entry.derived
-            weigh(entry.row, choice, entry.words, share, choose_tier=chosen)
-            entry.choice = None
+        for entry in entries:
+            if entry.choice is not None:
+                share = met.share(work.db, entry.telling)
+                chosen = "tier" in entry.derived
+                weigh(entry.row, entry.choice, entry.words, share, choose_tier=chosen)
+                entry.choice = None
+            if entry.row.status in HEARD:  # all its words, as full text has them all later
+                met.new.update(entry.words)
         return met
 
     def met(self, session: Session, ns: int) -> Met:

@@ -124,6 +124,22 @@ def test_a_name_is_no_word_of_a_text_once_it_is_indexed(open_memory, tmp_path, n
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("gone", [False, True], ids=["there", "forgotten"])
+def test_an_importance_is_the_same_before_and_after_full_text(open_memory, tmp_path, gone):
+    """Words of a memory whose importance was given are met, those of a forgotten one are not."""
+    found = []
+    for indexed in (False, True):
+        memory = open_memory(tmp_path / str(indexed))
+        memory.add("The blue lamp hangs in the hall")
+        quartz = memory.add("The quartz lies in the drawer", "long", importance=0.5)
+        if gone:
+            memory.forget(quartz.id)
+        if indexed:
+            memory.flush()
+        found.append(memory.add("A quartz of the old kind was polished").importance)
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("several", [False, True])
 def test_an_add_that_fails_makes_nothing_less_new(memory, several):
     """After a failed add the same text weighs what it weighs in a namespace that saw no failure."""
