@@ -103,6 +103,7 @@ def _crew(view: MemoryManager, query: str, sign: str) -> object:
     with crewai_event_bus.scoped_handlers():  # its panels would be taken for the result
         memory = MementoCrewMemory(view)
         memory.remember(f"{query} {sign}")
+        view.flush(wait=True, timeout=60.0)  # else a busy machine finds it by words only
         return [memory.recall(query, limit=50), memory.list_records(), memory.info("/")]
 
 
