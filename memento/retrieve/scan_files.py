@@ -226,7 +226,7 @@ def write_all(
         folder: Descriptor of the folder of derived files.
         ns: Namespace number.
         facts: What the ledger says at the moment of the vectors.
-        kind: What is to make the codes.
+        kind: The kind of codes to make.
         model: Number of the embedder.
         dim: Length of its vectors.
         bites: The vectors, by ascending row id.
