@@ -225,7 +225,8 @@ class Engine:
             self._novelty.count(met)
         self.background.added = monotonic()
         self._fresh.add(ns)
-        self.changed(ns, [*rows, *judged_again], new=not (replace or judged_again))
+        mended = replace and any(row.version > 1 for row in rows)
+        self.changed(ns, [*rows, *judged_again], new=not (mended or judged_again))
         again = {row.docid: row for row in judged_again}
         if progress is not None:
             progress(len(rows), len(rows))
