@@ -106,12 +106,12 @@ def embed_checked(
             f"expected float32 of shape {(len(wanted), embedder.dim)}"
         )
     vectors = np.ascontiguousarray(answer, dtype=np.float32)
-    # What numpy.linalg.norm does, without what it asks first.
-    lengths = np.sqrt(np.add.reduce(vectors * vectors, axis=1, keepdims=True))
-    if not (np.abs(lengths - 1) <= LENGTH_TOLERANCE).all():  # also catches NaN and infinity
+    # What numpy.linalg.norm does, without what it asks first; each row by itself.
+    lengths = np.sqrt(np.vecdot(vectors, vectors))
+    if not all(abs(one - 1) <= LENGTH_TOLERANCE for one in lengths.tolist()):  # NaN is not
         raise EmbedderError(
             f"{embedder.name} returned vectors that are not finite and of unit length; "
             "divide each by its norm and look for inputs that make it fail"
         )
-    unit: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
+    unit: NDArray[np.float32] = vectors / lengths[:, None]
     return unit

@@ -19,8 +19,15 @@ _READ = 400  # characters of a text
 _QUOTE = "['’]?"  # noqa: RUF001 - a real apostrophe
 
 
-def _any_word(*alternatives: str) -> Small:
-    return Small(rf"\b(?:{'|'.join(alternatives)})\b")
+def _any_word(*alternatives: str, needs: str | None = None) -> Small:
+    """Return what finds one of some words.
+
+    Args:
+        alternatives: The words, as patterns.
+        needs: Parts of the ASCII ones among them, see `Small`; None for a cheap pattern.
+    """
+    parts = None if needs is None else needs.split()
+    return Small(rf"\b(?:{'|'.join(alternatives)})\b", needs=parts)
 
 
 _ASKS_WHO = _any_word(
@@ -28,43 +35,65 @@ _ASKS_WHO = _any_word(
     r"(?:which|what)\s+(?:person|people|teacher|doctor|friend|man|woman|guy|colleague|company)",
     r"(?:which|what)\s+name",
     "wer|wen|wem|wessen|qui|quién|quien",
+    needs="who name person people teacher doctor friend man guy colleague company"
+    " wer wen wem wess qui",
 )
 _ASKS_NOT = _any_word(
     rf"not|cannot|(?:ca|is|are|do|does|did|wo|must|should|would|could|was|were|has|have)n{_QUOTE}t",
     "never|nobody|no one|none|without|avoid|forbidden|allergic|dislikes?|hates?|off[- ]limits",
     "banned",
     "nicht|kein(?:e[nmrs]?)?|nie|no puede|ne pas",
+    needs="not n't nt never nobod no none without avoid forbid allergic like hate off banned"
+    " nich kein nie ne",
 )
 _ASKS_WHEN = _any_word(
     rf"when|when{_QUOTE}s|how long|what time|due|deadline|birthday",
     r"(?:which|what)\s+(?:date|day|year|month|night|evening|week|weekday|hour)",
     "wann|cuándo|cuando|quand",
+    needs="when long time due deadline day date year month night evening week hour"
+    " wann cuando quand",
 )
-_ASKS_HOW_OLD = _any_word(r"how\s+old", r"what\s+age", r"wie\s+alt", r"quel\s+âge")
+_ASKS_HOW_OLD = _any_word(
+    r"how\s+old", r"what\s+age", r"wie\s+alt", r"quel\s+âge", needs="old age alt"
+)
 _ASKS_COLOUR = _any_word(
-    r"(?:which|what)(?:\s+is\s+the)?\s+colou?r", r"colou?r\s+of", r"welche\s+farbe", r"qué\s+color"
+    r"(?:which|what)(?:\s+is\s+the)?\s+colou?r",
+    r"colou?r\s+of",
+    r"welche\s+farbe",
+    r"qué\s+color",
+    needs="colo farbe",
 )
 _ASKS_HOW_MANY = _any_word(
     r"how\s+(?:many|much|long|far|tall|big|high|heavy|wide)",
     "number|amount|price|costs?|balance|total|pin|code|quote|size|salary|rent|fee|percentage",
     "distance|temperature|weight|height|rates?|pay|earn|charged?",
     r"wie\s*viele?|cuánt[oa]s?|combien",
+    needs="how number amount price cost balance total pin code quote size salary rent fee"
+    " percentage distance temperature weight height rate pay earn charge wie combien",
 )
-_ASKS_HOW_OFTEN = _any_word(r"how\s+(?:often|frequently)", r"wie\s*oft")
+_ASKS_HOW_OFTEN = _any_word(r"how\s+(?:often|frequently)", r"wie\s*oft", needs="oft frequent")
 _ASKS_WHERE = _any_word(
     rf"where|where{_QUOTE}s|wo|wohin|dónde|donde|où",
     r"(?:which|what)\s+(?:room|place|city|town|street|floor|shop|station)",
+    needs="where wo donde room place city town street floor shop station",
 )
-_ASKS_DECISION = _any_word(r"decid\w+|decisions?|agreed?|settled?|chose|chosen|choose|picked")
+_ASKS_DECISION = _any_word(
+    r"decid\w+|decisions?|agreed?|settled?|chose|chosen|choose|picked",
+    needs="deci agree settle cho picked",
+)
 _ASKS_RULE = _any_word(
     rf"may|can|can{_QUOTE}t|allowed|should|shouldn{_QUOTE}t|must|mustn{_QUOTE}t|rules?|avoid",
     "forbidden|ok|okay",
+    needs="may can allowed should must rule avoid forbidden ok",
 )
 _ASKS_HOW = Small(
     r"^\W*how\s+(?:do|can|should|to|did)\b(?!.*\b(?:like|feel|know|want)\b)"
-    r"|\b(?:steps?|instructions?|recipe)\b"
+    r"|\b(?:steps?|instructions?|recipe)\b",
+    needs=("how", "step", "instruction", "recipe"),
 )
-_ASKS_TASTE = _any_word("prefer\\w*", "favou?rite", "like", "fan of", "taste in")
+_ASKS_TASTE = _any_word(
+    "prefer\\w*", "favou?rite", "like", "fan of", "taste in", needs="prefer favo like fan taste"
+)
 
 _OPENS_QUESTION = Small(
     r"\W*(?:how (?:many|much|do|does|did|can|should|long|often|old|far|is|are)"

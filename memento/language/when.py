@@ -182,11 +182,13 @@ def times_of(text: str, now: date, years: Iterable[int]) -> Times:
     known = sorted(years)
     found = [*dates.mentions(text, now, lambda _month, _on: iter(known))]
     found += date_words.mentions(text, now, lambda _month, _on: iter(known), spoken=False)
+    last_talk = _asks_for_last_talk(text)
+    if not found and not last_talk:  # nearly always
+        return Times((), text, only=False, last_talk=False)
     tense = tense_of(text) if found else 0
     nested = _nested([_part(one, text) for one in _apart(found)], text)
     nested = [_trimmed(one, tense) if one.loose else one for one in nested]
     named = [_ordered(one, tense, now) for one in _ranges(nested, text, now)]
-    last_talk = _asks_for_last_talk(text)
     rest = _without(text, named, last_talk=last_talk)
     only = bool(named or last_talk) and not has_subject(rest, text)
     return Times(tuple(one.periods for one in named), rest, only, last_talk)

@@ -164,7 +164,7 @@ def texts(connection: Session, ns: int, docids: Sequence[int]) -> dict[int, str]
         marks = ", ".join("?" * len(part))
         query = f"SELECT docid, text FROM memories WHERE docid IN ({marks}) AND {_NS} = ?"
         rows = connection.execute(query, (*part, ns))
-        found.update((docid, string_in(text) or "") for docid, text in rows)
+        found |= {docid: string_in(text) or "" for docid, text in rows}
     return found
 
 

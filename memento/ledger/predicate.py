@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from memento.ledger import conditions, dialect
@@ -79,7 +80,11 @@ class Filters:
     @property
     def narrow(self) -> bool:
         """Whether anything but the defaults was asked for."""
-        return self != Filters(now=self.now)
+        return _asked(self) != _NOTHING_ASKED
+
+
+_asked = attrgetter(*[field.name for field in fields(Filters) if field.name != "now"])
+_NOTHING_ASKED = _asked(Filters(now=0))
 
 
 def predicate(ns: int, filters: Filters) -> tuple[str, list[Any]]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -375,9 +376,7 @@ def _memory(row: Row, namespace: tuple[str, ...]) -> Memory:
         importance=row.importance,
         tags=_strings(row.tags),
         metadata=_mapping(row.metadata),
-        source=Source(
-            _TRUSTS[row.trust], row.source_uri, row.source_model, _strings(row.source_parents)
-        ),
+        source=_source(row.trust, row.source_uri, row.source_model, row.source_parents),
         pinned=bool(row.pinned & PINNED),
         lock=lock_of(row.pinned),
         occurred_at=from_micros(row.occurred_at),
@@ -393,6 +392,11 @@ def _memory(row: Row, namespace: tuple[str, ...]) -> Memory:
         condition=row.condition,
         due_at=_moment(row.due_at),
     )
+
+
+@lru_cache(maxsize=256)  # most memories come from the same few
+def _source(trust: str, uri: str | None, model: str | None, parents: str) -> Source:
+    return Source(_TRUSTS[trust], uri, model, _strings(parents))
 
 
 def columns_of(row: Row) -> Columns:

@@ -33,6 +33,7 @@ from memento.retrieve.source import WIDER, Nearest, TextSource
 from memento.retrieve.visible import allow
 from memento.types import Match
 
+_QUESTION = np.uint32(spelling.Cue.QUESTION)
 _SURE = 10  # hits that give the confidence of the whole answer
 _MARKS = 8  # characters of English that cost as much as the two marks around a passage
 _MAX_SPAN = 30  # years before and after now; a date without a year may be in any of them
@@ -387,16 +388,24 @@ def _orders(look: Look, links: Links | None, later: Later) -> list[rank.Order]:
         return [rank.newest_first, *meant]
     docid, known = look.snap.docid, links.known
     newest = partial(rank.newest_first, settled=lambda a, b: known(int(docid[a]), int(docid[b])))
-    return [newest, *meant, later.first, Standings(look.snap, links.opposed).first]
+    orders: list[rank.Order] = [newest, *meant]
+    if len(later.former):
+        orders.append(later.first)
+    if links.linked.any_flagged:
+        orders.append(Standings(look.snap, links.opposed).first)
+    return orders
 
 
 def _candidates(
     places: Rows, look: Look, gathered: Gathered, judged: Judged
 ) -> Iterator[Candidate]:
     rows = judged.rows[places]
-    asks = (look.snap.cues[rows] & np.uint32(spelling.Cue.QUESTION)) != 0
-    table = np.array(list(judged.parts.values()))[:, places].T
-    kinds = sum(1 << bit for bit, term in enumerate(look.query.terms) if term in look.query.kinds)
+    asks = (look.snap.cues[rows] & _QUESTION) != 0
+    table = np.array([values[places] for values in judged.parts.values()]).T
+    query, named, names = look.query, gathered.named, [*judged.parts, "exact"]
+    kinds = 0
+    if query.kinds:
+        kinds = sum(1 << bit for bit, term in enumerate(query.terms) if term in query.kinds)
     columns = (
         rows,
         judged.scores[places],
@@ -410,7 +419,7 @@ def _candidates(
     for row, score, chance, pull, terms, matched, actor, question, signs in zip(
         *(column.tolist() for column in columns), judged.signs.of(places), strict=True
     ):
-        added = dict(zip(judged.parts, terms, strict=True), exact=gathered.named.get(row, 0.0))
+        added = dict(zip(names, [*terms, named.get(row, 0.0)], strict=True))
         own = matched & ~kinds
         yield Candidate(row, score, chance, added, own, actor, question, signs, pull=pull)
 
@@ -421,15 +430,16 @@ def _found(
     arms: Mapping[str, Mapping[int, int]],
     shown: str | None,
 ) -> Found:
+    row, docid = one.row, snap.docid
     return Found(
-        docid=int(snap.docid[one.row]),
+        docid=int(docid[row]),
         score=one.score,
         confidence=one.confidence,
         terms={name: value for name, value in one.terms.items() if value},
-        ranks={name: places[one.row] for name, places in arms.items() if one.row in places},
-        folded=tuple(int(snap.docid[row]) for row in one.folded),
+        ranks={name: places[row] for name, places in arms.items() if row in places},
+        folded=tuple([int(docid[other]) for other in one.folded]),
         passage=shown,
         signs=one.signs,
-        newer=int(snap.docid[one.newer]) if one.newer >= 0 else None,
-        opposed=tuple(int(snap.docid[row]) for row in one.opposed),
+        newer=int(docid[one.newer]) if one.newer >= 0 else None,
+        opposed=tuple([int(docid[other]) for other in one.opposed]),
     )

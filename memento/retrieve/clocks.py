@@ -203,9 +203,9 @@ class PastSearcher(Searcher):
         self._moment = moment
         self._world: World | None = None
 
-    def search(self, labels: tuple[str, ...], request: Request) -> Retrieval:
+    def search(self, ns: int, labels: tuple[str, ...], request: Request) -> Retrieval:
         """Find memories of one namespace as they were."""
-        found = super().search(labels, request)
+        found = super().search(ns, labels, request)
         if self._world is None:
             return found
         missing = dict(found.missing)

@@ -83,6 +83,18 @@ class Signs:
     noise: float
     lacks: float = 0.0
 
+    def best_of(self, places: Rows) -> dict[str, float]:
+        """Return the largest value that each sign has among some candidates; not the share."""
+        best = {
+            "cover": self.cover[places].max().item(),
+            "fit": self.fit[places].max().item(),
+            "unknown": self.unknown,
+            "lacks": self.lacks,
+        }
+        if self.cosine is not None:
+            best |= {"cosine": self.cosine[places].max().item(), "noise": self.noise}
+        return best
+
     def of(self, places: Rows) -> list[dict[str, float]]:
         """Return the signs of some candidates by name."""
         columns = [self.cover, self.share, self.fit]
@@ -120,7 +132,8 @@ def signs(
         hollow: Whether the query has no word of content, so that its words are no sign.
         strict: Whether a note without the kind of answer wanted is hardly an answer.
     """
-    mass: Floats = np.exp(sums - np.max(sums, initial=0.0), dtype=np.float32)
+    most = max(sums.max(), np.float32(0)) if len(sums) else np.float32(0)
+    mass: Floats = np.exp(sums - most, dtype=np.float32)
     share: Floats = (mass / mass.sum()).astype(np.float32)
     among = max(evidence.among, 1)
     known = min(1.0, math.log(among) / math.log(_KNOWN))
@@ -186,7 +199,7 @@ def of_hits(found: Signs, best: Rows, sure: Sure) -> Floats:
     if not len(found.share):
         return found.share
     alone = _alone(found, sure)
-    most: Floats = np.minimum(alone, np.float32(of_answer(found.of(best), sure)))
+    most: Floats = np.minimum(alone, np.float32(_of_answer(found.best_of(best), sure)))
     return most
 
 
@@ -221,7 +234,12 @@ def of_answer(found: Sequence[Mapping[str, float]], sure: Sure) -> float:
         found: Signs of each hit by name, see `Signs.of`; at least one.
         sure: The logistics.
     """
-    best = {name: max([signs[name] for signs in found]) for name in found[0] if name != "share"}
+    names = [name for name in found[0] if name != "share"]
+    return _of_answer({name: max([signs[name] for signs in found]) for name in names}, sure)
+
+
+def _of_answer(best: Mapping[str, float], sure: Sure) -> float:
+    """Estimate the chance from the best value of each sign; see `of_answer`."""
     if "cosine" not in best:
         by_cover, by_fit, by_unknown, constant = sure.answer_by_words
         logit = constant

@@ -82,18 +82,21 @@ def weigh(
     signals = {"window": share_of_best(lexical.score[rows]), "cover": cover, "answers": answers}
     session = snap.session[rows]
     in_session = session >= 0
-    if in_session.any():
+    any_session = bool(in_session.any())
+    if any_session:
         by_text = np.where(in_session, lexical.sessions[session], np.float32(0))
         signals["session_text"] = share_of_best(by_text)
     if cosines is not None and cosines.known.any():
-        signals["meaning"] = spread(cosines.smooth, cosines.known)
-        signals["own_meaning"] = spread(cosines.own, cosines.known)
-        if in_session.any():
+        same = cosines.smooth is cosines.own
+        own = spread(cosines.own, cosines.known)
+        signals["meaning"] = own if same else spread(cosines.smooth, cosines.known)
+        signals["own_meaning"] = own
+        if any_session:
             signals["session_meaning"] = _by_session(cosines, session)
     signals |= _traits(query, snap, rows, in_session)
     if query.periods:
         signals["calendar"] = calendar(query.periods, query.days.of(snap.occurred_at[rows]))
-    cosine = None if cosines is None else np.maximum(cosines.own, cosines.smooth)
+    cosine = None if cosines is None else cosines.best
     return Evidence(rows, signals, cosine, cover, ~in_session, lexical.unknown, among)
 
 
@@ -246,7 +249,7 @@ def _by_session(cosines: Cosines, session: NDArray[np.int32]) -> Floats:
 
 def share_of_best(values: Floats) -> Floats:
     """Divide by the largest value; all 0 if none is positive."""
-    best = float(np.max(values, initial=0.0))
+    best = float(values.max()) if len(values) else 0.0
     return values / np.float32(best) if best > 0 else np.zeros_like(values)
 
 
@@ -255,7 +258,7 @@ def spread(values: Floats, known: Mask) -> Floats:
     told = values[known]
     if not len(told):
         return np.zeros_like(values)
-    low, high = np.min(told), np.max(told)
+    low, high = told.min(), told.max()
     if high <= low:
         return np.ones_like(values)
     stretched: Floats = (values - low) / (high - low)

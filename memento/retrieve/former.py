@@ -44,7 +44,8 @@ class Heirs:
     def of(cls, snap: Snapshot) -> Self:
         """Follow the chains of supersession of a namespace."""
         former = snap.succeeded  # few, so that their status is read alone
-        former = former[having_trait(snap.status[former], "ended")]
+        if len(former):
+            former = former[having_trait(snap.status[former], "ended")]
         if not len(former):
             return cls(former, former)
         after = snap.successor[former]

@@ -112,8 +112,7 @@ def _near(look: Look, words: by_words.Lexical) -> Rows:
     if look.meaning is None or look.query.only_time:
         return np.zeros(0, np.intp)
     near = look.meaning.propose(look.mask, look.config.arm)
-    cosines = look.meaning.of(near)
-    heard = np.maximum(cosines.own, cosines.smooth) >= look.config.noise
+    heard = look.meaning.of(near).best >= look.config.noise
     return near[heard | (words.cover[near] > 0)]
 
 

@@ -116,26 +116,27 @@ class LedgerSource:
         """Return the docids that expressions match, from the cache if nothing has changed."""
         if self.state is None:
             return self._read(matches, limit)
-        found = self._known(self.state, matches, limit)
-        unread = [match for match in dict.fromkeys(matches) if match not in found]
+        known = [self._known(self.state, match, limit) for match in matches]
+        both = zip(matches, known, strict=True)
+        unread = list(dict.fromkeys([match for match, docids in both if docids is None]))
+        if not unread:
+            return [docids for docids in known if docids is not None]
+        found: dict[Match, Docids] = {}
         if joined := [match for match in unread if isinstance(match, All)]:
             found.update(self._joined(self.state, joined, limit))
             unread = [match for match in unread if match not in found]
         for match, docids in zip(unread, self._read(unread, limit) if unread else (), strict=True):
             self._kept.put(self.ns, self.state, match, limit, docids)
             found[match] = docids
-        return [found[match] for match in matches]
+        both = zip(matches, known, strict=True)
+        return [found[match] if docids is None else docids for match, docids in both]
 
-    def _known(self, state: State, matches: Sequence[Match], limit: int) -> dict[Match, Docids]:
-        """Return the docids of the expressions that an earlier query looked up."""
-        kept, found = self._kept, dict[Match, Docids]()
-        for match in matches:
-            docids = kept.find(self.ns, state, match, limit)
-            if docids is None and (whole := kept.wholes.find(self.ns, state, match)) is not None:
-                docids = whole[-limit:]
-            if docids is not None:
-                found[match] = docids
-        return found
+    def _known(self, state: State, match: Match, limit: int) -> Docids | None:
+        """Return the docids of an expression that an earlier query looked up; None if none did."""
+        docids = self._kept.find(self.ns, state, match, limit)
+        if docids is None and (whole := self._kept.wholes.find(self.ns, state, match)) is not None:
+            docids = whole[-limit:]
+        return docids
 
     def _joined(self, state: State, joined: Sequence[All], limit: int) -> dict[Match, Docids]:
         """Return the docids of expressions of whose parts all docids are known, see `Together`."""

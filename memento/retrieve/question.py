@@ -137,20 +137,22 @@ def parse(
     words = tuple(spelling.terms(seen))
     times = times_of(seen, now, years)
     coded = codes(times.rest)
-    owners = tuple(_owner(word, people) for word in words)
-    named = _named(owners, people)
+    named = _named(tuple([_owner(word, people) for word in words]), people) if people else set()
     bare = times.only and len(words) <= _KEYWORDS  # "Thursday" looks for the word as well
     rest = seen if bare else times.rest
-    asked = [] if times.only and not bare else spelling.content(spelling.terms(rest))
+    left = words if rest == seen else spelling.terms(rest)
+    asked = [] if times.only and not bare else spelling.content(left)
     terms = tuple(dict.fromkeys(asked))[:max_terms]
-    spoken = {part for name in people for part in name.split()} if named else set[str]()
-    topic = frozenset(term for term in terms if _owner(term, spoken) not in spoken)
+    topic = frozenset(terms)
+    if named:
+        spoken = {part for name in people for part in name.split()}
+        topic = frozenset(term for term in terms if _owner(term, spoken) not in spoken)
     return Query(
         text=text,
         words=words,
         terms=terms,
         topic=topic or frozenset(terms),
-        kinds=frozenset(terms).intersection(spelling.terms(" ".join(_KIND.findall(seen)))),
+        kinds=_kinds(seen, terms),
         exact=spellings.exact(spelling.quoted(seen), times.rest, coded),
         forms=spellings.forms(coded, terms),
         codes=frozenset(word for code in coded for word in code.words),
@@ -201,6 +203,12 @@ def match_term(term: str) -> Word | Start:
     """
     single = len(term) == 1 and spelling.is_unspaced(term)
     return Start(term) if single else Word(term)
+
+
+def _kinds(text: str, terms: Collection[str]) -> frozenset[str]:
+    """Return those of the words to look up that say what kind of thing is asked for."""
+    asked = _KIND.findall(text)
+    return frozenset(terms).intersection(spelling.terms(" ".join(asked))) if asked else frozenset()
 
 
 def _owner(word: str, names: Collection[str]) -> str:

@@ -81,7 +81,8 @@ class Quotes:
 
     def _sources(self, rows: Sequence[int]) -> dict[int, set[int]]:
         """Return for each row of an article the rows of its sources."""
-        articles = [row for row in rows if self._snap.kind[row] == _ARTICLE]
+        kinds = self._snap.kind[rows].tolist() if rows else ()
+        articles = [row for row, kind in zip(rows, kinds, strict=True) if kind == _ARTICLE]
         if not articles:
             return {}
         docids = [int(self._snap.docid[row]) for row in articles]

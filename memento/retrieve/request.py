@@ -92,11 +92,11 @@ class Request:
         )
 
     @property
-    def shown(self) -> Filters:
-        """Filters for everything that may be found."""
+    def shown(self) -> tuple[str, ...]:
+        """The statuses of everything that may be found."""
         past = () if self.past is None else self.past.statuses
         named = BY_NAME if self.aside and self.match != "text" else ()
-        return replace(self.filters, statuses=(*self.filters.statuses, *past, *named))
+        return (*self.filters.statuses, *past, *named)
 
 
 def _past(query: str, filters: Filters) -> Filters | None:

@@ -204,10 +204,14 @@ class Snapshot:
     def rows_of(self, docids: NDArray[np.int64]) -> Rows:
         """Find the rows of docids; those not in the snapshot are left out."""
         offset: Rows = (docids - self.first).astype(np.intp, copy=False)
+        if not len(offset):
+            return offset
         if self.row_at is not None:
             rows = self.row_at[offset[(offset >= 0) & (offset < len(self.row_at))]]
             return rows[(rows >= 0) & (rows < self.n)].astype(np.intp)
         if self.n and int(self.docid[-1]) - self.first == self.n - 1:  # no gaps
+            if offset.min() >= 0 and offset.max() < self.n:  # nearly always
+                return offset
             return offset[(offset >= 0) & (offset < self.n)]
         at = np.searchsorted(self.docid, docids)
         known = at < self.n

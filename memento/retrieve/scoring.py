@@ -62,10 +62,10 @@ def weights_of(
     names: Iterable[str], evidence: Evidence, weights: Weights, alone: Weights
 ) -> dict[str, Floats | np.float32]:
     """Return the weights of pieces of evidence by name, each for all candidates or for each."""
-    if not evidence.alone.any():
-        return {name: np.float32(getattr(weights, name)) for name in names}
     if evidence.alone.all():
         return {name: np.float32(getattr(alone, name)) for name in names}
+    if not evidence.alone.any():
+        return {name: np.float32(getattr(weights, name)) for name in names}
     return {
         name: np.where(
             evidence.alone, np.float32(getattr(alone, name)), np.float32(getattr(weights, name))
@@ -82,7 +82,7 @@ def strength(cosine: Floats | None, cover: Floats) -> Floats:
     """
     missed = 1 - np.float32(0.95) * cover
     if cosine is not None:
-        missed = missed * (1 - np.float32(0.9) * np.clip((cosine - 0.15) / 0.6, 0, 1))
+        missed = missed * (1 - np.float32(0.9) * ((cosine - 0.15) / 0.6).clip(0, 1))
     return 1 - missed
 
 
@@ -92,11 +92,11 @@ def scale(sums: Floats, strengths: Floats) -> Floats:
     A score is the share of the best sum, times the strength of the strongest among the ten best. A
     score of 1 is a memory with every word of the query in a store where nothing fits better.
     """
-    best = float(np.max(sums, initial=0.0))
+    best = float(sums.max()) if len(sums) else 0.0
     if best <= 0:
         return np.zeros_like(sums)
-    top = np.argsort(-sums, kind="stable")[:10]
-    shares: Floats = np.clip(sums / np.float32(best), 0, 1) * np.max(strengths[top])
+    top = (-sums).argsort(kind="stable")[:10]
+    shares: Floats = (sums / np.float32(best)).clip(0, 1) * strengths[top].max()
     return shares
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
@@ -117,24 +117,24 @@ class Searcher:
         self._tail = ledger.make_tail()
         self._postings = Postings()
 
-    def search(self, labels: tuple[str, ...], request: Request) -> Retrieval:
-        """Find memories of one namespace."""
+    def search(self, ns: int, labels: tuple[str, ...], request: Request) -> Retrieval:
+        """Find memories of one namespace.
+
+        Args:
+            ns: Its number.
+            labels: Its labels.
+            request: The request.
+        """
         began = time.perf_counter()
-        ns = self._ledger.find_namespace(labels)
-        if ns is None:
-            return Retrieval(request.query, took={"total": time.perf_counter() - began})
         missing = self._owing(ns) if request.wait and self._embedding is not None else {}
-        source, took = self._source(labels, ns), {"embed": 0.0}
+        source, took = self._source(labels, ns), {"embed": 0.0, "read": 0.0}
         try:
-            ranking = self._ranked(request, source, self._rerank, missing, took)
+            ranking, hits = self._ranked(request, source, self._rerank, missing, took)
         except RerankerError as error:
             missing["reranker"] = unquoted(str(error), request.query)
-            ranking = self._ranked(request, source, None, missing, took)
-        ranked = time.perf_counter()
-        hits = self._hits(labels, source, ranking, request.shown, missing)
-        ended = time.perf_counter()
-        took["rank"] = ranked - began - took["embed"]
-        took["read"], took["total"] = ended - ranked, ended - began
+            ranking, hits = self._ranked(request, source, None, missing, took)
+        took["total"] = time.perf_counter() - began
+        took["rank"] = took["total"] - took["embed"] - took["read"]
         return Retrieval(request.query, hits, missing, ranking.confidence if hits else 0.0, took)
 
     def nearest(
@@ -165,7 +165,7 @@ class Searcher:
         except TierUnavailable:  # Chroma failed just now; exact search has all vectors
             near = list(self._near(source, _Embedded(asked, model), k, filters, exact=True))
         found = Ranking(tuple(self._by_vector(near, least)), weighed=False)
-        hits = self._hits(labels, source, found, filters, missing)
+        hits = self._hits(source, found, filters, filters.statuses, missing)
         sure = max((hit.confidence for hit in hits), default=0.0)
         return Retrieval("", hits, missing, sure, {"total": time.perf_counter() - began})
 
@@ -255,7 +255,7 @@ class Searcher:
         rerank: Rerank | None,
         missing: dict[str, str],
         took: dict[str, float],
-    ) -> Ranking:
+    ) -> tuple[Ranking, tuple[Hit, ...]]:
         model = self._model(request.query, source, missing)
         try:
             return self._rank(request, source, model, rerank, missing, took, exact=False)
@@ -272,8 +272,8 @@ class Searcher:
         took: dict[str, float],
         *,
         exact: bool,
-    ) -> Ranking:
-        """Bring the namespace up to date and rank what it holds."""
+    ) -> tuple[Ranking, tuple[Hit, ...]]:
+        """Bring the namespace up to date, rank what it holds and read what is shown of it."""
         filters, vector = request.filters, None
         snap, allowed, nearest = self._follow(source, filters, model, exact=exact)
         if model is not None:
@@ -285,7 +285,8 @@ class Searcher:
         present = filters.as_of is None
         dynamics = self._config.dynamics
         links = Links(self._ledger, source.ns, filters.now, dynamics, source.linked)
-        return find(
+        search = partial(
+            find,
             request.query,
             snap,
             source,
@@ -311,6 +312,17 @@ class Searcher:
             fold=request.fold,
             shorten=present,  # a passage is a part of the present text
         )
+
+        def answer(_: Session | None = None) -> tuple[Ranking, tuple[Hit, ...]]:
+            ranking = search()
+            began = time.perf_counter()
+            hits = self._hits(source, ranking, filters, request.shown, missing)
+            took["read"] += time.perf_counter() - began
+            return ranking, hits
+
+        if nearest is not None or rerank is not None or request.tokens is not None:
+            return answer()  # an index, a reranker or a token counter may take long
+        return self._ledger.read(answer)  # one transaction costs less than one for each look
 
     def _near(
         self, source: LedgerSource, asked: _Embedded, k: int, filters: Filters, *, exact: bool
@@ -438,10 +450,10 @@ class Searcher:
 
     def _hits(
         self,
-        labels: tuple[str, ...],
         source: LedgerSource,
         ranking: Ranking,
         filters: Filters,
+        statuses: Collection[str],
         missing: dict[str, str],
     ) -> tuple[Hit, ...]:
         """Read the rows that were found. A row that changed in the meantime is shown as it is now.
@@ -457,13 +469,13 @@ class Searcher:
         shown = {
             docid: row
             for docid, row in rows.items()
-            if docid not in garbled and row.status in filters.statuses
+            if docid not in garbled and row.status in statuses
         }
         found = list(_standing(ranking.found, shown))
         life = self._life(source, filters.now)
         pairs = [(shown[one.docid], one.terms) for one in found]
         told = life.told(pairs, weighed=ranking.weighed) if life else []
-        return tuple(_hit(labels, shown, *one) for one in zip_longest(found, told))
+        return tuple([_hit(source.labels, shown, *one) for one in zip_longest(found, told)])
 
     def _rows(
         self, connection: Session, ns: int, docids: Sequence[int], filters: Filters

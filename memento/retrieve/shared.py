@@ -32,7 +32,7 @@ SHARED = "shared"
 class Searches(Protocol):
     """The searcher, as far as it answers a request within one namespace."""
 
-    def search(self, labels: tuple[str, ...], request: Request) -> Retrieval:
+    def search(self, ns: int, labels: tuple[str, ...], request: Request) -> Retrieval:
         """Find memories of one namespace."""
         ...
 
@@ -49,12 +49,13 @@ def answer(
         request: The request.
         shared: Whether what is shared is asked as well.
     """
+    began = time.perf_counter()
     ns = ledger.find_namespace(labels)
     if ns is None:
-        return searcher.search(labels, request)
+        return Retrieval(request.query, took={"total": time.perf_counter() - began})
     own, others = ledger.read(lambda c: _asked(c, ns, request, shared=shared))
-    found = searcher.search(labels, own)
-    answers = [searcher.search(ledger.labels(other), asked) for other, asked in others]
+    found = searcher.search(ns, labels, own)
+    answers = [searcher.search(other, ledger.labels(other), asked) for other, asked in others]
     if not any(one.hits or one.missing for one in answers):
         return found
     began = time.perf_counter()
