@@ -46,8 +46,10 @@ UNCOMPARED = 512
 """Revisions of a namespace that wait to be compared from which a stream of adds is given way to no
 longer."""
 HELD_SECONDS = 2.0
-"""Time for which a stream of adds holds statements back; then a few namespaces have one bite each,
-so that what a stream to one namespace holds back in the others is not held back for ever."""
+"""Time for which queries and a stream of adds hold statements back; then they have a turn, so that
+nothing is held back for ever."""
+TURN_SECONDS = 0.1
+"""Time of a turn, after which no other bite begins; there is at least one."""
 UNFOLDED = 524_288
 """Most bytes by which folding the log may make the file grow: on a full disk the reserve pays, of
 which this is half."""
@@ -212,7 +214,7 @@ class Background:
 
         Args:
             gives_way: Whether to stop while a query is in flight, and while adds follow each other
-                closely and few statements wait; but behind a stream of adds not for long.
+                closely and few statements wait; but not for long.
         """
         if self._ledger.read_only or not self._config.conflicts.pairs:
             return
@@ -220,18 +222,18 @@ class Background:
             if not self._asked_all:  # work that an earlier process left
                 self._asked_all = True
                 self.unsettled.update(self._ledger.read(_spaces_behind))
-            turns = self._turns() if gives_way else 0
-            if self.unsettled and (turns or not (gives_way and self._adds_go_first())):
+            has_turn = not gives_way or self._turn_is_due()
+            if self.unsettled and (has_turn or not self._adds_go_first()):
                 self.index_words()  # by which earlier statements are found
+            ends = time.monotonic() + TURN_SECONDS if has_turn else -inf
             growing: set[int] = set()
+            had: set[int] = set()
             try:
-                while self.unsettled and not (
-                    gives_way and turns <= 0 and (self._queries or self._adds_go_first())
-                ):
-                    turns -= 1
-                    ns = self.unsettled.pop()
+                while self.unsettled and not (gives_way and self._others_go_first(ends)):
+                    ns = self._next_space(had)
                     growing.add(ns)
                     more = self._is_behind(ns) and (self._settle_some(ns) or not gives_way)
+                    self._held = time.monotonic()
                     if more or not self._is_behind(ns):
                         growing.discard(ns)
                     if more:
@@ -239,14 +241,24 @@ class Background:
             finally:
                 self.unsettled |= growing
 
-    def _turns(self) -> int:
-        """Return how many namespaces have a bite although adds follow each other closely."""
+    def _turn_is_due(self) -> bool:
+        """Tell whether statements wait and none was compared for a while."""
         now = time.monotonic()
-        self._held = min(self._held, now) if self.unsettled and self.streaming() else inf
-        if now - self._held < HELD_SECONDS:
-            return 0
-        self._held = now
-        return min(TAKEN, len(self.unsettled))
+        self._held = min(self._held, now) if self.unsettled else inf
+        return now - self._held >= HELD_SECONDS
+
+    def _next_space(self, had: set[int]) -> int:
+        """Take the next namespace with statements that wait; each has a bite before one has two."""
+        if self.unsettled <= had:
+            had.clear()
+        ns = min(self.unsettled - had)
+        had.add(ns)
+        self.unsettled.discard(ns)
+        return ns
+
+    def _others_go_first(self, ends: float) -> bool:
+        """Tell whether to give way: not before a moment, the end of a turn."""
+        return time.monotonic() >= ends and (self._queries > 0 or self._adds_go_first())
 
     def _adds_go_first(self) -> bool:
         """Tell whether adds follow each other closely, and few statements wait."""

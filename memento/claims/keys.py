@@ -1,8 +1,8 @@
 """Numbers by which statements that may conflict find each other. Pure.
 
 Two statements are compared only if they have a number in common: that of a subject and attribute,
-of a subject and value, or of their words up to negations, opposites and numbers. The numbers are
-hashes: nothing of the text can be read from them.
+of a subject and value, of a state, or of their words up to negations, opposites and numbers. The
+numbers are hashes: nothing of the text can be read from them.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ def keys_of(statement: Statement, ns: int) -> frozenset[int]:
             found.add(_number(ns, "slot", *claim.subject, "=", claim.attribute))
         if claim.value:
             found.add(_number(ns, "value", *claim.subject, "=", claim.value[0]))
+    for state in (*statement.states, *statement.taken):
+        found.add(_number(ns, "state", *state.thing, "=", *state.value))
     whole = statement.mood == "says" and not statement.headed
     if whole and len(words := frame(statement)) >= _LEAST:
         found.add(_number(ns, "words", *words))

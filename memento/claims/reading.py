@@ -12,8 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from memento.claims.states import LANGUAGE, State, states_of, taken_back
 from memento.claims.tokens import small, tokens_of
 from memento.claims.vocabulary import Vocabulary, common, vocabulary
+from memento.claims.whole import says_more
 
 LONGEST = 40
 """Most words of a statement that is read."""
@@ -35,6 +37,7 @@ _CODE = re.compile(
     r"[<>{}=|`]|\*\*|\w\(|^\s*(?:[-*#>\[]|\d+[.)])\s|^\s{4}|\n\s*\n|https?://\S+\s*$"
 )
 _AGE = re.compile(r"^(?P<s>.+?) (?:am|is|bin|ist) (?P<v>\d{1,3})(?: years old| jahre alt)$")
+_IS_NOT = re.compile(r"(is|am|are) not")
 _ASKS = re.compile(r"[?\uff1f]")
 
 
@@ -67,7 +70,10 @@ class Statement:
         changes: Whether it says that something changed.
         several: Whether it says that there may be several values.
         headed: Whether it has a heading before a colon; then only its claims are compared.
+        more: Whether it says more than its first clause.
         claims: Its claims.
+        states: The present state that it claims, if it says nothing else, see ``states``.
+        taken: States that it takes back.
     """
 
     words: tuple[str, ...] = ()
@@ -77,7 +83,10 @@ class Statement:
     changes: bool = False
     several: bool = False
     headed: bool = False
+    more: bool = False
     claims: tuple[Claim, ...] = ()
+    states: tuple[State, ...] = ()
+    taken: tuple[State, ...] = ()
 
 
 NOTHING = Statement()
@@ -130,11 +139,24 @@ def _read(text: str, more: tuple[tuple[str, str], ...]) -> Statement:
     reader = _Reader(tongue, names, changes=statement.changes)
     claims = tuple(reader.claims(flat))
     moved = statement.changes and {one.holds for one in claims} == {True, False}
-    return replace(
+    read_so_far = replace(
         statement,
         claims=claims,
+        more=says_more(spoken, tongue),
         several=statement.several or reader.several,
         mood="says" if moved else statement.mood,
+    )
+    return _with_states(read_so_far, flat)
+
+
+def _with_states(statement: Statement, flat: str) -> Statement:
+    plain = statement.mood == "says" and statement.language == LANGUAGE
+    if not plain or statement.headed:
+        return statement
+    return replace(
+        statement,
+        states=() if statement.negated else states_of(flat),
+        taken=taken_back(flat, changes=statement.changes),
     )
 
 
@@ -206,7 +228,8 @@ class _Reader:
             words, start = part.split(), 0
             for at, word in enumerate(words):
                 if word in self._tongue.words["conjunctions"] and 0 < at < len(words) - 1:
-                    if self._claims_something(words[at + 1 :]):
+                    denied = word == "but" and self._tongue.gone.search(" ".join(words[:at]))
+                    if denied or self._claims_something(words[at + 1 :]):
                         yield " ".join(words[start:at])
                         start = at + 1
                     else:
@@ -222,17 +245,10 @@ class _Reader:
         words = [word for word in clause.split() if word not in self._tongue.words["conjunctions"]]
         clause = " ".join(words)
         found = list(self._moved(clause)) or list(self._ended(clause))
-        if not found and (gone := self._tongue.gone.search(clause)):
-            kept = " ".join(
-                self._tongue.gone.sub(
-                    " ",
-                    clause.replace("is not", "is")
-                    .replace("am not", "am")
-                    .replace("are not", "are"),
-                ).split()
-            )
-            del gone
-            found = [replace(one, holds=False) for one in self._plain_form(kept)]
+        if not found and self._tongue.gone.search(clause):
+            kept = self._tongue.gone.sub(" ", _IS_NOT.sub(r"\1", clause))
+            plain = self._plain_form(" ".join(kept.split()))
+            found = [replace(one, holds=False) for one in plain]
         elif not found:
             found = list(self._plain_form(clause))
         for claim in found:

@@ -64,6 +64,8 @@ def relation(new: Statement, old: Statement, *, same_speaker: bool = True) -> Ve
         return Verdict("distinct", "not two assertions")
     if new.words == old.words:
         return Verdict("repeats", "same words")
+    if _takes_back(new, old) and (same_speaker or not _of_speaker(new)):
+        return Verdict("updates", "names the old value", explicit=True)
     comparable = (same_speaker or not _of_speaker(new)) and not (new.headed or old.headed)
     by_words = _by_words(new, old) if comparable else None
     return _by_claims(new, old, same_speaker=same_speaker) or by_words or DISTINCT
@@ -74,6 +76,11 @@ def restates(new: Statement, old: Statement) -> bool:
     if new.words and new.words[-len(old.words) :] == old.words:
         return True
     return any(one.holds and one in old.claims for one in new.claims)
+
+
+def _takes_back(new: Statement, old: Statement) -> bool:
+    """Tell whether one takes back the state that is all that the other one claims."""
+    return not set(new.taken).isdisjoint(old.states)
 
 
 def _of_speaker(statement: Statement) -> bool:
@@ -94,7 +101,8 @@ def _by_claims(new: Statement, old: Statement, *, same_speaker: bool) -> Verdict
     for mine, other in pairs:
         if not mine.holds and _names(mine, other) and other.value not in values:
             if new.changes or _has_other(mine, new.claims):
-                return Verdict("updates", "names the old value", explicit=True)
+                whole = _takes_all(mine, other, old)
+                return Verdict("updates", "names the old value", explicit=whole)
             return Verdict("contradicts", "denies it")
     for mine, other in pairs:
         verdict = _values(mine, other, new, old)
@@ -111,6 +119,12 @@ def _names(mine: Claim, other: Claim) -> bool:
         set(mine.value) == set(other.value)
         or (set(mine.value) < set(other.value) and mine.value[0] == other.value[0])
     )
+
+
+def _takes_all(mine: Claim, other: Claim, old: Statement) -> bool:
+    """Tell whether nothing is left of a statement when a claim takes back the value of another."""
+    equal = set(mine.value) == set(other.value)
+    return not old.more and (equal or not (old.several or other.attribute in WEAK))
 
 
 def _has_other(mine: Claim, claims: Sequence[Claim]) -> bool:

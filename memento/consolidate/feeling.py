@@ -60,6 +60,7 @@ def days_of_use(session: Session, ns: int) -> list[int]:
 
 def _last_day(state: State, row: Row, logged: Sequence[int]) -> int:
     """Return the day on which a memory was last used or came, in days since 1970."""
-    came = row.created_at // DAY
-    used = logged[state.day - 1] if 0 < state.day <= len(logged) else came
-    return max(came, used)
+    came, changed = row.created_at // DAY, state.at // DAY
+    if state.day > len(logged):
+        return max(came, changed)  # a sleep changed it on a day that nobody used
+    return max(came, min(logged[state.day - 1], changed)) if state.day > 0 else came

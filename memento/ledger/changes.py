@@ -100,6 +100,12 @@ def insert_rows(work: Work, fresh: Sequence[tuple[Row, Columns]]) -> None:
         work.trace.first = fresh[0][0].rev
 
 
+def comes_with(work: Work) -> None:
+    """Count what is inserted from here on to the change, if the write becomes one."""
+    if work.trace.first is None:
+        work.trace.first = memories.next_rev(work.db, work.ns)
+
+
 def keep_version(work: Work, row: Row, reason: Reason) -> None:
     """Write down the present state of a row before this change ends it."""
     memories.keep_version(work.db, row, reason, work.now, begin(work))

@@ -15,7 +15,7 @@ log. An ``add`` is not in the log. The list of them, in ``meta``, only ever grow
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -59,7 +59,7 @@ an ``add`` waits."""
 AGAIN = 4
 """Stale rows folded again in one transaction; each may have to search the log."""
 
-_FOLD = 2
+_FOLD = 3
 """Edition of the fold: another one drops the rows of the one before."""
 
 ASLEEP = frozenset(
@@ -120,6 +120,21 @@ class Calendar:
         """Count the days until a moment, that day included."""
         return bisect_right(self.days, at // DAY)
 
+    def reached(self, at: int, event: int) -> int:
+        """Count the days until a moment, with the day of an event, whether or not it was used.
+
+        So the number is the same whenever the event is folded: its day may become one of use
+        later, if the sleep wrote it.
+
+        Args:
+            at: Microseconds.
+            event: Moment of the event, microseconds.
+        """
+        own = event // DAY
+        place = bisect_left(self.days, own)
+        used = self.days[place : place + 1] == [own]
+        return self.until(at) + (own <= at // DAY and not used)
+
 
 @dataclass(frozen=True, slots=True)
 class _Cursor:
@@ -150,11 +165,12 @@ class _Fold:
         if happened.kind not in FOLDED:
             return state
         calendar, basis = self.calendar(row.ns), basis_of(row)
-        before = state or begin(basis, calendar.until(basis.at), self.config)
+        came = calendar.reached(basis.at, happened.since)
+        before = state or begin(basis, came, self.config)
         occurred = Occurrence(
             kind=happened.kind,
             at=happened.since,
-            day=calendar.until(happened.since),
+            day=calendar.reached(happened.since, happened.since),
             source=happened.source,
             rank=rank,
             outcome=happened.outcome,

@@ -2,8 +2,8 @@
 
 An article of a sleep is true as long as each memory that it quotes is as it was: active, without an
 end, with the same content and trust. The extract of a session tells of the past: what it quotes may
-be over, but not hidden or changed. A change that ends this withdraws the article in the same
-transaction, so that undoing the change brings it back.
+be over, but not hidden or changed, and it has no expiry. A change that ends this withdraws the
+article in the same transaction, so that undoing the change brings it back.
 """
 
 from __future__ import annotations
@@ -95,15 +95,27 @@ def is_true(session: Session, article: Row) -> bool:
 
 
 def _was_said(row: Row) -> bool:
-    return row.status in HEARD and is_sound(row)
+    return row.status in HEARD and row.expires_at is None and is_sound(row)
 
 
 def withdraw_outdated(work: Work) -> None:
     """Withdraw the articles that a change made untrue, as a part of it; locked ones stay."""
     touched = [docid for (docid,) in work.db.execute(_TOUCHED, (work.trace.number,)).fetchall()]
-    for article in memories.by_docids(work.db, work.ns, touched).values() if touched else ():
-        if is_sound(article) and is_quoting(article) and not is_true(work.db, article):
-            withdraw(work, article)
+    for article in _untrue(work, touched):
+        withdraw(work, article)
+
+
+def outdated_by(work: Work, docids: Sequence[int]) -> list[Row]:
+    """Return the articles that are not true any more and quote one of some memories."""
+    query = f"SELECT DISTINCT src FROM links WHERE relation = '{QUOTES}' AND dst {one_of()}"
+    found = work.db.execute(query, (json.dumps(list(docids)),)).fetchall()
+    articles = _untrue(work, sorted(docid for (docid,) in found))
+    return [one for one in articles if one.status in _FOUND]
+
+
+def _untrue(work: Work, docids: Sequence[int]) -> list[Row]:
+    rows = memories.by_docids(work.db, work.ns, docids).values() if docids else ()
+    return [row for row in rows if is_sound(row) and is_quoting(row) and not is_true(work.db, row)]
 
 
 def withdraw(work: Work, article: Row) -> None:

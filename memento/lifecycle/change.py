@@ -18,7 +18,7 @@ from memento.config import Config
 from memento.errors import InvalidInput, UntrustedSource
 from memento.language.words import cues
 from memento.ledger import changes as recorded
-from memento.ledger import memories, scopes
+from memento.ledger import memories, quotes, scopes
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import (
@@ -269,17 +269,23 @@ def touchable(connection: Session, ns: int, ids: Sequence[str], *, now: int) -> 
 def touch(work: Work, docids: Sequence[int], ends: int | None) -> list[Row]:
     """Set again when memories expire; those that are hidden or expired by now stay so.
 
+    An article that quotes what expires now would outlive it, so it is withdrawn.
+
     Returns:
         The rows that were changed, in the order of the row ids given.
     """
     rows = memories.by_docids(work.db, work.ns, docids)
     live = [row for docid in docids if (row := rows.get(docid)) and row.status in FOUND]
     locks.guard(live)
-    return [
+    changed = [
         memories.overwrite(work.db, row, {"expires_at": ends})
         for row in live
         if holds(row, work.now)
     ]
+    for article in quotes.outdated_by(work, docids) if ends is not None else ():
+        recorded.begin(work)
+        quotes.withdraw(work, article)
+    return changed
 
 
 def restore(work: Work, memory_id: str) -> Row:

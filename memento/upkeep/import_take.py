@@ -128,6 +128,7 @@ class Taking:
         if self._terms.door is not None:
             trust.judge(work, entries)
         pile = [(one.entry.row, one.entry.text, one.states, one.vector) for one in fresh]
+        changes.comes_with(work)
         sql.put(work.db, work.ns, pile, self.model)
         for entry in entries:
             self._note(work, entry)

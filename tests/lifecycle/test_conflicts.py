@@ -1,6 +1,7 @@
 """The settling pass and its verbs: supersede, flag, doubt, respect locks and trust, undo."""
 
 from datetime import timedelta
+from math import inf
 
 import pytest
 
@@ -84,6 +85,34 @@ def test_the_pass_gives_way_to_a_stream_of_adds(memory, monkeypatch):
     monkeypatch.setattr(background, "UNCOMPARED", 2)
     chores.settle()
     assert statuses(memory, *pair) == ["superseded", "active"]
+
+
+@pytest.mark.parametrize("busy", ["adds", "queries"])
+def test_no_namespace_is_held_back_for_ever(memory, monkeypatch, busy):
+    """After a while each has its turn, whatever goes on; then the others go first again."""
+    chores = memory._engine.background
+    monkeypatch.setattr(background, "HELD_SECONDS", inf)
+    if busy == "adds":
+        monkeypatch.setattr(chores, "streaming", lambda: True)
+    else:
+        chores.query_begins()
+    texts = ("I live in Ghent", "I moved from Ghent to Turku")
+    pairs = [
+        (space, [space.add(text).id for text in texts]) for space in (memory, memory.of("other"))
+    ]
+    chores.settle()
+    assert [statuses(space, *ids)[0] for space, ids in pairs] == ["active", "active"]
+    monkeypatch.setattr(background, "HELD_SECONDS", 0.0)
+    monkeypatch.setattr(background, "TURN_SECONDS", 30.0)
+    chores.settle()
+    assert [statuses(space, *ids)[0] for space, ids in pairs] == ["superseded", "superseded"]
+    monkeypatch.setattr(background, "HELD_SECONDS", inf)
+    late = [
+        memory.add(text).id for text in ("My desk is in the hall", "My desk is not in the hall")
+    ]
+    chores.settle()
+    assert memory.conflicts() == []
+    assert statuses(memory, *late) == ["active", "active"]
 
 
 def test_flush_waits_for_the_pass_in_a_stream_of_adds(memory, monkeypatch):

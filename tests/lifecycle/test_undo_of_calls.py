@@ -1,5 +1,7 @@
 """Calls that write many memories at once, and those that learn, are undone as a whole."""
 
+from datetime import timedelta
+
 import pytest
 from test_undo import active, last, snapshot
 
@@ -124,3 +126,21 @@ def test_the_end_of_a_session_is_no_change(kept):
     assert session.info.outcome == "done"
     kept.undo(last(kept).number)
     assert kept.get(summary.id).text == summary.text
+
+
+def test_an_import_that_superseded_is_undone(memory, open_memory, tmp_path, clock):
+    """The own value holds again, and what came with the other one is hidden; redo is undo."""
+    mine = memory.add("The tea is green", key="tea").id
+    other = open_memory(tmp_path / "other")
+    clock.advance(timedelta(days=1))
+    came = [other.add("The tea is black", key="tea").id, other.add("I have a kettle").id]
+    other.store.export(tmp_path / "other.jsonl")
+    memory.store.import_from(tmp_path / "other.jsonl", trust="user")
+    (change,) = memory.changes()
+    assert (change.changed, set(change.added)) == ((mine,), set(came))
+    found = memory.undo(change.number)
+    assert not found.left
+    assert [memory.get(one).status for one in (mine, *came)] == ["active", *["forgotten"] * 2]
+    memory.undo(found.changes[0])
+    assert [memory.get(one).status for one in (mine, *came)] == ["superseded", *["active"] * 2]
+    assert all(one.ok for one in memory.store.doctor(repair=False))

@@ -241,6 +241,22 @@ def test_an_extract_quotes_nothing_that_expires(memory):
     assert "quince" not in talk.end("done").text
 
 
+def test_an_extract_is_withdrawn_if_what_it_quotes_is_to_expire(memory):
+    """However it came; it does not come back when the memory is to last after all."""
+    talk = memory.session("s", goal="choose")
+    decision = memory.add(QUOTED, kind="decision", session="s")
+    extract = talk.end("done")
+    assert "quince" in extract.text
+    memory.touch(decision.id, None)
+    assert memory.get(extract.id).status is Status.ACTIVE
+    memory.touch(decision.id, 3600)
+    assert memory.get(extract.id).status is Status.FORGOTTEN
+    assert [one.kind for one in memory.changes(id=extract.id)] == ["touch"]
+    memory.touch(decision.id, None)
+    assert memory.get(extract.id).status is Status.FORGOTTEN
+    assert all(one.ok for one in memory.store.doctor(repair=False))
+
+
 def test_an_extract_outlives_a_new_value(memory):
     """A decision of a session stays true of that session."""
     talk = memory.session("s", goal="choose")
