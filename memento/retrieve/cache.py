@@ -57,6 +57,7 @@ class Held:
         scanned: Whether a scan ever answered, so that its files are opened although Chroma is
             preferred: it lacked vectors, or the filters were too narrow for it.
         followed: The moment of the ledger it was brought up to, and what was found then.
+        owed: A moment of the ledger, and how many memories were still to be embedded then.
         words: Its words, empty before the first query with a word that is in no memory.
     """
 
@@ -73,6 +74,7 @@ class Held:
     scan: Scan | None = None
     scanned: bool = False
     followed: Followed | None = None
+    owed: tuple[Moment, int] | None = None
 
     @property
     def nbytes(self) -> int:

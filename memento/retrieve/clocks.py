@@ -246,7 +246,7 @@ class PastSearcher(Searcher):
         """Return nothing: uses and verdicts that came later would move what was found then."""
 
     def _name_most_owed(
-        self, ns: int, snap: Snapshot, indexed: bool, missing: dict[str, str]
+        self, ns: int, snap: Snapshot, nearest: Nearest | None, missing: dict[str, str]
     ) -> None:
         """Report nothing: what has no vector of then will not get one."""
 

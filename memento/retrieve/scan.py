@@ -43,6 +43,7 @@ class Places:
         dead: (slots,) places that are not known, or whose vector is outdated.
         at: (rows,) int32: place of each row's vector in the files, or the number of places plus
             its position in the tail; -1 for none.
+        embedded: Rows that have a vector.
         tail_docids: Row ids of the tail.
         tail_rows: Their rows.
         tail: Their vectors.
@@ -51,6 +52,7 @@ class Places:
     rows: Rows
     dead: Mask
     at: NDArray[np.int32]
+    embedded: int
     tail_docids: Docids
     tail_rows: Rows
     tail: Floats
@@ -78,9 +80,10 @@ class Scan:
         at[rows[known]] = np.flatnonzero(known)  # of equal ones the last
         dead = ~known
         dead[known] = at[rows[known]] != np.flatnonzero(known)
-        none = np.zeros((0, table.dim), np.float32)
+        embedded = int(np.count_nonzero(at >= 0))
+        no_ids, none = np.zeros(0, np.int64), np.zeros((0, table.dim), np.float32)
         self._room = np.zeros((0, table.dim), np.float32)
-        self.places = Places(rows, dead, at, np.zeros(0, np.int64), np.zeros(0, np.intp), none)
+        self.places = Places(rows, dead, at, embedded, no_ids, np.zeros(0, np.intp), none)
         self._open: tuple[Places | None, Mask, Mask] = (None, dead, dead)
 
     @property
@@ -117,7 +120,9 @@ class Scan:
             dead[inside] = True
         tail_docids = np.concatenate([places.tail_docids, new])
         tail_rows = np.concatenate([places.tail_rows, rows])
-        self.places = Places(places.rows, dead, at, tail_docids, tail_rows, self._room[:end])
+        embedded = places.embedded + int(np.count_nonzero(outdated < 0))
+        room = self._room[:end]
+        self.places = Places(places.rows, dead, at, embedded, tail_docids, tail_rows, room)
 
     def open_to(self, places: Places, allowed: Mask) -> Mask:
         """Mark the places whose rows may be found; computed once for a mask that nobody changes."""
@@ -173,6 +178,17 @@ class ScanSearch:
         """Return the places in the files whose vectors are to be compared, ascending."""
         open_to = self._scan.open_to(self._places, allowed)
         return self._scan.finder.candidates(vector, open_to, max(LEAST, FACTOR * n))
+
+    def embedded(self) -> int:
+        """Count the rows that have a vector."""
+        return self._places.embedded
+
+    def has_vector(self) -> Mask:
+        """Mark the rows of the snapshot that have a vector."""
+        found = np.zeros(self._snap.n, np.bool_)
+        known = self._places.at[: self._snap.n]
+        found[: len(known)] = known >= 0
+        return found
 
     def vectors_of(self, docids: Docids) -> Floats:
         """Return the unit vectors of memories; zeros for one without vector."""

@@ -126,8 +126,8 @@ class Searcher:
             request: The request.
         """
         began = time.perf_counter()
-        missing = self._owing(ns) if request.wait and self._embedding is not None else {}
         source, took = self._source(labels, ns), {"embed": 0.0, "read": 0.0}
+        missing = self._owing(source) if request.wait and self._embedding is not None else {}
         try:
             ranking, hits = self._ranked(request, source, self._rerank, missing, took)
         except RerankerError as error:
@@ -157,7 +157,7 @@ class Searcher:
         if ns is None:
             return Retrieval("")
         source = self._source(labels, ns)
-        model, missing = self._embedding.known_model(source.moment), self._owing(ns)
+        model, missing = self._embedding.known_model(source.moment), self._owing(source)
         if model is None:
             return Retrieval("", missing=missing)
         try:
@@ -184,9 +184,16 @@ class Searcher:
     def _source(self, labels: tuple[str, ...], ns: int) -> LedgerSource:
         return LedgerSource(self._ledger, ns, labels, self._tail, self._postings)
 
-    def _owing(self, ns: int) -> dict[str, str]:
-        """Report, as in ``missing``, memories that cannot be found by their meaning yet."""
-        owed = self._ledger.read(lambda c: vectors.owed_in(c, ns, _MOST_OWED + 1))
+    def _owing(self, source: LedgerSource) -> dict[str, str]:
+        """Report, as in ``missing``, memories that cannot be found by their meaning yet.
+
+        They are counted again only after a write: the whole backlog of Chroma may have to be read.
+        """
+        ns, moment, held = source.ns, source.moment, self._kept.hold(source.ns)
+        if held.owed is None or held.owed[0] != moment:
+            count_them = partial(vectors.owed_in, ns=ns, most=_MOST_OWED + 1)
+            held.owed = moment, self._ledger.read(count_them)
+        owed = held.owed[1]
         count = f"{owed:,}" if owed <= _MOST_OWED else f"more than {_MOST_OWED:,}"
         return {Tier.LONG.value: self._still_owed(ns, count, owed)} if owed else {}
 
@@ -197,22 +204,25 @@ class Searcher:
         return f"{count} {are} still to be embedded; {cure}"
 
     def _name_most_owed(
-        self, ns: int, snap: Snapshot, indexed: bool, missing: dict[str, str]
+        self, ns: int, snap: Snapshot, nearest: Nearest | None, missing: dict[str, str]
     ) -> None:
         """Report it if most of a namespace cannot be found by its meaning yet.
 
-        The rows with a vector are known here unless an index searches them; then the backlog tells,
+        The rows with a vector are known here unless Chroma searches them; then the backlog tells,
         which is usually empty.
         """
         if self._embedding is None or Tier.LONG.value in missing:
             return
-        if indexed:
+        if nearest is not None and not isinstance(nearest, Sieve):
             most = snap.live // 2 + 1
             if self._ledger.read(lambda c: vectors.owed_up_to(c, ns, most)) == most:
                 missing[Tier.LONG.value] = self._still_owed(ns, "most", most)
-        elif 2 * np.count_nonzero(snap.has_vector) < snap.live:
+            return
+        embedded = np.count_nonzero(snap.has_vector) if nearest is None else nearest.embedded()
+        if 2 * embedded < snap.live:
             active = having_trait(snap.status, "found")
-            owed = int(np.count_nonzero(active & ~snap.has_vector))
+            has_vector = snap.has_vector if nearest is None else nearest.has_vector()
+            owed = int(np.count_nonzero(active & ~has_vector))
             if 2 * owed > np.count_nonzero(active):
                 missing[Tier.LONG.value] = self._still_owed(ns, f"{owed:,}", owed)
 
@@ -281,7 +291,7 @@ class Searcher:
             vector = self._embedded(request.query, source, snap, missing)
             took["embed"] += time.perf_counter() - began
         if request.query.strip():  # a blank one asks for no vectors, so none were loaded
-            self._name_most_owed(source.ns, snap, nearest is not None, missing)
+            self._name_most_owed(source.ns, snap, nearest, missing)
         present = filters.as_of is None
         dynamics = self._config.dynamics
         links = Links(self._ledger, source.ns, filters.now, dynamics, source.linked)

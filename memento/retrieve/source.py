@@ -73,3 +73,11 @@ class Sieve(Nearest, Protocol):
             allowed: For each row of the snapshot, whether it may be found.
         """
         ...
+
+    def embedded(self) -> int:
+        """Count the rows that have a vector, without a look at each of them."""
+        ...
+
+    def has_vector(self) -> NDArray[np.bool_]:
+        """Mark the rows of the snapshot that have a vector."""
+        ...

@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from importlib.util import find_spec
@@ -16,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memento import Config
+from memento import Config, layout
 from memento.claims.config import Conflicts
 from memento.config import IndexConfig
 from memento.config.tiers import ChooseConfig
@@ -29,6 +30,7 @@ from memento.retrieve.scans import Scans
 from memento.testing import HashEmbedder
 from memento.tiers import derived
 from memento.tiers.long import LongState
+from memento.tiers.ownership import FolderLock
 
 DIM = 32
 FAST = IndexConfig(start_seconds=0.0, poll_seconds=0.01)
@@ -600,3 +602,73 @@ def test_codes_of_another_kind_are_not_used(open_memory, tmp_path, kind_of_codes
     scanning.add(text(900), "long", id="later")
     settled(scanning)
     assert answers(scanning) == answers(changed) == answers(exact)
+
+
+class Halting(HashEmbedder):
+    """Embeds no memory while it is halted; queries are embedded all the same."""
+
+    def __init__(self) -> None:
+        super().__init__(DIM)
+        self.go = threading.Event()
+        self.go.set()
+
+    def embed(self, texts):
+        """Embed what is stored, as soon as it may."""
+        assert self.go.wait(60)
+        return super().embed(texts)
+
+    def embed_queries(self, texts):
+        """Embed queries."""
+        return super().embed(texts)
+
+
+@pytest.fixture
+def chroma_elsewhere(tmp_path):
+    """Another process feeds Chroma, so that its backlog stays."""
+    (tmp_path / "store").mkdir()
+    lock = FolderLock(layout.lock_of(tmp_path / "store" / layout.CHROMA))
+    assert lock.acquire()
+    yield
+    lock.release()
+
+
+def statements_of(memory, job):
+    """Return the statements that a store reads with while a job runs."""
+    said = []
+    ledger = memory._engine.ledger
+    ledger.read(lambda c: c.set_trace_callback(said.append))
+    try:
+        job()
+    finally:
+        ledger.read(lambda c: c.set_trace_callback(None))
+    return said
+
+
+@pytest.mark.usefixtures("chroma_elsewhere")
+def test_a_question_reads_no_line_of_the_backlog(open_memory, tmp_path):
+    """A million memories may wait for Chroma: the scan itself knows which rows have a vector."""
+    memory = filled(open_memory(tmp_path / "store", embedder=HashEmbedder(DIM), config=SCAN))
+    assert memory._engine.ledger.read(vectors.backlog_size) == {"index": 300}
+    answers(memory)
+    said = statements_of(memory, lambda: answers(memory))
+    assert said
+    assert not [one for one in said if "backlog" in one]
+
+
+def test_an_answer_says_so_while_most_rows_have_no_vector(open_memory):
+    """As exact search does; vectors that come later are counted, outdated ones once."""
+    embedder = Halting()
+    memory = filled(open_memory(embedder=embedder, config=SCAN), 40)
+    memory.retrieve("lamp")
+    embedder.go.clear()
+    memory.update("m1", text="a letter about the harbour")
+    memory.add_many({"text": text(100 + n), "tier": "long"} for n in range(30))
+    assert not memory.retrieve("lamp").missing
+    memory.add_many({"text": text(200 + n), "tier": "long"} for n in range(30))
+    found = memory.retrieve("lamp")
+    assert "60 memories are still to be embedded" in found.missing["long"]
+    embedder.go.set()
+    settled(memory)
+    assert not memory.retrieve("lamp").missing
+    search = scan_of(memory).search(memory._engine.searcher._kept.hold(1).roster.snapshot())
+    assert search.embedded() == np.count_nonzero(search.has_vector()) == 100
