@@ -380,7 +380,11 @@ def _orders(look: Look, links: Links | None, later: Later) -> list[rank.Order]:
     """Return what changes the order of scores; nothing if a time or the past is asked for."""
     if look.query.only_time:
         return []
-    changes = None if look.meaning is None else Newer(look.snap, look.meaning, look.texts.read)
+    changes = None
+    if look.meaning is not None:
+        query = look.query
+        asked = query.text if query.form is not None or query.kinds else ""
+        changes = Newer(look.snap, look.meaning, look.texts.read, asked)
     if look.query.former is not None:
         return [] if changes is None else [changes.last]
     meant = [] if changes is None else [changes.first]

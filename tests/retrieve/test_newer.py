@@ -36,6 +36,7 @@ def _any_score(monkeypatch):
     """Two memories share the whole range of scores; the shares are tested on a real store."""
     monkeypatch.setattr(module, "_NEAR", 0.3)
     monkeypatch.setattr(module, "_FAR", 0.3)
+    monkeypatch.setattr(module, "_FAR_VALUES", 0.2)
 
 
 def asked(shelf, query="what does Ada play, violin?"):
@@ -150,3 +151,24 @@ def test_a_question_about_the_past_gets_the_older_of_two_notes_that_fit_alike():
         shelf.embed(dict(zip(docids, near, strict=True)))
         assert texts(shelf, "which job have I got?")[0] == newer
         assert texts(shelf, "which job did I have before?")[0] == first
+
+
+def test_another_value_of_the_same_size_is_enough_for_a_question_that_asks_for_it():
+    """No word of change, no word in common: the newer amount comes first, and not another one."""
+    older, newer = "The studio of Ada is 840 a month", "Her landlord wants 910 from her"
+    query = "how much is the studio?"
+    assert texts(shelf_of(older, newer), query)[0] == newer
+    assert texts(shelf_of(older, newer.replace("910", "two references")), query)[0] == older
+    assert texts(shelf_of(older, newer, cosine=0.4), query)[0] == older
+    assert texts(shelf_of(older, newer), "what is the studio?")[0] == older
+    assert texts(shelf_of(older, newer), "how much was the studio?")[0] == older
+
+
+def test_a_value_that_is_told_as_a_change_is_not_replaced_by_another_number():
+    """The note that says what changed comes before a newer note that only has such a number."""
+    shelf = Shelf()
+    told = ("Yoga is on Mondays", "Yoga has moved to Fridays", "The choir meets on Sundays")
+    docids = [shelf.add(text, at=NOW - timedelta(days=90 - at)) for at, text in enumerate(told)]
+    near = (unit(1, 0, 0), unit(0.9, 0.5, 0), unit(0.6, 0.6, 0))
+    shelf.embed(dict(zip(docids, near, strict=True)))
+    assert texts(shelf, "which day is yoga?")[0] == told[1]

@@ -1,0 +1,123 @@
+"""Tell whether two statements give two values of the same size: 840 and 910, Monday and Friday.
+
+People seldom say that a new value replaces an old one: "The rent is 840", and a year later "The
+landlord wants 910". For a question that asks for such a value as it is at present, a number of
+about the same size, or another weekday, is a sign that both tell the same thing. It is too little
+by itself: the statements must be alike in meaning as well. Pure; standard library only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from memento.language.small import Small
+from memento.language.words import words
+
+_READ = 400  # characters of a text
+_LEAST, _MOST = 0.4, 2.5  # share of the older number that a newer one of the same thing has
+
+_PAST = Small(
+    r"\b(?:did|was|were|had|been|used\ to|ago|before|previous|former|earlier|then|old|first|last"
+    r"|war|waren|hatte|damals|früher|fue|era|antes|était|avait|avant)\b",
+    re.VERBOSE,
+)
+_ASKS_NUMBER = Small(
+    r"""\b(?: how\ (?:much|many|big|high|heavy|fast|long|far|tall|large)
+    | (?:rent|rate|fee|prices?|costs?|pay|charged?|earn|salary|wage|size|weigh|weight)
+    | (?:which|what)\ (?:room|cabin|class|line|desk|floor|number|platform|page|level)
+    | wie\ ?(?:viele?|hoch|groß|schwer|lang|alt|weit) | miete | kostet | verdien\w*
+    | cu[aá]nt[oa]s? | cuesta | gan[oa] | combien | loyer | coûte | gagne
+    )\b""",
+    re.VERBOSE,
+)
+_ASKS_TIME = Small(
+    r"""\b(?: when | (?:which|what)\ (?:days?|night|evening|weekday|time) | how\ (?:late|early)
+    | wann | um\ wie\ ?viel\ uhr | cu[aá]ndo | a\ qué\ hora | quand | à\ quelle\ heure )\b""",
+    re.VERBOSE,
+)
+_DATES = re.compile(
+    r"""\b\d{1,2}(?:st|nd|rd|th)?\ (?:of\ )?(?:{months})\b | \b(?:{months})\ \d{1,2}\b
+    | \b(?:19|20)\d\d\b | \b\d{1,2}[:.]\d\d\ ?(?:am|pm|uhr|h)\b | \b\d{1,2}:\d\d\b
+    """.replace(
+        "{months}",
+        "january|february|march|april|may|june|july|august|september|october|november|december",
+    ),
+    re.VERBOSE,
+)
+_FIGURE = re.compile(r"(?<![\w.,-])\d{1,3}(?:,\d{3})+(?![\w-])|(?<![\w.,-])\d+(?:\.\d+)?(?![\w-])")
+_SPELLED = {
+    word: number
+    for number, word in enumerate(
+        """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+        sixteen seventeen eighteen nineteen twenty""".split(),  # noqa: SIM905 - words read better as one text
+        start=2,
+    )
+} | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+_WEEKDAY = re.compile(
+    r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+    r"|\b(montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?\b"
+    r"|\b(lunes|martes|miércoles|jueves|viernes|sábado|domingo)s?\b"
+    r"|\b(lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)s?\b"
+)
+_CLOCK = re.compile(
+    r"\b(?:at|until|till|from|past|to|by|um|ab|bis) (\d{1,2}(?:[:.]\d\d)?|noon|midnight|one|two"
+    r"|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
+)
+Other = Callable[[str, str], bool]
+"""Tells of an older and a newer text whether they give two values of the same kind and size."""
+
+
+def asked(question: str) -> Other | None:
+    """Read from a question whether it asks for a number or a time as it is at present.
+
+    Returns:
+        What compares two statements; None if it asks for something else, or for what was.
+
+    >>> other = asked("how much is the rent")
+    >>> other is not None and other("Rent for the flat is 840 a month", "The landlord wants 910")
+    True
+    >>> asked("how much was the rent") is None
+    True
+    """
+    if _PAST.found_in(question):
+        return None
+    if _ASKS_TIME.found_in(question):
+        return _other_time
+    return _other_number if _ASKS_NUMBER.found_in(question) else None
+
+
+def _other_number(older: str, newer: str) -> bool:
+    """Tell whether two texts hold numbers of about the same size, and not the same ones.
+
+    >>> _other_number("Sorin pays 210 euros", "Sorin wants two weeks")
+    False
+    """
+    before, after = _numbers(older), _numbers(newer)
+    return before.isdisjoint(after) and any(
+        _LEAST * old <= new <= _MOST * old for old in before if old for new in after
+    )
+
+
+def _numbers(text: str) -> set[float]:
+    """Return the numbers of a text that are no dates, times or parts of identifiers."""
+    small = text[:_READ].lower()
+    plain = _DATES.sub(" ", small)
+    found = {float(figure.replace(",", "")) for figure in _FIGURE.findall(plain)}
+    return found | {float(_SPELLED[word]) for word in words(plain) if word in _SPELLED}
+
+
+def _other_time(older: str, newer: str) -> bool:
+    """Tell whether two texts name other weekdays, or without any, other hours.
+
+    >>> _other_time("Diesel is delivered on Wednesdays", "The tanker turns up on Fridays")
+    True
+    >>> _other_time("The office closes at six", "Office shuts on Friday at five")
+    False
+    """
+    before, after = older[:_READ].lower(), newer[:_READ].lower()
+    for pattern in (_WEEKDAY, _CLOCK):
+        old, new = set(pattern.findall(before)), set(pattern.findall(after))
+        if old or new:
+            return bool(old and new) and old.isdisjoint(new)
+    return False
