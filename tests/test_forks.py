@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import memento.ledger.lite.ledger  # noqa: F401 - it registers what a fork waits for
-from memento import forks
+from memento import MemoryManager, forks
 from memento.forks import ForkGate
 
 SLOW = """
@@ -248,3 +248,47 @@ def test_a_fork_waits_for_a_copy_of_the_store(tmp_path, step):
     host = [sys.executable, "-c", COPYING, str(tmp_path), step]
     done = subprocess.run(host, timeout=120, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+OUTLIVED = """
+import os, subprocess, sys
+from memento import MemoryManager
+
+OTHER = '''
+import sys
+from memento import MemoryManager
+memory = MemoryManager(sys.argv[1], embedder=None)
+memory.add("said by a stranger")
+print("ready", flush=True)
+sys.stdin.readline()
+memory.add("said by a stranger, later")
+print(len(memory.list()), flush=True)
+memory.close()
+'''
+memory = MemoryManager(sys.argv[1], embedder=None)
+memory.add("said by the parent")
+closed, close = os.pipe()
+child = os.fork()
+if child:
+    memory.close()
+    os.write(close, b"!")
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+os.read(closed, 1)
+pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+other = subprocess.Popen([sys.executable, "-c", OTHER, sys.argv[1]], **pipes)
+assert other.stdout.readline() == "ready\\n"
+for n in range(20):
+    memory.add(f"said by the child {n}")
+assert other.communicate("\\n", timeout=30)[0] == "23\\n"
+memory.add("said by the child at last")
+assert [one.check for one in memory.store.doctor() if not one.ok] == []
+os._exit(0)
+"""
+
+
+def test_a_child_that_outlives_its_parent_shares_the_store_with_others(tmp_path):
+    """SQLite counts the parent's connections in the child, and takes no lock there by itself."""
+    done = run(tmp_path, OUTLIVED)
+    assert done.returncode == 0, done.stderr
+    with MemoryManager(tmp_path / "store", embedder=None) as memory:
+        assert len(memory.list()) == 24

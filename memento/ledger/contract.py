@@ -472,6 +472,11 @@ class Ledger(Protocol):
         """Why no room is kept aside for a full disk; empty if there is some."""
         ...
 
+    @property
+    def locks_lost(self) -> bool:
+        """Whether this process has the store open and others cannot see that."""
+        ...
+
     def keep_reserve(self) -> None:
         """Take room aside for a full disk, unless that was done or there is too little."""
         ...

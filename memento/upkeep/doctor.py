@@ -96,6 +96,7 @@ def examine(
         _library(ledger),
         *(_found(check, look) for check, look in checks_of.items()),
         *_reserve(ledger),
+        *_locks(ledger),
         *_left_alone(ledger),
         *_beside(ledger),
         *(Finding(stage, ok=False, detail=why) for stage, why in sorted(trouble.items())),
@@ -145,6 +146,16 @@ def _reserve(ledger: Ledger) -> list[Finding]:
     if ledger.read_only or not ledger.reserve_trouble:
         return []
     return [Finding("reserve", ok=False, detail=ledger.reserve_trouble)]
+
+
+def _locks(ledger: Ledger) -> list[Finding]:
+    if not ledger.locks_lost:
+        return []
+    detail = (
+        "something else in this process closed ledger.db and so dropped the locks on it, such as"
+        " sqlite3.connect, open() or a copy; close this memory and open it again"
+    )
+    return [Finding("locks", ok=False, detail=detail)]
 
 
 def _left_alone(ledger: Ledger) -> list[Finding]:

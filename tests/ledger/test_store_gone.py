@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import sys
+from contextlib import closing
 
 import pytest
 
 from memento import MemoryManager
 from memento.errors import StoreGone
+from memento.ledger.lite.ledger import LiteLedger
+from memento.ledger.lite.library import DatabaseError
 from memento.testing import HashEmbedder
 
 
@@ -96,3 +100,34 @@ def test_a_folder_deleted_before_the_first_write_is_noticed(open_memory, tmp_pat
     with pytest.raises(StoreGone):
         memory.add("the first")
     assert not (tmp_path / "store" / "ledger.db").exists()
+
+
+@pytest.mark.parametrize("verb", ["read", "write"])
+def test_a_log_that_was_removed_is_not_called_damage(tmp_path, verb):
+    """Without its log, the file has pages of two times; SQLite calls that malformed."""
+
+    def read_two_times(_connection):
+        (tmp_path / "ledger.db-wal").unlink()
+        raise DatabaseError("database disk image is malformed")
+
+    with closing(LiteLedger(tmp_path)) as ledger:
+        ledger.write(lambda connection: connection.execute("CREATE TABLE kept (one)"))
+        with pytest.raises(StoreGone, match=r"ledger\.db-wal was removed"):
+            getattr(ledger, verb)(read_two_times)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a lock")
+@pytest.mark.parametrize(
+    ("touch", "problems"),
+    [
+        (lambda file: file.read_bytes(), ["locks"]),
+        (lambda file: file.stat(), []),
+    ],
+    ids=["read", "looked at"],
+)
+def test_the_doctor_names_locks_that_are_lost(open_memory, tmp_path, touch, problems):
+    """A file that something in the process closed has no lock any more, as others see it."""
+    memory = open_memory(tmp_path / "store")
+    memory.add("before")
+    touch(tmp_path / "store" / "ledger.db")
+    assert [found.check for found in memory.store.doctor() if not found.ok] == problems

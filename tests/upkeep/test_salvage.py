@@ -323,3 +323,12 @@ def salvage_after_closing(memory):
     """Salvage a store that is no longer open."""
     memory.close()
     return salvage(memory.root)
+
+
+def test_a_store_that_is_open_here_is_refused_before_it_is_read(open_memory):
+    """To read its file and close it would drop the locks by which others see that it is in use."""
+    memory = open_memory()
+    memory.add("one")
+    with pytest.raises(StoreBusy):
+        salvage(memory.root)
+    assert [found.check for found in memory.store.doctor() if not found.ok] == []

@@ -26,11 +26,11 @@ from memento.errors import (
 from memento.ledger import namespaces
 from memento.ledger.contract import Moment
 from memento.ledger.files import explain_os, sync_name
-from memento.ledger.lite import fulltext, migrations, scrub, tend
+from memento.ledger.lite import fulltext, held, library, migrations, scrub, tend
 from memento.ledger.lite.fulltext import LiteTail
 from memento.ledger.lite.gate import Gate, is_taken
 from memento.ledger.lite.hiding import hide_erased
-from memento.ledger.lite.library import SAFE_VERSION, Error, library_version
+from memento.ledger.lite.library import Error, library_version
 from memento.ledger.lite.mounts import refuse_network
 from memento.ledger.lite.presence import LOG, Presence
 from memento.ledger.lite.reserve import Reserve
@@ -187,6 +187,7 @@ class LiteLedger:
                     if connection.in_transaction:  # SQLite ends it itself on some I/O errors
                         connection.execute("COMMIT")
             except Error as error:
+                self.check_present()  # a log that was removed looks like damage
                 raise explain(self.path, error) from error
 
     def check_present(self) -> None:
@@ -237,14 +238,7 @@ class LiteLedger:
     @property
     def library(self) -> tuple[str, str]:
         """Name of the library, and its version with any warning there is about it."""
-        version = library_version()
-        said = f"SQLite {'.'.join(map(str, version))}"
-        if version < SAFE_VERSION:
-            said += (
-                " can lose a race between several processes;"
-                " `pip install pysqlite3` brings a newer one"
-            )
-        return "sqlite", said
+        return "sqlite", library.said()
 
     def make_tail(self) -> LiteTail:
         """Make an index of waiting rows, which knows none yet."""
@@ -309,6 +303,11 @@ class LiteLedger:
         """Why no room is kept aside for a full disk; empty if there is some."""
         return self._reserve.trouble
 
+    @property
+    def locks_lost(self) -> bool:
+        """Whether other processes cannot see that this one has the store open; see ``held``."""
+        return self._writing is not None and held.lost(self.path)
+
     def keep_reserve(self) -> None:
         """Take room aside for a full disk, unless that was done or there is too little."""
         if not self.read_only:
@@ -363,7 +362,8 @@ class LiteLedger:
         """Forget the parent's connections without touching them; they are the parent's."""
         _inherited.append((self._readers, self._writing, self._local))
         if self._writing is not None:
-            self._writing.forget()
+            self._presence = self._writing.forget()
+            held.take(self.path)
         self._lock = threading.Lock()
         self._reopening = threading.Lock()
         self._rescuing = threading.Lock()
@@ -487,11 +487,12 @@ class LiteLedger:
         return self._writing
 
     def _connect_writer(self) -> Writer:
+        self._presence.check()  # of its log as well, in a forked child
         gate = Gate(self.path, BUSY_SECONDS)
         try:
             connection = self._connect_migrated()
             try:
-                self._presence.check()  # the same file as before, after a fork as well
+                self._presence.check()  # the same file as before
                 presence = self._with_log()
             except BaseException:  # also an interruption: nobody else has the connection
                 connection.close()
@@ -551,6 +552,7 @@ class LiteLedger:
         return reader
 
     def _connect_to_read(self) -> Connection:
+        self._presence.check()
         return connect(
             self.path, busy_seconds=BUSY_SECONDS, writable=False, immutable=self.immutable
         )

@@ -16,7 +16,15 @@ else:
     except ImportError:
         import sqlite3
 
-__all__ = ["SAFE_VERSION", "DatabaseError", "Error", "library_version", "open_in_memory", "sqlite3"]
+__all__ = [
+    "SAFE_VERSION",
+    "DatabaseError",
+    "Error",
+    "library_version",
+    "open_in_memory",
+    "said",
+    "sqlite3",
+]
 
 Error = (sqlite3.Error, UnicodeDecodeError)
 """Errors of SQLite. It raises the latter if it quotes damaged text that is not UTF-8."""
@@ -34,3 +42,15 @@ def library_version() -> tuple[int, ...]:
 def open_in_memory() -> sqlite3.Connection:
     """Open a database in RAM that any one thread at a time may use."""
     return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+
+
+def said() -> str:
+    """Return the version of the library in words, with any warning there is about it."""
+    version = library_version()
+    name = f"SQLite {'.'.join(map(str, version))}"
+    if version >= SAFE_VERSION:
+        return name
+    warning = (
+        "can lose a race between several processes; `pip install pysqlite3` brings a newer one"
+    )
+    return f"{name} {warning}"

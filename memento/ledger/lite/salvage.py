@@ -16,10 +16,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from memento.errors import StoreFromTheFuture
+from memento.errors import StoreBusy, StoreFromTheFuture
 from memento.language.words import cues
 from memento.ledger import checks, descent, namespaces, schema, scopes, sessions
-from memento.ledger.lite import migrations
+from memento.ledger.lite import held, migrations
 from memento.ledger.lite.pages import Pages
 from memento.ledger.lite.sqlite import Connection, connect, translated
 from memento.ledger.rows import (
@@ -96,8 +96,11 @@ def find(path: Path) -> Rescued:
 
     Raises:
         OSError: If it cannot be read.
+        StoreBusy: If this process has it open.
         StoreFromTheFuture: If a newer memento wrote it.
     """
+    if held.is_open(path):  # to read it here and close it would drop the locks on it
+        raise StoreBusy(path, "is open in this process; close that first")
     found, pages = Rescued(), Pages(path)
     ours = pages.application_id == schema.APPLICATION_ID
     if ours and pages.user_version > schema.SCHEMA_VERSION:

@@ -203,9 +203,14 @@ class Writer:
                 self._connection.close()
                 self._gate.close()
 
-    def forget(self) -> None:
-        """Let go of the gate in a forked child; the connection stays the parent's."""
+    def forget(self) -> Presence:
+        """Let go of the gate in a forked child; the connection stays the parent's.
+
+        Returns:
+            Tells whether the files that the parent wrote are still the ones at their paths.
+        """
         self._gate.forget()
+        return self._presence
 
     def checkpoint(self) -> None:
         """Fold what it can of the write-ahead log into the file without making anyone wait."""
@@ -374,12 +379,22 @@ class Writer:
         except Exception as error:  # a job may raise anything; every member learns of it
             if group.kept:  # a signal handler raised it
                 raise
-            group.fail(explain(self._path, error) if isinstance(error, Error) else error)
+            group.fail(self._explained(error))
         except BaseException:  # an interruption of this thread; the others must not wait on
             if not group.kept:
                 written = "it may have been written" if group.sent else "nothing was written"
                 group.fail(StoreError(self._path, _INTERRUPTED.format(written)))
             raise
+
+    def _explained(self, error: Exception) -> Exception:
+        """Say in memento's words why a group failed; without its log, a file looks damaged."""
+        if not isinstance(error, Error):
+            return error
+        try:
+            self._presence.check()
+        except StoreError as gone:
+            return gone
+        return explain(self._path, error)
 
     def _in_turn(self, work: Callable[[], T]) -> T:
         """Do some work while no other process writes."""

@@ -484,4 +484,5 @@ class TestChecks:
         bench.ledger.keep_reserve()
         assert bench.ledger.wal_bytes() >= 0
         assert isinstance(bench.ledger.reserve_trouble, str)
+        assert not bench.ledger.locks_lost
         assert bench.read(memories.latest_rev) == 2
