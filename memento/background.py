@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from memento.config import Config
 from memento.config.sleep import Auto
@@ -55,6 +55,25 @@ UNFOLDED = 524_288
 which this is half."""
 
 
+class Attends(Protocol):
+    """Shows messages that wait to a language model, in a thread of its own."""
+
+    def look(self) -> None:
+        """Begin to show messages if some are ready; nobody waits for it."""
+
+    def finish(self, timeout: float | None) -> bool:
+        """Show all messages that may be shown now; tell whether that was done in time."""
+
+    def busy(self) -> bool:
+        """Tell whether messages are being shown, or may be; if so, begin with it."""
+
+    def stop(self, timeout: float) -> None:
+        """Begin no other request, and wait so many seconds for the present one."""
+
+    def renewed(self) -> Attends:
+        """Return what does the same in a forked child."""
+
+
 class Background:
     """The chores of one open store. Made again in a forked child.
 
@@ -95,6 +114,8 @@ class Background:
         """When this process added a memory last, by ``time.monotonic``."""
         self.keep_outlines: Callable[[], None] = nothing
         """Writes what the read path needs for a quick start; set when there is one."""
+        self.attendant: Attends | None = None
+        """Shows messages that wait to a language model; set when there is one."""
         self._settling = threading.Lock()
         self._held = inf
         self._asked_all = False
@@ -293,6 +314,28 @@ class Background:
             self._short.touch(ns, sessions)
         return len(rows) == most or bool(done.rows)
 
+    def assist(self, timeout: float | None) -> tuple[bool, float | None]:
+        """Show to the language model what waits for it.
+
+        Returns:
+            Whether that was done in time, and the seconds that are left.
+        """
+        began = time.monotonic()
+        done = self.attendant is None or self.attendant.finish(timeout)
+        left = None if timeout is None else max(0.0, timeout - (time.monotonic() - began))
+        return done, left
+
+    def stop(self, timeout: float) -> float:
+        """Let the language model finish its request; return the seconds that are left."""
+        began = time.monotonic()
+        if self.attendant is not None:
+            self.attendant.stop(timeout)
+        return max(0.0, timeout - (time.monotonic() - began))
+
+    def assists(self) -> bool:
+        """Tell whether messages are being shown to the language model; begin if any may be."""
+        return self.attendant is not None and self.attendant.busy()
+
     def sleep(self) -> None:
         """Sleep on the namespaces that were used, for a moment, at most once an hour."""
         now = self._now()
@@ -315,6 +358,8 @@ class Background:
         """Do what is due in a quiet moment."""
         self.log_accesses()
         self.settle()
+        if self.attendant is not None:
+            self.attendant.look()
         now = self._now()
         if self._short.stale and now >= self._snapshot_due:
             self._snapshot_due = now + self._snapshot_period()

@@ -555,6 +555,7 @@ class Engine:
             Whether no work is left that this process can do. Texts of other namespaces that the
             embedder refused do not make it False.
         """
+        shown, timeout = self.background.assist(timeout) if wait else (True, timeout)
         self.background.log_accesses()
         self.short.snapshot()
         if not self.ledger.read_only:
@@ -563,11 +564,11 @@ class Engine:
             return True
         self.background.settle(gives_way=False)
         if progress is None:
-            return self.indexer.wait(timeout, sees=self.sees(labels))
+            return self.indexer.wait(timeout, sees=self.sees(labels)) and shown
         owed = self.owed(labels, progress)
         done = self.indexer.wait(timeout, sees=self.sees(labels), each=owed.glance)
         owed.report()
-        return done
+        return done and shown
 
     def owed(self, labels: tuple[str, ...], progress: Progress) -> Owed:
         """Return a report to ``progress`` of how much of a backlog is done since now."""
@@ -583,14 +584,14 @@ class Engine:
         """Tell what ``flush(wait=True)`` would return without waiting; None while it would wait."""
         self.background.settle(gives_way=False)
         self.indexer.start()
-        return self.indexer.drained(sees=self.sees(labels))
+        return None if self.background.assists() else self.indexer.drained(sees=self.sees(labels))
 
     def close(self) -> None:
         """Finish the current batch, write the snapshot, close everything. Idempotent."""
         with self._closing:
             if self.ledger.closed:
                 return
-            self.indexer.stop(self.config.close_seconds)
+            self.indexer.stop(self.background.stop(self.config.close_seconds))
             with self._lock:
                 self._shut, keep_outlines = True, self.background.keep_outlines
             try:
@@ -617,16 +618,17 @@ class Engine:
 
     def _index_lost(self) -> bool:
         """Tell whether the Chroma folder is missing although the ledger has rows for it."""
-        if (self.ledger.root / layout.CHROMA).exists() or self.ledger.read_only:
-            return False
-        return self.ledger.read(vectors.any_indexed)
+        there = (self.ledger.root / layout.CHROMA).exists() or self.ledger.read_only
+        return not there and self.ledger.read(vectors.any_indexed)
 
     def _owe_index(self, model: int) -> None:
         self.ledger.write(lambda c: vectors.owe_index(c, model))
 
     def reopen_after_fork(self) -> None:
         """Start again in a forked child, which has none of the parent's threads and locks."""
+        attendant = self.background.attendant
         self._start()
+        self.background.attendant = None if attendant is None else attendant.renewed()
 
 
 _open_engines: weakref.WeakSet[Engine] = weakref.WeakSet()

@@ -41,6 +41,7 @@ from memento.filters import (
 )
 from memento.guidance import Guidance
 from memento.learning import Learning
+from memento.learning.waiting import attend
 from memento.ledger import memories
 from memento.lifecycle import change
 from memento.locks import Locks
@@ -144,6 +145,7 @@ class MemoryManager(
         config = Config() if config is None else config
         clock = system_clock if clock is None else clock
         super().__init__(Engine(root, config, embedder, clock, reranker), labels)
+        attend(self)
 
     @property
     def quarantine(self) -> QuarantineView:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from memento.check import check_moment
-from memento.ledger import llm_usage
+from memento.ledger import llm_tasks, llm_usage
 from memento.ledger.llm_usage import Spent
 from memento.views import View
 
@@ -44,6 +44,7 @@ class Usage:
         days: Day (UTC, ``2026-01-31``) to the sum of that day, the earliest first.
         calls_left: Requests that the limits leave today.
         tokens_left: Tokens that the limits leave today.
+        waiting: Messages that wait for a model, see ``LLMConfig.background``.
     """
 
     total: ModelUse
@@ -51,6 +52,7 @@ class Usage:
     days: Mapping[str, ModelUse] = field(default_factory=dict)
     calls_left: int = 0
     tokens_left: int = 0
+    waiting: int = 0
 
 
 class Spending(View):
@@ -77,8 +79,9 @@ class Spending(View):
         first = "0" if since is None else llm_usage.day_of(check_moment("since", since))
         ns = engine.ledger.find_namespace(self._namespace)
         days: dict[str, llm_usage.Counts] = {}
-        today = Spent()
+        today, waiting = Spent(), 0
         if ns is not None:
+            waiting = engine.ledger.read(lambda c: llm_tasks.count(c, ns))
             now = llm_usage.day_of(engine.now())
             days = engine.ledger.read(lambda c: llm_usage.since(c, ns, first))
             on_day = engine.ledger.read(lambda c: llm_usage.on_day(c, ns, now))
@@ -93,6 +96,7 @@ class Spending(View):
             days={day: _use(sum(counts.values(), Spent())) for day, counts in days.items()},
             calls_left=max(0, limits.calls_a_day - today.calls),
             tokens_left=max(0, limits.tokens_a_day - today.tokens_in - today.tokens_out),
+            waiting=waiting,
         )
 
 

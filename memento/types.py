@@ -186,6 +186,7 @@ class Event(StrEnum):
     FORGET_ASKED = "forget_asked"
     PRAISED = "praised"
     FAULTED = "faulted"
+    LLM_FAILED = "llm_failed"
     SHARED = "shared"
     UNSHARED = "unshared"
 

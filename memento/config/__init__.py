@@ -77,7 +77,7 @@ class Config:
         llm: The language model, if there is one, and how much of it may be used.
         scopes: Guesses of a scope, promotions, and whether shared memories are seen.
         close_seconds: Longest time, in seconds, that ``close`` lets the indexer finish its current
-            batch, >= 0.
+            batch, and a language model in the background its request, >= 0.
         allow_network: Whether the store may be on a file system that is not known to be local,
             where a second machine or a second process can damage it without notice.
         timezone: IANA name of the user's time zone, such as ``Asia/Tokyo``. Its days are meant by

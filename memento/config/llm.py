@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from memento.check import check_count
+from memento.check import check_count, check_flag
 from memento.errors import InvalidInput
 from memento.protocols import Synthesizer
 
@@ -27,6 +27,10 @@ class LLMConfig:
         seconds: Most time that one task may take, seconds, > 0.
         attempts: Most requests for one task, >= 1: a reply that cannot be read, or no reply, is
             asked for again.
+        background: Whether ``observe`` returns without waiting for the model. Messages are then
+            shown to it together: when 8 wait, after a pause, at the end of their session, and by
+            ``flush(wait=True)``. Those that wait are in the ledger, and outlive the process.
+        quiet_seconds: The pause after the last message, seconds, >= 0.
     """
 
     model: str | Synthesizer | None = None
@@ -35,6 +39,8 @@ class LLMConfig:
     seconds_a_day: float = 1800.0
     seconds: float = 30.0
     attempts: int = 2
+    background: bool = False
+    quiet_seconds: float = 20.0
 
     def __post_init__(self) -> None:
         if self.model is not None and not isinstance(self.model, str | Synthesizer):
@@ -51,6 +57,8 @@ class LLMConfig:
         check_count("llm.attempts", self.attempts)
         _check_time("seconds_a_day", self.seconds_a_day)
         _check_time("seconds", self.seconds)
+        _check_time("quiet_seconds", self.quiet_seconds)
+        check_flag("llm.background", self.background)
         if self.seconds == 0:
             raise InvalidInput("llm.seconds", "must be above 0, not 0")
 

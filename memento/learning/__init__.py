@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast
 
@@ -31,7 +32,7 @@ from memento.conversation.values import Turn
 from memento.conversation.verbs import Verbs
 from memento.errors import IdConflict, InvalidInput
 from memento.filters import check_names
-from memento.learning.assisting import assisted
+from memento.learning.assisting import assisted, is_open, parts_of
 from memento.learning.reading import Message, Reader, Ready, candidate_of, key_of, parents_of
 from memento.learning.teaching import (
     Done,
@@ -42,6 +43,7 @@ from memento.learning.teaching import (
     told,
     told_again,
 )
+from memento.learning.waiting import FULL, let_wait
 from memento.ledger import changes, memories, scopes, sessions
 from memento.ledger.contract import Session as Reading
 from memento.ledger.contract import Work
@@ -116,6 +118,9 @@ class Learning(View):
         session and ``id``, or else by its session and text if it is the last of its speaker there.
         A language model that did not see it then is shown it now.
 
+        With ``LLMConfig.background`` the call does not wait for the model: ``Observation.pending``
+        messages wait in the ledger and are shown to it later, some together.
+
         Args:
             user: Message of the user.
             assistant: The answer of the assistant to it. It is kept; the next message of the user
@@ -173,12 +178,18 @@ class Learning(View):
         drafts = reader.drafts(said, occurred_at) if check_flag("keep", keep) else []
         read = reader.read(said, drafts, turn_id)
         seconds = {"read": monotonic() - began}
+        later = partial(let_wait, reader=reader, read=read, mode=mode, kept=keep)
+        waits = mode != "off" and self.config.llm.background
         done, rows = self._write(
-            drafts, read, said, session=_session(session), begins_run=mode != "off"
-        )
+            drafts, read, said, session=_session(session), begins_run=mode != "off",
+            later=later if waits else None,
+        )  # fmt: skip
         seconds["write"] = monotonic() - began - seconds["read"]
         seen = replace(
-            told(read, done, self._namespace), turns=tuple(self._read(rows)), took=seconds
+            told(read, done, self._namespace),
+            turns=tuple(self._read(rows)),
+            took=seconds,
+            pending=sum(one.waits for one in read),
         )
         return seen if mode == "off" else self._assisted(reader, read, rows, seen, mode)
 
@@ -208,11 +219,16 @@ class Learning(View):
         """Add to an observation the sentences at which a language model points."""
         began = monotonic()
         reader.ns = self._engine.ledger.find_namespace(self._namespace)
-        told_of, chosen, sent = assisted(self._engine, reader, read, mode)
+        now = [one for one in read if is_open(one, mode) and not (one.waits or one.refused)]
+        turns = self._turns_of(now, rows)
+        there = [one for one in now if id(one) in turns or (one.at is None and not one.turn_id)]
+        parts = parts_of(self._engine, [(reader, one) for one in there])
+        told_of, chosen, sent = assisted(self._engine, parts, mode)
+        if refused := sum(one.refused for one in read):
+            unsent = told_of.unsent + refused
+            told_of = replace(told_of, unsent=unsent, failure="full", problem=FULL)
         done: list[Done] = []
         if sent:
-            held = {id(one): rows[one.at].id if one.at is not None else one.turn_id for one in read}
-            turns = {which: turn for which, turn in held.items() if turn is not None}
 
             def then(work: Work, _turns: list[Row]) -> list[Row]:
                 made = taught_again(work, chosen, sent, turns, told_of.model, seen.change)
@@ -223,6 +239,19 @@ class Learning(View):
         seconds = {**seen.took, "model": monotonic() - began}
         added = done[0] if done else Done()
         return replace(told_again(seen, added, told_of, self._namespace), took=seconds)
+
+    def _turns_of(self, read: Sequence[Message], rows: Sequence[Row]) -> dict[int, Row]:
+        """Return the rows that hold messages, by the identities of the messages."""
+        ids = [one.turn_id for one in read if one.at is None and one.turn_id is not None]
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        found: dict[str, Row] = {}
+        if ids and ns is not None:
+            found = self._engine.ledger.read(lambda c: memories.by_ids(c, ns, ids))
+        held = {
+            id(one): found.get(one.turn_id or "") if one.at is None else rows[one.at]
+            for one in read
+        }
+        return {which: turn for which, turn in held.items() if turn is not None}
 
     def _place_of(self, scope: str | None, session: str | None, turns: Sequence[Turn]) -> str:
         """Return where a conversation takes place: as said, as its session, or as it names itself.
@@ -382,6 +411,7 @@ class Learning(View):
         *,
         session: str | None,
         begins_run: bool,
+        later: Callable[..., None] | None = None,
     ) -> tuple[Done, list[Row]]:
         """Write turns and lessons in one transaction; edited messages first, in their own."""
         outcome: list[Done] = []
@@ -392,7 +422,9 @@ class Learning(View):
                 work, read, rows, forget, begins_run=begins_run, rating=self._rating(session)
             )
             outcome[:] = [made]
-            return outcome[0].rows
+            if later is not None:
+                later(work, rows=rows, run=made.change)
+            return made.rows
 
         try:
             rows, _ = self._carry_out(drafts, then)

@@ -36,6 +36,23 @@ BECAUSE = "language model"
 """Reason of a candidate at which a model pointed."""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A message of a task.
+
+    Attributes:
+        reader: Its reader.
+        message: The message.
+        shown: What the model sees of it.
+        offered: Ids of the memories that it is offered.
+    """
+
+    reader: Reader
+    message: Message
+    shown: Shown
+    offered: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class _Asked:
     """The replies to the messages of a call."""
@@ -46,15 +63,31 @@ class _Asked:
     sent: list[Message] = field(default_factory=list)
 
 
-def assisted(
-    engine: Engine, reader: Reader, read: Sequence[Message], mode: str
-) -> tuple[Assistance, list[Chosen], list[Message]]:
-    """Ask the model of the settings about messages that were just written.
+def parts_of(engine: Engine, read: Sequence[tuple[Reader, Message]]) -> list[Part]:
+    """Make the parts of tasks of messages; one that the model may not point at has none.
 
     Args:
         engine: The store.
-        reader: The reader of the messages.
-        read: The messages, after the write.
+        read: The messages, after the write, each with its reader. All are of one namespace.
+    """
+    parts = [Part(reader, one, *_shown(engine, reader, one)) for reader, one in read]
+    return [one for one in parts if one.shown.sentences]
+
+
+def batches_of(parts: Sequence[Part]) -> list[Sequence[Part]]:
+    """Divide parts into tasks, each of one request."""
+    ranges = pointing.batches([one.shown for one in parts])
+    return [parts[batch.start : batch.stop] for batch in ranges]
+
+
+def assisted(
+    engine: Engine, parts: Sequence[Part], mode: str
+) -> tuple[Assistance, list[Chosen], list[Message]]:
+    """Ask the model of the settings about messages that were written.
+
+    Args:
+        engine: The store.
+        parts: The messages that it is to see, all of one namespace.
         mode: ``assist`` or ``full``.
 
     Returns:
@@ -62,20 +95,16 @@ def assisted(
         the model saw.
     """
     asked = _Asked(Assistance(mode, model_of(engine.config.llm).name))
-    open_ones = [one for one in read if _is_open(one, mode)]
-    messages = [(one, *_shown(engine, reader, one)) for one in open_ones]
-    messages = [one for one in messages if one[1].sentences]
-    for batch in pointing.batches([shown for _, shown, _ in messages]):
-        part = messages[batch.start : batch.stop]
+    for batch in batches_of(parts):
         if asked.assistance.failure is None:
-            _ask(engine, reader, part, asked)
+            _ask(engine, batch, asked)
         else:
-            unsent = asked.assistance.unsent + len(part)
+            unsent = asked.assistance.unsent + len(batch)
             asked.assistance = replace(asked.assistance, unsent=unsent)
     return replace(asked.assistance, dropped=dict(asked.dropped)), asked.chosen, asked.sent
 
 
-def _is_open(message: Message, mode: str) -> bool:
+def is_open(message: Message, mode: str) -> bool:
     """Tell whether a message is to be shown to the model."""
     if message.asked or message.private:
         return False
@@ -126,16 +155,11 @@ def _offered(engine: Engine, reader: Reader, message: Message) -> list[Row]:
     ][:OFFERED]
 
 
-def _ask(
-    engine: Engine,
-    reader: Reader,
-    messages: Sequence[tuple[Message, Shown, tuple[str, ...]]],
-    asked: _Asked,
-) -> None:
+def _ask(engine: Engine, messages: Sequence[Part], asked: _Asked) -> None:
     """Ask about the messages of one task; a failure is noted, not raised."""
-    shown = [one for _, one, _ in messages]
+    shown = [one.shown for one in messages]
     so_far = asked.assistance
-    ns = engine.ledger.find_namespace(reader.namespace)
+    ns = engine.ledger.find_namespace(messages[0].reader.namespace)
     assert ns is not None  # noqa: S101 - the turns were written
     try:
         reply = ask(
@@ -155,9 +179,11 @@ def _ask(
         return
     pointed, dropped = pointing.pointed_at(reply.value, shown)
     asked.dropped += dropped
-    chosen = [made for one in pointed if (made := _chosen(reader, messages, one, so_far.model))]
+    chosen = [
+        made for one in pointed if (made := _chosen(messages[one.message], one, so_far.model))
+    ]
     asked.chosen += chosen
-    asked.sent += [message for message, _, _ in messages]
+    asked.sent += [one.message for one in messages]
     asked.assistance = replace(
         so_far,
         sent=so_far.sent + len(messages),
@@ -167,17 +193,12 @@ def _ask(
     )
 
 
-def _chosen(
-    reader: Reader,
-    messages: Sequence[tuple[Message, Shown, tuple[str, ...]]],
-    one: Pointed,
-    model: str,
-) -> Chosen | None:
+def _chosen(part: Part, one: Pointed, model: str) -> Chosen | None:
     """Make the lesson of a sentence at which the model pointed."""
-    message, _, offered = messages[one.message]
-    replaces = None if one.replaces is None else offered[one.replaces]
+    message = part.message
+    replaces = None if one.replaces is None else part.offered[one.replaces]
     if one.span.start in message.unplaced and replaces is None:
         return None
     sentence = Sentence(one.span, one.signal, one.probability, sure=True, reasons=(BECAUSE,))
-    ready = reader.take_up(message, sentence, condition=one.condition, model=model)
+    ready = part.reader.take_up(message, sentence, condition=one.condition, model=model)
     return None if ready is None else Chosen(message, ready, replaces)

@@ -99,6 +99,8 @@ class Message:
         doubts: Number of statements in doubt; set by the write.
         unplaced: Starts of corrections of something that was not found, with the ids of their
             memories; set by the write.
+        waits: Whether it waits for a language model; set by the write.
+        refused: Whether it cannot wait because too many do; set by the write.
     """
 
     turn_id: str | None
@@ -118,6 +120,8 @@ class Message:
     asked: bool = False
     doubts: int = 0
     unplaced: dict[int, str] = field(default_factory=dict)
+    waits: bool = False
+    refused: bool = False
 
 
 class Reader:
@@ -135,6 +139,9 @@ class Reader:
     Attributes:
         namespace: Labels of the namespace.
         ns: Number of the namespace, or None if nothing was ever stored in it.
+        scope: Scope of the conversation.
+        moment: When it was said, microseconds.
+        given: Whether the caller said when.
     """
 
     def __init__(
@@ -151,10 +158,10 @@ class Reader:
         self._view = cast("Verbs", view)
         self._engine = engine
         self._session = session
-        self._scope = scope
+        self.scope = scope
         self._origin = origin
-        self._moment = moment
-        self._given = given
+        self.moment = moment
+        self.given = given
         self.namespace = view.namespace
         self.ns = self._engine.ledger.find_namespace(view.namespace)
 
@@ -202,7 +209,7 @@ class Reader:
     def drafts(self, said: Sequence[Said], dated: datetime | None) -> list[Draft]:
         """Make the memories of the turns."""
         return [
-            replace(draft, scope=self._scope, occurred_at=dated)
+            replace(draft, scope=self.scope, occurred_at=dated)
             for one in said
             for draft in one.drafts(self._engine.config)
         ]
@@ -243,7 +250,21 @@ class Reader:
         answered: str | None,
         answered_id: str | None,
     ) -> Message:
-        text = one.turn.text
+        message = self.message(one.turn.text, turn_id, answered=answered, actor=one.turn.actor)
+        message.at, message.named, message.answered_id = at, not one.nameless, answered_id
+        return message
+
+    def message(
+        self, text: str, turn_id: str | None, *, answered: str | None, actor: str | None
+    ) -> Message:
+        """Read one message of the user.
+
+        Args:
+            text: The message, word for word.
+            turn_id: Id of the memory that holds it, or None.
+            answered: The assistant's turn before it, or None.
+            actor: Name of the user, or None.
+        """
         config = self._engine.config.observe
         found = find(
             text,
@@ -253,10 +274,7 @@ class Reader:
             doubt_at=config.doubt_at,
             most=config.sentences,
         )
-        message = Message(
-            turn_id, at, not one.nameless, answered, answered_id, found, text=text,
-            actor=one.turn.actor,
-        )  # fmt: skip
+        message = Message(turn_id, None, True, answered, None, found, text=text, actor=actor)
         sentences = found.candidates
         asked = [c for c in sentences if c.signal is Signal.FORGET and c.sure]
         message.requests = [self._request(c) for c in asked]
@@ -290,8 +308,8 @@ class Reader:
             condition: When a rule applies, in words of the sentence; None for what it says.
             model: Name of the language model that pointed at it, or None.
         """
-        said_at = from_micros(self._moment).astimezone(self._engine.config.zone)
-        lesson = derive(sentence, answered=message.answered, said_at=said_at, scope=self._scope)
+        said_at = from_micros(self.moment).astimezone(self._engine.config.zone)
+        lesson = derive(sentence, answered=message.answered, said_at=said_at, scope=self.scope)
         if lesson is None:
             return None
         if condition is not None and lesson.kind is Kind.RULE:
@@ -332,7 +350,7 @@ class Reader:
             choice=engine.config.tier_choice,
             secrets=engine.config.secrets,
         )
-        return _dated(entry, lesson, self._moment, given=self._given)
+        return _dated(entry, lesson, self.moment, given=self.given)
 
     def near(self, lesson: Lesson, answered: str | None) -> tuple[str, ...]:
         """Return the ids of memories that may be about the same as a lesson."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from memento.admit.draft import to_json
 from memento.dynamics.config import Dynamics
 from memento.learning.reading import Message, Ready, Request, candidate_of
-from memento.ledger import changes, happenings, memories, slot_values
+from memento.ledger import changes, happenings, llm_tasks, memories, slot_values
 from memento.ledger import loops as open_loops
-from memento.ledger.contract import Work
+from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, to_memory
 from memento.ledger.schema import SEQ_BITS
 from memento.lifecycle import change, learn, locks, loops, slots
@@ -90,12 +90,12 @@ def taught(
     """
     done = Done()
     for message in read:
-        turn = _turn_row(work, message, rows)
+        turn = turn_row(work, message, rows)
         message.known = False
         if turn is not None and message.named and _was_observed(work, turn):
             message.known = True
             done.known += 1
-            message.asked, message.doubts = _was_asked(work, turn), len(message.doubtful)
+            message.asked, message.doubts = was_asked(work.db, work.ns, turn), len(message.doubtful)
             continue
         before = len(done.doubtful), len(done.learned)
         for ready in message.lessons:
@@ -137,29 +137,33 @@ def taught_again(
     work: Work,
     shown: Sequence[Shown],
     seen: Sequence[Message],
-    turns: Mapping[int, str],
+    turns: Mapping[int, Row],
     model: str,
     run: int | None,
 ) -> Done:
     """Write what a language model pointed at, as one change, and which turns it saw.
 
-    A turn that was hidden or erased in the meantime teaches nothing. One that the model did not
-    see, because it failed or the process died, is shown to it when it is observed again.
+    A turn that was hidden, erased or reworded in the meantime teaches nothing. One that the model
+    did not see, because it failed or the process died, is shown to it when it is observed again.
 
     Args:
         work: The transaction.
         shown: The sentences.
         seen: The messages that the model saw.
-        turns: Identity of a message to the id of the memory that holds it.
+        turns: Identity of a message to the memory that holds it, as it was when it was read.
         model: Its name.
         run: Number of the change that the call made before, or None.
     """
     done = Done()
-    there = memories.by_ids(work.db, work.ns, [*turns.values()])
+    found = memories.by_ids(work.db, work.ns, [turn.id for turn in turns.values()])
+    there = {
+        which: found[turn.id]
+        for which, turn in turns.items()
+        if turn.id in found and found[turn.id].text == turn.text
+    }
     for one in shown:
-        turn_id = turns.get(id(one.message))
-        turn = None if turn_id is None else there.get(turn_id)
-        if turn_id is not None and (turn is None or turn.status not in FOUND):
+        turn = there.get(id(one.message))
+        if id(one.message) in turns and (turn is None or turn.status not in FOUND):
             continue
         start = one.ready.lesson.candidate.span.start
         known = memories.by_ids(work.db, work.ns, [*one.message.unplaced.values()])
@@ -170,8 +174,9 @@ def taught_again(
         if one.replaces is not None:
             _let_replace(work, done, row, one.replaces)
     for message in seen:
-        turn = there.get(turns.get(id(message), ""))
+        turn = there.get(id(message))
         if turn is not None:
+            llm_tasks.drop(work.db, [turn.docid])
             detail = {"model": model}
             memories.record(work.db, work.ns, work.now, Event.OBSERVED, turn.docid, detail)
     first = None if run is None else (work.ns << SEQ_BITS) | run
@@ -191,7 +196,8 @@ def _let_replace(work: Work, done: Done, row: Row, old_id: str) -> None:
     done.rows.append(memories.by_id(work.db, work.ns, old.id))
 
 
-def _turn_row(work: Work, message: Message, rows: Sequence[Row]) -> Row | None:
+def turn_row(work: Work, message: Message, rows: Sequence[Row]) -> Row | None:
+    """Return the row that holds a message; None if it is not stored."""
     if message.at is not None:
         return rows[message.at]
     if message.turn_id is None:
@@ -203,10 +209,10 @@ def _was_observed(work: Work, turn: Row) -> bool:
     return happenings.last_of(work.db, turn.docid, Event.OBSERVED) > 0
 
 
-def _was_asked(work: Work, turn: Row) -> bool:
+def was_asked(session: Session, ns: int, turn: Row) -> bool:
     """Tell whether a language model saw a turn."""
-    last = happenings.last_of(work.db, turn.docid, Event.OBSERVED)
-    told_last = happenings.happening(work.db, work.ns, last)
+    last = happenings.last_of(session, turn.docid, Event.OBSERVED)
+    told_last = happenings.happening(session, ns, last)
     return told_last is not None and "model" in told_last.detail
 
 

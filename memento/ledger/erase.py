@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from memento.errors import NotFound
-from memento.ledger import dynamics, links, loops, memories, quotes, strengths
+from memento.ledger import dynamics, links, llm_tasks, loops, memories, quotes, strengths
 from memento.ledger.contract import Session
 from memento.ledger.dialect import (
     SKIP_IF_THERE,
@@ -174,6 +174,7 @@ def leave_numbers(connection: Session, ns: int, docids: list[int]) -> int:
         f" WHERE true {SKIP_IF_THERE}",
         (ns, rev, json.dumps(docids)),
     )
+    llm_tasks.drop_those(connection, ns, docids)
     return rev
 
 

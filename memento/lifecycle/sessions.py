@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from memento.config.sessions import SessionConfig
-from memento.ledger import changes, memories, quotes, scopes
+from memento.ledger import changes, llm_tasks, memories, quotes, scopes
 from memento.ledger import sessions as rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
@@ -97,6 +97,7 @@ def end(work: Work, session: str, outcome: str | None) -> bool:
         owner=owners.NOBODY,
     )
     rows.put(work.db, renewed(over))
+    llm_tasks.hurry(work.db, work.ns, session)
     return True
 
 

@@ -127,7 +127,8 @@ class Assistance:
         accepted: Number of sentences that were learnt because it pointed at them.
         dropped: Reason to the number of items of its replies that were ignored; see
             ``memento.observe.pointing``.
-        failure: Reason of the failure that ended it, see ``SynthesisFailed``; None without one.
+        failure: Reason of the failure that ended it, see ``SynthesisFailed``; ``full`` if too many
+            messages wait for the model; None without one.
             The result is then the one without the model, for the messages that it did not see.
         problem: The failure in words, or ``""``.
         calls: Requests that were sent.
@@ -180,6 +181,7 @@ class Observation:
         how: How it was read: ``model``, ``ngrams``, ``cues`` or ``none``.
         took: Stage to seconds: ``read``, ``write`` and, with a language model, ``model``.
         model: The part of a language model; None in the mode ``off``.
+        pending: Number of messages that wait for the language model, which sees them later.
     """
 
     turns: tuple[Memory, ...] = ()
@@ -196,6 +198,7 @@ class Observation:
     how: str = "none"
     took: Mapping[str, float] = field(default_factory=dict)
     model: Assistance | None = None
+    pending: int = 0
 
     def explain(self) -> str:
         """Explain in a few lines what was learnt and why."""
@@ -220,6 +223,8 @@ class Observation:
             lines.append(f"{self.skipped} sentences were not read: pasted text")
         if self.model is not None and (self.model.sent or self.model.unsent):
             lines.append(self.model.explain())
+        if self.pending:
+            lines.append(f"{self.pending} messages wait for the model")
         return "\n".join(lines or ["nothing learnt"])
 
 

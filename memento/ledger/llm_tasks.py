@@ -1,0 +1,232 @@
+"""Messages that wait for a language model: one row of ``meta`` for each, without any text.
+
+The row is written with the turn, so that a process that dies loses none of them. A process that
+shows a message writes a token into its row first. Later it changes the row, or learns from the
+reply, only if the row is still exactly as it wrote it (`swap`): not if the message was erased, nor
+if another process took it because the time was up.
+
+The name ends with the number of the turn, so that the rows of a namespace are side by side, in
+order of arrival. The value begins with the moment from which the message may be shown, so that a
+search passes over the others without reading them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+
+from memento.ledger import memories
+from memento.ledger.contract import Session
+from memento.ledger.dialect import one_of, or_replace
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+
+MOST = 1000
+"""Most messages of a namespace that wait; later ones are not shown to a model."""
+FARTHEST = 2 * 86_400_000_000
+"""Time ahead, microseconds, beyond which no row is put off: one that says so is damaged."""
+_FIRST_MOMENT, _LAST_MOMENT = -62_135_596_800_000_000, 253_402_300_800_000_000
+"""The beginning of the year 1 and the end of the year 9999, microseconds."""
+_MOST_DIGITS = 9
+"""Most digits of a place in a text."""
+_PREFIX = "llm task "
+_WELL_NAMED = re.compile(rf"{_PREFIX}\d{{19}}", re.ASCII)
+_NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
+_RANGE = "name >= ?1 AND name < ?2"
+_DUE = f"{_RANGE} AND value NOT BETWEEN ?3 AND ?4 ORDER BY name LIMIT ?5"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A message that waits for a language model.
+
+    Attributes:
+        docid: Row id of its turn.
+        at: When it was said, microseconds.
+        given: Whether the caller said when.
+        since: When its turn was written, microseconds.
+        due: From when it may be shown, microseconds.
+        text: Check sum of the text of its turn, by which a later change of it is noticed.
+        answered: Row id of the assistant's turn before it, or None.
+        unplaced: Starts of corrections of something that was not found, as text, with the row ids
+            of their memories.
+        run: Number of the change that its call made, or None.
+        attempts: Number of requests that showed it and failed.
+        hurried: Whether it is shown without others: its session is over.
+        token: Number that a process chose when it took the message, 0 if none has it.
+    """
+
+    docid: int
+    at: int
+    given: bool
+    since: int
+    due: int
+    text: int
+    answered: int | None = None
+    unplaced: Mapping[str, int] = field(default_factory=dict)
+    run: int | None = None
+    attempts: int = 0
+    hurried: bool = False
+    token: int = 0
+
+    @property
+    def ns(self) -> int:
+        """Number of its namespace."""
+        return self.docid >> SEQ_BITS
+
+
+_FIELDS = frozenset(one.name for one in fields(Waiting))
+
+
+def put(session: Session, one: Waiting) -> bool:
+    """Let a message wait; tell whether it does. One that waits with this text is left as it is."""
+    name = _name(one.docid)
+    found = session.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    known = None if found is None else _read(name, found[0])
+    if known is not None and known.text == one.text:
+        return True
+    if found is None and count(session, one.ns) >= MOST:
+        return False
+    session.execute(_NOTE, (name, _value(one)))
+    return True
+
+
+def swap(session: Session, one: Waiting, other: Waiting | None) -> bool:
+    """Give a message another state, or none, if it still has the one that is given.
+
+    Returns:
+        Whether it had.
+    """
+    mine = (_name(one.docid), _value(one))
+    if other is None:
+        query = "DELETE FROM meta WHERE name = ?1 AND value = ?2"
+        return session.execute(query, mine).rowcount == 1
+    query = "UPDATE meta SET value = ?3 WHERE name = ?1 AND value = ?2"
+    return session.execute(query, (*mine, _value(other))).rowcount == 1
+
+
+def drop(session: Session, docids: Iterable[int]) -> None:
+    """Let messages wait no longer, also if a process shows them now."""
+    drop_named(session, [_name(docid) for docid in docids])
+
+
+def drop_those(session: Session, ns: int, docids: Collection[int]) -> None:
+    """Let those of very many messages of a namespace that wait do so no longer."""
+    query = f"SELECT name FROM meta WHERE {_RANGE}"
+    waiting = {name for (name,) in session.execute(query, _span(ns))}
+    if waiting:
+        drop_named(session, sorted(waiting.intersection(map(_name, docids))))
+
+
+def drop_named(session: Session, names: list[str]) -> None:
+    """Delete rows by their names."""
+    session.execute(f"DELETE FROM meta WHERE name {one_of()}", (json.dumps(names),))
+
+
+def count(session: Session, ns: int) -> int:
+    """Count the messages of a namespace that wait."""
+    found = session.execute(f"SELECT count(*) FROM meta WHERE {_RANGE}", _span(ns)).fetchone()
+    return int(found[0])
+
+
+def any_waits(session: Session) -> bool:
+    """Tell whether any message waits in any namespace."""
+    query = f"SELECT 1 FROM meta WHERE {_RANGE} LIMIT 1"
+    return session.execute(query, (_PREFIX, f"{_PREFIX}~")).fetchone() is not None
+
+
+def spaces(session: Session, now: int) -> Iterator[int]:
+    """Yield the namespaces that have messages that may be shown now."""
+    start = _PREFIX
+    while found := _due(session, (start, f"{_PREFIX}~"), now, 1):
+        ((name, _),) = found
+        if not _WELL_NAMED.fullmatch(name):
+            start = f"{name} "
+            continue
+        ns = int(name.removeprefix(_PREFIX)) >> SEQ_BITS
+        yield ns
+        start = _span(ns)[1]
+
+
+def due(session: Session, ns: int, now: int, most: int) -> tuple[list[Waiting], list[str]]:
+    """Read messages of a namespace that may be shown now, in order of arrival.
+
+    Returns:
+        The messages, and the names of rows that are damaged.
+    """
+    rows = [(name, _read(name, value)) for name, value in _due(session, _span(ns), now, most)]
+    sound = [one for _, one in rows if one is not None]
+    return sound, [name for name, one in rows if one is None]
+
+
+def put_off(session: Session, ns: int, now: int, until: int) -> None:
+    """Let all messages of a namespace that may be shown now, and that nobody has, wait."""
+    for one in due(session, ns, now, MOST)[0]:
+        if not one.token:
+            swap(session, one, replace(one, due=until))
+
+
+def hurry(session: Session, ns: int, name: str) -> None:
+    """Let the messages of a session wait for no others, because it is over."""
+    rows = session.execute(f"SELECT name, value FROM meta WHERE {_RANGE}", _span(ns)).fetchall()
+    waiting = [one for row in rows if (one := _read(*row)) is not None and not one.token]
+    turns = memories.by_docids(session, ns, [one.docid for one in waiting])
+    for one in waiting:
+        turn = turns.get(one.docid)
+        if turn is not None and turn.session == name and not one.hurried:
+            swap(session, one, replace(one, hurried=True))
+
+
+def _due(
+    session: Session, span: tuple[str, str], now: int, most: int
+) -> list[tuple[str, str | None]]:
+    later = f"{max(0, now) + 1:019d}", f"{max(0, now) + FARTHEST:019d} ~"
+    query = f"SELECT name, value FROM meta WHERE {_DUE}"
+    return session.execute(query, (*span, *later, most)).fetchall()
+
+
+def _name(docid: int) -> str:
+    return f"{_PREFIX}{docid:019d}"
+
+
+def _span(ns: int) -> tuple[str, str]:
+    first = ns << SEQ_BITS
+    return _name(first), f"{_name(first | SEQ_MASK)}~"
+
+
+def _value(one: Waiting) -> str:
+    return f"{one.due:019d} {json.dumps(asdict(one), sort_keys=True)}"
+
+
+def _read(name: str, value: object) -> Waiting | None:
+    """Read a row; None if it is damaged."""
+    try:
+        read = json.loads(value[19:]) if isinstance(value, str) else None
+        one = Waiting(**read) if isinstance(read, dict) and read.keys() == _FIELDS else None
+    except (ValueError, RecursionError):
+        return None
+    if one is None or not _is_sound(one):
+        return None
+    return one if (name, value) == (_name(one.docid), _value(one)) else None
+
+
+def _is_sound(one: Waiting) -> bool:
+    numbers = (one.docid, one.due, one.text, one.attempts, one.token)
+    return (
+        all(_is_number(moment, _FIRST_MOMENT, _LAST_MOMENT) for moment in (one.at, one.since))
+        and all(map(_is_number, numbers))
+        and all(number is None or _is_number(number) for number in (one.answered, one.run))
+        and isinstance(one.given, bool)
+        and isinstance(one.hurried, bool)
+        and isinstance(one.unplaced, dict)
+        and all(_is_place(start) and _is_number(to) for start, to in one.unplaced.items())
+    )
+
+
+def _is_place(start: str) -> bool:
+    return start.isascii() and start.isdecimal() and len(start) <= _MOST_DIGITS
+
+
+def _is_number(value: object, least: int = 0, end: int = 1 << 62) -> bool:
+    return type(value) is int and least <= value < end
