@@ -144,10 +144,15 @@ def meant(text: str, known: Callable[[], Vocabulary], names: Collection[str] = (
 def _right(word: str, known: Callable[[], Vocabulary], names: Collection[str]) -> str | None:
     """Return the word of the namespace that was meant; None if it is not a typing error."""
     term = word.lower()
-    if not is_correctable(term) or is_form_of_common(term) or term in names:
+    if not _may_be_mistyped(term) or term in names:
         return None
     vocabulary = known()
     return None if vocabulary.has(term) else next(iter(vocabulary.near(term)), None)
+
+
+@lru_cache(maxsize=4096)  # most questions have the same few words
+def _may_be_mistyped(term: str) -> bool:
+    return is_correctable(term) and not is_form_of_common(term)
 
 
 def weights(terms: Collection[str], present: Mapping[str, bool]) -> dict[str, float]:
