@@ -40,6 +40,8 @@ from memento.ledger.rows import IMPORTANCE_GIVEN, TIER_GIVEN, Row, content_hash
 from memento.scopes import parse_scope
 from memento.types import Draft, Kind, Source, Status, Tier
 
+_ACTIVE = Status.ACTIVE.value
+
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -220,7 +222,7 @@ def _row(
         text=said.text,
         tier=_tier(draft, importance, choice).value,
         kind=said.kind.value,
-        status=Status.ACTIVE.value,
+        status=_ACTIVE,
         scope=said.scope,
         session=said.session,
         actor=said.actor,
@@ -280,12 +282,9 @@ def _given(draft: Draft) -> int:
 
 def _derived(draft: Draft) -> tuple[str, ...]:
     """Name the columns whose value memento chose."""
-    given = (
-        (draft.importance, ("importance",)),
-        (draft.tier, ("tier",)),
-        (draft.occurred_at, ("occurred_at", "valid_from")),
-    )
-    return tuple(name for value, columns in given if value is None for name in columns)
+    names: tuple[str, ...] = ("importance",) if draft.importance is None else ()
+    names += ("tier",) if draft.tier is None else ()
+    return names + (("occurred_at", "valid_from") if draft.occurred_at is None else ())
 
 
 def _end_of_validity(draft: Draft, occurred: int) -> int | None:

@@ -70,11 +70,18 @@ def redact(text: str, found: Counter[str]) -> str:
     >>> redact("It is postgres://ada:w0nderland@db/x", Counter())
     'It is postgres://ada:[redacted:url-password]@db/x'
     """
+    spans = _secrets_in(text)
+    return _marked(text, spans, found) if spans else text
+
+
+def _secrets_in(text: str) -> list[Span]:
+    """Find where the secrets of a text stand."""
     spans = _spans(text)
-    if _has_hidden(text):
-        spans = _united(spans + _spans_behind(text))
-    if not spans:
-        return text
+    return _united(spans + _spans_behind(text)) if _has_hidden(text) else spans
+
+
+def _marked(text: str, spans: Sequence[Span], found: Counter[str]) -> str:
+    """Replace some places of a text by the markers of what stands there, and count them."""
     pieces, at = [], 0
     for start, end, kind in sorted(spans):
         found[kind] += 1
@@ -125,10 +132,12 @@ class Redaction:
         """
         if self._policy == Secrets.ALLOW:
             return text
+        spans = _secrets_in(text)
+        if not spans:
+            return text
         found: Counter[str] = Counter()
-        kept = redact(text, found)
-        if found:
-            self._note(field, found)
+        kept = _marked(text, spans, found)
+        self._note(field, found)
         return kept
 
     def name(self, field: str, name: str | None) -> str | None:
