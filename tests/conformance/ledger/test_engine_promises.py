@@ -436,6 +436,7 @@ class TestOpening:
     def test_what_is_whole_can_be_salvaged(self, bench, tmp_path):
         """Every whole memory is found and makes a new ledger."""
         rows = bench.add("a", "b")
+        bench.ledger.close()
         tool = salvage_tool()
         found = tool.find(bench.ledger.path)
         assert set(found.memories) == {row.docid for row in rows}
