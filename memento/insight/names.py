@@ -29,7 +29,7 @@ _TOKEN = re.compile(r"[^\W_](?:[\w'\u2019./&-]*[^\W_])?")
 _QUOTED = re.compile(
     r"[\"\u201c\u201e\u00ab]([^\"\u201c\u201d\u201e\u00ab\u00bb]{1,80})[\"\u201d\u00bb]"
 )
-_IDENTIFIER = re.compile(r"\w*(?:[a-z][A-Z]|_|/|[A-Za-z]-?\d|\d-?[A-Za-z])[\w/.-]*")
+_IDENTIFIER = re.compile(r"(?>\w*?(?:[a-z][A-Z]|_|/|[A-Za-z]-?\d|\d-?[A-Za-z]))[\w/.-]*")
 _NUMBER = re.compile(r"[\d ]+(?:st|nd|rd|th|s|am|pm|h|min|km|m|kg|g|ms|gb|mb|x)?")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|am|pm|h|min|km|m|kg|g|ms|gb|mb|x)", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['\u2019]s?$")

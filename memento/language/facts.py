@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from memento.language.alike import read
 from memento.language.words import STOP_WORDS, holds
 
-_FIRST = re.compile(r"(?:^|[.!?\n]\s+)[\"'(\u201c\u2018]*([^\W\d_]\w+)")
+_FIRST = re.compile(r"(?:^|[.!?]\s+|(?<!\s)[^\S\n]*\n\s+)[\"'(\u201c\u2018]*([^\W\d_]\w+)")
+"""The first word of a sentence. Each run of spaces is read from its start only: it may be long."""
 _EDGES = "\"'\u201c\u201d\u2018\u2019\u00ab\u00bb`"
 _DENIALS = frozenset({"not", "no", "nor"})
 """Words that are common, and that turn a statement round."""

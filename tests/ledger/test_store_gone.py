@@ -118,16 +118,13 @@ def test_a_log_that_was_removed_is_not_called_damage(tmp_path, verb):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a lock")
 @pytest.mark.parametrize(
-    ("touch", "problems"),
-    [
-        (lambda file: file.read_bytes(), ["locks"]),
-        (lambda file: file.stat(), []),
-    ],
+    ("touch", "named"),
+    [(lambda file: file.read_bytes(), True), (lambda file: file.stat(), False)],
     ids=["read", "looked at"],
 )
-def test_the_doctor_names_locks_that_are_lost(open_memory, tmp_path, touch, problems):
+def test_the_doctor_names_locks_that_are_lost(open_memory, tmp_path, touch, named):
     """A file that something in the process closed has no lock any more, as others see it."""
     memory = open_memory(tmp_path / "store")
     memory.add("before")
     touch(tmp_path / "store" / "ledger.db")
-    assert [found.check for found in memory.store.doctor() if not found.ok] == problems
+    assert ("locks" in [found.check for found in memory.store.doctor()]) is named

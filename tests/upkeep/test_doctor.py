@@ -12,7 +12,7 @@ import pytest
 from memento.check import MOST_NAMED
 from memento.errors import ArchiveDamaged, StoreClosed, StoreError, StoreUnusable
 from memento.ledger import checks
-from memento.ledger.lite import fulltext
+from memento.ledger.lite import fulltext, library
 from memento.ledger.lite import ledger as ledger_module
 from memento.testing import HashEmbedder
 from memento.upkeep.salvage import salvage
@@ -343,7 +343,7 @@ def test_garbled_pages_never_raise_anything_else(filled, open_memory):
 
 def test_an_old_sqlite_is_mentioned(memory, monkeypatch):
     """One that can lose a race between processes: well, but said."""
-    monkeypatch.setattr(ledger_module, "library_version", lambda: (3, 40, 1))
+    monkeypatch.setattr(library, "library_version", lambda: (3, 40, 1))
     first = memory.store.doctor()[0]
     assert first.ok
     assert "3.40.1 can lose a race" in first.detail
