@@ -39,6 +39,7 @@ from memento_crewai._records import (
     fitting,
     marked,
     mended,
+    piece_of,
     to_match,
     to_record,
     to_scope,
@@ -125,7 +126,8 @@ class MementoCrewMemory(Memory):
         """Remember one thing; see ``remember_many``.
 
         Returns:
-            The record, or None if this memory is read-only.
+            The record, or None if this memory is read-only. Of a text that is too long for a
+            memory it is the first piece; ``forget`` with its id hides them all.
         """
         records = self._save(
             [content], content, scope, categories, metadata, importance, source,
@@ -259,6 +261,8 @@ class MementoCrewMemory(Memory):
     ) -> MemoryRecord:
         """Change a record; its earlier version stays in the store's history.
 
+        Of a long text that is kept in pieces, only the piece with this id is changed.
+
         Args:
             record_id: Which one.
             content: New text.
@@ -281,7 +285,9 @@ class MementoCrewMemory(Memory):
         if self.read_only:
             return to_record(stored)
         if metadata is not None:
-            kept = marked(metadata, stored.session, private=PRIVATE in stored.metadata)
+            private = PRIVATE in stored.metadata
+            piece = piece_of(stored)
+            kept = marked(metadata, stored.session, private=private, piece=piece)
         wanted = {
             "text": mended(content),
             "scope": None if scope is None else to_scope(scope),
@@ -301,6 +307,8 @@ class MementoCrewMemory(Memory):
         record_ids: list[str] | None = None,
     ) -> int:
         """Hide the records that meet every condition given; ``manager.restore`` brings one back.
+
+        With a record of ``record_ids`` that is a piece of a long text go the other pieces.
 
         Returns:
             How many.
@@ -386,7 +394,6 @@ class MementoCrewMemory(Memory):
                 Draft,
                 scope=to_scope(self._place(scope, root_scope)),
                 tags=tuple(mended(categories or ())),
-                metadata=marked(metadata, source, private=private),
                 importance=importance,
                 session=source or None,
                 actor=mended(agent_role or "").strip()[:MAX_ROLE] or None,
@@ -395,7 +402,12 @@ class MementoCrewMemory(Memory):
                 occurred_at=self.manager.clock() if private else None,
             )
             drafts = [
-                draft(text, kind=kind_of(text)) for text in fitting(contents, self.manager.config)
+                draft(
+                    text,
+                    kind=kind_of(text),
+                    metadata=marked(metadata, source, private=private, piece=piece),
+                )
+                for text, piece in fitting(contents, self.manager.config)
             ]
             stored = self.manager.add_many(drafts)
             records = [to_record(memory) for memory in stored]

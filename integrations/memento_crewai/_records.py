@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 from crewai.memory.types import MemoryMatch, MemoryRecord
 from crewai.memory.utils import normalize_scope_path
@@ -28,6 +29,10 @@ from memento.types import Draft, Hit, Memory, Trust
 
 PRIVATE = "crewai_private"
 """Metadata key of a private memory; never shown."""
+PIECE = "crewai_piece"
+"""Metadata key of a piece of a long text, the same for all its pieces; never shown."""
+OURS = frozenset({PRIVATE, PIECE})
+"""Metadata keys that are ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,7 @@ def to_record(memory: Memory) -> MemoryRecord:
         content=memory.text,
         scope=f"/{memory.scope}",
         categories=list(memory.tags),
-        metadata={key: value for key, value in memory.metadata.items() if key != PRIVATE},
+        metadata={key: value for key, value in memory.metadata.items() if key not in OURS},
         importance=memory.importance,
         created_at=naive(memory.occurred_at),
         last_accessed=naive(memory.updated_at),
@@ -164,11 +169,22 @@ def mark(source: str | None) -> str | bool:
 
 
 def marked(
-    metadata: Mapping[str, Any] | None, source: str | None, *, private: bool
+    metadata: Mapping[str, Any] | None,
+    source: str | None,
+    *,
+    private: bool,
+    piece: str | None = None,
 ) -> dict[str, Any]:
-    """Return metadata as it is stored, with the mark of what is private."""
-    kept = {key: one for key, one in mended(metadata or {}).items() if key != PRIVATE}
-    return kept | {PRIVATE: mark(source)} if private else kept
+    """Return metadata as it is stored, with the marks of what is private, and of a piece."""
+    kept = {key: one for key, one in mended(metadata or {}).items() if key not in OURS}
+    kept |= {PRIVATE: mark(source)} if private else {}
+    return kept | ({} if piece is None else {PIECE: piece})
+
+
+def piece_of(memory: Memory) -> str | None:
+    """Return the mark of the long text of which a memory is a piece; None if it is whole."""
+    found = memory.metadata.get(PIECE)
+    return found if isinstance(found, str) else None
 
 
 def mended(value: Any) -> Any:
@@ -184,8 +200,10 @@ def mended(value: Any) -> Any:
     return [mended(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def fitting(contents: Iterable[str], config: Config) -> Iterator[str]:
-    """Yield texts mended; one that is too long for a memory in pieces, as ``keep`` makes them.
+def fitting(contents: Iterable[str], config: Config) -> Iterator[tuple[str, str | None]]:
+    """Yield texts mended, and one that is too long for a memory in pieces, as ``keep`` makes them.
+
+    Beside each is the mark of the pieces of one text; None for a text that is whole.
 
     Raises:
         InvalidInput: If one is no text.
@@ -194,8 +212,11 @@ def fitting(contents: Iterable[str], config: Config) -> Iterator[str]:
         if not isinstance(one, str):
             raise InvalidInput("contents", f"must be texts, not {type_name(one)}")
         text = mended(one)
-        fits = len(text) <= config.limits.text_chars
-        yield from (text,) if fits else conversation.pieces(text, config)
+        if len(text) <= config.limits.text_chars:
+            yield text, None
+            continue
+        mark_of_all = uuid4().hex
+        yield from ((piece, mark_of_all) for piece in conversation.pieces(text, config))
 
 
 def aware(moment: datetime) -> datetime:

@@ -22,11 +22,13 @@ from memento.errors import InvalidInput, MissingExtra, NotFound, StoreClosed, Ti
 from memento_crewai._calls import current, noted, settled
 from memento_crewai._embedding import MementoEmbeddingFunction
 from memento_crewai._records import (
+    PIECE,
     Wanted,
     is_private,
     marked,
     mended,
     naive,
+    piece_of,
     to_draft,
     to_record,
     to_scope,
@@ -158,9 +160,12 @@ class MementoStorage:
         older_than: datetime | None = None,
         metadata_filter: dict[str, Any] | None = None,
     ) -> int:
-        """Forget the records that meet every condition given; returns how many."""
+        """Forget the records that meet every condition given; returns how many.
+
+        With a record that is a piece of a long text go the other pieces.
+        """
         wanted = Wanted(scope_prefix, categories or (), metadata_filter or {}, older_than)
-        filters = asked(self.manager, wanted, record_ids)
+        filters = asked(self.manager, wanted, with_pieces(self.manager, record_ids))
         return 0 if filters is None else len(self.manager.forget_many(**filters))
 
     @noted
@@ -181,7 +186,12 @@ class MementoStorage:
             text=mended(record.content),
             scope=to_scope(record.scope),
             tags=mended(record.categories),
-            metadata=marked(record.metadata, stored.session, private=is_private(stored)),
+            metadata=marked(
+                record.metadata,
+                stored.session,
+                private=is_private(stored),
+                piece=piece_of(stored),
+            ),
             importance=record.importance,
             source=Trust.AGENT,
         )
@@ -311,6 +321,16 @@ def asked(manager: MemoryManager, wanted: Wanted, ids: list[str] | None = None) 
     if ids is not None:
         filters["ids"] = ids
     return filters
+
+
+def with_pieces(manager: MemoryManager, ids: list[str] | None) -> list[str] | None:
+    """Add to some ids those of the other pieces of the same long texts."""
+    found = manager.list(ids=ids, limit=ALL) if ids else []
+    marks = {mark for memory in found if (mark := piece_of(memory)) is not None}
+    if not ids or not marks:
+        return ids
+    pieces = manager.list(where={PIECE: sorted(marks)}, limit=ALL)
+    return [*dict.fromkeys([*ids, *(memory.id for memory in pieces)])]
 
 
 def warn(missing: Mapping[str, str]) -> None:

@@ -151,7 +151,6 @@ class Attendant:
         self._engine = engine
         self._view_of = view_of
         self._turn = threading.Lock()
-        self._thread: threading.Thread | None = None
         self._stopped = False
         self._rests_until = 0
         self._taken: list[Waiting] = []
@@ -200,8 +199,8 @@ class Attendant:
             timeout: Seconds to wait at most.
         """
         self._stopped = True
-        if self._thread is not None:
-            self._thread.join(timeout)
+        if self._turn.acquire(timeout=timeout):
+            self._turn.release()
         with suppress(MementoError):  # else another process takes them when the time is up
             self._give_back(self._engine.now())
 
@@ -220,7 +219,7 @@ class Attendant:
             with self._turn:
                 self._run(everything=everything)
 
-        self._thread = thread = threading.Thread(target=run, name="memento-assist", daemon=True)
+        thread = threading.Thread(target=run, name="memento-assist", daemon=True)
         thread.start()
         return thread
 
@@ -325,7 +324,7 @@ class Attendant:
             damaged: Names of damaged rows, which go.
         """
         engine = self._engine
-        until = engine.now() + int(engine.config.llm.seconds * SECOND) + MARGIN
+        until = engine.now() + int(min(engine.config.llm.seconds * SECOND, DAY)) + MARGIN
         token = 1 + int.from_bytes(os.urandom(7))
 
         def take(session: Session) -> list[_Task]:

@@ -137,10 +137,15 @@ def test_past_the_budget_they_wait_for_the_next_day(tmp_path):
         assert max(one.calls for one in memory.usage().days.values()) == 1
 
 
-def test_two_processes_do_not_show_the_same(tmp_path):
+@pytest.mark.parametrize("seconds", [30.0, 1e8])
+def test_two_processes_do_not_show_the_same(tmp_path, seconds):
     """The messages that one has taken are left alone until its note runs out."""
     clock, slow, other = ManualClock(), SlowLLM([pointing_at(SAID)]), ScriptedLLM(pointing)
-    with store(tmp_path, slow, clock) as first, store(tmp_path, other, clock) as second:
+    limits = {"seconds": seconds, "seconds_a_day": 1e9}
+    with (
+        store(tmp_path, slow, clock, **limits) as first,
+        store(tmp_path, other, clock, **limits) as second,
+    ):
         first.observe(SAID, session="s")
         assert first.flush(wait=True, timeout=0.01) is not None
         assert slow.asked.wait(20)

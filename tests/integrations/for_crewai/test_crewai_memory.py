@@ -135,6 +135,27 @@ class TestRecords:
         assert all(one.categories == ["money"] for one in records)
         assert lines[2_900] in memory.recall("invoice 2900", limit=1)[0].record.content
 
+    def test_a_long_text_is_forgotten_whole(self, memory, manager):
+        """By the id that ``remember`` returned, or that of any piece; no other text goes."""
+        text = "\n".join(f"Invoice {n} of the harbour was paid in cash." for n in range(1_700))
+        assert len(text) > manager.config.limits.text_chars
+        for source in ("bo", "al", None):
+            memory.remember(text, source=source, private=source is not None)
+        memory.remember("Bo drinks tea", source="bo")
+        listed = memory.list_records(limit=100)
+        first, *others = (one for one in listed if one.private and one.source == "bo")
+        assert others
+        assert "crewai_piece" not in first.metadata
+        memory.update(first.id, metadata={"n": 1})
+        assert memory.forget(record_ids=[others[0].id]) == 1 + len(others)
+        left = memory.list_records(limit=100)
+        assert not any(one.private and one.source == "bo" for one in left)
+        assert {(one.private, one.source) for one in left} == {
+            (True, "al"),
+            (False, None),
+            (False, "bo"),
+        }
+
     def test_update_stays_under_the_root(self, memory, manager):
         """Another root's record is none of this memory's, however alike the paths begin."""
         theirs = MementoCrewMemory(manager, "/crew/salesmen").remember("Bo drinks tea")
