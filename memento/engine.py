@@ -119,7 +119,7 @@ class Engine:
         self.short.load()
         self._eraser.finish()  # work left by a process that died, or that another one prevented
         _open_engines.add(self)
-        if self.embedding is not None and self.ledger.read(vectors.backlog_size):
+        if self.embedding is not None and self.ledger.read(vectors.any_owed):
             self.indexer.start()  # an earlier process ended before its memories were embedded
 
     def _start(self) -> None:
@@ -617,9 +617,9 @@ class Engine:
         ]
 
     def _index_lost(self) -> bool:
-        """Tell whether the Chroma folder is missing although the ledger has rows for it."""
+        """Tell whether the Chroma folder is missing and only this can tell, see ``feeds_index``."""
         there = (self.ledger.root / layout.CHROMA).exists() or self.ledger.read_only
-        return not there and self.ledger.read(vectors.any_indexed)
+        return not there and self.ledger.read(vectors.is_left_unfed)
 
     def _owe_index(self, model: int) -> None:
         self.ledger.write(lambda c: vectors.owe_index(c, model))

@@ -197,6 +197,15 @@ def backlog_in(connection: Session, ns: int) -> dict[str, int]:
     return dict(connection.execute(query, (*docid_range(ns), ns)).fetchall())
 
 
+def any_owed(connection: Session) -> bool:
+    """Tell whether `backlog_size` has anything to count, without counting it."""
+    query = (
+        "SELECT EXISTS (SELECT 1 FROM backlog)"
+        f" OR EXISTS (SELECT 1 FROM namespaces JOIN memories ON {WAITING})"
+    )
+    return bool(connection.execute(query).fetchone()[0])
+
+
 def is_behind(connection: Session, most: int) -> bool:
     """Tell whether the backlog has more than so many lines."""
     query = "SELECT count(*) FROM (SELECT 1 FROM backlog LIMIT ?)"
@@ -381,6 +390,20 @@ def any_indexed(connection: Session) -> bool:
         f" (SELECT docid FROM memories WHERE {_INDEXED}) LIMIT 1"
     ).fetchone()
     return found is not None
+
+
+def feeds_index(connection: Session) -> bool:
+    """Tell whether the backlog has a line for the long tier's index.
+
+    Then the index is opened in any case, which sees whether it was lost.
+    """
+    query = "SELECT 1 FROM backlog WHERE op <> 'embed' LIMIT 1"
+    return connection.execute(query).fetchone() is not None
+
+
+def is_left_unfed(connection: Session) -> bool:
+    """Tell whether the long tier's index should hold rows, and no line of the backlog opens it."""
+    return not feeds_index(connection) and any_indexed(connection)
 
 
 def owe_index(connection: Session, model: int) -> int:

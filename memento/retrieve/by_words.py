@@ -341,11 +341,8 @@ def _by_start(term: str, reader: Reader) -> Iterator[_Find]:
 
 def _reached(found: Sequence[_Find], rare: Sequence[Match], mask: Mask) -> int:
     """Count the wanted rows that have one of the rare words."""
-    held = np.zeros(len(mask), np.bool_)
-    for one in found:
-        if one.match in rare:
-            held[one.place.rows] = True
-    return int(np.count_nonzero(held & mask))
+    rows = distinct(np.concatenate([one.place.rows for one in found if one.match in rare]))
+    return int(np.count_nonzero(mask[rows]))
 
 
 def _frequent(place: Place, among: Match | None) -> bool:
@@ -354,8 +351,13 @@ def _frequent(place: Place, among: Match | None) -> bool:
 
 
 def _beside(match: Match, among: Match | None) -> Match:
-    """Return what finds a word where another expression matches too."""
-    return match if among is None else All((match, among))
+    """Return what finds a word where another expression matches too.
+
+    Where all words of the query stand together, each of them does: that is looked up once.
+    """
+    if among is None:
+        return match
+    return among if isinstance(among, All) and match in among.parts else All((match, among))
 
 
 def _narrowed(found: Sequence[_Find], among: Match | None) -> list[Match | None]:

@@ -88,18 +88,28 @@ def differences(codes: Words, query: Words) -> NDArray[np.uint16]:
         query: (words,), of one vector.
     """
     n = codes.shape[1]
-    found = np.empty(n, np.uint16)
+    found = np.zeros(n, np.uint16)
+    size = min(n, _CHUNK)
+    differing, some, ones = np.empty(size, np.uint64), *np.empty((2, size), np.uint8)
     for start in range(0, n, _CHUNK):
         end = min(n, start + _CHUNK)
-        _count(codes[:, start:end], query, found[start:end])
+        room = slice(end - start)
+        _count(
+            codes[:, start:end], query, found[start:end], differing[room], some[room], ones[room]
+        )
     return found
 
 
-def _count(codes: Words, query: Words, found: NDArray[np.uint16]) -> None:
-    words, n = codes.shape
-    differing = np.empty(n, np.uint64)
-    some, ones = np.empty((2, n), np.uint8)
-    found[:] = 0
+def _count(
+    codes: Words,
+    query: Words,
+    found: NDArray[np.uint16],
+    differing: Words,
+    some: NDArray[np.uint8],
+    ones: NDArray[np.uint8],
+) -> None:
+    """Add to what was found how many bits differ; the other arrays are room to work in."""
+    words = len(codes)
     for first in range(0, words, _AT_ONCE):
         for word in range(first, min(words, first + _AT_ONCE)):
             np.bitwise_xor(codes[word], query[word], out=differing)
@@ -122,8 +132,9 @@ def candidates(codes: Words, query: Words, allowed: Mask, count: int) -> Rows:
     if n < LARGE:
         return _least(differences(codes, query), allowed, count)
     half = len(codes) // 2
-    some = _least(differences(codes[:half], query[:half]), allowed, max(SURVIVORS, count))
-    both = differences(codes[:, some], query)
+    first = differences(codes[:half], query[:half])
+    some = _least(first, allowed, max(SURVIVORS, count))
+    both = first[some] + differences(codes[half:, some], query[half:])
     return some[_least(both, np.ones(len(some), np.bool_), count)]
 
 
@@ -134,8 +145,17 @@ def _least(found: NDArray[np.uint16], allowed: Mask, count: int) -> Rows:
         return np.flatnonzero(allowed)
     if most < len(allowed):
         found[~allowed] = int(found.max()) + 1
-    upto = np.cumsum(np.bincount(found))
+    upto = np.cumsum(_tally(found))
     return np.flatnonzero(found <= np.searchsorted(upto, count))
+
+
+def _tally(found: NDArray[np.uint16]) -> NDArray[np.intp]:
+    """Count how often each value occurs; what NumPy converts for it stays in the cache."""
+    values, starts = int(found.max()) + 1, range(0, len(found), _CHUNK)
+    return sum(
+        (np.bincount(found[start : start + _CHUNK], minlength=values) for start in starts),
+        np.zeros(values, np.intp),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,6 +16,7 @@ from memento.errors import TierUnavailable
 from memento.retrieve.by_meaning import dots
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot
 from memento.retrieve.scan_files import Table
+from memento.retrieve.source import Sieve
 from memento.retrieve.tally import grown
 from memento.tiers.derived import Unusable
 from memento.types import Tier
@@ -140,8 +141,8 @@ class Scan:
         return ScanSearch(self, snap)
 
 
-class ScanSearch:
-    """One query's search of a namespace; implements ``source.Sieve``.
+class ScanSearch(Sieve):
+    """One query's search of a namespace.
 
     Args:
         scan: The namespace, of the moment of the snapshot.

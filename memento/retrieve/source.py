@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,10 +59,24 @@ class Nearest(Protocol):
         ...
 
 
-@runtime_checkable
-class Sieve(Nearest, Protocol):
-    """A search by vector that applies the filters before it chooses the nearest."""
+class Sieve(ABC):
+    """A search by vector that applies the filters before it chooses the nearest; a `Nearest`.
 
+    It is a class: every query asks which kind of search it has, and a protocol takes 20 µs for the
+    answer.
+    """
+
+    @abstractmethod
+    def nearest(
+        self, vector: NDArray[np.float32], n: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return the docids of the n nearest vectors and their cosines, nearest first."""
+
+    @abstractmethod
+    def vectors_of(self, docids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the (len(docids), dim) unit vectors of memories; zeros for one without vector."""
+
+    @abstractmethod
     def nearest_among(
         self, vector: NDArray[np.float32], n: int, allowed: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -72,12 +87,11 @@ class Sieve(Nearest, Protocol):
             n: How many, >= 1; rows as near as the last, but for rounding, are returned as well.
             allowed: For each row of the snapshot, whether it may be found.
         """
-        ...
 
+    @abstractmethod
     def embedded(self) -> int:
         """Count the rows that have a vector, without a look at each of them."""
-        ...
 
+    @abstractmethod
     def has_vector(self) -> NDArray[np.bool_]:
         """Mark the rows of the snapshot that have a vector."""
-        ...

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from shelves import NOW, Shelf
 
 from memento.config.retrieve import RetrieveConfig
-from memento.ledger.match import All
+from memento.ledger.match import All, Word
 from memento.retrieve import by_words
 from memento.retrieve.question import parse
 
@@ -95,7 +95,7 @@ def test_frequent_words_are_read_beside_rare_ones():
 
 
 def test_only_frequent_words():
-    """When every word is frequent, rows with all of them are found wherever they stand."""
+    """When every word is frequent, rows with all of them are found, by the same look for each."""
     shelf = Shelf()
     both = shelf.add("alpha beta together")
     for i in range(40):
@@ -103,6 +103,8 @@ def test_only_frequent_words():
         shelf.add(f"beta {i}")
     _, snap, found = score(shelf, "alpha beta", replace(CONFIG, cap=10))
     assert snap.docid[int(np.argmax(found.score))] == both
+    joined = {match for match in shelf.asked if isinstance(match, All)}
+    assert joined == {All((Word("alpha"), Word("beta")))}
 
 
 @pytest.mark.parametrize(

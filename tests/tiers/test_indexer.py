@@ -14,6 +14,7 @@ from memento import Config, MemoryManager
 from memento.config.tiers import IndexConfig, ShortConfig
 from memento.errors import EmbedderError, EmbeddingMismatch, StoreError, TierUnavailable
 from memento.ledger import vectors
+from memento.ledger.lite.ledger import LiteLedger
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.testing import HashEmbedder
 from memento.tiers import indexer as indexer_module
@@ -551,6 +552,25 @@ class TestInTheStore:
         memory.add("second", "short")
         assert memory.flush(wait=True, timeout=60)
         assert memory._engine._long.count(("default",)) == 1
+
+    def test_an_index_lost_while_a_line_waits_is_made_again(self, open_memory, tmp_path):
+        """All rows, not only the one that waits: the index that is opened for it sees the loss."""
+        root = tmp_path / "store"
+        memory = open_memory(root, embedder=HashEmbedder(16), config=FAST_CONFIG)
+        memory.add_many({"text": f"tea {n}", "tier": "long"} for n in range(3))
+        assert memory.flush(wait=True, timeout=60)
+        memory.close()
+        ledger = LiteLedger(root)
+        ledger.write(
+            lambda c: c.execute(
+                "INSERT INTO backlog SELECT docid, rev, 'index' FROM memories LIMIT 1"
+            )
+        )
+        ledger.close()
+        shutil.rmtree(root / "chroma")
+        again = open_memory(root, embedder=HashEmbedder(16), config=FAST_CONFIG)
+        assert again.flush(wait=True, timeout=60)
+        assert again._engine._long.count(("default",)) == 3
 
     def test_queries_are_embedded_once(self, open_memory, monkeypatch):
         """Repeated queries come from a cache of bounded size, lone surrogates and all."""

@@ -179,7 +179,11 @@ class TestVectors:
         embed(embedded, 1, 0)
         settled(embedded)
         assert embedded.ledger.read(vectors.any_indexed)
+        assert not embedded.ledger.read(vectors.any_owed)
+        assert not embedded.ledger.read(vectors.feeds_index)
         assert embedded.ledger.write(lambda s: vectors.owe_index(s, embedded.model)) == 1
+        assert embedded.ledger.read(vectors.any_owed)
+        assert embedded.ledger.read(vectors.feeds_index)
         assert owed(embedded) == [(1, "index")]
         assert embedded.ledger.write(lambda s: vectors.owe_embedding(s, None)) == 2
         assert owed(embedded) == [(1, "embed"), (2, "embed")]
