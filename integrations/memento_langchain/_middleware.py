@@ -99,7 +99,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         keep: Which messages are kept: roles, such as ``("user",)``, or a function that tells it of
             a message of the user's or the model's; None for all of them.
         structured: Whether to keep the structured answers of an agent with ``response_format`` as
-            well, as lines of names and values; an answer that is JSON is kept so, too.
+            well, as lines of names and values, and likewise an answer that is one JSON object.
         min_confidence: Least chance that an answer is among the memories, [0, 1]; None for the
             manager's ``prompt_confidence``.
         place: Where the block stands: ``user``, after the text of the user's last message, so that
