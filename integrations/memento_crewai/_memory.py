@@ -191,7 +191,8 @@ class MementoCrewMemory(Memory):
         """Find what bears on a query, best first.
 
         See ``MemoryManager.recall``: of what several agents say in the same words each text comes
-        once, near repetitions come last, the newest of them first, and so do mere questions.
+        once, near repetitions come last, the newest of them first, and so do mere questions. The
+        places go to memories that differ in meaning, so that one fact in other words fills none.
 
         Args:
             query: Any text.
@@ -237,6 +238,7 @@ class MementoCrewMemory(Memory):
                 tokens=None,
                 min_confidence=0.0,
                 fold=not everyones,  # the same words of two sources are two memories
+                diverse=not everyones,
                 wait=wait,
                 record=not self.read_only,
                 filters=wanted.arguments(),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from itertools import takewhile
 from typing import Annotated, Any, Literal, NotRequired, Self, TypeVar, cast, get_args
 
@@ -35,6 +35,7 @@ from memento.conversation import MOST, Keeper, mended, session_of
 from memento.errors import InvalidInput
 from memento.policy import TOKENS
 from memento.scopes import parse_scope
+from memento_langchain._structured import Wanted, answered, chosen, with_words
 from memento_langchain._turns import WAIT, check_manager, text_of, turn_of, warn
 from memento_langchain.namespaces import Namespace, Views, settings_of_run
 
@@ -95,8 +96,10 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             ``InvalidScope``.
         save: Whether to keep the turns and note which memories were used; with False it only
             recalls.
-        keep: Tells of a message of the user's or the model's whether it is kept, such as
-            ``lambda message: message.type == "human"``; None for all of them.
+        keep: Which messages are kept: roles, such as ``("user",)``, or a function that tells it of
+            a message of the user's or the model's; None for all of them.
+        structured: Whether to keep the structured answers of an agent with ``response_format`` as
+            well, as lines of names and values, and likewise an answer that is one JSON object.
         min_confidence: Least chance that an answer is among the memories, [0, 1]; None for the
             manager's ``prompt_confidence``.
         place: Where the block stands: ``user``, after the text of the user's last message, so that
@@ -128,7 +131,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         tokens: int | None = TOKENS,
         namespace: Namespace | None = None,
         save: bool = True,
-        keep: Callable[[AnyMessage], bool] | None = None,
+        keep: Wanted | Collection[str] | None = None,
+        structured: bool = False,
         min_confidence: float | None = None,
         place: Place = "user",
         speaker: Trust | str | None = None,
@@ -142,9 +146,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         self._k = check_count("k", k, most=MOST)
         self._tokens = None if tokens is None else check_count("tokens", tokens, most=MAX_TOKENS)
         self._save = check_flag("save", save)
-        if keep is not None and not callable(keep):
-            raise InvalidInput("keep", "must be a function of a message")
-        self._wanted = keep
+        self._wanted = chosen(keep)
+        self._structured = check_flag("structured", structured)
         self._sure = (
             None if min_confidence is None else check_share("min_confidence", min_confidence)
         )
@@ -194,6 +197,10 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         if not self._save:
             return None
         self._keep_said(state, runtime)
+        if self._structured:
+            given = cast("dict[str, Any]", state).get("structured_response")
+            last = answered(state["messages"], given)
+            self._keep([] if last is None else [last], runtime)
         self._cite(state["messages"], runtime)
         return {"memento_running": None}
 
@@ -318,9 +325,10 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
 
     def _keep(self, messages: Iterable[AnyMessage], runtime: Runtime[Any]) -> None:
         speaker = self._speaker or (Trust.AGENT if _is_inside_another() else Trust.USER)
-        chosen = (one for one in messages if self._wanted is None or self._wanted(one))
+        wanted = (one for one in messages if self._wanted is None or self._wanted(one))
+        said_so = with_words(wanted) if self._structured else wanted
         view, thread = self._view(runtime), _thread()
-        fresh = self._keeper.keep(view, _turns(chosen), session=thread, speaker=speaker)
+        fresh = self._keeper.keep(view, _turns(said_so), session=thread, speaker=speaker)
         for said in fresh if self._observe and speaker is Trust.USER else ():
             name = said.piece_id(0)
             if said.turn.role == "user" and name is not None:

@@ -121,6 +121,7 @@ class Conversations(Texts):
         tokens: int | None = TOKENS,
         min_confidence: float | None = None,
         fold: bool = True,
+        diverse: bool = False,
         wait: float = 0.0,
         record: bool = True,
         filters: Filtering | None = None,
@@ -146,6 +147,8 @@ class Conversations(Texts):
             min_confidence: Least chance that an answer is among them, [0, 1]; None for
                 ``prompt_confidence``.
             fold: Show equal texts once, and near repetitions last; False shows each by itself.
+            diverse: Give the places to memories that differ from each other in meaning, instead of
+                to the best ones: what several agents report in other words then takes one place.
             wait: As for ``retrieve``.
             record: Record in the event log which memories the block shows.
             filters: Only memories that match; see ``Filtering``. ``without`` names memories that
@@ -178,6 +181,7 @@ class Conversations(Texts):
             else check_share("min_confidence", min_confidence),
             shown=not isinstance(messages, str),
             fold=check_flag("fold", fold),
+            diverse=check_flag("diverse", diverse),
             wait=check_seconds("wait", wait),
             filters=given,
             kinds=kinds or tuple(kind.value for kind in Kind),

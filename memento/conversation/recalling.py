@@ -21,6 +21,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memento.check import MAX_K
+from memento.conversation.diverse import spread
 from memento.conversation.turns import Said, pieces
 from memento.conversation.values import Recalled
 from memento.conversation.verbs import Verbs
@@ -74,6 +75,7 @@ class Wanted:
         sure: Least confidence, [0, 1].
         shown: Whether the turns are shown to the model and so left out.
         fold: Whether equal texts are one memory.
+        diverse: Whether the places go to memories that differ from each other.
         wait: Seconds to wait for the newest memories.
         filters: Filters of ``retrieve``, without ``kinds``.
         kinds: The kinds of memories to show.
@@ -84,6 +86,7 @@ class Wanted:
     sure: float
     shown: bool
     fold: bool
+    diverse: bool
     wait: float
     filters: Mapping[str, Any]
     kinds: tuple[str, ...]
@@ -104,7 +107,10 @@ def recall(view: Verbs, said: Sequence[Said], wanted: Wanted) -> tuple[Recalled,
     found = _found(view, asked, wanted, filters)
     before = _asked_before(view, asked[0], wanted, filters)
     new = [hit for hit in found if hit.text not in shown]
+    groups: Sequence[Sequence[Hit]]
     groups = _told_once(new) if wanted.fold else [[hit] for hit in new]
+    if wanted.diverse:
+        groups = spread(view, groups, wanted.k)
     told = [group[0] for group in groups][: wanted.k]
     asking = [hit for hit in before if hit.text not in shown]
     told = told[: wanted.k - min(wanted.k // ASKED, len(asking))]

@@ -12,6 +12,7 @@ import numpy as np
 from memento.clock import day_in, to_micros
 from memento.config.retrieve import RetrieveConfig
 from memento.language import words as spelling
+from memento.language.personal import asks_of_oneself
 from memento.ledger.predicate import Filters
 from memento.protocols import TokenCounter
 from memento.retrieve import budget, by_time, confidence, rank, scoring, tail
@@ -184,7 +185,7 @@ def find(
         orders.insert(0, Quotes(snap, quoted, leads=query.wants_several).first)
     answer, ranks = _collect(look, called, room, orders, match == "names", fold=fold)
     hits = room.choose(room.with_tail(answer))
-    chance = _sure(hits[:_SURE], config)
+    chance = _sure(hits[:_SURE], look)
     if not called and (share := confidence.share_of(text)) < 1.0:
         hits = [replace(one, confidence=share * one.confidence) for one in hits]
         chance *= share
@@ -203,14 +204,17 @@ def _with_named(mask: Mask, called: Sequence[Called]) -> Mask:
     return wider
 
 
-def _sure(hits: Sequence[Candidate], config: RetrieveConfig) -> float:
+def _sure(hits: Sequence[Candidate], look: Look) -> float:
     """Estimate the chance that an answer is among the hits: at least that of the best hit."""
     if not hits:
         return 0.0
-    chance = confidence.of_answer([one.signs for one in hits], config.sure)
+    sure = look.config.sure
+    chance = confidence.of_answer([one.signs for one in hits], sure)
     best = max(one.confidence for one in hits)
     if "cosine" in hits[0].signs:  # by words alone it tells own questions apart no better
         chance = confidence.of_both(chance, best)
+        if look.snap.session[hits[0].row] < 0 and asks_of_oneself(look.text):
+            chance = confidence.surer(chance, sure.oneself)
     return max(best, chance)
 
 

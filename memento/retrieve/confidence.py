@@ -268,6 +268,16 @@ def of_both(answer: float, best: float) -> float:
     return odds / (1 + odds)
 
 
+def surer(chance: float, by: float) -> float:
+    """Raise a chance by a logit.
+
+    >>> round(surer(0.5, 1.0), 2)
+    0.73
+    """
+    odds = _odds(chance) * math.exp(by)
+    return odds / (1 + odds)
+
+
 def _odds(chance: float) -> float:
     within = min(max(chance, _LEAST), 1 - _LEAST)
     return within / (1 - within)

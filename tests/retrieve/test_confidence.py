@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento.config.retrieve import Sure, Weights
-from memento.retrieve import confidence
+from memento.retrieve import answer, confidence
 from memento.retrieve.evidence import Evidence
 
 PARTS = st.floats(0, 1, width=32)
@@ -209,3 +209,19 @@ def test_an_unknown_word_is_one_in_no_spelling_and_without_another_word(shelf):
     }
     assert unknown["the acountant and the boiler"] == unknown["our pet and the boiler"] == 0
     assert unknown["Mr Hale's yacht"] > 0
+
+
+def test_a_question_about_the_person_who_asks_is_surer_of_notes(open_memory, tmp_path, monkeypatch):
+    """The answer is surer, its hits are not; what was said in a conversation is as sure as ever."""
+    memory, asked = open_memory(tmp_path, embedder="default"), "who treats my aching arm"
+    for text in ("The physio on Mill Road treats the sore shoulder", "The tap drips"):
+        memory.add(text, "long")
+    talk = memory.of("talk")
+    talk.add("The physio on Mill Road treats the sore shoulder", session="a", role="user")
+    memory.flush(wait=True)
+    note, turn = memory.retrieve(asked), talk.retrieve(asked)
+    monkeypatch.setattr(answer, "asks_of_oneself", lambda _: False)
+    plain = memory.retrieve(asked)
+    assert [hit.confidence for hit in note] == [hit.confidence for hit in plain]
+    assert note.confidence == pytest.approx(confidence.surer(plain.confidence, Sure().oneself))
+    assert turn.confidence == talk.retrieve(asked).confidence

@@ -21,6 +21,7 @@ from langchain.agents.middleware import (
     SummarizationMiddleware,
 )
 from langchain.agents.middleware.pii import PIIDetectionError
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -1033,8 +1034,67 @@ def test_what_is_kept_can_be_chosen(manager, fake_model, mode):
         run(agent, mode, text, thread("one"))
     assert kept(manager) == ["My bike is red.", "My cat is Tom."]
     assert len(agent.get_state(thread("one")).values["messages"]) == 4
-    with pytest.raises(InvalidInput, match="keep"):
-        MementoMiddleware(manager, keep=("user",))
+    for wrong in ("user", ("tool",), 3):
+        with pytest.raises(InvalidInput, match="keep"):
+            MementoMiddleware(manager, keep=wrong)
+
+
+def test_what_is_kept_can_be_chosen_by_roles(manager, fake_model):
+    """The roles are those of chat APIs."""
+    for role, expected in (("user", "My bike is red."), ("assistant", "Noted.")):
+        view = manager.of(role)
+        ours = MementoMiddleware(view, keep=(role,))
+        create_agent(fake_model("Noted."), middleware=[ours]).invoke(said("My bike is red."))
+        assert kept(view) == [expected]
+
+
+@dataclass
+class Order:
+    """A structured answer."""
+
+    dish: str
+    guests: int
+    note: str = ""
+
+
+def ordering(dish, name):
+    """Make the message of a model that answers by a tool."""
+    call = {"name": "Order", "args": {"dish": dish, "guests": 3}, "id": name}
+    return AIMessage("", tool_calls=[call])
+
+
+@pytest.mark.parametrize("mode", ["invoke", "ainvoke"])
+def test_a_structured_answer_is_kept_as_text(manager, fake_model, mode):
+    """By a tool it has no words of its own; the next runs of the thread leave it as it is."""
+    agent = create_agent(
+        fake_model(ordering("paella", "1"), ordering("risotto", "2")),
+        middleware=[MementoMiddleware(manager, structured=True)],
+        response_format=ToolStrategy(Order),
+        checkpointer=InMemorySaver(),
+    )
+    run(agent, mode, "Book the dinner.", thread("t"))
+    run(agent, mode, "Another one.", thread("t"))
+    assert kept(manager, role="assistant") == [
+        "dish: paella\nguests: 3",
+        "dish: risotto\nguests: 3",
+    ]
+    later = create_agent(
+        fake_model("Done."),
+        middleware=[MementoMiddleware(manager, structured=True)],
+        checkpointer=agent.checkpointer,
+    )
+    run(later, mode, "And now?", thread("t"))
+    assert len(kept(manager, role="assistant")) == 3
+
+
+def test_an_answer_that_is_json_is_kept_as_text_only_if_wanted(manager, fake_model):
+    """An agent with the provider's own structured output answers by JSON."""
+    answer = '{"dish": "paella", "guests": 3, "note": ""}'
+    for wanted, expected in ((True, "dish: paella\nguests: 3"), (False, answer)):
+        view = manager.of(str(wanted))
+        ours = MementoMiddleware(view, structured=wanted)
+        create_agent(fake_model(answer), middleware=[ours]).invoke(said("Book the dinner."))
+        assert kept(view, role="assistant") == [expected]
 
 
 def test_the_policy_is_in_the_system_message_and_before_the_text(manager, fake_model):

@@ -1,0 +1,47 @@
+"""Questions about the person who asks are told from requests, advice and chat."""
+
+import pytest
+
+from memento.language.personal import asks_of_oneself
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "who treats my sore arm",
+        "which cupboard are our candles in?",
+        "can I carry 25 kilos",
+        "How did we get in that night?",
+        "how do I measure my pulse",
+        "painkillers for me?",
+        "wo sind meine Schlüssel",
+        "¿dónde están mis llaves?",
+        "où sont mes clés",
+        "When is Ada's party?\nand what do I bring",
+    ],
+)
+def test_a_question_about_oneself_is_known(question):
+    """With "I", "my" or "our", in a question."""
+    assert asks_of_oneself(question)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "who treats Ada's arm",
+        "give me a name for a cat",
+        "how do I boil an egg",
+        "what should I cook tonight",
+        "do we need a coat in Lisbon",
+        "what can you do for me?",
+        "am I talking to a person?",
+        "may I ask a question",
+        "I'm so tired today",
+        "we should get going",
+        "What do I bring?\nand Ada",
+        "",
+    ],
+)
+def test_requests_advice_and_chat_are_about_nobody(said):
+    """Words such as "me" are in them as well."""
+    assert not asks_of_oneself(said)
