@@ -150,6 +150,11 @@ class LedgerSource:
         ).find(joined)
 
     def _read(self, matches: Sequence[Match], limit: int) -> list[Docids]:
+        """Look words up, never inside another read.
+
+        What the tail has let go of is in the file as a transaction sees it that begins after the
+        tail was asked.
+        """
         waiting = self._tail.postings(self.ns, matches, limit)
         found = self._ledger.read(lambda c: c.words.postings(self.ns, matches, limit))
         first = docid_of(self.ns, 0)

@@ -126,15 +126,18 @@ class Searcher:
             request: The request.
         """
         began = time.perf_counter()
-        source, took = self._source(labels, ns), {"embed": 0.0, "read": 0.0}
+        source, took = self._source(labels, ns), {"embed": 0.0}
         missing = self._owing(source) if request.wait and self._embedding is not None else {}
         try:
-            ranking, hits = self._ranked(request, source, self._rerank, missing, took)
+            ranking = self._ranked(request, source, self._rerank, missing, took)
         except RerankerError as error:
             missing["reranker"] = unquoted(str(error), request.query)
-            ranking, hits = self._ranked(request, source, None, missing, took)
-        took["total"] = time.perf_counter() - began
-        took["rank"] = took["total"] - took["embed"] - took["read"]
+            ranking = self._ranked(request, source, None, missing, took)
+        ranked = time.perf_counter()
+        hits = self._hits(source, ranking, request.filters, request.shown, missing)
+        ended = time.perf_counter()
+        took["rank"] = ranked - began - took["embed"]
+        took["read"], took["total"] = ended - ranked, ended - began
         return Retrieval(request.query, hits, missing, ranking.confidence if hits else 0.0, took)
 
     def nearest(
@@ -265,7 +268,7 @@ class Searcher:
         rerank: Rerank | None,
         missing: dict[str, str],
         took: dict[str, float],
-    ) -> tuple[Ranking, tuple[Hit, ...]]:
+    ) -> Ranking:
         model = self._model(request.query, source, missing)
         try:
             return self._rank(request, source, model, rerank, missing, took, exact=False)
@@ -282,8 +285,8 @@ class Searcher:
         took: dict[str, float],
         *,
         exact: bool,
-    ) -> tuple[Ranking, tuple[Hit, ...]]:
-        """Bring the namespace up to date, rank what it holds and read what is shown of it."""
+    ) -> Ranking:
+        """Bring the namespace up to date and rank what it holds."""
         filters, vector = request.filters, None
         snap, allowed, nearest = self._follow(source, filters, model, exact=exact)
         if model is not None:
@@ -295,8 +298,7 @@ class Searcher:
         present = filters.as_of is None
         dynamics = self._config.dynamics
         links = Links(self._ledger, source.ns, filters.now, dynamics, source.linked)
-        search = partial(
-            find,
+        return find(
             request.query,
             snap,
             source,
@@ -322,17 +324,6 @@ class Searcher:
             fold=request.fold,
             shorten=present,  # a passage is a part of the present text
         )
-
-        def answer(_: Session | None = None) -> tuple[Ranking, tuple[Hit, ...]]:
-            ranking = search()
-            began = time.perf_counter()
-            hits = self._hits(source, ranking, filters, request.shown, missing)
-            took["read"] += time.perf_counter() - began
-            return ranking, hits
-
-        if nearest is not None or rerank is not None or request.tokens is not None:
-            return answer()  # an index, a reranker or a token counter may take long
-        return self._ledger.read(answer)  # one transaction costs less than one for each look
 
     def _near(
         self, source: LedgerSource, asked: _Embedded, k: int, filters: Filters, *, exact: bool
