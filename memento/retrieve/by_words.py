@@ -341,7 +341,8 @@ def _by_start(term: str, reader: Reader) -> Iterator[_Find]:
 
 def _reached(found: Sequence[_Find], rare: Sequence[Match], mask: Mask) -> int:
     """Count the wanted rows that have one of the rare words."""
-    rows = distinct(np.concatenate([one.place.rows for one in found if one.match in rare]))
+    lists = [one.place.rows for one in found if one.match in rare]
+    rows = lists[0] if len(lists) == 1 else distinct(np.concatenate(lists))
     return int(np.count_nonzero(mask[rows]))
 
 
