@@ -152,8 +152,8 @@ class LedgerSource:
     def _read(self, matches: Sequence[Match], limit: int) -> list[Docids]:
         """Look words up, never inside another read.
 
-        What the tail has let go of is in the file as a transaction sees it that begins after the
-        tail was asked.
+        A transaction that begins after the tail was asked sees in the file all that the tail has
+        let go of.
         """
         waiting = self._tail.postings(self.ns, matches, limit)
         found = self._ledger.read(lambda c: c.words.postings(self.ns, matches, limit))
