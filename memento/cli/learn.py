@@ -41,6 +41,9 @@ SPEAKERS = {"user": "user", "assistant": "assistant", "agent": "assistant", "too
     )
 )
 def observe(
+    text: Annotated[
+        str | None, typer.Argument(help="Message of the user, as --user.", show_default=False)
+    ] = None,
     *,
     user: Annotated[str | None, option("--user", help="Message of the user.")] = None,
     assistant: Annotated[
@@ -64,11 +67,14 @@ def observe(
     With --mode assist or full a language model points at further sentences of the user; a dry run
     shows what is learnt without it.
 
-    Without --user it reads a transcript: lines of JSON with role and content, or lines that begin
-    with "user:" or "assistant:".
+    Without a message it reads a transcript: lines of JSON with role and content, or lines that
+    begin with "user:" or "assistant:".
     """
+    if text is not None and user is not None:
+        raise InvalidInput("--user", "is given once, or as the argument")
+    user = text if user is None else user
     if user is None and assistant is not None:
-        raise InvalidInput("--assistant", "is given with --user")
+        raise InvalidInput("--assistant", "is given with a message of the user")
     turns = _transcript(sys.stdin.read()) if user is None else [{"role": "user", "content": user}]
     if dry_run:
         found = _foreseen(turns, session, scope, (root, namespace, embedder))

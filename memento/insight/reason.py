@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from memento.insight import names
 from memento.insight.asking import Asked, asked
 from memento.insight.chains import Path, Search
 from memento.insight.index import NameIndex, NameIndexes
+from memento.language.words import words
 from memento.ledger import links, memories
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
@@ -116,9 +117,7 @@ class Reader:
         rows = self._rows(sorted({*on_chains, *_all_in(before), *_all_in(linked)}))
         seen = {docid: row for docid, row in rows.items() if is_sound(row)}
         whole = [path for path in paths if path.facts <= seen.keys()]
-        said = frozenset(
-            stem for path in whole for step in path.steps for stem in step.fact.reading.stems
-        )
+        said = _stems_of([seen[docid].text for path in whole for docid in path.facts])
         return Found(
             tuple(start.name for start in wanted.starts),
             whole,
@@ -127,6 +126,11 @@ class Reader:
             _shown(linked, seen),
             tuple(word for word in wanted.telling if word[: names.STEM] not in said),
         )
+
+
+def _stems_of(texts: Iterable[str]) -> frozenset[str]:
+    """Return the first letters of the words of some texts."""
+    return frozenset([word[: names.STEM] for text in texts for word in words(text)])
 
 
 def _against(session: Session, docid: int) -> list[int]:

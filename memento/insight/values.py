@@ -230,7 +230,8 @@ class Health:
         """Return it as lines of text."""
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.items())
         lines = [f"{self.active} active memories" + (f": {kinds}" if kinds else "")]
-        lines += [f"{self.without_source} without a source", f"{self.quarantined} quarantined"]
+        lines.append(f"{self.without_source} without a session, a speaker or an address")
+        lines.append(f"{self.quarantined} quarantined")
         if self.signals:
             learnt = ", ".join(f"{count} {signal}" for signal, count in self.signals.items())
             lines.append(f"learnt: {learnt}")

@@ -7,6 +7,7 @@ import sys
 def test_a_turn_is_learnt_from_and_shown(memento):
     """Its statement is stored; the next value of the slot replaces it."""
     assert "slot user/name" in memento("observe", "--user", "My name is Priya.").out
+    assert "Call me Sam." in memento("observe", "Call me Sam.").out
     (one,) = memento("list", "--key", "user/name", "--json").data
     assert (one["text"], one["signal"]) == ("My name is Priya.", "identity")
 
@@ -38,6 +39,7 @@ def test_a_transcript_is_read_from_stdin(memento, monkeypatch):
         monkeypatch.setattr(sys, "stdin", io.StringIO(wrong))
         assert memento("observe").status == 2
     assert memento("observe", "--assistant", "a").status == 2
+    assert memento("observe", "one", "--user", "two").status == 2
 
 
 def test_rules_are_stated(memento):
