@@ -20,7 +20,7 @@ from secret_samples import MAKERS, keys, leaks, sentences
 
 from memento import Config, Draft, MemoryManager, Source
 from memento.admit.proofs import crc_base62
-from memento.admit.redact import redact, redact_value
+from memento.admit.redact import _secrets_in, redact, redact_value
 from memento.admit.secrets import FORMATS, KINDS
 from memento.cli import main
 from memento.display import data
@@ -362,11 +362,11 @@ def test_secrets_are_looked_for_before_the_writer_is_taken(memory, tmp_path, mon
         theirs.store.export(stream := io.StringIO())
     looked, writing = [], memory._engine.ledger._writer()._connection
 
-    def look(text, found):
+    def look(text):
         looked.append(writing.in_transaction)
-        return redact(text, found)
+        return _secrets_in(text)
 
-    monkeypatch.setattr("memento.admit.redact.redact", look)
+    monkeypatch.setattr("memento.admit.redact._secrets_in", look)
     verbs = {
         "add": lambda: memory.add("another", metadata={"said": TOKEN}),
         "update": lambda: memory.update("n", text=TOKEN, metadata={"a": TOKEN}, add_aliases=["b"]),
