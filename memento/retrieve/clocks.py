@@ -132,6 +132,7 @@ class PastSource(LedgerSource):
         """Return the texts of then, ``""`` for an erased memory."""
         changed = self.world.past.changed
         found = zip(docids, super().texts(docids), strict=True)
+        self.rows.clear()  # they are as they are now
         return [changed[docid].text if docid in changed else text for docid, text in found]
 
     def vocabulary(self, first: int) -> Vocabulary:

@@ -16,7 +16,7 @@ from memento.ledger.claims import Linked
 from memento.ledger.contract import Ledger, Session, Tail
 from memento.ledger.match import All, Match
 from memento.ledger.predicate import Filters
-from memento.ledger.rows import docid_of
+from memento.ledger.rows import Row, docid_of, string_in
 from memento.ledger.schema import SEQ_MASK
 from memento.retrieve.by_meaning import dots
 from memento.retrieve.lifecycle import Strengths
@@ -28,6 +28,9 @@ from memento.status import HEARD
 
 if TYPE_CHECKING:
     from memento.tiers.long import LongTier
+
+_FEW = 20
+"""Memories up to which reading all of them costs less than reading those that are shown again."""
 
 Docids = NDArray[np.int64]
 State = tuple[int, int]
@@ -93,6 +96,7 @@ class LedgerSource:
         known: Its words, as far as an earlier query needed them; set with the state.
         strengths: The sums of its events; set with the state.
         linked: Which relations there are between its memories; set with the state.
+        rows: Row id to the row, of memories whose texts were read; damaged ones too.
     """
 
     known: Vocabulary
@@ -111,6 +115,7 @@ class LedgerSource:
         self.ns, self.labels = ns, labels
         self.moment = ledger.moment()
         self.state: State | None = None
+        self.rows: dict[int, Row] = {}
 
     def postings(self, matches: Sequence[Match], limit: int) -> list[Docids]:
         """Return the docids that expressions match, from the cache if nothing has changed."""
@@ -161,9 +166,16 @@ class LedgerSource:
         return [first + _together(*both, limit) for both in zip(found, waiting, strict=True)]
 
     def texts(self, docids: Sequence[int]) -> list[str]:
-        """Return the texts of memories, ``""`` for an erased one."""
-        found = self._ledger.read(lambda c: memories.texts(c, self.ns, docids))
-        return [found.get(docid, "") for docid in docids]
+        """Return the texts of memories, ``""`` for an erased one.
+
+        Few are read with all else, as most of them are shown.
+        """
+        if len(docids) > _FEW:
+            found = self._ledger.read(lambda c: memories.texts(c, self.ns, docids))
+            return [found.get(docid, "") for docid in docids]
+        self.rows |= self._ledger.read(lambda c: memories.by_docids(c, self.ns, docids))
+        rows = [self.rows.get(docid) for docid in docids]
+        return ["" if row is None else string_in(row.text) or "" for row in rows]
 
     def vocabulary(self, first: int) -> Vocabulary:
         """Return the words of the heard memories; only what changed is read."""

@@ -463,7 +463,7 @@ class Searcher:
         its place.
         """
         docids = [docid for one in ranking.found for docid in (one.docid, *one.beside)]
-        rows, garbled = self._ledger.read(lambda c: self._rows(c, source.ns, docids, filters))
+        rows, garbled = self._read(source, docids, filters)
         if garbled:
             missing[LEDGER] = damaged([str(rows[docid].id) for docid in sorted(garbled)])
             log.warning("left out of an answer: %s", missing[LEDGER])
@@ -477,6 +477,19 @@ class Searcher:
         pairs = [(shown[one.docid], one.terms) for one in found]
         told = life.told(pairs, weighed=ranking.weighed) if life else []
         return tuple([_hit(source.labels, shown, *one) for one in zip_longest(found, told)])
+
+    def _read(
+        self, source: LedgerSource, docids: Sequence[int], filters: Filters
+    ) -> tuple[dict[int, Row], set[int]]:
+        """Return rows as an answer shows them, and the row ids of those that are damaged."""
+        known = source.rows if filters.as_of is None else {}
+        held = {docid: known[docid] for docid in docids if docid in known}
+        garbled = {docid for docid, row in held.items() if not is_sound(row)}
+        missing = [docid for docid in docids if docid not in held]
+        if not missing:
+            return held, garbled
+        rows, others = self._ledger.read(lambda c: self._rows(c, source.ns, missing, filters))
+        return held | rows, garbled | others
 
     def _rows(
         self, connection: Session, ns: int, docids: Sequence[int], filters: Filters
