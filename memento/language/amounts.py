@@ -9,10 +9,11 @@ by itself: the statements must be alike in meaning as well. Pure; standard libra
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from memento.language.small import Small
-from memento.language.words import words
+from memento.language.weak import EMPTY_WORDS
+from memento.language.words import content, words
 
 _READ = 400  # characters of a text
 _LEAST, _MOST = 0.4, 2.5  # share of the older number that a newer one of the same thing has
@@ -54,6 +55,7 @@ _SPELLED = {
         start=2,
     )
 } | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+_NO_THINGS = EMPTY_WORDS | _SPELLED.keys() | {"ist", "sind", "est", "sont", "es", "son", "um", "am"}
 _WEEKDAY = re.compile(
     r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b"
     r"|\b(montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?\b"
@@ -64,6 +66,17 @@ _CLOCK = re.compile(
     r"\b(?:at|until|till|from|past|to|by|um|ab|bis) (\d{1,2}(?:[:.]\d\d)?|noon|midnight|one|two"
     r"|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
 )
+_NOT_SO = Small(
+    r"""\b(?: no | not | never | refused | cancel\w* | used\ to | ago | would | could | might
+    | should | will\ (?:be|cost|come|go|have|pay|rise|move) | (?:was|were|had|did)\b(?=.{0,12}\d)
+    | if | maybe | perhaps | next | tomorrow | today | tonight | this\ (?:week|month|once|time)
+    | once | nicht | kein\w*
+    )\b | n['’]t\b | \?\W*$""",  # noqa: RUF001 - a real apostrophe
+    re.VERBOSE,
+)
+"""A statement that tells of another moment than the present, or of what is not so."""
+_OWNER = re.compile(r"\b[\w-]+(?=['’]s\b)")  # noqa: RUF001 - a real apostrophe
+_STEM = 5
 Other = Callable[[str, str], bool]
 """Tells of an older and a newer text whether they give two values of the same kind and size."""
 
@@ -82,9 +95,11 @@ def asked(question: str) -> Other | None:
     """
     if _PAST.found_in(question):
         return None
-    if _ASKS_TIME.found_in(question):
-        return _other_time
-    return _other_number if _ASKS_NUMBER.found_in(question) else None
+    other = _other_time if _ASKS_TIME.found_in(question) else _other_number
+    if other is _other_number and not _ASKS_NUMBER.found_in(question):
+        return None
+    wanted = _things(question.lower())
+    return lambda older, newer: other(older, newer) and _may_be_the_same(wanted, older, newer)
 
 
 def _other_number(older: str, newer: str) -> bool:
@@ -94,9 +109,8 @@ def _other_number(older: str, newer: str) -> bool:
     False
     """
     before, after = _numbers(older), _numbers(newer)
-    return before.isdisjoint(after) and any(
-        _LEAST * old <= new <= _MOST * old for old in before if old for new in after
-    )
+    near = any(_LEAST * old <= new <= _MOST * old for old in before if old for new in after)
+    return near and before.isdisjoint(after)
 
 
 def _numbers(text: str) -> set[float]:
@@ -121,3 +135,29 @@ def _other_time(older: str, newer: str) -> bool:
         if old or new:
             return bool(old and new) and old.isdisjoint(new)
     return False
+
+
+def _may_be_the_same(wanted: Collection[str], older: str, newer: str) -> bool:
+    """Tell whether nothing in two statements says that they speak of different things.
+
+    A newer one that is denied, past, planned or of another owner says so. So does a word of the
+    question that only the older one has, if both share another word: insulin at breakfast, and
+    insulin at dinner.
+
+    >>> _may_be_the_same({"rent"}, "Rent for the flat is 840 a month", "The landlord wants 910")
+    True
+    >>> _may_be_the_same({"bus"}, "The bus to Ghent costs 12", "The train to Ghent costs 19")
+    False
+    """
+    before, after = older[:_READ].lower(), newer[:_READ].lower()
+    if _NOT_SO.found_in(after) or not set(_OWNER.findall(after)) <= set(_OWNER.findall(before)):
+        return False
+    one, other = _things(before), _things(after)
+    return one.isdisjoint(other) or not (one - other).intersection(wanted)
+
+
+def _things(small: str) -> set[str]:
+    """Return the first letters of the words of content of a text, without numbers and days."""
+    plain = _WEEKDAY.sub(" ", small)
+    kept = [word for word in content(words(plain)) if word.isalpha() and word not in _NO_THINGS]
+    return {word[:_STEM] for word in kept}

@@ -45,6 +45,33 @@ def test_numbers_of_another_size_or_kind_are_no_other_value(question, older, new
 
 
 @pytest.mark.parametrize(
+    ("question", "older", "newer"),
+    [
+        ("how many units in the morning", "Leo takes 8 units in the morning", "12 units at dinner"),
+        ("how much is Ada's rent?", "Ada's rent is 840", "Tom's rent is 900"),
+        ("how much is my gym", "My gym costs 40 a month", "Tom's gym costs 55 a month"),
+        (
+            "what does the bus to Ghent cost",
+            "The bus to Ghent costs 12",
+            "The Ghent train costs 19",
+        ),
+        ("when does Tom work?", "Tom works on Mondays", "Anna works on Fridays"),
+        ("when is the physics exam?", "The physics exam is on Monday", "The maths exam is Friday"),
+        ("how much is the club fee?", "The club fee is 20", "The club fee is not 30"),
+        ("how much is the club fee?", "The club fee is 20", "The club fee was 30 in 2010"),
+        ("how much is the club fee?", "The club fee is 20", "The club fee will be 30 in May"),
+        ("when does the truck come?", "The truck comes on Monday", "It did not come on Friday"),
+        ("when is the market?", "The market is on Saturdays", "This week the market is on Sunday"),
+    ],
+)
+def test_a_value_of_another_thing_or_moment_is_no_other_value(question, older, newer):
+    """The same measure of another thing, person or moment takes no first place."""
+    other = asked(question)
+    assert other is not None
+    assert not other(older, newer)
+
+
+@pytest.mark.parametrize(
     "question",
     ["how much was the gym", "what did the gym cost", "when did we go", "who runs the gym", ""],
 )
