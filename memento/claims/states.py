@@ -38,6 +38,7 @@ class State:
 
 _PREP = "(?:in|on|at|under|behind|inside|by|with|near|through)"
 _KEPT = "(?:kept|stored|parked|located|based|hosted|filed|held|scheduled)"
+_ITS = "(?:its|their|his|her|the)"
 _MEAL = "(?P<meal>breakfast|lunch|dinner|supper)"
 _I = "(?P<i>i|we)"
 _MOVED = (
@@ -58,7 +59,8 @@ _STATES = tuple(
         f"{_I} (?:have|eat|drink) (?P<v>.+?) (?:for|at) {_MEAL}",
         f"(?P<order>{_ORDER}) (?P<t>.+?) in (?P<v>.+)",
         "(?:i|we) use (?P<v>.+?) as (?P<t>.+)",
-        "(?P<t>.+?) uses? (?P<v>.+?) (?:as|for) (?:its|their|his|her|the) (?P<role>.+)",
+        f"(?P<t>.+?) uses? (?P<v>.+?) as {_ITS} (?P<role>.+)",
+        f"(?P<t>.+?) uses? (?P<v>.+?) for (?:{_ITS} )?(?P<part>.+)",
         "(?P<t>.+?) (?:uses?|runs? on) (?P<v>.+)",
         f"(?P<t>.+?) (?:is|are)(?: {_KEPT})? (?P<v>.+)",
     )
@@ -159,7 +161,10 @@ def _sentences(flat: str) -> list[str]:
 
 
 def _stated(sentence: str) -> Iterator[State]:
-    """Yield the state of a sentence; with a role ("as its queue") also without it."""
+    """Yield the state of a sentence; with a role ("as its queue") also without it.
+
+    What is used for a part ("for logs") is no state of the whole.
+    """
     found = next(filter(None, (form.match(sentence) for form in _STATES)), None)
     if found is None:
         return
@@ -168,11 +173,11 @@ def _stated(sentence: str) -> Iterator[State]:
     thing = _thing_of(named, definite=False)
     if not thing or not value:
         return
-    yield State(thing, value)
-    if role := named.get("role"):
-        words = _noun(role.split(), _THING)
-        if words:
-            yield State((*thing, *words), value)
+    if named.get("part") is None:
+        yield State(thing, value)
+    words = _noun((named.get("role") or named.get("part") or "").split(), _THING)
+    if words:
+        yield State((*thing, *words), value)
 
 
 def _taken(sentence: str, *, changes: bool) -> Iterator[State]:

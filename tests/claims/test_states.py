@@ -83,6 +83,7 @@ TAKEN = [
 """An older statement, and a later one that names the same thing and takes its value back."""
 
 KEPT = [
+    ("The order service uses Kafka for logs.", "We moved the order service from Kafka to NATS."),
     ("My bike is in the cellar.", "I moved my bike pump from the cellar to the shed."),
     ("My bike is in the cellar.", "I moved the pump of my bike from the cellar to the shed."),
     ("My bike is in the cellar.", "I moved a bike from the cellar to the shed."),

@@ -200,6 +200,24 @@ class TestBounds:
         assert order(off) == before
         assert off.retrieve(QUESTION, record=False)[0].belief < 0.5
 
+    def test_off_is_the_order_of_a_store_without_events(self, books, open_memory):
+        """However much happened: places, scores and confidence are as if nothing had."""
+        questions = (QUESTION, "Heron", "what is here?", "deploy runbook")
+        off = open_memory(config=Config(effect=Effect.off()))
+        before = [off.retrieve(one, 10, record=False) for one in questions]
+        for verdict in ("used", "confirmed", "ignored", "wrong"):
+            answer = books.retrieve(QUESTION, 10)
+            books.feedback([hit.id for hit in answer[:2]], verdict="used")
+            books.feedback(answer[2].id, verdict=verdict)
+        books.flush(wait=True)
+        books.consolidate(steps=["fold", "links"])
+        assert books.retrieve(QUESTION, 10, record=False)[0].terms["use"] > 0
+        after = [off.retrieve(one, 10, record=False) for one in questions]
+        assert [one.confidence for one in after] == [one.confidence for one in before]
+        assert [[(hit.id, hit.score) for hit in one] for one in after] == [
+            [(hit.id, hit.score) for hit in one] for one in before
+        ]
+
     @pytest.mark.parametrize("bound", [3.0, 1.0, 10.0])
     def test_all_effects_together_stay_within_the_bound(self, open_memory, bound):
         """A sum beyond it is cut from each of them alike."""
