@@ -64,8 +64,6 @@ def relation(new: Statement, old: Statement, *, same_speaker: bool = True) -> Ve
         return Verdict("distinct", "not two assertions")
     if new.words == old.words:
         return Verdict("repeats", "same words")
-    if _takes_back(new, old) and (same_speaker or not _of_speaker(new)):
-        return Verdict("updates", "names the old value", explicit=True)
     comparable = (same_speaker or not _of_speaker(new)) and not (new.headed or old.headed)
     by_words = _by_words(new, old) if comparable else None
     return _by_claims(new, old, same_speaker=same_speaker) or by_words or DISTINCT
@@ -78,8 +76,22 @@ def restates(new: Statement, old: Statement) -> bool:
     return any(one.holds and one in old.claims for one in new.claims)
 
 
-def _takes_back(new: Statement, old: Statement) -> bool:
-    """Tell whether one takes back the state that is all that the other one claims."""
+def succeeds(new: Statement, old: Statement) -> bool:
+    """Tell whether one takes back the state that is all that an older one claims.
+
+    The forms of ``states`` are wide, so both stay found: the later one is only placed first.
+
+    Args:
+        new: The later statement.
+        old: The earlier one, of the same speaker.
+
+    >>> from memento.claims.reading import read
+    >>> moved = read("I moved my bike from the cellar to the shed")
+    >>> succeeds(moved, read("My bike is in the cellar"))
+    True
+    >>> relation(moved, read("My bike is in the cellar")).kind
+    'distinct'
+    """
     return not set(new.taken).isdisjoint(old.states)
 
 
