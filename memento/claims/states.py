@@ -163,7 +163,7 @@ def _sentences(flat: str) -> list[str]:
 def _stated(sentence: str) -> Iterator[State]:
     """Yield the state of a sentence; with a role ("as its queue") also without it.
 
-    What is used for a part ("for logs") is no state of the whole.
+    A thing that is used for a part ("for logs") is no state of the whole.
     """
     found = next(filter(None, (form.match(sentence) for form in _STATES)), None)
     if found is None:

@@ -6,8 +6,9 @@ number of ``claims.keys`` in common with it. The effects:
 ===============  ===================================================================================
 verdict          what is done
 ===============  ===================================================================================
-``updates``      the later one supersedes the earlier one, if ``Conflicts.supersede`` allows it and
-                 its speaker is trusted as much; else as ``contradicts``
+``updates``      the later one supersedes the earlier one, if ``Conflicts.supersede`` allows it,
+                 its speaker is trusted as much, and it holds without an end, a date or a condition;
+                 else as ``contradicts``
 ``contradicts``  both stay, linked; the one of lower standing is ``doubted``
 ``refines``      both stay, linked
 ``distinct``     nothing
@@ -417,7 +418,9 @@ def _may_supersede(new: Row, old: Row, verdict: Verdict, config: Conflicts) -> b
     """Tell whether an update may supersede without asking."""
     allowed = config.supersede == "updates" or (config.supersede == "explicit" and verdict.explicit)
     same_place = new.scope == old.scope and (old.key is None or old.key == new.key)
-    return allowed and same_place and stand_of(new).rank <= stand_of(old).rank
+    bounds = (new.valid_until, new.expires_at, new.condition, new.due_at)
+    for_good = all(bound is None for bound in bounds)  # else nothing would be left afterwards
+    return allowed and same_place and for_good and stand_of(new).rank <= stand_of(old).rank
 
 
 def _is_protected(old: Row, new: Row) -> bool:
