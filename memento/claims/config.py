@@ -28,8 +28,10 @@ class Conflicts:
 
     Attributes:
         supersede: What supersedes an older memory: ``keys``, only another value of its key;
-            ``explicit``, also a statement that names the old value or takes it back;
-            ``updates``, also one that says that something changed. Other conflicts are flagged.
+            ``explicit``, also a statement that takes back the value of an older one, if that is all
+            that the two say: neither has a word that is left over, such as a reason of the older
+            one, or "today", "not just" or "Tom says" of the newer one; ``updates``, also any other
+            one that says that something changed. Other conflicts are flagged.
         pairs: Most earlier statements with which a new one is compared, >= 0; with 0 no statement
             is read.
         words: Most words of a statement that is read, 1 to 40.

@@ -7,10 +7,12 @@ numbers are hashes: nothing of the text can be read from them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import blake2b
 
 from memento.claims.reading import Statement
 from memento.claims.relation import frame
+from memento.claims.states import State
 
 _LEAST = 3
 """Least words of a statement that is found by its words."""
@@ -23,18 +25,22 @@ def keys_of(statement: Statement, ns: int) -> frozenset[int]:
         statement: As it was read.
         ns: Namespace number: equal statements of two namespaces have different numbers.
     """
-    found = set()
+    found: set[int] = set()
     for claim in statement.claims:
         if claim.attribute is not None:
             found.add(_number(ns, "slot", *claim.subject, "=", claim.attribute))
         if claim.value:
             found.add(_number(ns, "value", *claim.subject, "=", claim.value[0]))
-    for state in (*statement.states, *statement.taken):
-        found.add(_number(ns, "state", *state.thing, "=", *state.value))
+    found |= keys_of_states((*statement.states, *statement.taken), ns)
     whole = statement.mood == "says" and not statement.headed
     if whole and len(words := frame(statement)) >= _LEAST:
         found.add(_number(ns, "words", *words))
     return frozenset(found)
+
+
+def keys_of_states(states: Iterable[State], ns: int) -> frozenset[int]:
+    """Return the numbers of states alone, one for each."""
+    return frozenset(_number(ns, "state", *one.thing, "=", *one.value) for one in states)
 
 
 def _number(*parts: object) -> int:

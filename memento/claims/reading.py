@@ -72,6 +72,8 @@ class Statement:
         headed: Whether it has a heading before a colon; then only its claims are compared.
         more: Whether it says more than its first clause.
         claims: Its claims.
+        spoken: Its words and stops in small letters.
+        names: Its words that have a capital letter or a digit.
         states: The present state that it claims, if it says nothing else, see ``states``.
         taken: States that it takes back.
     """
@@ -85,6 +87,8 @@ class Statement:
     headed: bool = False
     more: bool = False
     claims: tuple[Claim, ...] = ()
+    spoken: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
     states: tuple[State, ...] = ()
     taken: tuple[State, ...] = ()
 
@@ -142,6 +146,8 @@ def _read(text: str, more: tuple[tuple[str, str], ...]) -> Statement:
     read_so_far = replace(
         statement,
         claims=claims,
+        spoken=tuple(spoken),
+        names=names,
         more=says_more(spoken, tongue),
         several=statement.several or reader.several,
         mood="says" if moved else statement.mood,

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memento.claims.plain import instead, is_value, takes_all_back
 from memento.claims.reading import SELF, WEAK, Claim, Statement
 from memento.claims.vocabulary import common, vocabulary
 
@@ -31,7 +32,8 @@ class Verdict:
     Attributes:
         kind: ``repeats``, ``updates``, ``contradicts``, ``refines`` or ``distinct``.
         why: The reason, in words of memento: never a word of the statements.
-        explicit: Whether an update names the old value or takes it back.
+        explicit: Whether an update takes back all that the older statement says, and for good,
+            see ``plain``.
     """
 
     kind: str
@@ -64,8 +66,6 @@ def relation(new: Statement, old: Statement, *, same_speaker: bool = True) -> Ve
         return Verdict("distinct", "not two assertions")
     if new.words == old.words:
         return Verdict("repeats", "same words")
-    if _takes_back(new, old) and (same_speaker or not _of_speaker(new)):
-        return Verdict("updates", "names the old value", explicit=True)
     comparable = (same_speaker or not _of_speaker(new)) and not (new.headed or old.headed)
     by_words = _by_words(new, old) if comparable else None
     return _by_claims(new, old, same_speaker=same_speaker) or by_words or DISTINCT
@@ -78,8 +78,22 @@ def restates(new: Statement, old: Statement) -> bool:
     return any(one.holds and one in old.claims for one in new.claims)
 
 
-def _takes_back(new: Statement, old: Statement) -> bool:
-    """Tell whether one takes back the state that is all that the other one claims."""
+def succeeds(new: Statement, old: Statement) -> bool:
+    """Tell whether one takes back the state that is all that an older one claims.
+
+    The forms of ``states`` are wide, so both stay found: the later one is only placed first.
+
+    Args:
+        new: The later statement.
+        old: The earlier one, of the same speaker.
+
+    >>> from memento.claims.reading import read
+    >>> moved = read("I moved my bike from the cellar to the shed")
+    >>> succeeds(moved, read("My bike is in the cellar"))
+    True
+    >>> relation(moved, read("My bike is in the cellar")).kind
+    'distinct'
+    """
     return not set(new.taken).isdisjoint(old.states)
 
 
@@ -101,7 +115,7 @@ def _by_claims(new: Statement, old: Statement, *, same_speaker: bool) -> Verdict
     for mine, other in pairs:
         if not mine.holds and _names(mine, other) and other.value not in values:
             if new.changes or _has_other(mine, new.claims):
-                whole = _takes_all(mine, other, old)
+                whole = _takes_all(mine, other, new, old)
                 return Verdict("updates", "names the old value", explicit=whole)
             return Verdict("contradicts", "denies it")
     for mine, other in pairs:
@@ -121,10 +135,26 @@ def _names(mine: Claim, other: Claim) -> bool:
     )
 
 
-def _takes_all(mine: Claim, other: Claim, old: Statement) -> bool:
+def _takes_all(mine: Claim, other: Claim, new: Statement, old: Statement) -> bool:
     """Tell whether nothing is left of a statement when a claim takes back the value of another."""
-    equal = set(mine.value) == set(other.value)
-    return not old.more and (equal or not (old.several or other.attribute in WEAK))
+    if old.more or set(mine.value) != set(other.value):
+        return False
+    held = [one.value for one in new.claims if one.holds]
+    if not all(is_value(value, other.value, new.spoken, new.names) for value in held):
+        return False
+    told = [*mine.subject, *other.value, *(word for value in held for word in value)]
+    if other.attribute == "replies":
+        told += ["switch", "change"]  # an order about replies is done at once
+    return _is_lasting(new, held) and takes_all_back(
+        new.spoken, old.spoken, new.language, [*told, *instead(new.spoken, new.names)]
+    )
+
+
+def _is_lasting(new: Statement, held: Sequence[tuple[str, ...]] = ()) -> bool:
+    """Tell whether a denial is for good: "not now" may be for a moment, "no longer" is not."""
+    tongue = vocabulary(new.language)
+    ended = tongue.change.search(tongue.when.sub(" ", " ".join(new.words)))
+    return bool(held) or ended is not None
 
 
 def _has_other(mine: Claim, claims: Sequence[Claim]) -> bool:
@@ -148,7 +178,7 @@ def _by_words(new: Statement, old: Statement) -> Verdict | None:
     one, two = _bare(new), _bare(old)
     changed = "updates" if new.changes else "contradicts"
     if new.negated != old.negated and one == two and len(one) >= _LEAST:
-        return Verdict(changed, "negates it", explicit=new.changes and new.negated)
+        return Verdict(changed, "negates it", explicit=_ends_it(new, old))
     if new.negated != old.negated or len(one) != len(two) or len(one) < _LEAST:
         return None
     differ = [at for at, (a, b) in enumerate(zip(one, two, strict=True)) if a != b]
@@ -160,6 +190,12 @@ def _by_words(new: Statement, old: Statement) -> Verdict | None:
     if len(one) > _LEAST and _is_value(one, at) and _is_value(two, at):
         return Verdict(changed, "another number")
     return None
+
+
+def _ends_it(new: Statement, old: Statement) -> bool:
+    """Tell whether a statement that negates another one says that it was so until now."""
+    whole = new.negated and new.changes and not old.more and _is_lasting(new)
+    return whole and takes_all_back(new.spoken, old.spoken, new.language, old.words)
 
 
 def frame(statement: Statement) -> list[str]:

@@ -30,6 +30,7 @@ class Vocabulary:
         when: Finds words for the present time, which may stand anywhere.
         tail: Finds words at the end of a value that are no part of it.
         gone: Finds that a value is denied or taken back.
+        passing: Finds that a change is not for good, not whole or not sure.
         patterns: ``from``, ``taken``, ``instead`` and ``as`` of the file, and ``headed``.
         nouns: Noun to its attribute.
         verbs: Phrase to its attribute.
@@ -49,6 +50,7 @@ class Vocabulary:
     when: re.Pattern[str]
     tail: re.Pattern[str]
     gone: re.Pattern[str]
+    passing: re.Pattern[str]
     patterns: Mapping[str, tuple[re.Pattern[str], ...]]
     nouns: Mapping[str, str]
     verbs: Mapping[str, str]
@@ -151,6 +153,7 @@ def vocabulary(language: str, more: tuple[tuple[str, str], ...] = ()) -> Vocabul
         when=re.compile(table["when"]),
         tail=re.compile(table["tail"]),
         gone=re.compile(table["gone"]),
+        passing=re.compile(table["passing"]),
         patterns=patterns,
         nouns=nouns,
         verbs=verbs,

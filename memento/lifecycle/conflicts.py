@@ -6,8 +6,9 @@ number of ``claims.keys`` in common with it. The effects:
 ===============  ===================================================================================
 verdict          what is done
 ===============  ===================================================================================
-``updates``      the later one supersedes the earlier one, if ``Conflicts.supersede`` allows it and
-                 its speaker is trusted as much; else as ``contradicts``
+``updates``      the later one supersedes the earlier one, if ``Conflicts.supersede`` allows it,
+                 its speaker is trusted as much, and it holds without an end, a date or a condition;
+                 else as ``contradicts``
 ``contradicts``  both stay, linked; the one of lower standing is ``doubted``
 ``refines``      both stay, linked
 ``distinct``     nothing
@@ -18,7 +19,9 @@ Memories in quarantine are neither compared nor opposed. A memory that the user 
 superseded: the new one is flagged against it. A pair that a person settled is left alone.
 
 A statement that says that something ended ("Fiona has left") is noted beside the earlier ones that
-speak of it: the read path lets it be found by what finds them, see ``retrieve.later``.
+speak of it, and one that takes back a state in so many words ("I moved my bike from the cellar to
+the shed") beside the earlier ones that claim that state. Both stay found: the read path lets the
+later one be found by what finds the earlier one, and places it first, see ``retrieve.later``.
 """
 
 from __future__ import annotations
@@ -28,10 +31,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from memento.claims.config import Conflicts
-from memento.claims.keys import keys_of
+from memento.claims.keys import keys_of, keys_of_states
 from memento.claims.reading import NOTHING, Statement, read
-from memento.claims.relation import DISTINCT, Verdict, relation, restates
+from memento.claims.relation import DISTINCT, Verdict, relation, restates, succeeds
 from memento.claims.standing import ASSISTANT, Stand, stands_higher
+from memento.claims.states import State
 from memento.errors import InvalidInput, LockedMemory
 from memento.language.ended import ended
 from memento.ledger import changes, claims, links, memories
@@ -53,6 +57,8 @@ RARE = 9
 """Most memories, the new one among them, that name a thing that ended."""
 MOST_NAMING = 1_000
 """Memories that name a thing from which it is not rare, whenever they came."""
+MOST_ALIKE = 24
+"""Most memories of one state that a statement which takes it back is noted beside."""
 SURE = 0.8
 """Least probability with which a judge may flag a pair."""
 VERB = "settle"
@@ -178,11 +184,16 @@ def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
     """
     if _numbers(row, config) != claims.keys(session, row.docid):
         return True
-    unchanged = row.rev == row.docid & SEQ_MASK and row.status in FOUND
-    if not unchanged or claims.any_erased(session, row.ns):
+    if not _is_unchanged(row) or row.status not in FOUND or claims.any_erased(session, row.ns):
         return False
     wanted = _succeeded(session, row, unchanged=True)
+    wanted |= {other.docid for other in _taken_back(session, row, config) if _is_unchanged(other)}
     return not wanted <= claims.succeeded_by(session, row.docid)
+
+
+def _is_unchanged(row: Row) -> bool:
+    """Tell whether a memory is as it came."""
+    return row.rev == row.docid & SEQ_MASK
 
 
 def read_again(session: Session, ns: int, config: Conflicts, before: int, most: int) -> int | None:
@@ -202,6 +213,8 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
     for row in rows:
         claims.store(session, row.docid, _numbers(row, config))
         claims.note_later(session, row.docid, _succeeded(session, row))
+        for newer in _taken_back_by(session, row, config):
+            claims.note_later(session, newer.docid, [row.docid])
     return rows[-1].docid if len(rows) == most else None
 
 
@@ -210,11 +223,15 @@ def reread(session: Session, row: Row) -> None:
 
     Compares nothing: it was compared when it had that text.
     """
-    found = _numbers(row, Conflicts())
+    config = Conflicts()
+    found = _numbers(row, config)
     if found == claims.keys(session, row.docid):
         return
     claims.store(session, row.docid, found)
     claims.note_successions(session, row.docid, _succeeded(session, row))
+    claims.note_later(session, row.docid, _ids(_taken_back(session, row, config)))
+    for newer in _taken_back_by(session, row, config):
+        claims.note_later(session, newer.docid, [row.docid])
 
 
 def _numbers(row: Row, config: Conflicts) -> frozenset[int]:
@@ -231,6 +248,8 @@ def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> list[Ro
     _forget_verdicts(work, row)
     claims.store(work.db, row.docid, found)
     claims.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
+    if said.taken:
+        claims.note_later(work.db, row.docid, _ids(_taken_back(work.db, row, config)))
     if row.status not in FOUND or not holds(row, work.now):
         return []
     superseded = []
@@ -281,8 +300,44 @@ def _succeeded(
         if docid < row.docid
         and _is_note(other)
         and speaker(other) == speaker(row)
-        and not (unchanged and other.rev != other.docid & SEQ_MASK)
+        and (_is_unchanged(other) or not unchanged)
     }
+
+
+def _taken_back(session: Session, row: Row, config: Conflicts) -> list[Row]:
+    """Return earlier memories of the same speaker whose state one takes back in so many words."""
+    said = statement_of(row, config)
+    alike = _of_states(session, row, said.taken)
+    return [
+        old for old in alike if _may_succeed(row, old) and succeeds(said, statement_of(old, config))
+    ]
+
+
+def _taken_back_by(session: Session, row: Row, config: Conflicts) -> list[Row]:
+    """Return later memories of the same speaker that take back the state of one."""
+    said = statement_of(row, config)
+    alike = _of_states(session, row, said.states)
+    return [
+        new for new in alike if _may_succeed(new, row) and succeeds(statement_of(new, config), said)
+    ]
+
+
+def _of_states(session: Session, row: Row, states: Iterable[State]) -> Iterable[Row]:
+    """Return other memories that claim or take back some states, the newest first."""
+    found = keys_of_states(states, row.ns)
+    docids = claims.sharing(session, found, row.docid, MOST_ALIKE) if found else []
+    return memories.by_docids(session, row.ns, docids).values()
+
+
+def _may_succeed(new: Row, old: Row) -> bool:
+    """Tell whether one may be placed before an earlier one: it is no older, of the same speaker."""
+    came = old.docid < new.docid and old.valid_from <= new.valid_from
+    nested = contains(old.scope, new.scope) or contains(new.scope, old.scope)
+    return came and nested and new.status in FOUND and speaker(new) == speaker(old)
+
+
+def _ids(rows: Iterable[Row]) -> list[int]:
+    return [row.docid for row in rows]
 
 
 def _is_note(row: Row) -> bool:
@@ -363,7 +418,9 @@ def _may_supersede(new: Row, old: Row, verdict: Verdict, config: Conflicts) -> b
     """Tell whether an update may supersede without asking."""
     allowed = config.supersede == "updates" or (config.supersede == "explicit" and verdict.explicit)
     same_place = new.scope == old.scope and (old.key is None or old.key == new.key)
-    return allowed and same_place and stand_of(new).rank <= stand_of(old).rank
+    bounds = (new.valid_until, new.expires_at, new.condition, new.due_at)
+    for_good = all(bound is None for bound in bounds)  # else nothing would be left afterwards
+    return allowed and same_place and for_good and stand_of(new).rank <= stand_of(old).rank
 
 
 def _is_protected(old: Row, new: Row) -> bool:

@@ -163,6 +163,41 @@ def test_the_setting_says_what_supersedes(tmp_path, supersede, change, status):
         assert len(memory.conflicts()) == (status == "active")
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"expires_in": timedelta(days=2)},
+        {"valid_until": ManualClock()() + timedelta(days=2)},
+        {"due_at": ManualClock()() + timedelta(days=2)},
+        {"condition": "when it rains"},
+    ],
+    ids=["expires", "ends", "due", "condition"],
+)
+def test_what_does_not_hold_for_good_supersedes_nothing(memory, more):
+    """When it ends, nothing would be left: both stay, flagged."""
+    (old,) = told(memory, "I live in Ghent")
+    (new,) = told(memory, "I moved from Ghent to Turku", **more)
+    assert statuses(memory, old, new) == ["active", "active"]
+    assert len(memory.conflicts()) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("My boss is Anna.", "My boss is Ines tonight instead of Anna."),
+        (
+            "My diet is vegan because I am allergic to milk.",
+            "My diet is vegetarian now, not vegan.",
+        ),
+    ],
+)
+def test_a_change_that_may_leave_something_true_is_flagged(memory, old, new):
+    """Both are found, the newer one first."""
+    ids = told(memory, old, new)
+    assert statuses(memory, *ids) == ["active", "active"]
+    assert [one.higher for one in memory.conflicts()] == [ids[1]]
+
+
 def test_no_statement_is_read_without_pairs(tmp_path):
     """The pass can be switched off."""
     config = Config(conflicts=Conflicts(pairs=0))

@@ -1,0 +1,185 @@
+"""A plain change takes back all of an older statement, and only that may supersede it."""
+
+import pytest
+
+from memento.claims.plain import is_value
+from memento.claims.reading import read
+from memento.claims.relation import relation
+
+PLAIN = [
+    ("I live in Ghent", "I moved from Ghent to Turku"),
+    ("I live in Ghent", "I no longer live in Ghent, I live in Turku now."),
+    ("I live in Riga.", "I no longer live in Riga but in Basel."),
+    ("My home is in Ghent.", "I moved from Ghent to Turku last week because of a new job."),
+    ("My boss is Anna", "My boss is Ines now, no longer Anna"),
+    ("My boss is Anna.", "Well, my boss is Ines now instead of Anna."),
+    ("I work at Acme.", "I left Acme and work at Bluefin now."),
+    ("I work at Acme.", "I changed jobs from Acme to Bluefin."),
+    ("I drive a Fiat Panda.", "I sold a Fiat Panda and drive a Volvo V60 now."),
+    ("My car is a Fiat Panda.", "I swapped a Fiat Panda for a Volvo V60."),
+    ("My editor is Vim.", "I don't use Vim any more, my editor is Helix now."),
+    ("I use Vim as my editor.", "I switched from Vim to Helix."),
+    ("I am vegan.", "I'm not vegan any more, I am vegetarian now."),
+    ("The standup is at 9:00.", "The standup moved from 9:00 to 10:00."),
+    ("The standup is at 9:00.", "The standup is at 10:00 now, not at 9:00."),
+    ("Our flight is on Monday.", "We moved our flight from Monday to Friday."),
+    ("My gym day is Monday.", "I moved my gym day from Monday to Friday."),
+    ("I go to the gym on Monday.", "I go to the gym on Friday now instead of Monday."),
+    ("The billing service uses MySQL.", "We migrated the billing service from MySQL to DuckDB."),
+    ("The budget of Heron is 40 euros.", "The Heron budget was raised from 40 euros to 50 euros."),
+    ("The budget of Heron is 40 euros.", "The budget of Heron is 50 euros, not 40 euros any more."),
+    ("The deploy branch is main.", "The deploy branch changed from main to stable."),
+    ("We deploy from main.", "We deploy from stable now instead of main."),
+    ("Please answer me in German.", "Answer me in Polish from now on, no longer in German."),
+    ("Reply to me in German, please.", "Switch my replies from German to Polish."),
+    ("Ana leads the audit team.", "Bo took over the audit team from Ana."),
+    ("My address is Elm street.", "My address changed from Elm street to Oak street."),
+    ("My password is hunter2.", "I changed my password from hunter2 to swordfish."),
+    ("My sister lives in Ghent.", "My sister moved from Ghent to Turku."),
+    ("I live in Ghent.", "I no longer live in Ghent."),
+    ("Ich wohne in Graz.", "Ich wohne nicht mehr in Graz."),
+    ("Ich wohne in Graz.", "Ich bin von Graz nach Linz umgezogen."),
+    ("Moro em Braga.", "Já não moro em Braga, moro em Faro."),
+]
+"""A statement that says one thing, and a change that takes it back for good."""
+
+OFFICE, BOSS, STANDUP = "My office is in Ghent.", "My boss is Anna.", "The standup is at 9."
+FLIGHT, HOME, KAFKA = "My flight is on Monday.", "I live in Ghent.", "The app uses Kafka."
+KEPT = [
+    # an exception of a day, or for a time
+    (OFFICE, "My office is in Turku today, not in Ghent."),
+    (OFFICE, "My office is in Turku tomorrow instead of Ghent."),
+    (OFFICE, "My office is in Turku this week instead of Ghent."),
+    (OFFICE, "My office is in Turku for now, no longer in Ghent."),
+    (OFFICE, "My office is in Turku Mondays now instead of Ghent."),
+    (OFFICE, "My office is temporarily in Turku now, not in Ghent."),
+    (OFFICE, "My office is in Turku now, not in Ghent, until May."),
+    (OFFICE, "My office is in Turku now, not in Ghent, on Sundays."),
+    (OFFICE, "My office is in Turku now, not in Ghent, at least at night."),
+    (OFFICE, "Currently my office is in Turku, no longer in Ghent."),
+    (OFFICE, "My office is in Turku at the moment, no longer in Ghent."),
+    (OFFICE, "Usually my office is in Turku now, not in Ghent."),
+    (OFFICE, "My office is in Turku now, not in Ghent, because it is closed for a week."),
+    (BOSS, "My boss is Ines tonight instead of Anna."),
+    (BOSS, "My boss is Ines this month, no longer Anna."),
+    (BOSS, "My boss is Ines while Anna is ill, no longer Anna."),
+    (STANDUP, "The standup is at 10 today instead of 9."),
+    (STANDUP, "The standup is at 10 Monday instead of 9."),
+    (STANDUP, "The standup is at 10 on Monday now instead of 9."),
+    (STANDUP, "The standup moved from 9 to 10 tomorrow."),
+    (STANDUP, "We moved the standup from 9 to 10 once."),
+    (STANDUP, "We moved the standup from 9 to 10 for the week."),
+    (FLIGHT, "My flight moved from Monday to Friday this week."),
+    ("My seat is 12A.", "My seat changed from 12A to 14C today."),
+    ("My rent is 700 euros.", "My rent is 750 euros this month instead of 700 euros."),
+    # not only
+    (OFFICE, "My office is in Turku now, not just in Ghent."),
+    (OFFICE, "My office is in Turku now, not only in Ghent."),
+    (OFFICE, "My office is in Turku now, not merely in Ghent."),
+    (OFFICE, "My office is in Turku now, not actually in Ghent."),
+    (OFFICE, "My office is no longer just in Ghent."),
+    (OFFICE, "My office is no longer exclusively in Ghent."),
+    ("My diet is vegan.", "My diet is no longer just vegan."),
+    ("The app runs on Linux.", "The app runs on Windows now, not just on Linux."),
+    ("My team uses Slack.", "My team uses Teams now, not just Slack."),
+    # a request
+    (FLIGHT, "Switch my flight from Monday to Friday."),
+    (FLIGHT, "Please change my flight from Monday to Friday."),
+    (FLIGHT, "Change my flight from Monday to Friday and tell me the price."),
+    (FLIGHT, "Move my flight from Monday to Friday."),
+    ("My address is Elm street.", "Please change my address from Elm street to Oak street."),
+    ("My boss is Anna.", "Switch my boss from Anna to Ines."),
+    # hearsay, a dream, a guess or a mistake
+    (OFFICE, "My office is allegedly no longer in Ghent."),
+    (OFFICE, "My office is in Turku now, not in Ghent, Tom claims."),
+    (OFFICE, "Tom claims my office is in Turku now, not in Ghent."),
+    (OFFICE, "I dreamt my office is in Turku now, not in Ghent."),
+    (OFFICE, "My office is possibly in Turku now, no longer in Ghent."),
+    (FLIGHT, "My flight was moved from Monday to Friday by mistake."),
+    (FLIGHT, "My flight was moved from Monday to Friday, they claim."),
+    (BOSS, "My boss is Ines now, no longer Anna, in theory."),
+    # another sentence takes it back again
+    (FLIGHT, "We moved my flight from Monday to Friday. It failed."),
+    (FLIGHT, "We moved my flight from Monday to Friday. Tom undid it."),
+    (FLIGHT, "My flight was moved from Monday to Friday. That was a mistake."),
+    (FLIGHT, "We moved my flight from Monday to Friday! Just kidding."),
+    (HOME, "I moved from Ghent to Turku. No, I did not."),
+    (BOSS, "Tom wrote this. My boss is Ines now, no longer Anna."),
+    # a part, or a value of another kind
+    (KAFKA, "We moved the app from Kafka to NATS partially."),
+    (KAFKA, "We moved the app from Kafka to NATS in staging."),
+    (KAFKA, "We moved the app from Kafka to NATS, in staging."),
+    (KAFKA, "The app uses NATS tests now instead of Kafka."),
+    (KAFKA, "The app uses NATS for logs now instead of Kafka."),
+    ("My car is an Audi.", "I sold an Audi and my car is red."),
+    ("My meeting is at 10.", "My meeting moved from 10 to 12 people."),
+    ("My number is 555.", "My number is 556 at work now, not 555."),
+    # the older one says more
+    ("My diet is vegan because I am allergic to milk.", "My diet is vegetarian now, not vegan."),
+    (
+        "The app runs on Kafka because auditors ask.",
+        "The app runs on NATS now, no longer on Kafka.",
+    ),
+    ("I live in Ghent so that my mother has help.", "I moved from Ghent to Turku."),
+    ("I live in Ghent for my asthma.", "I moved from Ghent to Turku."),
+    ("I live in Ghent, door code 4711.", "I moved from Ghent to Turku."),
+    ("I live in Ghent and Lyon.", "I moved from Ghent to Turku."),
+    ("I live in Ghent with two cats.", "I moved from Ghent to Turku."),
+    ("I live in Ghent in winter.", "I moved from Ghent to Turku."),
+    ("My office is in Ghent, ring twice.", "My office is in Turku now, not in Ghent."),
+    ("My boss is Anna, allergic to nuts.", "My boss is Ines now, no longer Anna."),
+    ("My doctor is Anna for my heart.", "My doctor is Ines now, no longer Anna."),
+    ("My boss is Anna, born on 4 May.", "My boss is Ines now, no longer Anna."),
+    # for the moment only
+    ("My office is in Ghent.", "My office is not in Ghent now."),
+    ("The shop is open.", "The shop is no longer open this week."),
+    # other languages
+    ("Ich wohne in Graz.", "Ich wohne heute nicht mehr in Graz."),
+    ("Ich wohne in Graz.", "Ich wohne nicht mehr nur in Graz."),
+    ("Ich wohne in Graz wegen der Kinder.", "Ich wohne nicht mehr in Graz."),
+    ("Ich wohne in Graz.", "Ich wohne angeblich nicht mehr in Graz."),
+    ("Moro em Braga.", "Hoje já não moro em Braga, moro em Faro."),
+    ("我住在上海", "我暂时不再住在上海"),
+]
+"""The older one may still be true, or says what the later one does not take back."""
+
+
+@pytest.mark.parametrize(("old", "new"), PLAIN, ids=range(len(PLAIN)))
+def test_a_plain_change_supersedes_what_it_takes_back(old, new):
+    """Every word of both is accounted for."""
+    verdict = relation(read(new), read(old))
+    assert (verdict.kind, verdict.explicit) == ("updates", True)
+
+
+@pytest.mark.parametrize(("old", "new"), KEPT, ids=range(len(KEPT)))
+def test_a_statement_that_may_still_be_true_is_not_superseded(old, new):
+    """It is flagged at most: a superseded memory is no longer shown."""
+    assert not relation(read(new), read(old)).explicit
+
+
+@pytest.mark.parametrize("more", ["xyzzy", "in xyzzy", ", xyzzy", ". Xyzzy", "for Tom", "by Tom"])
+@pytest.mark.parametrize(("old", "new"), PLAIN[:29:7], ids=range(5))
+def test_a_word_that_is_not_accounted_for_forbids_it(old, new, more):
+    """Any word, and in each of the two statements."""
+    longer = [f"{text.rstrip('.')} {more}." for text in (old, new)]
+    assert not relation(read(longer[1]), read(old)).explicit
+    assert not relation(read(new), read(longer[0])).explicit
+
+
+@pytest.mark.parametrize(
+    ("value", "before", "spoken", "right"),
+    [
+        ("turku", "ghent", "in turku", True),
+        ("50 euros", "40 euros", "to 50 euros", True),
+        ("oak street", "elm street", "to the oak street", True),
+        ("friday 10:00", "monday 9:00", "to friday at 10:00", True),
+        ("turku tom", "ghent", "to turku for tom", False),
+        ("12 people", "10", "to 12 people", False),
+        ("10 monday", "9", "to 10 monday", False),
+        ("friday", "monday", "to friday", True),
+    ],
+)
+def test_a_new_value_is_one_word_or_a_name(value, before, spoken, right):
+    """Other words of it may say when, where or how much it holds."""
+    names = {"turku", "tom", "50", "oak", "12", "10", "friday", "10:00"}
+    assert is_value(value.split(), before.split(), spoken.split(), names) == right
