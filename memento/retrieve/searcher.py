@@ -66,6 +66,8 @@ log = logging.getLogger("memento.retrieve.searcher")
 _MOST_OWED = 1_000
 """Most memories without a vector that a query counts; of more it says so. The count is for the
 message alone, and each memory costs a seek."""
+_FEW_LACK = 8
+"""If less than one row in so many has no vector, nobody counts which of them are active."""
 _GARBLED = (KeyError, TypeError, ValueError, OverflowError)
 """Errors from reading a row that was damaged on the disk."""
 
@@ -222,7 +224,7 @@ class Searcher:
                 missing[Tier.LONG.value] = self._still_owed(ns, "most", most)
             return
         embedded = np.count_nonzero(snap.has_vector) if nearest is None else nearest.embedded()
-        if 2 * embedded < snap.live:
+        if _FEW_LACK * (snap.n - embedded) > snap.live:  # of forgotten ones, some have a vector too
             active = having_trait(snap.status, "found")
             has_vector = snap.has_vector if nearest is None else nearest.has_vector()
             owed = int(np.count_nonzero(active & ~has_vector))

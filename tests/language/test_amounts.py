@@ -47,7 +47,8 @@ def test_numbers_of_another_size_or_kind_are_no_other_value(question, older, new
 @pytest.mark.parametrize(
     ("question", "older", "newer"),
     [
-        ("how many units in the morning", "Leo takes 8 units in the morning", "12 units at dinner"),
+        ("how many units at lunch", "Leo takes 8 units at lunch", "Leo takes 12 units at dinner"),
+        ("how tall is Ben?", "Ben is 180 cm tall", "Ben's brother is 190 cm tall"),
         ("how much is Ada's rent?", "Ada's rent is 840", "Tom's rent is 900"),
         ("how much is my gym", "My gym costs 40 a month", "Tom's gym costs 55 a month"),
         (

@@ -655,6 +655,20 @@ def test_a_question_reads_no_line_of_the_backlog(open_memory, tmp_path):
     assert not [one for one in said if "backlog" in one]
 
 
+def test_vectors_of_forgotten_memories_do_not_hide_that_most_are_owed(open_memory):
+    """They are still in the files, and nothing finds them."""
+    embedder = Halting()
+    memory = filled(open_memory(embedder=embedder, config=SCAN), 80)
+    memory.retrieve("lamp")
+    for n in range(60):
+        memory.forget(f"m{n}")
+    embedder.go.clear()
+    memory.add_many({"text": text(100 + n), "tier": "long"} for n in range(30))
+    found = memory.retrieve("lamp")
+    assert "30 memories are still to be embedded" in found.missing["long"]
+    embedder.go.set()
+
+
 def test_an_answer_says_so_while_most_rows_have_no_vector(open_memory):
     """As exact search does; vectors that come later are counted, outdated ones once."""
     embedder = Halting()
