@@ -19,6 +19,8 @@ _STOPS = frozenset({",", ".", ";", "="})
 _ENDS = frozenset({".", ";"})
 _WORD = re.compile(r"[^\W\d_]+")
 _JOINED = "-"
+_PLACES = frozenset({"in", "at", "on", "near", "with", "around", "about"})
+"""Prepositions of a value that is no person."""
 _LISTS = ("self", "owner", "determiners", "of", "preps", "auxiliaries", "copulas", "negation")
 """Lists of words that may stand in any change."""
 
@@ -35,7 +37,10 @@ def takes_all_back(
         told: Words of the thing, of the old value and of the new one.
     """
     tongue = vocabulary(language)
-    if tongue.passing.search(" ".join(new)):
+    reasons = tongue.words["reason"]
+    if tongue.passing.search(" ".join(new)) or not reasons.isdisjoint(old):
+        return False
+    if _owners(new, tongue) ^ _owners(old, tongue) == {"mine", "shared"}:
         return False
     ours = frozenset(word for one in told for word in one.split(_JOINED))
     opens = tongue.words["fillers"] | _STOPS
@@ -92,6 +97,18 @@ def instead(spoken: Sequence[str], names: Collection[str]) -> list[str]:
     return told if all(word in names for word in told) else []
 
 
+def is_placed(value: Sequence[str], spoken: Sequence[str]) -> bool:
+    """Tell whether a value is a place and no person: "my boss is in Ghent now"."""
+    at = spoken.index(value[0]) if value and value[0] in spoken else 0
+    before = [word for word in spoken[:at] if word not in ("the", "a", "an", "my", "our")]
+    return bool(before) and before[-1] in _PLACES
+
+
+def _owners(spoken: Sequence[str], tongue: Vocabulary) -> set[str]:
+    """Tell whether a statement speaks of what is mine, ours, or of both."""
+    return {name for name in ("mine", "shared") if not tongue.words[name].isdisjoint(spoken)}
+
+
 def _from_first(spoken: Sequence[str], opens: Collection[str]) -> Sequence[str]:
     """Leave out the words that only begin a statement."""
     first = next((at for at, word in enumerate(spoken) if word not in opens), len(spoken))
@@ -118,10 +135,10 @@ def _left(spoken: Iterable[str], known: Collection[str]) -> list[str]:
 def _of_state(language: str) -> frozenset[str]:
     """Return the words in which a language says that something is so."""
     tongue = vocabulary(language)
-    phrases = [*tongue.verbs, *tongue.nouns, *tongue.holders, *tongue.words["heads"]]
+    phrases = [*tongue.verbs, *tongue.words["heads"]]
     phrases += [one.pattern for one in (*tongue.patterns["as"], *tongue.patterns["headed"])]
     words = frozenset(_WORD.findall(" ".join(phrases)))
-    lists = [tongue.words[name] for name in (*_LISTS, "generic")]
+    lists = [tongue.words[name] for name in _LISTS]
     return (words.union(*lists) - tongue.words["negation"]) | {"'s", "living"}
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memento.claims.plain import instead, is_value, takes_all_back
+from memento.claims.plain import instead, is_placed, is_value, takes_all_back
 from memento.claims.reading import SELF, WEAK, Claim, Statement
 from memento.claims.vocabulary import common, vocabulary
 
@@ -140,14 +140,35 @@ def _takes_all(mine: Claim, other: Claim, new: Statement, old: Statement) -> boo
     if old.more or set(mine.value) != set(other.value):
         return False
     held = [one.value for one in new.claims if one.holds]
-    if not all(is_value(value, other.value, new.spoken, new.names) for value in held):
+    denied = {one.value for one in new.claims if not one.holds}
+    if not denied.isdisjoint(held) or not all(_replaces(value, other, new, old) for value in held):
         return False
     told = [*mine.subject, *other.value, *(word for value in held for word in value)]
+    told += _named_alike(other.attribute, new, old)
     if other.attribute == "replies":
         told += ["switch", "change"]  # an order about replies is done at once
     return _is_lasting(new, held) and takes_all_back(
         new.spoken, old.spoken, new.language, [*told, *instead(new.spoken, new.names)]
     )
+
+
+def _replaces(value: tuple[str, ...], other: Claim, new: Statement, old: Statement) -> bool:
+    """Tell whether a value is said once and can take the place of the one that is taken back."""
+    once = all(new.spoken.count(word) <= 1 or word in other.value for word in value)
+    whole = is_value(value, other.value, new.spoken, new.names)
+    persons = {*vocabulary(new.language).holders.values(), "lead"}
+    moved = is_placed(value, new.spoken) and not is_placed(other.value, old.spoken)
+    return once and whole and not (moved and other.attribute in persons)
+
+
+def _named_alike(attribute: str | None, new: Statement, old: Statement) -> list[str]:
+    """Return the nouns of an attribute, and words such as "app"; "new" only if both have it."""
+    tongue = vocabulary(new.language)
+    nouns = [
+        noun for noun, name in (*tongue.nouns.items(), *tongue.holders.items()) if name == attribute
+    ]
+    sorts = tongue.words["sorts"].difference(set(new.spoken).intersection(old.spoken))
+    return [*nouns, *(tongue.words["generic"] - sorts)]
 
 
 def _is_lasting(new: Statement, held: Sequence[tuple[str, ...]] = ()) -> bool:
