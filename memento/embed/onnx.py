@@ -53,6 +53,7 @@ class _Manifest:
 class _Model:
     tokenizer: Any
     session: Any
+    outputs: list[str]
     first: int
     last: int
 
@@ -145,7 +146,9 @@ class OnnxEmbedder:
         return len(self._model().tokenizer.encode(text, add_special_tokens=False).ids)
 
     def _run(self, ids: list[int]) -> NDArray[np.float32]:
-        (answer,) = self._model().session.run(None, {"input_ids": np.array([ids], np.int64)})
+        model = self._model()
+        fed = {"input_ids": np.array([ids], np.int64)}
+        (answer,) = model.session.run(model.outputs, fed)
         vector: NDArray[np.float32] = answer[0]
         return vector
 
@@ -239,4 +242,5 @@ def _open(folder: Path, threads: int) -> _Model:
     session = onnxruntime.InferenceSession(
         str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
     )
-    return _Model(tokenizer, session, first, last)
+    outputs = [output.name for output in session.get_outputs()]  # else each run lists them
+    return _Model(tokenizer, session, outputs, first, last)
