@@ -60,3 +60,15 @@ def test_memories_that_have_little_in_common_keep_their_order(open_memory, monke
     memory.flush(wait=True)
     monkeypatch.setattr(diverse, "LIKENESS", 0.999)
     assert texts(memory) == texts(memory, diverse=True)
+
+
+def test_an_embedder_that_does_not_fit_costs_the_difference_only(open_memory, tmp_path):
+    """What is found by words comes in its order, and ``missing`` says why."""
+    memory = open_memory(tmp_path / "store", embedder=HashEmbedder(64))
+    for text in (*REPORTS, *OTHERS):
+        memory.add(text, "long")
+    memory.flush(wait=True)
+    memory.close()
+    memory = open_memory(tmp_path / "store", embedder=HashEmbedder(32))
+    assert texts(memory, diverse=True) == texts(memory)
+    assert "long" in memory.recall("client Acme", diverse=True, min_confidence=0).missing

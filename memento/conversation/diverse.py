@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memento.conversation.verbs import Verbs
+from memento.errors import EmbedderError, InvalidInput, MissingExtra
 from memento.ledger import vectors
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.types import Hit
@@ -59,7 +60,10 @@ def spread(view: Verbs, groups: Sequence[Sequence[Hit]], most: int) -> list[Sequ
 def _vectors(view: Verbs, hits: Sequence[Hit]) -> dict[int, bytes]:
     """Read the vectors of hits by the present embedder; sequence number to vector."""
     engine = view._engine  # noqa: SLF001 - a part of the manager
-    model = None if engine.embedding is None or not hits else engine.embedding.known_model()
+    try:
+        model = None if engine.embedding is None or not hits else engine.embedding.known_model()
+    except (EmbedderError, InvalidInput, MissingExtra):
+        return {}  # the answer says why it was found by words only
     ns = engine.ledger.find_namespace(view.namespace)
     if model is None or ns is None:
         return {}

@@ -397,7 +397,7 @@ def feeds_index(connection: Session) -> bool:
 
     Then the index is opened in any case, which sees whether it was lost.
     """
-    query = "SELECT 1 FROM backlog WHERE op <> 'embed' LIMIT 1"
+    query = "SELECT 1 FROM backlog JOIN memories USING (docid) WHERE op <> 'embed' LIMIT 1"
     return connection.execute(query).fetchone() is not None
 
 

@@ -484,7 +484,8 @@ class Searcher:
         self, source: LedgerSource, docids: Sequence[int], filters: Filters
     ) -> tuple[dict[int, Row], set[int]]:
         """Return rows as an answer shows them, and the row ids of those that are damaged."""
-        known = source.rows if filters.as_of is None else {}
+        same = filters.as_of is None and self._ledger.moment() == source.moment
+        known = source.rows if same else {}  # else one may have changed since its text was read
         held = {docid: known[docid] for docid in docids if docid in known}
         garbled = {docid for docid, row in held.items() if not is_sound(row)}
         missing = [docid for docid in docids if docid not in held]

@@ -88,6 +88,30 @@ def test_one_that_fails_is_named_and_done_without(open_memory, answer, why):
     assert why in found.missing["reranker"]
 
 
+class Meddling(Longest):
+    """Changes memories while it reads their texts."""
+
+    def score(self, query, texts):
+        """Score by length, after a change."""
+        self.change()
+        return super().score(query, texts)
+
+
+def test_what_changes_while_it_reads_is_shown_as_it_is_afterwards(open_memory):
+    """A memory that is forgotten or erased meanwhile is not shown, one that is updated is new."""
+    judge = Meddling()
+    memory = open_memory(embedder=None, reranker=judge)
+    ids = [memory.add(f"tea number {n}").id for n in range(4)]
+
+    def change():
+        memory.forget(ids[0])
+        memory.store.erase([ids[1]])
+        memory.update(ids[2], text="tea, and coffee")
+
+    judge.change = change
+    assert {hit.text for hit in memory.retrieve("tea")} == {"tea, and coffee", "tea number 3"}
+
+
 def test_what_is_no_reranker_is_refused_at_once(open_memory):
     """An object without ``score`` is a typed error when the manager is made."""
     with pytest.raises(InvalidInput, match="reranker"):

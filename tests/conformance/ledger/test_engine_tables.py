@@ -185,6 +185,10 @@ class TestVectors:
         assert embedded.ledger.read(vectors.any_owed)
         assert embedded.ledger.read(vectors.feeds_index)
         assert owed(embedded) == [(1, "index")]
+        stray = "UPDATE backlog SET docid = docid + 1000"  # of a memory that is not there
+        embedded.ledger.write(lambda s: s.execute(stray))
+        assert not embedded.ledger.read(vectors.feeds_index)
+        embedded.ledger.write(lambda s: s.execute("DELETE FROM backlog"))
         assert embedded.ledger.write(lambda s: vectors.owe_embedding(s, None)) == 2
         assert owed(embedded) == [(1, "embed"), (2, "embed")]
 
