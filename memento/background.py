@@ -326,10 +326,13 @@ class Background:
         return done, left
 
     def stop(self, timeout: float) -> float:
-        """Let the language model finish its request; return the seconds that are left."""
+        """Let the language model finish its request; return the seconds that are left.
+
+        It has half of the time, so that the indexer can finish its batch too.
+        """
         began = time.monotonic()
         if self.attendant is not None:
-            self.attendant.stop(timeout)
+            self.attendant.stop(timeout / 2)
         return max(0.0, timeout - (time.monotonic() - began))
 
     def assists(self) -> bool:

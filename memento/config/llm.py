@@ -28,9 +28,9 @@ class LLMConfig:
         attempts: Most requests for one task, >= 1: a reply that cannot be read, or no reply, is
             asked for again.
         background: Whether ``observe`` returns without waiting for the model. Messages are then
-            shown to it together: when 8 wait, after a pause, at the end of their session, and by
+            shown to it one by one: after a pause, at the end of their session, and by
             ``flush(wait=True)``. Those that wait are in the ledger, and outlive the process.
-        quiet_seconds: The pause after the last message, seconds, >= 0.
+        quiet_seconds: The pause after a message came, seconds, >= 0.
     """
 
     model: str | Synthesizer | None = None

@@ -119,7 +119,7 @@ class Learning(View):
         A language model that did not see it then is shown it now.
 
         With ``LLMConfig.background`` the call does not wait for the model: ``Observation.pending``
-        messages wait in the ledger and are shown to it later, some together.
+        messages wait in the ledger and are shown to it later.
 
         Args:
             user: Message of the user.

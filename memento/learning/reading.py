@@ -93,7 +93,8 @@ class Message:
         feedback: Praise and fault.
         text: The message, word for word.
         actor: Name of the user, or None.
-        private: Whether it asks not to be stored.
+        private: Whether it asks not to be stored, or no model may see it later because of a request
+            to forget.
         known: Whether it was observed before; set by the write.
         asked: Whether a language model saw it before; set by the write.
         doubts: Number of statements in doubt; set by the write.

@@ -262,7 +262,11 @@ def _judged(work: Work, ready: Ready, turn: Row | None) -> learn.Verdict:
 
 
 def _forgotten(work: Work, done: Done, request: Request, mode: str) -> ForgetRequest:
-    """Carry out a request to forget as far as the settings say."""
+    """Carry out a request to forget as far as the settings say.
+
+    Messages that wait for a language model may say the same: no model sees them any more.
+    """
+    llm_tasks.drop_all(work.db, work.ns)
     hidden: list[str] = []
     for memory_id in _meant(work, request, mode):
         row = memories.by_id(work.db, work.ns, memory_id)

@@ -1,13 +1,16 @@
-"""Show messages to a language model later, together, in a thread of its own.
+"""Show messages to a language model later, one by one, in a thread of its own.
 
-A message waits as a row that is written with its turn, see ``ledger.llm_tasks``. A thread takes as
-many messages of a namespace as one request holds, asks the model, and writes what it pointed at.
+A message waits as a row that is written with its turn, see ``ledger.llm_tasks``. A thread takes a
+message, reads it again, asks the model, and writes what it pointed at. So each message is read
+after what the one before it taught was written.
 
 - A message is taken for longer than a request may last. If the process dies, or sleeps, another
   one takes the message after that, and what the first one still writes is ignored.
-- A request that failed, or in which a process died, is one of three attempts of its messages.
-  After the first, each is shown alone, so that none suffers from another one.
-- ``close`` waits for the request, and gives back what had no reply.
+- A message that the model cannot read, or in which a process died, has three attempts. One that
+  failed is due later than the others, which therefore go on.
+- If the model or the disk does not work, that is no fault of a message: they wait on, and the
+  thread rests, longer each time.
+- ``close`` waits for the request, and gives the message back if it had no reply.
 """
 
 from __future__ import annotations
@@ -15,19 +18,20 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
+from time import monotonic
 from typing import TYPE_CHECKING, Protocol, cast
 from zlib import crc32
 
 from memento.clock import from_micros
-from memento.errors import MementoError, StoreClosed
+from memento.errors import MementoError, StoreClosed, StoreError, StoreUnusable
 from memento.forks import whole
-from memento.language.tokens import estimate
-from memento.learning.assisting import Part, assisted, batches_of, is_open, parts_of
-from memento.learning.reading import Message, Reader, embedder_of
+from memento.language.words import STOP_WORDS, words
+from memento.learning.assisting import Part, assisted, is_open, parts_of
+from memento.learning.reading import Message, Reader, embedder_of, key_of
 from memento.learning.teaching import Shown, taught_again, turn_row, was_asked
 from memento.ledger import changes, llm_tasks, memories
 from memento.ledger.contract import Session, Work
@@ -35,9 +39,10 @@ from memento.ledger.llm_tasks import Waiting
 from memento.ledger.rows import Row, to_memory
 from memento.ledger.schema import SEQ_BITS
 from memento.lifecycle.steps import FOUND, holds
-from memento.llm.asking import model_of
-from memento.observe.pointing import MOST_MESSAGES, MOST_TOKENS
-from memento.observe.values import Assistance
+from memento.llm.apart import abandon, is_apart
+from memento.llm.asking import STOPPED, lacking_for, model_of
+from memento.observe.pointing import task_of
+from memento.tiers.indexer import leave
 from memento.types import Event, Trust
 from memento.views import View
 
@@ -55,6 +60,10 @@ PAUSE = 60 * SECOND
 """Pause after the first failure, microseconds; four times as long after each later one."""
 MARGIN = 60 * SECOND
 """Time beside that of the model after which another process takes the messages, microseconds."""
+OUTSIDE = frozenset({"unreachable", "refused", "timeout"})
+"""Reasons of a failure that says nothing of the message, unless the one before it had a reply."""
+MORE_SECONDS = 1.0
+"""Time in which the thread ends after its request was abandoned."""
 FULL = f"{llm_tasks.MOST} messages of this namespace wait for the model"
 
 
@@ -70,7 +79,9 @@ def let_wait(
 ) -> None:
     """Let the messages wait that a model is to see, and mark them.
 
-    One that is not stored as it was said cannot wait.
+    One that is not stored as it was said cannot wait: it was cut into pieces, or held a secret. Nor
+    can one that answers a turn of the assistant that is not stored so. No model sees a message that
+    was said before a request to forget.
 
     Args:
         work: The transaction that writes their turns.
@@ -81,18 +92,22 @@ def let_wait(
         kept: Whether the call stored the turns itself.
         run: Number of the change that the call made, or None.
     """
-    for message in read:
+    rev = memories.latest_rev(work.db, work.ns)
+    asked = max((at for at, one in enumerate(read) if one.requests), default=-1)
+    for at, message in enumerate(read):
         message.waits = message.refused = False
+        message.private = message.private or at <= asked
         turn = turn_row(work, message, rows) if is_open(message, mode) else None
-        if turn is None or not (kept or (turn.text, turn.scope) == (message.text, reader.scope)):
+        if turn is None or turn.text != message.text or not (kept or turn.scope == reader.scope):
             continue
-        known = [*message.unplaced.values(), *filter(None, [message.answered_id])]
-        docids = memories.docids_of(work.db, work.ns, known)
+        docids = _known_to(work, message)
+        if docids is None:
+            continue
         one = Waiting(
             docid=turn.docid,
             at=reader.moment,
-            given=reader.given,
             since=work.now,
+            rev=rev,
             due=max(0, work.now),
             text=_sum_of(turn),
             answered=docids.get(message.answered_id or ""),
@@ -101,6 +116,19 @@ def let_wait(
         )
         message.waits = llm_tasks.put(work.db, one)
         message.refused = not message.waits
+
+
+def _known_to(work: Work, message: Message) -> dict[str, int] | None:
+    """Return the row ids of the memories that a message is about, by their ids.
+
+    None if the turn that it answers is not stored as it was said.
+    """
+    known = [*message.unplaced.values(), *filter(None, [message.answered_id])]
+    found = memories.by_ids(work.db, work.ns, known)
+    answered = found.get(message.answered_id or "")
+    if answered is not None and answered.text != message.answered:
+        return None
+    return {one: row.docid for one, row in found.items()}
 
 
 class _Namespaces(Protocol):
@@ -151,9 +179,12 @@ class Attendant:
         self._engine = engine
         self._view_of = view_of
         self._turn = threading.Lock()
-        self._stopped = False
+        self._thread: threading.Thread | None = None
+        self._loading = self._stopped = False
+        self._works = False  # whether the last message had a reply
+        self._failures = 0  # since then, of those that say nothing of a message
         self._rests_until = 0
-        self._taken: list[Waiting] = []
+        self._taken: Waiting | None = None
 
     def renewed(self) -> Attendant:
         """Return the attendant of a forked child: it has no thread, and has taken nothing."""
@@ -165,14 +196,17 @@ class Attendant:
             self._begin(everything=False)
 
     def finish(self, timeout: float | None) -> bool:
-        """Show all messages that may be shown now, without waiting for others.
+        """Show all messages that may be shown now, though they came just now.
 
         Args:
             timeout: Seconds to wait at most, or None.
 
         Returns:
-            Whether that was done in time.
+            Whether that was done in time. Never in the thread of a request, which would wait for
+            itself.
         """
+        if is_apart():
+            return False
         if not self.busy(begin=False):
             return True
         thread = self._begin(everything=True)
@@ -195,28 +229,45 @@ class Attendant:
     def stop(self, timeout: float) -> None:
         """Begin no other request, wait for the present one, and give back what had no reply.
 
+        Nobody waits for a thread that is still loading the model in the package.
+
         Args:
             timeout: Seconds to wait at most.
         """
         self._stopped = True
-        if self._turn.acquire(timeout=timeout):
-            self._turn.release()
-        with suppress(MementoError):  # else another process takes them when the time is up
+        thread, ends = self._thread, monotonic() + timeout
+        if thread is not None and thread is not threading.current_thread():
+            while thread.is_alive() and not self._loading and monotonic() < ends:
+                thread.join(0.01)
+            while thread.is_alive() and not self._loading and monotonic() < ends + MORE_SECONDS:
+                abandon(thread)
+                thread.join(0.01)
+            if thread.is_alive():
+                leave(thread)
+        with suppress(MementoError):  # else another process takes it when the time is up
             self._give_back(self._engine.now())
 
     def owes(self, *, everything: bool = True) -> bool:
         """Tell whether there are messages that may be shown now.
 
         Args:
-            everything: Whether they need not wait for others.
+            everything: Whether also those that came just now.
         """
-        if self._stopped or self._engine.now() < self._rests_until:
-            return False
-        return self._engine.ledger.read(lambda c: self._next(c, everything=everything)) is not None
+        return not (self._stopped or self._rests()) and self._first(everything) is not None
+
+    def _rests(self) -> bool:
+        return self._engine.now() < self._rests_until
+
+    def _first(self, everything: bool) -> tuple[str, Waiting | None] | None:
+        """Return the message that is due for longest, see ``llm_tasks.first``."""
+        now = self._engine.now()
+        upto = now if everything else now - int(self._engine.config.llm.quiet_seconds * SECOND)
+        return self._engine.ledger.read(lambda c: llm_tasks.first(c, upto, now))
 
     def _begin(self, *, everything: bool) -> threading.Thread:
         def run() -> None:
             with self._turn:
+                self._thread = threading.current_thread()
                 self._run(everything=everything)
 
         thread = threading.Thread(target=run, name="memento-assist", daemon=True)
@@ -224,178 +275,180 @@ class Attendant:
         return thread
 
     def _run(self, *, everything: bool) -> None:
-        """Show batches until none is ready; after an error the rest stays where it is."""
-        read = self._engine.ledger.read
+        """Show messages until none is ready; after an error they stay where they are."""
         try:
-            self._load()
-            while not self._stopped:
-                ns = read(lambda c: self._next(c, everything=everything))
-                if ns is None:
-                    return
-                self._show_some(ns)
+            if not self._stopped:
+                self._load()
+            while not (self._stopped or self._rests()) and (first := self._first(everything)):
+                self._show_next(*first)
         except StoreClosed:
             return  # what was taken was given back
-        except MementoError as error:
-            log.warning("messages wait for the language model: %s", error)
-            self._rests_until = self._engine.now() + PAUSE
-            with suppress(MementoError):  # else another process takes them when the time is up
-                self._give_back(self._rests_until)
+        except Exception as error:  # noqa: BLE001 - the messages wait on, and the next look goes on
+            _log(error, "messages wait for the language model")
+            self._rest()
+            with suppress(MementoError):  # else another process takes it when the time is up
+                self._give_back(self._rests_until + PAUSE)
 
     def _load(self) -> None:
         """Load what a request needs, which a fork must not interrupt."""
+        self._loading = True
         with whole():
             for module in ("asyncio", "memento.observe.detect"):
                 import_module(module)
             model_of(self._engine.config.llm)
             embedder_of(self._engine)
+        self._loading = False
 
-    def _next(self, session: Session, *, everything: bool) -> int | None:
-        """Return a namespace whose messages may be shown now; None if there is none."""
-        now = self._engine.now()
-        quiet = now - int(self._engine.config.llm.quiet_seconds * SECOND)
-        for ns in llm_tasks.spaces(session, now):
-            found, damaged = llm_tasks.due(session, ns, now, MOST_MESSAGES)
-            over = found and (len(found) == MOST_MESSAGES or found[-1].since <= quiet)
-            if everything or damaged or over or any(map(_waits_for_no_others, found)):
-                return ns
-        return None
+    def _rest(self) -> None:
+        """Show nothing for a while, longer each time."""
+        pause = min(DAY, PAUSE * 4 ** min(self._failures, 9))
+        self._failures += 1
+        self._works = False
+        self._rests_until = self._engine.now() + pause
 
-    def _show_some(self, ns: int) -> None:
-        """Show the next messages of a namespace, as many as one request holds."""
-        engine = self._engine
-        now = engine.now()
+    def _show_next(self, name: str, one: Waiting | None) -> None:
+        """Show a message, if it is sound and no other process was first."""
+        taken = self._engine.ledger.write(lambda c: self._take(c, name, one))
+        if taken is None:
+            return
+        try:
+            task = self._task(taken)
+            if task is None:
+                self._engine.ledger.write(lambda c: llm_tasks.swap(c, taken, None))
+            else:
+                self._show(task)
+        except StoreClosed:
+            raise
+        except Exception as error:  # noqa: BLE001 - one message stops no other
+            _log(error, "a message could not be shown to the language model")
+            outside = isinstance(error, StoreError) and not isinstance(error, StoreUnusable)
+            self._put_off(taken, "error", outside=outside)
+        self._taken = None
 
-        def look(session: Session) -> tuple[list[Waiting], list[str], dict[int, Row]]:
-            found, damaged = llm_tasks.due(session, ns, now, MOST_MESSAGES)
-            found = _together(found)
-            turns = {one.docid: turn for one in found if (turn := _turn_of(session, one, now))}
-            return _fitting(found, turns), damaged, turns
+    def _take(self, session: Session, name: str, one: Waiting | None) -> Waiting | None:
+        """Note in the ledger that this process shows a message now; None if it may not.
 
-        found, damaged, turns = engine.ledger.read(look)
-        tasks = self._tasks([one for one in found if one.docid in turns], turns)
-        known = {task.waiting.docid for task in tasks}
-        idle = [one for one in found if one.docid not in known]
-        batch = batches_of([task.part for task in tasks])[0] if tasks else []
-        tasks = self._take(tasks[: len(batch)], idle, damaged)
-        if tasks:
-            self._show(tasks)
-
-    def _tasks(self, waiting: Sequence[Waiting], turns: dict[int, Row]) -> list[_Task]:
-        """Read messages again; those in which the model may point at nothing are left out."""
-        if not waiting:
-            return []
-        view = self._view_of(self._engine.ledger.labels(waiting[0].ns))
-        read = [(one, *found) for one in waiting if (found := self._read(view, one, turns))]
-        parts = parts_of(self._engine, [(reader, message) for _, reader, message in read])
-        part_of = {id(part.message): part for part in parts}
-        return [
-            _Task(one, turns[one.docid], part_of[id(message)])
-            for one, _, message in read
-            if id(message) in part_of
-        ]
-
-    def _read(
-        self, view: View, one: Waiting, turns: dict[int, Row]
-    ) -> tuple[Reader, Message] | None:
-        """Read a message again; None if it asks not to be stored."""
-        engine, turn = self._engine, turns[one.docid]
-        wanted = [*one.unplaced.values()] + ([] if one.answered is None else [one.answered])
-        found = engine.ledger.read(lambda c: memories.by_docids(c, one.ns, wanted))
-        rows = {docid: row for docid, row in found.items() if row.status in FOUND}
-        answered = None if one.answered is None else rows.get(one.answered)
-        origin = replace(to_memory(turn, view.namespace).source, parents=())
-        reader = Reader(view, engine, turn.session, turn.scope, origin, one.at, given=one.given)
-        said = None if answered is None else answered.text
-        message = reader.message(turn.text, turn.id, answered=said, actor=turn.actor)
-        message.answered_id = None if answered is None else answered.id
-        message.unplaced = {
-            int(start): rows[docid].id for start, docid in one.unplaced.items() if docid in rows
-        }
-        return None if message.private else (reader, message)
-
-    def _take(
-        self, tasks: Sequence[_Task], idle: Sequence[Waiting], damaged: list[str]
-    ) -> list[_Task]:
-        """Note in the ledger that this process shows messages now; returns those it may show.
-
-        Args:
-            tasks: The messages.
-            idle: Messages of which there is nothing to show, which wait no longer.
-            damaged: Names of damaged rows, which go.
+        A damaged row goes. If the process that had the message never gave it back, it died, or
+        takes too long.
         """
-        engine = self._engine
-        until = engine.now() + int(min(engine.config.llm.seconds * SECOND, DAY)) + MARGIN
-        token = 1 + int.from_bytes(os.urandom(7))
-
-        def take(session: Session) -> list[_Task]:
-            llm_tasks.drop_named(session, damaged)
-            for one in idle:
-                llm_tasks.swap(session, one, None)
-            mine = [taken for task in tasks if (taken := self._mark(session, task, until, token))]
-            self._taken = [task.waiting for task in mine]  # before the end, for ``stop``
-            return mine
-
-        return engine.ledger.write(take)
-
-    def _mark(self, session: Session, task: _Task, until: int, token: int) -> _Task | None:
-        """Take a message; None if another process was first, or it is given up.
-
-        If the process that had it never gave it back, it died, or takes too long.
-        """
-        one = task.waiting
+        if one is None:
+            llm_tasks.drop_named(session, [name])
+            return None
         attempts = one.attempts + bool(one.token)
         if attempts >= TRIES:
             self._give_up(session, replace(one, attempts=attempts), one, "died")
             return None
+        seconds = min(self._engine.config.llm.seconds * SECOND, DAY)
+        until = self._engine.now() + int(seconds) + MARGIN
+        token = 1 + int.from_bytes(os.urandom(7))
         mine = replace(one, attempts=attempts, due=until, token=token)
-        return replace(task, waiting=mine) if llm_tasks.swap(session, one, mine) else None
+        if not llm_tasks.swap(session, one, mine):
+            return None
+        self._taken = mine  # before the end, for ``stop``
+        return mine
 
-    def _show(self, tasks: Sequence[_Task]) -> None:
-        """Ask the model about messages that this process took, and write what it pointed at."""
-        told, chosen, sent = assisted(self._engine, [task.part for task in tasks], "full")
-        if told.failure is not None:
-            self._put_off(tasks, told)
-        for task in tasks if sent else ():
-            own = [shown for shown in chosen if shown.message is task.part.message]
-            self._write(task, own, told.model)
-        self._taken = []
+    def _task(self, one: Waiting) -> _Task | None:
+        """Read a message again; None if a model must not see it, or may point at nothing."""
+        engine = self._engine
+        wanted = [*one.unplaced.values()] + ([] if one.answered is None else [one.answered])
+
+        def job(session: Session) -> tuple[Row | None, dict[int, Row]]:
+            found = memories.by_docids(session, one.ns, wanted)
+            there = {docid: row for docid, row in found.items() if row.status in FOUND}
+            return _turn_of(session, one, engine.now()), there
+
+        turn, there = engine.ledger.read(job)
+        if turn is None or not there.keys() >= {*one.unplaced.values()}:
+            return None
+        reader, message = self._message(one, turn, there)
+        parts = [] if message.private else parts_of(engine, [(reader, message)])
+        return _Task(one, turn, parts[0]) if parts else None
+
+    def _message(self, one: Waiting, turn: Row, there: dict[int, Row]) -> tuple[Reader, Message]:
+        """Read a message as it was said then: what is said later takes its place by time."""
+        view = self._view_of(self._engine.ledger.labels(one.ns))
+        answered = None if one.answered is None else there.get(one.answered)
+        origin = replace(to_memory(turn, view.namespace).source, parents=())
+        reader = Reader(view, self._engine, turn.session, turn.scope, origin, one.at, given=True)
+        said = None if answered is None else answered.text
+        message = reader.message(turn.text, turn.id, answered=said, actor=turn.actor)
+        message.answered_id = None if answered is None else answered.id
+        message.unplaced = {int(start): there[docid].id for start, docid in one.unplaced.items()}
+        return reader, message
+
+    def _show(self, task: _Task) -> None:
+        """Ask the model about a message that this process took, and write what it pointed at."""
+        one = task.waiting
+        told, chosen, sent = assisted(self._engine, [task.part], "full")
+        if told.failure == STOPPED:
+            return self._give_back(self._engine.now())
+        if told.failure == "spent":
+            return self._wait_for_tomorrow(one)
+        if not sent:
+            return self._put_off(one, str(told.failure), outside=told.failure in OUTSIDE)
+        self._write(task, chosen, told.model)
+        self._works, self._failures = True, 0
+        return None
 
     def _write(self, task: _Task, chosen: Sequence[Shown], model: str) -> None:
-        """Write what a model pointed at in one message, if this process still has it."""
+        """Write what a model pointed at in a message, if this process still has it.
+
+        A sentence that may say what was taken back since the message came is not learnt.
+        """
         one, turn, message = task.waiting, task.turn, task.part.message
 
         def then(work: Work, _rows: list[Row]) -> list[Row]:
             stands = _turn_of(work.db, one, work.now) is not None
             if not llm_tasks.swap(work.db, one, None) or not stands:
                 return []
-            return taught_again(work, chosen, [message], {id(message): turn}, model, one.run).rows
+            hidden = llm_tasks.hidden_since(work.db, one)
+            kept = [shown for shown in chosen if not _was_taken_back(shown, hidden)]
+            return taught_again(work, kept, [message], {id(message): turn}, model, one.run).rows
 
         labels = task.part.reader.namespace
         self._engine.add(labels, [], verb="observe", then=then)
 
-    def _put_off(self, tasks: Sequence[_Task], told: Assistance) -> None:
-        """Let messages that the model did not see wait on, or give them up.
+    def _put_off(self, one: Waiting, reason: str, *, outside: bool) -> None:
+        """Let a message wait on after a failure, or give it up.
 
-        A limit of the day is no failure: all messages of the namespace wait for the next day (UTC).
+        Args:
+            one: The message, taken.
+            reason: Why it failed.
+            outside: Whether the model or the disk may be what does not work: then nothing is shown
+                for a while, and it is an attempt only if the message before it had a reply.
         """
-        now, reason = self._engine.now(), str(told.failure)
-        tomorrow = (now // DAY + 1) * DAY
+        attempts = one.attempts + (self._works or not outside)
+        if outside:
+            self._rest()
+        due = self._rests_until if outside else self._engine.now()
+        later = replace(one, attempts=attempts, token=0, due=due + PAUSE * 4**one.attempts)
 
         def put_off(session: Session) -> None:
-            for one in (task.waiting for task in tasks):
-                if reason == "spent":
-                    llm_tasks.swap(session, one, replace(one, due=tomorrow, token=0))
-                    continue
-                again = replace(one, attempts=one.attempts + 1, token=0)
-                if again.attempts >= TRIES:
-                    self._give_up(session, again, one, reason)
-                else:
-                    later = replace(again, due=now + PAUSE * 4**one.attempts)
-                    llm_tasks.swap(session, one, later)
-            if reason == "spent":
-                llm_tasks.put_off(session, tasks[0].waiting.ns, now, tomorrow)
+            if attempts >= TRIES:
+                self._give_up(session, later, one, reason)
+            else:
+                llm_tasks.swap(session, one, later)
 
         self._engine.ledger.write(put_off)
+
+    def _wait_for_tomorrow(self, one: Waiting) -> None:
+        """Let a message wait for the next day (UTC): a limit of the day is no failure.
+
+        If the limits leave nothing for others either, all messages of the namespace wait.
+        """
+        engine = self._engine
+        now = engine.now()
+        tomorrow = (now // DAY + 1) * DAY
+        lacking = lacking_for(
+            task_of([]), ledger=engine.ledger, ns=one.ns, config=engine.config.llm, now=now
+        )
+
+        def put_off(session: Session) -> None:
+            llm_tasks.swap(session, one, replace(one, due=tomorrow, token=0))
+            if lacking is not None:
+                llm_tasks.put_off(session, one.ns, now, tomorrow)
+
+        engine.ledger.write(put_off)
 
     def _give_up(self, session: Session, last: Waiting, one: Waiting, reason: str) -> None:
         """Let a message wait no longer, and note it; the turn and what was sure of it stay."""
@@ -407,49 +460,46 @@ class Attendant:
         memories.record(session, one.ns, self._engine.now(), Event.LLM_FAILED, one.docid, detail)
 
     def _give_back(self, due: int) -> None:
-        """Let the messages wait that this process took and that had no reply.
+        """Let the message wait that this process took and that had no reply.
 
         Args:
-            due: From when they may be shown, microseconds.
+            due: From when it may be shown, microseconds.
         """
-        taken, self._taken = self._taken, []
-
-        def give_back(session: Session) -> None:
-            for one in taken:
-                llm_tasks.swap(session, one, replace(one, due=max(0, due), token=0))
-
-        if taken:
-            self._engine.ledger.write(give_back)
+        one, self._taken = self._taken, None
+        if one is not None:
+            back = replace(one, due=max(0, due), token=0)
+            self._engine.ledger.write(lambda c: llm_tasks.swap(c, one, back))
 
 
-def _waits_for_no_others(one: Waiting) -> bool:
-    return one.hurried or one.attempts > 0 or one.token > 0
+def _log(error: Exception, what: str) -> None:
+    """Log an error; an unexpected one with its traceback."""
+    if isinstance(error, MementoError):
+        log.warning("%s: %s", what, error)
+    else:
+        log.error("%s", what, exc_info=error)
 
 
-def _together(found: list[Waiting]) -> list[Waiting]:
-    """Return those that may share a request: none that failed before, or died with a process."""
-    if not found or found[0].attempts or found[0].token:
-        return found[:1]
-    return [one for one in found if not (one.attempts or one.token)]
+def _was_taken_back(shown: Shown, hidden: Sequence[tuple[str | None, str]]) -> bool:
+    """Tell whether a sentence may say what was taken back: same slot, same words, or a word of it.
 
-
-def _fitting(found: Sequence[Waiting], turns: Mapping[int, Row]) -> list[Waiting]:
-    """Return the first messages, as many as may fit into one request: the others are not read."""
-    fitting: list[Waiting] = []
-    room = MOST_TOKENS
-    for one in found:
-        room -= estimate(turns[one.docid].text) if one.docid in turns else 0
-        if fitting and room < 0:
-            break
-        fitting.append(one)
-    return fitting
+    In doubt it does.
+    """
+    key, said = key_of(shown.ready.lesson), shown.ready.lesson.text
+    content = {*words(said)} - STOP_WORDS
+    return any(
+        (key is not None and key == slot) or said == text or not content.isdisjoint(words(text))
+        for slot, text in hidden
+    )
 
 
 def _turn_of(session: Session, one: Waiting, now: int) -> Row | None:
     """Return the turn of a message; None if it must not be shown, or teach anything, any more.
 
-    It was hidden, its text was changed, its observation was undone, or a model saw it meanwhile.
+    It was hidden, its text was changed, its observation was undone, or a model saw it meanwhile. Or
+    something was erased: of that nothing is left by which to tell whether it said the same.
     """
+    if llm_tasks.erased_since(session, one):
+        return None
     turn = memories.by_docids(session, one.ns, [one.docid]).get(one.docid)
     if turn is None or turn.status not in FOUND or turn.trust != Trust.USER:
         return None

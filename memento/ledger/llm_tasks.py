@@ -5,22 +5,22 @@ shows a message writes a token into its row first. Later it changes the row, or 
 reply, only if the row is still exactly as it wrote it (`swap`): not if the message was erased, nor
 if another process took it because the time was up.
 
-The name ends with the number of the turn, so that the rows of a namespace are side by side, in
-order of arrival. The value begins with the moment from which the message may be shown, so that a
-search passes over the others without reading them.
+The name ends with the number of the turn, so that the rows of a namespace are side by side. The
+value begins with the moment from which the message may be shown, so that a search finds the one
+that is due for longest without reading the others, whatever their number.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 
 from memento.ledger import memories
 from memento.ledger.contract import Session
 from memento.ledger.dialect import one_of, or_replace
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.status import sql_lacking
 
 MOST = 1000
 """Most messages of a namespace that wait; later ones are not shown to a model."""
@@ -31,10 +31,15 @@ _FIRST_MOMENT, _LAST_MOMENT = -62_135_596_800_000_000, 253_402_300_800_000_000
 _MOST_DIGITS = 9
 """Most digits of a place in a text."""
 _PREFIX = "llm task "
-_WELL_NAMED = re.compile(rf"{_PREFIX}\d{{19}}", re.ASCII)
+_EVERY = (_PREFIX, f"{_PREFIX}~")
 _NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
 _RANGE = "name >= ?1 AND name < ?2"
-_DUE = f"{_RANGE} AND value NOT BETWEEN ?3 AND ?4 ORDER BY name LIMIT ?5"
+_READY = f"{_RANGE} AND ifnull(value NOT BETWEEN ?3 AND ?4, true)"
+_HIDDEN = (
+    "SELECT key, text FROM memories WHERE ns = ?1 AND rev > ?2"
+    f" AND rev <> (docid & {SEQ_MASK}) AND {sql_lacking('in_statistics')}"
+)
+_ERASED = "SELECT 1 FROM erased WHERE ns = ? AND rev > ? LIMIT 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +49,28 @@ class Waiting:
     Attributes:
         docid: Row id of its turn.
         at: When it was said, microseconds.
-        given: Whether the caller said when.
         since: When its turn was written, microseconds.
-        due: From when it may be shown, microseconds.
+        rev: Newest revision of the namespace then.
+        due: From when it may be shown, microseconds; 0 if its session is over.
         text: Check sum of the text of its turn, by which a later change of it is noticed.
         answered: Row id of the assistant's turn before it, or None.
         unplaced: Starts of corrections of something that was not found, as text, with the row ids
             of their memories.
         run: Number of the change that its call made, or None.
         attempts: Number of requests that showed it and failed.
-        hurried: Whether it is shown without others: its session is over.
         token: Number that a process chose when it took the message, 0 if none has it.
     """
 
     docid: int
     at: int
-    given: bool
     since: int
+    rev: int
     due: int
     text: int
     answered: int | None = None
     unplaced: Mapping[str, int] = field(default_factory=dict)
     run: int | None = None
     attempts: int = 0
-    hurried: bool = False
     token: int = 0
 
     @property
@@ -124,6 +127,11 @@ def drop_named(session: Session, names: list[str]) -> None:
     session.execute(f"DELETE FROM meta WHERE name {one_of()}", (json.dumps(names),))
 
 
+def drop_all(session: Session, ns: int) -> None:
+    """Let no message of a namespace wait any longer."""
+    session.execute(f"DELETE FROM meta WHERE {_RANGE}", _span(ns))
+
+
 def count(session: Session, ns: int) -> int:
     """Count the messages of a namespace that wait."""
     found = session.execute(f"SELECT count(*) FROM meta WHERE {_RANGE}", _span(ns)).fetchone()
@@ -133,57 +141,59 @@ def count(session: Session, ns: int) -> int:
 def any_waits(session: Session) -> bool:
     """Tell whether any message waits in any namespace."""
     query = f"SELECT 1 FROM meta WHERE {_RANGE} LIMIT 1"
-    return session.execute(query, (_PREFIX, f"{_PREFIX}~")).fetchone() is not None
+    return session.execute(query, _EVERY).fetchone() is not None
 
 
-def spaces(session: Session, now: int) -> Iterator[int]:
-    """Yield the namespaces that have messages that may be shown now."""
-    start = _PREFIX
-    while found := _due(session, (start, f"{_PREFIX}~"), now, 1):
-        ((name, _),) = found
-        if not _WELL_NAMED.fullmatch(name):
-            start = f"{name} "
-            continue
-        ns = int(name.removeprefix(_PREFIX)) >> SEQ_BITS
-        yield ns
-        start = _span(ns)[1]
+def first(session: Session, upto: int, now: int) -> tuple[str, Waiting | None] | None:
+    """Read the message of all namespaces that may be shown for longest.
 
-
-def due(session: Session, ns: int, now: int, most: int) -> tuple[list[Waiting], list[str]]:
-    """Read messages of a namespace that may be shown now, in order of arrival.
+    Args:
+        session: Of any job.
+        upto: The moment from which it may be shown is this one or earlier.
+        now: The present moment, microseconds.
 
     Returns:
-        The messages, and the names of rows that are damaged.
+        The name of its row, and the message, None if the row is damaged; or None if there is none.
     """
-    rows = [(name, _read(name, value)) for name, value in _due(session, _span(ns), now, most)]
-    sound = [one for _, one in rows if one is not None]
-    return sound, [name for name, one in rows if one is None]
+    query = f"SELECT name, value FROM meta WHERE {_READY} ORDER BY value, name LIMIT 1"
+    found = session.execute(query, (*_EVERY, *_later(upto, now))).fetchone()
+    return None if found is None else (found[0], _read(*found))
 
 
 def put_off(session: Session, ns: int, now: int, until: int) -> None:
     """Let all messages of a namespace that may be shown now, and that nobody has, wait."""
-    for one in due(session, ns, now, MOST)[0]:
-        if not one.token:
+    query = f"SELECT name, value FROM meta WHERE {_READY}"
+    for row in session.execute(query, (*_span(ns), *_later(now, now))).fetchall():
+        one = _read(*row)
+        if one is not None and not one.token:
             swap(session, one, replace(one, due=until))
 
 
 def hurry(session: Session, ns: int, name: str) -> None:
-    """Let the messages of a session wait for no others, because it is over."""
+    """Let the messages of a session that no model saw yet be due, because it is over."""
     rows = session.execute(f"SELECT name, value FROM meta WHERE {_RANGE}", _span(ns)).fetchall()
-    waiting = [one for row in rows if (one := _read(*row)) is not None and not one.token]
+    read = [one for row in rows if (one := _read(*row)) is not None]
+    waiting = [one for one in read if not (one.token or one.attempts)]
     turns = memories.by_docids(session, ns, [one.docid for one in waiting])
     for one in waiting:
         turn = turns.get(one.docid)
-        if turn is not None and turn.session == name and not one.hurried:
-            swap(session, one, replace(one, hurried=True))
+        if turn is not None and turn.session == name:
+            swap(session, one, replace(one, due=0))
 
 
-def _due(
-    session: Session, span: tuple[str, str], now: int, most: int
-) -> list[tuple[str, str | None]]:
-    later = f"{max(0, now) + 1:019d}", f"{max(0, now) + FARTHEST:019d} ~"
-    query = f"SELECT name, value FROM meta WHERE {_DUE}"
-    return session.execute(query, (*span, *later, most)).fetchall()
+def erased_since(session: Session, one: Waiting) -> bool:
+    """Tell whether anything of the namespace was erased after a message came."""
+    return session.execute(_ERASED, (one.ns, one.rev)).fetchone() is not None
+
+
+def hidden_since(session: Session, one: Waiting) -> list[tuple[str | None, str]]:
+    """Return slot and text of the memories that were taken back after a message came."""
+    return session.execute(_HIDDEN, (one.ns, one.rev)).fetchall()
+
+
+def _later(upto: int, now: int) -> tuple[str, str]:
+    """Return the values between which are those of the messages that may not be shown yet."""
+    return f"{max(0, upto) + 1:019d}", f"{max(0, now) + FARTHEST:019d} ~"
 
 
 def _name(docid: int) -> str:
@@ -212,13 +222,11 @@ def _read(name: str, value: object) -> Waiting | None:
 
 
 def _is_sound(one: Waiting) -> bool:
-    numbers = (one.docid, one.due, one.text, one.attempts, one.token)
+    numbers = (one.docid, one.rev, one.due, one.text, one.attempts, one.token)
     return (
         all(_is_number(moment, _FIRST_MOMENT, _LAST_MOMENT) for moment in (one.at, one.since))
         and all(map(_is_number, numbers))
         and all(number is None or _is_number(number) for number in (one.answered, one.run))
-        and isinstance(one.given, bool)
-        and isinstance(one.hurried, bool)
         and isinstance(one.unplaced, dict)
         and all(_is_place(start) and _is_number(to) for start, to in one.unplaced.items())
     )

@@ -17,7 +17,7 @@ from memento.errors import BudgetSpent, InvalidInput, SynthesisFailed
 from memento.ledger import llm_usage
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.llm_usage import Spent
-from memento.llm.apart import apart
+from memento.llm.apart import Abandoned, apart, awaited
 from memento.llm.pydantic_ai import PydanticAI
 from memento.protocols import Reply, Synthesizer, Task
 
@@ -27,6 +27,8 @@ MOST = 1 << 40
 """Largest count that a model is believed."""
 REASONS = frozenset({"unreachable", "refused", "timeout", "invalid", "error", "spent"})
 """Reasons of a ``SynthesisFailed``."""
+STOPPED = "stopped"
+"""Reason if nobody waits for the reply any more, because the store is being closed."""
 
 
 def model_of(config: LLMConfig) -> Synthesizer:
@@ -79,7 +81,10 @@ def ask(task: Task, *, ledger: Ledger, ns: int, config: LLMConfig, now: int) -> 
         reply = _complete(model, allowed, config.seconds)
     except SynthesisFailed as error:
         late = error.reason == "timeout"  # the server may have done all of it
-        correct(replace(most, calls=max(1, error.calls), failures=1) if late else _spent(error))
+        if error.reason == STOPPED:
+            correct(Spent(1, most.tokens_in // most.calls, most.tokens_out // most.calls))
+        else:
+            correct(replace(most, calls=max(1, error.calls), failures=1) if late else _spent(error))
         raise
     correct(_spent(reply))
     return replace(reply, model=name)
@@ -88,10 +93,12 @@ def ask(task: Task, *, ledger: Ledger, ns: int, config: LLMConfig, now: int) -> 
 def _complete(model: Synthesizer, task: Task, seconds: float) -> Reply:
     """Ask a model; every end but a reply is a ``SynthesisFailed``."""
     try:
-        reply = apart(lambda: model.complete(task)).result(seconds)
+        reply = awaited(apart(lambda: model.complete(task)), seconds)
     except SynthesisFailed as error:
         _set_right(error)
         raise
+    except Abandoned:
+        raise SynthesisFailed(STOPPED, f"{model.name}: the store is being closed") from None
     except TooLate:
         raise SynthesisFailed(
             "timeout", f"{model.name}: no reply in {seconds:g} s", calls=task.attempts
@@ -158,13 +165,21 @@ def trouble(ledger: Ledger, ns: int | None, config: LLMConfig, now: int) -> dict
     """Say under ``llm`` that a limit of the day is reached, if there is a model and it is."""
     if config.model is None or ns is None:
         return {}
+    error = lacking_for(_LEAST, ledger=ledger, ns=ns, config=config, now=now)
+    return {} if error is None else {"llm": str(error)}
+
+
+def lacking_for(
+    task: Task, *, ledger: Ledger, ns: int, config: LLMConfig, now: int
+) -> BudgetSpent | None:
+    """Return which limit of the day leaves too little for a task; None if all leave enough."""
     day = llm_usage.day_of(now)
     counted = sum(ledger.read(lambda c: llm_usage.on_day(c, ns, day)).values(), Spent())
     try:
-        _affordable(_LEAST, counted, config)
+        _affordable(task, counted, config)
     except BudgetSpent as error:
-        return {"llm": str(error)}
-    return {}
+        return error
+    return None
 
 
 _LEAST = Task("none", 0, "", "", {}, max_tokens=1)

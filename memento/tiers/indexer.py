@@ -509,7 +509,12 @@ def _join(thread: threading.Thread | None, loading: Callable[[], bool], deadline
     while thread.is_alive() and not loading() and time.monotonic() < deadline:
         thread.join(0.01)
     if thread.is_alive():
-        _left.add(thread)
+        leave(thread)
+
+
+def leave(thread: threading.Thread) -> None:
+    """Let the end of the process wait for a thread that may be inside a library."""
+    _left.add(thread)
 
 
 _left: weakref.WeakSet[threading.Thread] = weakref.WeakSet()

@@ -48,34 +48,34 @@ def test_the_call_does_not_wait(tmp_path):
         assert learnt(memory) == set()
 
 
-def test_eight_messages_are_one_request(tmp_path):
-    """They need no pause; fewer wait for it."""
+def test_each_message_has_a_request_of_its_own(tmp_path):
+    """In the order in which they came."""
     model = ScriptedLLM(pointing)
     with store(tmp_path, model) as memory:
-        for number in range(7):
-            memory.observe(f"The bakery number {number} is below my flat.", session=f"s{number}")
-        memory._engine.background.attendant.look()
-        assert model.tasks == []
-        memory.observe("The last bakery is below my flat.", session="t")
-        until_nothing_waits(memory)
-        assert len(model.tasks) == 1
-        assert len(learnt(memory)) == 8
-        assert memory.usage().total.calls == 1
+        said = [f"The bakery number {number} is below my flat." for number in range(9)]
+        for one in said:
+            memory.observe(one, session="s")
+        memory.flush(wait=True)
+        assert len(model.tasks) == memory.usage().total.calls == 9
+        assert all(one in task.data for one, task in zip(said, model.tasks, strict=True))
+        assert learnt(memory) == {*said}
 
 
 def test_after_a_pause_they_are_shown(tmp_path):
-    """The pause is that after the last message, by the clock of the store."""
+    """The pause of each begins when it came, by the clock of the store."""
     clock, model = ManualClock(), ScriptedLLM(pointing)
     with store(tmp_path, model, clock) as memory:
         memory.observe(SAID, session="s")
-        clock.advance(timedelta(seconds=15))
+        clock.advance(timedelta(seconds=19))
         memory.observe(SAID_TOO, session="s")
-        clock.advance(timedelta(seconds=15))
         memory._engine.background.attendant.look()
         assert model.tasks == []
-        clock.advance(timedelta(seconds=5))
+        clock.advance(timedelta(seconds=1))
+        until_nothing_waits(memory, but=1)
+        assert (len(model.tasks), learnt(memory)) == (1, {SAID})
+        clock.advance(timedelta(seconds=19))
         until_nothing_waits(memory)
-        assert (len(model.tasks), learnt(memory)) == (1, {SAID, SAID_TOO})
+        assert (len(model.tasks), learnt(memory)) == (2, {SAID, SAID_TOO})
 
 
 def test_the_end_of_a_session_needs_no_pause(tmp_path):
@@ -88,13 +88,9 @@ def test_the_end_of_a_session_needs_no_pause(tmp_path):
         assert SAID in learnt(memory)
 
 
-FAILURES = ("unreachable", "refused", "invalid")
-
-
-@pytest.mark.parametrize("reason", FAILURES)
-def test_a_failure_is_tried_again_and_then_given_up(tmp_path, reason):
+def test_a_reply_that_cannot_be_read_is_asked_for_again_and_then_given_up(tmp_path):
     """Three times; the turn and what is sure stay, and the log says so."""
-    clock, model = ManualClock(), FailingLLM(reason)
+    clock, model = ManualClock(), FailingLLM("invalid")
     with store(tmp_path, model, clock) as memory:
         seen = memory.observe(f"My name is Ada. {SAID}", session="s")
         for tries in (1, 2, 3):
@@ -129,10 +125,11 @@ def test_past_the_budget_they_wait_for_the_next_day(tmp_path):
             memory.flush(wait=True)
             memory.observe(f"Pharmacy {day} is below my flat.", session="s")
             memory.flush(wait=True)
-            assert len(model.tasks) == day + 1
-            assert len(waiting(memory)) == 1
+            assert len(model.tasks) == len(waiting(memory)) == day + 1
             clock.advance(timedelta(days=1))
-        memory.flush(wait=True)
+        for _ in range(5):
+            memory.flush(wait=True)
+            clock.advance(timedelta(days=1))
         assert len(learnt(memory)) == 10
         assert max(one.calls for one in memory.usage().days.values()) == 1
 

@@ -231,14 +231,14 @@ def test_messages_that_are_put_off_are_not_read(tmp_path, monkeypatch):
     clock, model = ManualClock(), ScriptedLLM(pointing)
     with store(tmp_path, model, clock, calls_a_day=1, attempts=1) as memory:
         for name in ("one", "two", "three"):
-            for number in range(12):
+            for number in range(2):
                 memory.of(name).observe(f"Bakery {number} is below my flat.", session="s")
         memory.flush(wait=True)
-        assert (len(model.tasks), len(waiting(memory))) == (3, 12)
+        assert (len(model.tasks), len(waiting(memory))) == (3, 3)
         read, usual = [], llm_tasks._read
         monkeypatch.setattr(llm_tasks, "_read", lambda *row: read.append(row) or usual(*row))
         assert memory.flush(wait=True)
-        assert read == []
+        assert (read, len(model.tasks)) == ([], 3)
         clock.advance(timedelta(days=1))
         memory.flush(wait=True)
         assert (len(model.tasks), waiting(memory)) == (6, [])
@@ -362,7 +362,7 @@ def test_a_message_that_ends_processes_is_given_up(tmp_path):
                 turn = memory.observe(SAID, session="s").turns[0].id
             memory.flush(wait=True, timeout=0.01)
             until_asked_or_given_up(memory, slow)
-            memory._engine.background.attendant._taken = []  # as if the process ended here
+            memory._engine.background.attendant._taken = None  # as if the process ended here
         slow.released.set()
         clock.advance(timedelta(hours=1))
         assert slow.asked.is_set() == (died < 3)

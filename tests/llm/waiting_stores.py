@@ -14,14 +14,23 @@ SAID = "The bakery below my flat opens at five."
 SAID_TOO = "The pharmacy below my flat closes at nine."
 
 
+def data_of(task):
+    """Return what a model is shown."""
+    return json.loads(task.data.removeprefix("<data>\n").removesuffix("\n</data>"))
+
+
 def pointing(task):
     """Answer as a model that points at every sentence about a flat."""
-    data = json.loads(task.data.removeprefix("<data>\n").removesuffix("\n</data>"))
+    return shown_to(task, about="flat")
+
+
+def shown_to(task, about=""):
+    """Answer as a model that points at every sentence that has a word."""
     found = [
         {"turn": one["turn"], "quote": said, "class": "fact", "replaces": None, "condition": None}
-        for one in data["messages"]
+        for one in data_of(task)["messages"]
         for said in one["sentences"]
-        if "flat" in said
+        if about in said
     ]
     return {"items": found}
 
@@ -46,11 +55,11 @@ def waiting(memory):
     return [json.loads(value[19:]) for (value,) in rows]
 
 
-def until_nothing_waits(memory):
+def until_nothing_waits(memory, but=0):
     """Wait for the background thread, which needs nobody to call it."""
     done = threading.Event()
     for _ in range(1000):
-        if not waiting(memory):
+        if len(waiting(memory)) <= but:
             return
         done.wait(0.02)
     raise AssertionError("messages wait for ever")
