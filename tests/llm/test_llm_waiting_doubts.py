@@ -74,18 +74,18 @@ def test_each_message_knows_what_the_ones_before_it_taught(tmp_path):
     """As if it had been shown at once: the two ways leave the same behind."""
     left = []
     for background in (False, True):
-        model = ScriptedLLM(naming)
-        llm = LLMConfig(model=model, background=background)
+        llm = LLMConfig(model=ScriptedLLM(shown_to), background=background)
         config = Config(observe=ObserveConfig(mode="full"), llm=llm)
         root, clock = tmp_path / str(background), ManualClock()
         with MemoryManager(root, embedder=None, clock=clock, config=config) as memory:
-            for hour in ("nine", "ten"):
-                memory.observe(f"No, the meeting of the team is at {hour}.", session="s")
+            for when in ("at five", "at 5am these days, you know"):
+                memory.observe(f"The bakery below my flat opens {when}.", session=when)
                 clock.advance(timedelta(seconds=1))
             memory.flush(wait=True)
             rows = memory.list(status=None, limit=100)
             left.append(sorted((one.text, one.kind.value, one.status.value) for one in rows))
     assert left[0] == left[1]
+    assert [kind for _, kind, _ in left[1]].count("fact") == 1
 
 
 def test_each_message_has_all_items_of_a_reply(tmp_path):
