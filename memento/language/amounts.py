@@ -9,8 +9,9 @@ by itself: the statements must be alike in meaning as well. Pure; standard libra
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
+from memento.language.form import NO_NAMES
 from memento.language.small import Small
 from memento.language.words import STOP_WORDS, words
 
@@ -73,6 +74,17 @@ _NOT_SO = Small(
     re.VERBOSE,
 )
 """A statement that tells of another moment than the present, or of what is not so."""
+_NUMBERED = re.compile(r"\d|(?<=[a-z] )[A-HJ-Z]\b")
+"""A thing that the question names by its number or letter."""
+_OPENS = re.compile(
+    r"(?i:the|a|an|they|he|she|it|i|we|you|this|that|there|these|those|from|since|as|now|new|only"
+    r"|my|our|his|her|their|il|elle|on|el|la|los|las|yo|\d\S*)\b"
+)
+"""A beginning of a statement that is no name."""
+_GERMAN = re.compile(r"(?i:er|sie|es|wir|ich|der|die|das|den|ein|eine|mein|meine|im|am|ab)\b")
+"""A beginning of a German statement, where every noun has a capital letter."""
+_OF = re.compile(r"(?i:\b(?:of|for) (?:the|my|our|his|her|their)|^\W*(?:my|our)) ((?:\w+ ?){1,2})")
+_NAMES = re.compile(r"(?<=[\w,;] )[A-ZÀ-Þ][\w-]{2,}")
 _OWNER = re.compile(r"\b[\w-]+(?=['’]s\b)")  # noqa: RUF001 - a real apostrophe
 Other = Callable[[str, str], bool]
 """Tells of an older and a newer text whether they give two values of the same kind and size."""
@@ -95,7 +107,10 @@ def asked(question: str) -> Other | None:
     other = _other_time if _ASKS_TIME.found_in(question) else _other_number
     if other is _other_number and not _ASKS_NUMBER.found_in(question):
         return None
-    return lambda older, newer: other(older, newer) and _may_be_the_same(older, newer)
+    if _NUMBERED.search(question) or not _SPELLED.keys().isdisjoint(words(question)):
+        return None  # room 4 is not room 5
+    asked_of = set(words(question))
+    return lambda older, newer: other(older, newer) and _may_be_the_same(asked_of, older, newer)
 
 
 def _other_number(older: str, newer: str) -> bool:
@@ -133,22 +148,41 @@ def _other_time(older: str, newer: str) -> bool:
     return False
 
 
-def _may_be_the_same(older: str, newer: str) -> bool:
+def _may_be_the_same(asked_of: Collection[str], older: str, newer: str) -> bool:
     """Tell whether nothing in two statements says that they speak of different things.
 
-    A newer one that is denied, past, planned or of another owner says so, and one that is the same
-    statement of something else: insulin at breakfast, and insulin at dinner.
+    A newer one that is denied, past or planned says so, one that is of somebody or something whom
+    neither the older one nor the question names, and one that is the same statement of something
+    else: insulin at breakfast, and insulin at dinner.
 
-    >>> _may_be_the_same("Rent for the flat is 840 a month", "The landlord wants 910")
+    >>> _may_be_the_same({"rent"}, "Rent for the flat is 840 a month", "The landlord wants 910")
     True
-    >>> _may_be_the_same("The bus to Ghent costs 12", "The train to Ghent costs 19")
+    >>> _may_be_the_same({"rent"}, "My rent is 840 a month", "Tom pays 910 rent a month")
     False
     """
     before, after = older[:_READ].lower(), newer[:_READ].lower()
     owners = set(_OWNER.findall(after)) - set(_OWNER.findall(before))
     if _NOT_SO.found_in(after) or any(f" for {owner}" not in before for owner in owners):
         return False
+    known = {*asked_of, *words(before)}
+    for named in _of_others(newer[:_READ]):
+        telling = set(words(named)) - STOP_WORDS - _SPELLED.keys()
+        if telling and telling.isdisjoint(known):
+            return False
     return not _swaps_words(_frame(before), _frame(after))
+
+
+def _of_others(text: str) -> Iterator[str]:
+    """Yield the words that say of whom or of what a statement may be."""
+    for match in _OF.finditer(text):
+        yield match[1]
+    if _GERMAN.match(text):
+        return
+    if not _OPENS.match(text):
+        yield text.split(maxsplit=1)[0] if text.split() else ""
+    for name in _NAMES.findall(text):
+        if name.lower() not in NO_NAMES and not _WEEKDAY.match(name.lower()):
+            yield name
 
 
 def _frame(small: str) -> list[str]:

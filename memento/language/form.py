@@ -160,7 +160,7 @@ _NAME = re.compile(  # the letter comes first: it is rare, and what stands befor
     r"(?=[A-ZÀ-Þ])(?:(?<![.!?:\n\"“(] )(?<!^)(?<!\n)\b[A-ZÀ-Þ][a-zà-ÿ]+\b"
     r"|\b[A-ZÀ-Þ][a-zà-ÿ]+ [A-ZÀ-Þ][a-zà-ÿ]+\b)"
 )
-_NO_NAMES = frozenset(
+NO_NAMES = frozenset(
     """monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays
     thursdays fridays saturdays sundays
     january february march april may june july august september october
@@ -234,7 +234,7 @@ class Form:
         first = _FIRST.match(text) if common is not None else None
         if first is not None and common is not None and not common(first[0].lower()):
             found.append(first[0].lower())
-        return any(part not in self.spoken and part not in _NO_NAMES for part in found)
+        return any(part not in self.spoken and part not in NO_NAMES for part in found)
 
 
 def wanted(text: str) -> Form | None:

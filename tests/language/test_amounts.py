@@ -49,6 +49,10 @@ def test_numbers_of_another_size_or_kind_are_no_other_value(question, older, new
     [
         ("how many units at lunch", "Leo takes 8 units at lunch", "Leo takes 12 units at dinner"),
         ("how tall is Ben?", "Ben is 180 cm tall", "Ben's brother is 190 cm tall"),
+        ("how much is my rent", "My rent is 840 a month", "Tom pays 910 rent a month"),
+        ("how much is my rent", "My rent is 840 a month", "My parents pay 910"),
+        ("how much is my rent", "My rent is 840 a month", "The rent of the garage is 910"),
+        ("how much does Rex weigh", "Rex weighs 20 kilos", "The vet weighed Luna at 25 kilos"),
         ("how much is Ada's rent?", "Ada's rent is 840", "Tom's rent is 900"),
         ("how much is my gym", "My gym costs 40 a month", "Tom's gym costs 55 a month"),
         (
@@ -74,7 +78,16 @@ def test_a_value_of_another_thing_or_moment_is_no_other_value(question, older, n
 
 @pytest.mark.parametrize(
     "question",
-    ["how much was the gym", "what did the gym cost", "when did we go", "who runs the gym", ""],
+    [
+        "how much was the gym",
+        "what did the gym cost",
+        "when did we go",
+        "who runs the gym",
+        "",
+        "how much does room 4 cost",
+        "when does group two meet",
+        "what does Room B cost",
+    ],
 )
 def test_a_question_about_the_past_or_about_something_else_compares_nothing(question):
     """A question about the past or about something else compares nothing."""
