@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, is_dataclass
+from inspect import iscoroutinefunction
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage
@@ -21,21 +22,28 @@ from memento_langchain._turns import role_of, text_of
 Wanted = Callable[[AnyMessage], bool]
 SPEAKERS = frozenset({"user", "assistant"})
 """Roles whose messages are kept."""
+_UNREADABLE = (ValueError, TypeError, RecursionError)
+"""Errors of values that JSON cannot hold, and of those nested too deep; pydantic's are among them.
+"""
 
 
 def chosen(keep: object) -> Wanted | None:
     """Read which messages are kept: those of some roles, or those that a function tells.
 
     Raises:
-        InvalidInput: If it is neither.
+        InvalidInput: If it is neither, or an async function.
     """
     if keep is None:
         return None
     if callable(keep):
+        if iscoroutinefunction(keep) or iscoroutinefunction(type(keep).__call__):
+            # what it returns is true before it is awaited: each message would be kept
+            raise InvalidInput("keep", f"must not be async, like {shown(keep)}")
         return keep
-    if isinstance(keep, Collection) and not isinstance(keep, str | bytes) and {*keep} <= SPEAKERS:
-        roles = frozenset(keep)
-        return lambda message: role_of(message) in roles
+    if isinstance(keep, Collection) and not isinstance(keep, str | bytes):
+        roles = frozenset(one if isinstance(one, str) else None for one in keep)
+        if roles <= SPEAKERS:
+            return lambda message: role_of(message) in roles
     raise InvalidInput(
         "keep",
         f"must be a function of a message, or roles of user and assistant, not {shown(keep)}",
@@ -43,12 +51,15 @@ def chosen(keep: object) -> Wanted | None:
 
 
 def told(response: object) -> str:
-    """Write a structured answer as lines of names and values; without those that are empty."""
-    fields = _fields(response)
-    if fields is None:
+    """Write a structured answer as lines of names and values; without those that are empty.
+
+    One whose values cannot be written so is written as Python writes it.
+    """
+    try:
+        fields = _fields(response)
+        return str(response) if fields is None else _lines(fields)
+    except _UNREADABLE:
         return str(response)
-    lines = ((name, _value(value)) for name, value in fields.items())
-    return "\n".join(f"{name}: {value}" for name, value in lines if value)
 
 
 def with_words(messages: Iterable[AnyMessage]) -> Iterable[AnyMessage]:
@@ -60,16 +71,23 @@ def with_words(messages: Iterable[AnyMessage]) -> Iterable[AnyMessage]:
         if not isinstance(message, AIMessage):
             yield message
         elif (text := text_of(message).strip()) or not message.tool_calls:
-            held = _object(text)
-            yield message if held is None else message.model_copy(update={"content": told(held)})
+            lines = _read(text)
+            yield message if lines is None else message.model_copy(update={"content": lines})
 
 
 def answered(messages: Iterable[AnyMessage], response: object) -> AnyMessage | None:
-    """Return the last message of the model with its structured answer, if it has no words."""
+    """Return the last message of the model with its structured answer, if its words are no answer.
+
+    Words beside the call that answers are a turn of their own, so the answer gets another id.
+    """
     last = next((one for one in reversed([*messages]) if isinstance(one, AIMessage)), None)
-    if last is None or response is None or text_of(last).strip():
+    if last is None or response is None:
         return None
-    return last.model_copy(update={"content": told(response)})
+    words = text_of(last).strip()
+    if words and not last.tool_calls:
+        return None
+    name = f"{last.id}-answer" if words and last.id else last.id
+    return last.model_copy(update={"content": told(response), "id": name})
 
 
 def _fields(response: object) -> Mapping[str, Any] | None:
@@ -80,19 +98,24 @@ def _fields(response: object) -> Mapping[str, Any] | None:
     return response if isinstance(response, Mapping) else None
 
 
+def _lines(fields: Mapping[str, Any]) -> str:
+    lines = ((name, _value(value)) for name, value in fields.items())
+    return "\n".join(f"{name}: {value}" for name, value in lines if value)
+
+
 def _value(value: object) -> str:
     """Write a value; a list or a mapping as JSON."""
-    if value is None or value in ("", [], {}):
+    if value is None or (isinstance(value, str | list | dict) and not value):
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _object(text: str) -> Mapping[str, Any] | None:
-    """Read a text that is one JSON object."""
+def _read(text: str) -> str | None:
+    """Write a text that is one JSON object as lines; None for another, or one nested too deep."""
     if not (text.startswith("{") and text.endswith("}")):
         return None
     try:
         held = json.loads(text)
-    except ValueError:
+        return _lines(held) if isinstance(held, dict) else None
+    except _UNREADABLE:
         return None
-    return held if isinstance(held, dict) else None

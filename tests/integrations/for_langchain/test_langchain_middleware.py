@@ -6,9 +6,12 @@ import asyncio
 import copy
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("langchain", reason="pip install 'agent-memento[langchain]'")
@@ -25,6 +28,7 @@ from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import BaseModel
 
 from memento import Config, Trust
 from memento.errors import InvalidInput, InvalidScope, ReadOnlyStore, StoreClosed
@@ -32,6 +36,7 @@ from memento.language.tokens import estimate
 from memento.policy import TOKENS
 from memento.testing import HashEmbedder
 from memento_langchain import MementoMiddleware, memory_tools
+from memento_langchain._structured import answered
 
 
 @pytest.fixture
@@ -1025,6 +1030,19 @@ def test_the_least_confidence_is_the_callers(manager, fake_model):
     assert block_of(model.shown[-1]) == ""
 
 
+async def nothing(_message):
+    """Keep nothing, were it awaited."""
+    return False
+
+
+class Nothing:
+    """Keeps nothing, were it awaited."""
+
+    async def __call__(self, _message):
+        """Keep nothing."""
+        return False
+
+
 @pytest.mark.parametrize("mode", ["invoke", "ainvoke"])
 def test_what_is_kept_can_be_chosen(manager, fake_model, mode):
     """By a function of the message; what is not kept is still part of the thread."""
@@ -1034,7 +1052,7 @@ def test_what_is_kept_can_be_chosen(manager, fake_model, mode):
         run(agent, mode, text, thread("one"))
     assert kept(manager) == ["My bike is red.", "My cat is Tom."]
     assert len(agent.get_state(thread("one")).values["messages"]) == 4
-    for wrong in ("user", ("tool",), 3):
+    for wrong in ("user", ("tool",), 3, [["user"]], [None], nothing, Nothing()):
         with pytest.raises(InvalidInput, match="keep"):
             MementoMiddleware(manager, keep=wrong)
 
@@ -1057,10 +1075,10 @@ class Order:
     note: str = ""
 
 
-def ordering(dish, name):
+def ordering(dish, name, words=""):
     """Make the message of a model that answers by a tool."""
     call = {"name": "Order", "args": {"dish": dish, "guests": 3}, "id": name}
-    return AIMessage("", tool_calls=[call])
+    return AIMessage(words, tool_calls=[call])
 
 
 @pytest.mark.parametrize("mode", ["invoke", "ainvoke"])
@@ -1095,6 +1113,71 @@ def test_an_answer_that_is_json_is_kept_as_text_only_if_wanted(manager, fake_mod
         ours = MementoMiddleware(view, structured=wanted)
         create_agent(fake_model(answer), middleware=[ours]).invoke(said("Book the dinner."))
         assert kept(view, role="assistant") == [expected]
+
+
+@pytest.mark.parametrize("mode", ["invoke", "ainvoke"])
+def test_a_structured_answer_is_kept_beside_the_words_of_its_call(manager, fake_model, mode):
+    """Models often say that they answer, and then answer."""
+    agent = create_agent(
+        fake_model(ordering("paella", "1", "Let me book."), ordering("risotto", "2", "Again.")),
+        middleware=[MementoMiddleware(manager, structured=True)],
+        response_format=ToolStrategy(Order),
+        checkpointer=InMemorySaver(),
+    )
+    run(agent, mode, "Book the dinner.", thread("t"))
+    run(agent, mode, "Another one.", thread("t"))
+    assert kept(manager, role="assistant") == [
+        "Let me book.",
+        "dish: paella\nguests: 3",
+        "Again.",
+        "dish: risotto\nguests: 3",
+    ]
+
+
+def test_json_nested_too_deep_is_kept_as_it_is(manager, fake_model):
+    """The thread goes on after it."""
+    deep = '{"a":' * 3000 + "1" + "}" * 3000
+    agent = create_agent(
+        fake_model(deep, "Done."),
+        middleware=[MementoMiddleware(manager, structured=True)],
+        checkpointer=InMemorySaver(),
+    )
+    agent.invoke(said("Book the dinner."), thread("t"))
+    agent.invoke(said("And now?"), thread("t"))
+    assert "".join(kept(manager, role="assistant")).startswith('{"a":{"a":')
+    assert "Done." in kept(manager, role="assistant")
+
+
+class Loose(BaseModel):
+    """A structured answer with a value of any kind."""
+
+    dish: str
+    made: Any
+
+
+@dataclass
+class Held:
+    """A structured answer with a value of any kind."""
+
+    dish: str
+    made: object
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        Loose(dish="paella", made=object()),
+        Loose(dish="paella", made=b"\xff"),
+        Held("paella", threading.Lock()),
+        Held("paella", np.arange(3)),
+        {"dish": "paella", "made": {(1, 2): "here"}},
+    ],
+    ids=["object", "bytes", "lock", "array", "tuples"],
+)
+def test_a_structured_answer_that_no_json_holds_is_kept(response):
+    """As Python writes it, if it must be."""
+    held = answered([AIMessage("", id="1")], response)
+    assert "paella" in held.text
 
 
 def test_the_policy_is_in_the_system_message_and_before_the_text(manager, fake_model):
