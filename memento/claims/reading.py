@@ -38,6 +38,7 @@ _CODE = re.compile(
 )
 _AGE = re.compile(r"^(?P<s>.+?) (?:am|is|bin|ist) (?P<v>\d{1,3})(?: years old| jahre alt)$")
 _IS_NOT = re.compile(r"(is|am|are) not")
+_SIGN = re.compile("[$€£¥₹₽₩]")
 _ASKS = re.compile(r"[?\uff1f]")
 
 
@@ -76,6 +77,7 @@ class Statement:
         names: Its words that have a capital letter or a digit.
         states: The present state that it claims, if it says nothing else, see ``states``.
         taken: States that it takes back.
+        signs: Its signs of a currency, which are no words.
     """
 
     words: tuple[str, ...] = ()
@@ -91,6 +93,7 @@ class Statement:
     names: frozenset[str] = frozenset()
     states: tuple[State, ...] = ()
     taken: tuple[State, ...] = ()
+    signs: frozenset[str] = frozenset()
 
 
 NOTHING = Statement()
@@ -148,6 +151,7 @@ def _read(text: str, more: tuple[tuple[str, str], ...]) -> Statement:
         claims=claims,
         spoken=tuple(spoken),
         names=names,
+        signs=frozenset(_SIGN.findall(text)),
         more=says_more(spoken, tongue),
         several=statement.several or reader.several,
         mood="says" if moved else statement.mood,

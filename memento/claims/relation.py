@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memento.claims.kinds import kind_of
 from memento.claims.plain import instead, is_placed, is_value, takes_all_back
 from memento.claims.reading import SELF, WEAK, Claim, Statement
 from memento.claims.vocabulary import common, vocabulary
@@ -139,8 +140,13 @@ def _takes_all(mine: Claim, other: Claim, new: Statement, old: Statement) -> boo
     """Tell whether nothing is left of a statement when a claim takes back the value of another."""
     if old.more or set(mine.value) != set(other.value):
         return False
+    if not _same_thing(other.attribute, new, old) or not new.signs <= old.signs:
+        return False
     held = [one.value for one in new.claims if one.holds]
     denied = {one.value for one in new.claims if not one.holds}
+    named = instead(new.spoken, new.names)
+    if named and not _same_kind(named, other, new, old):
+        return False
     if not denied.isdisjoint(held) or not all(_replaces(value, other, new, old) for value in held):
         return False
     told = [*mine.subject, *other.value, *(word for value in held for word in value)]
@@ -148,7 +154,7 @@ def _takes_all(mine: Claim, other: Claim, new: Statement, old: Statement) -> boo
     if other.attribute == "replies":
         told += ["switch", "change"]  # an order about replies is done at once
     return _is_lasting(new, held) and takes_all_back(
-        new.spoken, old.spoken, new.language, [*told, *instead(new.spoken, new.names)]
+        new.spoken, old.spoken, new.language, [*told, *named]
     )
 
 
@@ -158,7 +164,38 @@ def _replaces(value: tuple[str, ...], other: Claim, new: Statement, old: Stateme
     whole = is_value(value, other.value, new.spoken, new.names)
     persons = {*vocabulary(new.language).holders.values(), "lead"}
     moved = is_placed(value, new.spoken) and not is_placed(other.value, old.spoken)
-    return once and whole and not (moved and other.attribute in persons)
+    placed = moved and other.attribute in persons
+    return once and whole and not placed and _same_kind(value, other, new, old)
+
+
+def _same_kind(value: Sequence[str], other: Claim, new: Statement, old: Statement) -> bool:
+    """Tell whether a value is of the kind of the one that it replaces: a time, a name."""
+    tongue = vocabulary(new.language)
+    small = tongue.words["preps"] - {"a", new.spoken[0]}
+    if not small.isdisjoint(new.names):
+        return False  # a text in capitals does not tell what is a name
+    same = tongue.nouns.keys() | set(value).intersection(other.value)
+    kind = kind_of(value, new.names, other.attribute, tongue, same)
+    return bool(kind) and kind == kind_of(other.value, old.names, other.attribute, tongue, same)
+
+
+def _same_thing(attribute: str | None, new: Statement, old: Statement) -> bool:
+    """Tell whether two statements speak of one thing: a billing team is no billing service."""
+    tongue = vocabulary(new.language)
+    heads = tongue.words["generic"] - tongue.words["sorts"] - tongue.words["fillers"]
+    said = heads.intersection(new.spoken).difference(old.spoken)
+    if any(tongue.when.search(word) is None for word in said):
+        return False
+    one, two = (_nouns(attribute, each) for each in (new, old))
+    return one <= two or two <= one
+
+
+def _nouns(attribute: str | None, statement: Statement) -> set[str]:
+    """Return the nouns of an attribute that a statement has, the parts of a joined one apart."""
+    tongue = vocabulary(statement.language)
+    known = {**tongue.nouns, **tongue.holders}
+    said = [word for word in statement.spoken if known.get(word) == attribute]
+    return {part for word in said for part in word.split("-")}
 
 
 def _named_alike(attribute: str | None, new: Statement, old: Statement) -> list[str]:

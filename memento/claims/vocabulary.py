@@ -81,6 +81,7 @@ class Common:
         opposites: Word of such a pair to a word that stands for all it is paired with.
         short: Short forms, such as "don't", to their words.
         joined: Nouns of several words to the one word that stands for them.
+        sorts: Word to its kind, whatever the attribute is: ``weekday``, ``language``, ``nothing``.
     """
 
     kinds: Mapping[str, str]
@@ -91,6 +92,7 @@ class Common:
     opposites: Mapping[str, str]
     short: Mapping[str, str]
     joined: Mapping[str, str]
+    sorts: Mapping[str, str]
 
 
 @cache
@@ -109,6 +111,7 @@ def common() -> Common:
         opposites=_joined(pairs),
         short=table["short"],
         joined=table["joined"],
+        sorts=_inverted(table["sorts"], " "),
     )
 
 

@@ -160,6 +160,87 @@ KEPT = [
 ]
 """The older one may still be true, or says what the later one does not take back."""
 
+VIM, BUDGET, GYM = "My editor is Vim.", "The budget of Heron is 40 euros.", "My gym day is Monday."
+MYSQL = "The billing service uses MySQL."
+OTHER_KIND = [
+    # a time, a weekday, a month
+    ("The standup is at 9:00.", "The standup moved from 9:00 to Teams."),
+    ("The standup is at 9:00.", "The standup moved from 9:00 to Monday."),
+    ("The standup is at 9:00.", "The standup is in Turku now, not at 9:00."),
+    ("The standup is on Monday.", "The standup moved from Monday to 10:00."),
+    ("The standup is on Monday.", "The standup moved from Monday to Turku."),
+    (FLIGHT, "We moved my flight from Monday to Turku."),
+    (FLIGHT, "My flight moved from Monday to March."),
+    (GYM, "I moved my gym day from Monday to 10:00."),
+    (GYM, "I moved my gym day from Monday to Anna."),
+    (GYM, "My gym day is May now, no longer Monday."),
+    # an amount
+    (BUDGET, "The Heron budget was raised from 40 euros to Anna."),
+    (BUDGET, "The Heron budget was raised from 40 euros to 50 dollars."),
+    (BUDGET, "The Heron budget was raised from 40 euros to 50."),
+    (BUDGET, "The Heron budget was raised from 40 euros to 9:00."),
+    (BUDGET, "The Heron budget was raised from 40 euros to Friday."),
+    ("The budget of Heron is €40.", "The Heron budget was raised from €40 to $50."),
+    ("The budget of Heron is 40%.", "The Heron budget was raised from 40% to 50."),
+    ("My rent is 700 euros.", "My rent is 750 francs now, not 700 euros."),
+    ("My weight is 80 kg.", "My weight is 180 pounds now, not 80 kg."),
+    ("My password is 4711.", "I changed my password from 4711 to swordfish."),
+    # a tool, a language
+    (VIM, "I switched from Vim to German."),
+    (VIM, "I switched from Vim to 9:00."),
+    (VIM, "I switched from Vim to Monday."),
+    (VIM, "I switched from Vim to Turku."),
+    (VIM, "I switched from Vim to MySQL."),
+    (VIM, "My editor is Polish now, not Vim."),
+    ("Reply to me in German, please.", "Switch my replies from German to Vim."),
+    ("Reply to me in German, please.", "Switch my replies from German to 9:00."),
+    (MYSQL, "We migrated the billing service from MySQL to Anna."),
+    (MYSQL, "We migrated the billing service from MySQL to Friday."),
+    # a common noun
+    (HOME, "I moved from Ghent to bed."),
+    (HOME, "I moved from Ghent to work."),
+    (HOME, "I moved from Ghent to nowhere."),
+    (HOME, "I moved from Ghent to Peace."),
+    (HOME, "I no longer live in Ghent but in Peace."),
+    (HOME, "I no longer live in Ghent, I live in Hiding now."),
+    (HOME, "I no longer live in Ghent but in 9:00."),
+    (HOME, "I no longer live in Ghent but in German."),
+    (HOME, "I moved from Ghent to German."),
+    (HOME, "I moved from Ghent to Monday."),
+    (HOME, "I moved from Ghent to 50 euros."),
+    (HOME, "I Moved From Ghent To Sofa."),
+    (BOSS, "My boss is Somebody now, no longer Anna."),
+    (BOSS, "My boss is Friday now, no longer Anna."),
+    ("My car is a Fiat Panda.", "I swapped a Fiat Panda for freedom."),
+    ("Ich wohne in Graz.", "Ich bin von Graz nach Hause umgezogen."),
+    ("The deploy branch is main.", "The deploy branch changed from main to Anna."),
+    ("The deploy branch is main.", "The deploy branch changed from main to 10:00."),
+]
+"""A change to a value of another kind."""
+OTHER_THING = [
+    (MYSQL, "The billing team no longer uses MySQL."),
+    (MYSQL, "The billing app no longer uses MySQL."),
+    (MYSQL, "The billing project no longer uses MySQL."),
+    (MYSQL, "We migrated the billing team from MySQL to DuckDB."),
+    (MYSQL, "We migrated the billing system from MySQL to DuckDB."),
+    (MYSQL, "The billing office no longer uses MySQL."),
+    ("The billing team uses MySQL.", "The billing service uses DuckDB now, not MySQL."),
+    ("The billing app uses MySQL.", "The billing service uses DuckDB now, not MySQL."),
+    ("Heron uses MySQL.", "The Heron team no longer uses MySQL."),
+    ("Heron uses MySQL.", "The Heron app uses DuckDB now instead of MySQL."),
+    ("Ana leads the audit team.", "Bo took over the audit project from Ana."),
+    (
+        "The Heron project budget is 40 euros.",
+        "The Heron team budget is 50 euros now, not 40 euros.",
+    ),
+    ("My flat is in Ghent.", "My house is in Turku now, not in Ghent."),
+    ("My office is in Ghent.", "My room is in Turku now, not in Ghent."),
+    ("My boss is Anna.", "My manager is Ines now, no longer Anna."),
+    ("Das Reiher Team nutzt MySQL.", "Das Reiher System nutzt jetzt DuckDB statt MySQL."),
+]
+"""A change of another thing that shares a name with it."""
+KEPT += OTHER_KIND + OTHER_THING
+
 
 @pytest.mark.parametrize(("old", "new"), PLAIN, ids=range(len(PLAIN)))
 def test_a_plain_change_supersedes_what_it_takes_back(old, new):
