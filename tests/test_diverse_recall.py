@@ -63,7 +63,7 @@ def test_memories_that_have_little_in_common_keep_their_order(open_memory, monke
 
 
 def test_an_embedder_that_does_not_fit_costs_the_difference_only(open_memory, tmp_path):
-    """What is found by words comes in its order, and ``missing`` says why."""
+    """The memories found by words come in their order, and ``missing`` says why."""
     memory = open_memory(tmp_path / "store", embedder=HashEmbedder(64))
     for text in (*REPORTS, *OTHERS):
         memory.add(text, "long")
