@@ -147,3 +147,13 @@ def prefix(content: frozenset[str], least: float) -> Sequence[str]:
     """
     order = sorted(content, key=lambda word: (-len(word), word))
     return order[: len(order) - math.ceil(least * len(order) - _FUZZ) + 1]
+
+
+def shared_start(one: Sequence[str], other: Sequence[str]) -> int:
+    """Count the words at the start of two lists that are the same.
+
+    >>> shared_start(["the", "red", "bike"], ["the", "red", "boat"])
+    2
+    """
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))

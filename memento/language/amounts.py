@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from memento.language.alike import shared_start
 from memento.language.form import NO_NAMES
 from memento.language.small import Small
 from memento.language.words import STOP_WORDS, words
@@ -198,14 +199,8 @@ def _swaps_words(one: Sequence[str], other: Sequence[str]) -> bool:
     >>> _swaps_words("tom works 0".split(), "anna works 0".split())
     True
     """
-    start = _common(one, other)
-    end = min(_common(one[::-1], other[::-1]), min(len(one), len(other)) - start)
+    start = shared_start(one, other)
+    end = min(shared_start(one[::-1], other[::-1]), min(len(one), len(other)) - start)
     if 2 * (start + end) < max(len(one), len(other)):
         return False
     return start + end < min(len(one), len(other))
-
-
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Count the words at the start of two lists that are the same."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -153,7 +153,7 @@ def first(session: Session, upto: int, now: int) -> tuple[str, Waiting | None] |
         now: The present moment, microseconds.
 
     Returns:
-        The name of its row, and the message, None if the row is damaged; or None if there is none.
+        The name of its row and the message (None if the row is damaged); None if no message waits.
     """
     query = f"SELECT name, value FROM meta WHERE {_READY} ORDER BY value, name LIMIT 1"
     found = session.execute(query, (*_EVERY, *_later(upto, now))).fetchone()

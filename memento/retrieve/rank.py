@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
+from memento.language.alike import shared_start
 from memento.language.gist import ending, gist
 from memento.language.verbs import has_verb, holds_role
 from memento.language.words import content, words
@@ -266,8 +267,8 @@ def _same_frame(one: Sequence[str], other: Sequence[str]) -> bool:
     Only a role that one holds at a time ("... is the CEO of Juniper") may have another holder.
     """
     longest, shortest = max(len(one), len(other)), min(len(one), len(other))
-    start = _common(one, other)
-    end = min(_common(one[::-1], other[::-1]), shortest - start)
+    start = shared_start(one, other)
+    end = min(shared_start(one[::-1], other[::-1]), shortest - start)
     if start + end < max(_FRAME_WORDS, math.ceil(longest * _FRAME)):
         return False
     spans = (one[start : len(one) - end], other[start : len(other) - end])
@@ -277,11 +278,6 @@ def _same_frame(one: Sequence[str], other: Sequence[str]) -> bool:
     if any(map(has_verb, spans)):
         return False
     return has_verb(one[:start]) or not has_verb(after)
-
-
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _overlap(one: set[str], other: set[str]) -> float:
