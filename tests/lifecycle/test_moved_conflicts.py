@@ -1,4 +1,4 @@
-"""What was compared and decided in one store holds in another one, after export and import."""
+"""A decision that was made in one store holds in another one, after export and import."""
 
 import io
 from datetime import timedelta
