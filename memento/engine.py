@@ -78,7 +78,6 @@ BITE = 256
 an ``add`` waits."""
 _READ_PATH = "memento.retrieve.searcher"
 
-
 A = TypeVar("A")
 
 
@@ -147,6 +146,7 @@ class Engine:
             chores=background.finish_erasing,
             take_up=background.take_up,
             waiting=background.waiting,
+            aside=background.keep_up,
             housekeeping=background.keep_house,
             busy=background.busy,
             streaming=background.streaming,
