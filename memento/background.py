@@ -281,10 +281,15 @@ class Background:
                     self.unsettled.add(ns)
         finally:
             self.unsettled |= growing
+        until = min(until, time.monotonic() + QUIET_SECONDS)  # a flush does not wait for the rest
         return self._read_earlier(until, gives_way=gives_way)
 
     def _read_earlier(self, until: float, *, gives_way: bool) -> bool:
-        """Read again what an earlier version of memento compared, a few in each transaction."""
+        """Read again what an earlier version of memento compared, a few in each transaction.
+
+        Returns:
+            Whether it stopped because the time was over.
+        """
         config = self._config.conflicts
         if self._unread:
             self.index_words()
