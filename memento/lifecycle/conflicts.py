@@ -212,7 +212,7 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
     """
     rows, compared = claims.newest(session, ns, before, most), claims.cursor(session, ns)
     for row in rows:
-        if row.rev <= compared:  # else it is compared soon: by what is stored
+        if not is_sound(row) or row.rev <= compared:  # else it is compared soon: by what is stored
             claims.store(session, row.docid, _numbers(row, config))
         claims.note_later(session, row.docid, _succeeded(session, row))
         for newer in _taken_back_by(session, row, config):
