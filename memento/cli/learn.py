@@ -21,7 +21,7 @@ from memento.cli.options import (
     examples,
     option,
 )
-from memento.cli.output import print_json
+from memento.cli.output import masked, print_json, print_masked
 from memento.cli.store import open_store
 from memento.display import one_line
 from memento.errors import InvalidInput
@@ -86,9 +86,9 @@ def observe(
         else:
             seen = memory.observe(user, assistant, session=session, scope=scope, mode=mode)
     if as_json:
-        print_json(seen)
+        print_masked(seen)
     else:
-        typer.echo(one_line_each(seen.explain()))
+        typer.echo(one_line_each(masked(seen.explain())))
 
 
 @app.command(epilog=examples("memento usage", "memento usage --since 2026-01-01 --json"))
@@ -158,13 +158,13 @@ def _foreseen(
 
 def _show_foresights(found: list[Foresight], *, as_json: bool) -> None:
     if as_json:
-        print_json(found)
+        print_masked(found)
         return
     for one in found:
         said = one.candidate
         slot = f", slot {said.key}" if said.key else ""
         others = f" ({', '.join(one.others)})" if one.others else ""
-        typer.echo(f"{one.action}{others}: {one_line(said.text)}")
+        typer.echo(f"{one.action}{others}: {one_line(masked(said.text))}")
         typer.echo(
             f"    {said.signal} {said.confidence:.2f}{slot}: {one_line(', '.join(said.reasons))}"
         )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import typer
+
+from memento.admit.redact import redact, redact_value
 
 NOT_WELL, USAGE, ABSENT, STORE, OTHER, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
@@ -66,6 +69,18 @@ def print_json(value: object) -> None:
     from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
     typer.echo(show.to_json(value))
+
+
+def print_masked(value: object) -> None:
+    """Print a value as JSON without its secrets: it quotes messages as they were typed."""
+    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
+
+    typer.echo(show.to_json(redact_value(show.data(value), Counter())))
+
+
+def masked(text: str) -> str:
+    """Return a text without its secrets, to be printed."""
+    return redact(text, Counter())
 
 
 def print_memories(found: Sequence[Any], *, as_json: bool, oneline: bool = False) -> None:

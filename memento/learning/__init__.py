@@ -373,7 +373,7 @@ class Learning(View):
                 verdict = _foreseen(engine, reader.ns, ready)
                 rows = (verdict.repeats, verdict.replaces, *verdict.contradicts)
                 ids = tuple(row.id for row in rows if row is not None)
-                one = candidate_of(ready.lesson, None)
+                one = candidate_of(ready, None)
                 stored = ready.lesson.candidate.sure or verdict.replaces is not None
                 action = action_of(verdict).value if stored else "doubtful"
                 found.append(Foresight(one, action, ids))

@@ -388,17 +388,18 @@ def parents_of(turn: str | None) -> tuple[str, ...]:
     return () if turn is None else (turn,)
 
 
-def candidate_of(lesson: Lesson, turn: str | None) -> Candidate:
-    """Return a lesson as it is shown to the caller."""
+def candidate_of(ready: Ready, turn: str | None) -> Candidate:
+    """Return a lesson as it is shown to the caller, with its text as it would be stored."""
+    lesson, row = ready.lesson, ready.entry.row
     said = lesson.candidate
     return Candidate(
-        text=lesson.text,
+        text=row.text,
         span=said.span,
         role="user",
         signal=said.signal,
         kind=lesson.kind,
         key=key_of(lesson),
-        condition=lesson.condition,
+        condition=row.condition,
         due_at=lesson.due_at,
         scope=lesson.scope,
         confidence=said.probability,

@@ -252,7 +252,7 @@ def _learn_if_it_replaces(
     if _judged(work, ready, turn).replaces is not None:
         _learn_one(work, done, ready, turn, message)
     else:
-        done.doubtful.append(candidate_of(ready.lesson, None if turn is None else turn.id))
+        done.doubtful.append(candidate_of(ready, None if turn is None else turn.id))
 
 
 def _judged(work: Work, ready: Ready, turn: Row | None) -> learn.Verdict:

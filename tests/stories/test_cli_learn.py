@@ -21,6 +21,17 @@ def test_a_dry_run_says_what_would_be_replaced_and_writes_nothing(memento):
     assert len(memento("list", "--json").data) == 1
 
 
+def test_a_secret_is_printed_nowhere(memento):
+    """Whether it is only foreseen or learnt, in words or as JSON."""
+    key = "ghp_" + "A1b2C3d4E5f6" * 3
+    for said in (f"My name is Priya and my token is {key}.", f"Forget my token {key}."):
+        for options in (["--dry-run"], ["--dry-run", "--json"], [], ["--json"]):
+            told = memento("observe", "--user", said, *options).out
+            assert "A1b2C3d4" not in told
+    foreseen = memento("observe", "Always use the token " + key + " for pulls.", "--dry-run").out
+    assert "[redacted:github-token]" in foreseen
+
+
 def test_a_dry_run_needs_no_store(memento):
     """It says what a new store would learn, and makes none."""
     told = memento("observe", "--user", "My name is Priya.", "--dry-run", "--json").data
