@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from memento.admit.redact import redact, redact_value
+from memento.display import data
 
 NOT_WELL, USAGE, ABSENT, STORE, OTHER, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
@@ -75,7 +76,7 @@ def print_masked(value: object) -> None:
     """Print a value as JSON without its secrets: it quotes messages as they were typed."""
     from memento.cli import show  # noqa: PLC0415 - rich is slow to load
 
-    typer.echo(show.to_json(redact_value(show.data(value), Counter())))
+    typer.echo(show.to_json(redact_value(data(value), Counter())))
 
 
 def masked(text: str) -> str:
