@@ -119,6 +119,7 @@ class Background:
         self._settling = threading.Lock()
         self._held = inf
         self._asked_all = False
+        self._unread: list[int] = []
         self._seen: Moment | None = None
         self._tidied: Moment | None = None
         self._swept: Moment | None = None
@@ -243,6 +244,7 @@ class Background:
             if not self._asked_all:  # work that an earlier process left
                 self._asked_all = True
                 self.unsettled.update(self._ledger.read(_spaces_behind))
+                self._unread = self._ledger.read(_spaces_unread)
             has_turn = not gives_way or self._turn_is_due()
             if self.unsettled and (has_turn or not self._adds_go_first()):
                 self.index_words()  # by which earlier statements are found
@@ -261,6 +263,17 @@ class Background:
                         self.unsettled.add(ns)
             finally:
                 self.unsettled |= growing
+            if self._unread:
+                self._read_earlier(gives_way=gives_way)
+
+    def _read_earlier(self, *, gives_way: bool) -> None:
+        """Read again what an earlier version of memento compared, a few in each transaction."""
+        config = self._config.conflicts
+        self.index_words()
+        while self._unread and not (gives_way and (self._queries or self.streaming())):
+            ns = self._unread[-1]
+            if not self._ledger.write(lambda c, ns=ns: conflicts.read_earlier(c, ns, config)):  # type: ignore[misc]
+                self._unread.pop()
 
     def _turn_is_due(self) -> bool:
         """Tell whether statements wait and none was compared for a while."""
@@ -441,6 +454,11 @@ def nothing() -> None:
 def _spaces_behind(session: Session) -> list[int]:
     """Return the namespaces whose statements were not all compared yet."""
     return [ns for ns, _ in namespaces.every(session) if claims.behind(session, ns)]
+
+
+def _spaces_unread(session: Session) -> list[int]:
+    """Return the namespaces with statements that an earlier version of memento compared."""
+    return [ns for ns, _ in namespaces.every(session) if claims.unread(session, ns)]
 
 
 def _log(connection: Session, retrieved: Sequence[tuple[int, int, list[str]]]) -> None:

@@ -397,8 +397,7 @@ class Engine:
     ) -> Imported:
         """Import an export; see ``upkeep.import_``, and ``upkeep.import_door`` for the limits."""
         now, config = self.now(), self.config
-        own = trust == Trust.USER
-        door = None if own else Door(trust, config.secrets, now)
+        door = None if trust == Trust.USER else Door(trust, config.secrets, now)
         sessions: Sessions = {}
         try:
             return import_from(
@@ -416,6 +415,7 @@ class Engine:
         finally:  # also after an interruption: some of it may be written
             for ns, names in sessions.items():
                 self.short.touch(ns, names)
+                self.background.unsettled.add(ns)
             self.indexer.start()
 
     def _identity(self) -> str | None:

@@ -24,6 +24,11 @@ RESOLVED = "resolved"
 """Link between two memories that a person has settled."""
 
 _CURSOR = "claims "
+_READ = "claims read 1 "
+"""Names how far a namespace was read as this version of memento reads it. The number grows when
+more is derived of a statement: then what was compared before is read again."""
+_NOTED = "SELECT value FROM meta WHERE name = ?"
+_NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
 _NEW = (
     f"SELECT {COLUMNS} FROM memories WHERE docid > ? AND docid <= ? AND {memories.NOT_ERASED}"
     " ORDER BY docid LIMIT ?"
@@ -38,16 +43,31 @@ _IN_CONFLICT = f"relation IN ({_RELATED})"
 
 def cursor(session: Session, ns: int) -> int:
     """Return the revision up to which the statements of a namespace were compared."""
-    query = "SELECT value FROM meta WHERE name = ?"
-    found = session.execute(query, (f"{_CURSOR}{ns}",)).fetchone()
+    found = session.execute(_NOTED, (f"{_CURSOR}{ns}",)).fetchone()
     value = found[0] if found is not None and isinstance(found[0], int) else 0
     return min(value, memories.latest_rev(session, ns))
 
 
 def move_cursor(session: Session, ns: int, rev: int) -> None:
     """Note up to which revision the statements of a namespace were compared."""
-    query = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
-    session.execute(query, (f"{_CURSOR}{ns}", rev))
+    if cursor(session, ns) == 0:
+        note_read(session, ns, 0)  # nothing was compared by an earlier version
+    session.execute(_NOTE, (f"{_CURSOR}{ns}", rev))
+
+
+def unread(session: Session, ns: int) -> int:
+    """Return the number of arrival up to which statements are still to be read again; 0 if none.
+
+    An earlier version of memento compared them, and derived less of each of them.
+    """
+    found = session.execute(_NOTED, (f"{_READ}{ns}",)).fetchone()
+    compared = cursor(session, ns)
+    return compared if found is None else min(int(found[0]), compared)
+
+
+def note_read(session: Session, ns: int, left: int) -> None:
+    """Note up to which number of arrival statements are still to be read again."""
+    session.execute(_NOTE, (f"{_READ}{ns}", left))
 
 
 def behind(session: Session, ns: int) -> bool:

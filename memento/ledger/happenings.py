@@ -296,3 +296,17 @@ def next_from(
             return sound
         event = found[0][0]
     return None
+
+
+def is_doubted(session: Session, docid: int, by: object, since: int) -> bool:
+    """Tell whether a memory was doubted because of another one, from a moment on.
+
+    Args:
+        session: Of any job.
+        docid: Row id of the memory.
+        by: Id of the other one.
+        since: The moment, microseconds.
+    """
+    query = "SELECT detail FROM events WHERE docid = ? AND kind = ? AND at >= ?"
+    found = session.execute(query, (docid, Event.DOUBTED, since))
+    return any(mapping_in(detail).get("by") == by for (detail,) in found)

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from types import MappingProxyType
 
 from memento.claims.config import Conflicts
@@ -38,7 +39,7 @@ from memento.claims.standing import ASSISTANT, Stand, stands_higher
 from memento.claims.states import State
 from memento.errors import InvalidInput, LockedMemory
 from memento.language.ended import ended
-from memento.ledger import changes, claims, links, memories
+from memento.ledger import changes, claims, links, memories, states
 from memento.ledger.chains import head
 from memento.ledger.contract import Session, Work
 from memento.ledger.match import All, Word
@@ -171,8 +172,8 @@ def misread(session: Session, ns: int, config: Conflicts, sample: int) -> int:
         config: Settings.
         sample: Most memories to read.
     """
-    if not config.pairs or claims.behind(session, ns):
-        return 0  # a memory that changed since is read again soon
+    if not config.pairs or claims.behind(session, ns) or claims.unread(session, ns):
+        return 0  # a memory that changed since, or is of an earlier version, is read again soon
     rows = claims.newest(session, ns, compared_up_to(session, ns), sample)
     return sum(_is_misread(session, row, config) for row in rows)
 
@@ -218,6 +219,21 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
     return rows[-1].docid if len(rows) == most else None
 
 
+def read_earlier(session: Session, ns: int, config: Conflicts, most: int = BITE) -> bool:
+    """Read the next statements again that an earlier version compared; tell whether there are more.
+
+    Args:
+        session: Of a job that writes.
+        ns: Namespace number.
+        config: Settings.
+        most: Most memories.
+    """
+    left = claims.unread(session, ns)
+    last = read_again(session, ns, config, docid_of(ns, left + 1), most) if left else None
+    claims.note_read(session, ns, 0 if last is None else (last & SEQ_MASK) - 1)
+    return last is not None
+
+
 def reread(session: Session, row: Row) -> None:
     """Store what is derived of a memory that got an earlier text back, by the default settings.
 
@@ -243,9 +259,11 @@ def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> list[Ro
     readings = known if row.text in known and _is_readable(row) else read_ahead([row], config)
     reading = readings.get(row.text, _NO_READING)
     said, found = reading.said, reading.numbers
-    if found == claims.keys(work.db, row.docid):
+    stored = claims.keys(work.db, row.docid)
+    if found == stored:
         return []  # compared before: only its status or another column changed
-    _forget_verdicts(work, row)
+    if stored:  # else its links came with it from another store, as doubts in the log did
+        _forget_verdicts(work, row)
     claims.store(work.db, row.docid, found)
     claims.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
     if said.taken:
@@ -403,6 +421,8 @@ def _carry_out(work: Work, new: Row, old: Row, config: Conflicts) -> Row | None:
     """Do what the verdict on two memories asks for; returns the one that was superseded."""
     verdict = compare(new, old, config)
     if verdict.kind == "updates" and _may_supersede(new, old, verdict, config):
+        if _was_taken_back(work, new, old):
+            return None
         if not _is_protected(old, new):
             slots.supersede(work, old, new, verdict.why)
             return old
@@ -421,6 +441,25 @@ def _may_supersede(new: Row, old: Row, verdict: Verdict, config: Conflicts) -> b
     bounds = (new.valid_until, new.expires_at, new.condition, new.due_at)
     for_good = all(bound is None for bound in bounds)  # else nothing would be left afterwards
     return allowed and same_place and for_good and stand_of(new).rank <= stand_of(old).rank
+
+
+def _was_taken_back(work: Work, new: Row, old: Row) -> bool:
+    """Tell whether one superseded an earlier memory before, and somebody took that back.
+
+    The earlier states of a memory go with it into an export, so what was decided in one store holds
+    in another, where both are compared again. Not if either has another text since.
+    """
+    ends = [
+        state.until
+        for state in memories.versions(work.db, old)
+        if state.status in ENDED
+        and state.text == old.text
+        and states.past(old, state).superseded_by == new.id
+    ]
+    if not ends:
+        return False
+    later = (state for state in memories.versions(work.db, new) if state.until >= max(ends))
+    return all(state.text == new.text for state in later)
 
 
 def _is_protected(old: Row, new: Row) -> bool:
@@ -454,6 +493,14 @@ def _note_echo(work: Work, row: Row, said: Statement, other: Row, config: Confli
             changes.link(work, row.docid, heir.docid, "echoes")
 
 
+def unflag(work: Work, one_id: str, other_id: str) -> None:
+    """Remove the flags of a pair that somebody settled elsewhere, after it was compared here."""
+    ends = sorted(memories.docids_of(work.db, work.ns, [one_id, other_id]).values())
+    for src, dst in permutations(ends, 2):
+        for name in claims.RELATIONS:
+            changes.unlink(work, src, dst, name)
+
+
 def resolve(work: Work, one_id: str, other_id: str, keep: str) -> tuple[Row, Row]:
     """Settle a pair: which one holds, both or neither. It is never flagged again.
 
@@ -466,9 +513,7 @@ def resolve(work: Work, one_id: str, other_id: str, keep: str) -> tuple[Row, Row
     one, other = memories.by_id(session, ns, one_id), memories.by_id(session, ns, other_id)
     _check_settled(one, other, keep)
     changes.begin(work)
-    for name in claims.RELATIONS:
-        changes.unlink(work, one.docid, other.docid, name)
-        changes.unlink(work, other.docid, one.docid, name)
+    unflag(work, one.id, other.id)
     changes.link(work, one.docid, other.docid, claims.RESOLVED)
     if keep == "neither":
         locks.guard([one, other])

@@ -5,7 +5,7 @@ People rarely say that a new fact replaces an old one: "Ada plays the violin", a
 fits the question better. The newer statement is placed first if it says that something changed and
 the two are alike: in meaning, in a word of content, and in how well they fit the question. If the
 question asks for a number or a time, another one of the same size tells of a change as well, and no
-word must be shared.
+word must be shared, unless one of the two was used or judged: then verdicts decide.
 
 Only memories outside of conversations are compared: in a conversation people speak about the same
 thing again and again, and "now" rarely takes anything back.
@@ -187,10 +187,14 @@ class Newer:
         notes: Sequence[Candidate],
         texts: Mapping[int, str],
     ) -> Iterator[tuple[int, int, set[str]]]:
-        """Yield pairs that give two values of the same size; the older one tells of no change."""
+        """Yield pairs that give two values of the same size; the older one tells of no change.
+
+        Neither was used or judged: that tells more of a value than the moment at which it was said.
+        """
+        unjudged = [one for one in notes if not one.judged]
         for older in first:
-            for newer in notes:
-                later = older.row < newer.row and self._follows(newer, older)
+            for newer in unjudged:
+                later = older.row < newer.row and self._follows(newer, older) and not older.judged
                 if later and other(texts[older.row], texts[newer.row]):
                     yield older.row, newer.row, set()
 

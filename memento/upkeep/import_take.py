@@ -10,12 +10,12 @@ from math import inf
 from typing import TypeVar
 
 from memento.admit.entry import Entry
-from memento.ledger import changes, memories, namespaces, scopes, sessions
+from memento.ledger import changes, claims, happenings, memories, namespaces, scopes, sessions
 from memento.ledger import transfer as sql
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
-from memento.lifecycle import slots, trust
+from memento.lifecycle import conflicts, slots, trust
 from memento.lifecycle.remember import go_to_present_scopes
 from memento.lifecycle.scopes import may_be_merged
 from memento.lifecycle.steps import log_event
@@ -125,6 +125,7 @@ class Taking:
             return
         entries = [one.entry for one in fresh]
         self._ours[work.ns].update(entry.row.id for entry in entries)
+        self._sessions.setdefault(work.ns, set())
         if self._terms.door is not None:
             trust.judge(work, entries)
         pile = [(one.entry.row, one.entry.text, one.states, one.vector) for one in fresh]
@@ -178,6 +179,8 @@ class Taking:
             return  # it would change a memory that is not from the file
         made = sql.put_link(connection, ns, link.ends, link.relation, link.weight)
         self.counts["links"] += made
+        if made and link.relation == claims.RESOLVED:  # it may have been compared here meanwhile
+            conflicts.unflag(self._work(connection, ns), *link.ends)
 
     def _put_event(self, connection: Session, ns: int, event: EventLine) -> None:
         """Import an event of a new memory; one without a memory only into an empty namespace."""
@@ -191,8 +194,18 @@ class Taking:
             detail = {**detail, "ids": [one if one in ours else "" for one in detail["ids"]]}
             if not any(detail["ids"]):
                 return
+        if self._is_doubted(connection, ns, event):
+            return
         sql.put_event(connection, ns, event.at, event.kind, event.memory, detail)
         self.counts["events"] += 1
+
+    def _is_doubted(self, connection: Session, ns: int, event: EventLine) -> bool:
+        """Tell whether an event is a doubt that comparing here has noted during this import."""
+        detail = event.detail
+        if event.kind != Event.DOUBTED or event.memory is None or not isinstance(detail, dict):
+            return False
+        docid = memories.docids_of(connection, ns, [event.memory])[event.memory]
+        return happenings.is_doubted(connection, docid, detail.get("by"), self._terms.now)
 
     def _put_session(self, connection: Session, ns: int, one: SessionLine) -> None:
         """Import a session that is not here; the moment of a turn tells what a checkpoint knew."""

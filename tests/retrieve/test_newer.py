@@ -164,6 +164,21 @@ def test_another_value_of_the_same_size_is_enough_for_a_question_that_asks_for_i
     assert texts(shelf_of(older, newer), "how much was the studio?")[0] == older
 
 
+@pytest.mark.parametrize("verdict", [None, "used", "confirmed"])
+def test_a_verdict_tells_more_of_a_value_than_its_age(tmp_path, verdict):
+    """Another value comes first as the newer one, but not before one that was of use."""
+    clock = ManualClock(NOW)
+    with MemoryManager(tmp_path / "store", clock=clock) as memory:
+        older = memory.add("The rent of the shop is 4,200 euros.").id
+        clock.advance(timedelta(days=30))
+        newer = memory.add("The rent of the shop in the other street is 4,400 euros, they say.").id
+        memory.flush(wait=True)
+        if verdict is not None:
+            memory.feedback(older, verdict=verdict)
+        first = memory.retrieve("How much is the rent of the shop?")[0].id
+    assert first == (newer if verdict is None else older)
+
+
 def test_a_value_that_is_told_as_a_change_is_not_replaced_by_another_number():
     """The note that says what changed comes before a newer note that only has such a number."""
     shelf = Shelf()

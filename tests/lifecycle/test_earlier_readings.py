@@ -1,0 +1,96 @@
+"""Statements that an earlier version of memento compared are read again, a few at a time."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from memento import Config, MemoryManager
+from memento.claims.config import Conflicts
+from memento.ledger import claims
+from memento.lifecycle import conflicts
+
+STORES = Path(__file__).parents[1] / "ledger" / "stores"
+STILL = Config(conflicts=Conflicts(pairs=0))
+"""No background work on statements."""
+BIKE = ("My bike is in the cellar", "I moved my bike from the cellar to the shed")
+
+
+def told(root, *texts):
+    """Add statements to a store, wait until they are compared, and return their row numbers."""
+    with MemoryManager(root, embedder=None) as memory:
+        ids = [memory.add(text).id for text in texts]
+        memory.flush(wait=True)
+        by_id = "SELECT docid FROM memories WHERE id = ?"
+        return memory._engine.ledger.read(
+            lambda c: [c.execute(by_id, (one,)).fetchone()[0] for one in ids]
+        )
+
+
+def forget_reading(root, *, noted=False):
+    """Leave of a store what an earlier version had: it compared, and derived less."""
+
+    def job(session):
+        claims.drop_all(session)
+        if not noted:
+            session.execute("DELETE FROM meta WHERE name LIKE 'claims read %'")
+
+    with MemoryManager(root, embedder=None, config=STILL) as memory:
+        memory._engine.ledger.write(job)
+
+
+def successions(root):
+    """Open a store, wait for its background work, and return which memory succeeds which."""
+    with MemoryManager(root, embedder=None) as memory:
+        memory.flush(wait=True)
+        assert all(found.ok for found in memory.store.doctor())
+        found = "SELECT older, newer FROM successions"
+        return memory._engine.ledger.read(lambda c: c.execute(found).fetchall())
+
+
+@pytest.mark.parametrize("version", [6, 7, 10])
+def test_an_old_store_gets_its_states_by_itself(tmp_path, version):
+    """Without doctor: the later statement is placed first, as in a new store."""
+    stored = (STORES / f"schema-{version}.db.gz").read_bytes()
+    (tmp_path / "ledger.db").write_bytes(gzip.decompress(stored))
+    older, newer = told(tmp_path, *BIKE)
+    forget_reading(tmp_path)
+    assert successions(tmp_path) == [(older, newer)]
+
+
+def test_what_this_version_read_is_not_read_again(tmp_path):
+    """The null control: the note in the ledger is what decides."""
+    told(tmp_path, *BIKE)
+    forget_reading(tmp_path, noted=True)
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        memory.flush(wait=True)
+        found = memory._engine.ledger.read(lambda c: c.execute("SELECT * FROM claims").fetchall())
+    assert found == []
+
+
+def test_reading_again_goes_on_where_it_stopped(tmp_path):
+    """Each transaction reads a few memories, and notes how far it came."""
+    older, newer, *_ = told(tmp_path, *BIKE, *(f"Gate {n} has the code {n * 7}" for n in range(20)))
+    forget_reading(tmp_path)
+    ns, left, more = older >> 40, [], True
+    while more:  # the store is closed after each, as if the process had been killed
+        with MemoryManager(tmp_path, embedder=None, config=STILL) as memory:
+            ledger = memory._engine.ledger
+            more = ledger.write(lambda c: conflicts.read_earlier(c, ns, Conflicts(), 8))
+            left.append(ledger.read(lambda c: claims.unread(c, ns)))
+    assert left == [14, 6, 0]
+    assert successions(tmp_path) == [(older, newer)]
+
+
+def test_what_was_taken_back_by_a_person_stays_so(tmp_path):
+    """Reading again compares nothing."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        old = memory.add("I live in Ghent").id
+        memory.add("I moved from Ghent to Turku")
+        memory.flush(wait=True)
+        memory.undo(memory.changes()[0].number)
+        memory.flush(wait=True)
+    forget_reading(tmp_path)
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        memory.flush(wait=True)
+        assert memory.get(old).status == "active"
