@@ -50,6 +50,8 @@ HELD_SECONDS = 2.0
 nothing is held back for ever."""
 TURN_SECONDS = 0.1
 """Time of a turn, after which no other bite begins; there is at least one."""
+QUIET_SECONDS = 0.25
+"""Time for which statements are compared in a quiet moment, before other work is looked for."""
 UNFOLDED = 524_288
 """Most bytes by which folding the log may make the file grow: on a full disk the reserve pays, of
 which this is half."""
@@ -231,49 +233,73 @@ class Background:
             )
         return not more
 
-    def settle(self, *, gives_way: bool = True) -> None:
+    def settle(self, *, gives_way: bool = True, seconds: float = QUIET_SECONDS) -> bool:
         """Compare the statements that came, a few in each transaction; see ``conflicts``.
 
         Args:
             gives_way: Whether to stop while a query is in flight, and while adds follow each other
-                closely and few statements wait; but not for long.
+                closely and few statements wait, but not for long; and after a while.
+            seconds: That while, if it gives way: no other few are begun after it, but it takes
+                some of them in any case.
+
+        Returns:
+            Whether it stopped because the time was over, so that it could go on at once.
         """
         if self._ledger.read_only or not self._config.conflicts.pairs:
-            return
-        with self._settling:
-            if not self._asked_all:  # work that an earlier process left
-                self._asked_all = True
-                self.unsettled.update(self._ledger.read(_spaces_behind))
-                self._unread = self._ledger.read(_spaces_unread)
-            has_turn = not gives_way or self._turn_is_due()
-            if self.unsettled and (has_turn or not self._adds_go_first()):
-                self.index_words()  # by which earlier statements are found
-            ends = time.monotonic() + TURN_SECONDS if has_turn else -inf
-            growing: set[int] = set()
-            had: set[int] = set()
-            try:
-                while self.unsettled and not (gives_way and self._others_go_first(ends)):
-                    ns = self._next_space(had)
-                    growing.add(ns)
-                    more = self._is_behind(ns) and (self._settle_some(ns) or not gives_way)
-                    self._held = time.monotonic()
-                    if more or not self._is_behind(ns):
-                        growing.discard(ns)
-                    if more:
-                        self.unsettled.add(ns)
-            finally:
-                self.unsettled |= growing
-            if self._unread:
-                self._read_earlier(gives_way=gives_way)
+            return False
+        if not self._settling.acquire(blocking=not gives_way):
+            return False  # a caller who waits for it is comparing
+        try:
+            return self._settle(time.monotonic() + seconds, gives_way=gives_way)
+        finally:
+            self._settling.release()
 
-    def _read_earlier(self, *, gives_way: bool) -> None:
-        """Read again what an earlier version of memento compared, a few in each transaction."""
+    def _settle(self, until: float, *, gives_way: bool) -> bool:
+        """Do what ``settle`` does, until a ``time.monotonic`` moment if it gives way."""
+        if not self._asked_all:  # work that an earlier process left
+            self._asked_all = True
+            self.unsettled.update(self._ledger.read(_spaces_behind))
+            self._unread = self._ledger.read(_spaces_unread)
+        has_turn = not gives_way or self._turn_is_due()
+        if self.unsettled and (has_turn or not self._adds_go_first()):
+            self.index_words()  # by which earlier statements are found
+        ends = time.monotonic() + TURN_SECONDS if has_turn else -inf
+        until = max(until, ends) if gives_way else inf
+        growing: set[int] = set()
+        had: set[int] = set()
+        try:
+            while self.unsettled and not (gives_way and self._others_go_first(ends)):
+                if had and time.monotonic() >= until:
+                    return True
+                ns = self._next_space(had)
+                growing.add(ns)
+                more = self._is_behind(ns) and (self._settle_some(ns) or not gives_way)
+                self._held = time.monotonic()
+                if more or not self._is_behind(ns):
+                    growing.discard(ns)
+                if more:
+                    self.unsettled.add(ns)
+        finally:
+            self.unsettled |= growing
+        until = min(until, time.monotonic() + QUIET_SECONDS)  # a flush does not wait for the rest
+        return self._read_earlier(until, gives_way=gives_way)
+
+    def _read_earlier(self, until: float, *, gives_way: bool) -> bool:
+        """Read again what an earlier version of memento compared, a few in each transaction.
+
+        Returns:
+            Whether it stopped because the time was over.
+        """
         config = self._config.conflicts
-        self.index_words()
+        if self._unread:
+            self.index_words()
         while self._unread and not (gives_way and (self._queries or self.streaming())):
+            if time.monotonic() >= until:
+                return True
             ns = self._unread[-1]
             if not self._ledger.write(lambda c, ns=ns: conflicts.read_earlier(c, ns, config)):  # type: ignore[misc]
                 self._unread.pop()
+        return False
 
     def _turn_is_due(self) -> bool:
         """Tell whether statements wait and none was compared for a while."""
@@ -370,22 +396,35 @@ class Background:
         """Tell the short tier that rows of its rings changed."""
         self._short.touch(ns, {row.session for row in rows if row.tier == Tier.SHORT})
 
-    def keep_house(self) -> None:
-        """Do what is due in a quiet moment."""
+    def keep_up(self, seconds: float) -> bool:
+        """Do what must not wait for the end of a long backlog of the embedder.
+
+        Args:
+            seconds: Time for which statements may be compared, see ``settle``.
+
+        Returns:
+            Whether more of them wait that may be compared at once.
+        """
         self.log_accesses()
-        self.settle()
+        more = self.settle(seconds=seconds)
         if self.attendant is not None:
             self.attendant.look()
         now = self._now()
         if self._short.stale and now >= self._snapshot_due:
             self._snapshot_due = now + self._snapshot_period()
             self._short.snapshot()
+        return more
+
+    def keep_house(self) -> bool:
+        """Do what is due in a quiet moment; tell whether there is more to do at once."""
+        more = self.keep_up(QUIET_SECONDS)
         version = self._ledger.moment()
         quiet, self._seen = version == self._seen, version
         if quiet:
             self.keep_outlines()
         if quiet and version != self._tidied and not self._ledger.read_only and self.tidy():
             self._tidied = self._ledger.moment()
+        return more
 
     def tidy(self) -> bool:
         """Do to the file what would slow down an ``add``: full text, its segments, the log.

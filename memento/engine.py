@@ -78,7 +78,6 @@ BITE = 256
 an ``add`` waits."""
 _READ_PATH = "memento.retrieve.searcher"
 
-
 A = TypeVar("A")
 
 
@@ -115,12 +114,16 @@ class Engine:
         self.ledger = open_ledger(root, allow_network=config.allow_network)
         self._spec = embedder
         self._reranker = reranker
-        self._start()
-        self.short.load()
-        self._eraser.finish()  # work left by a process that died, or that another one prevented
-        _open_engines.add(self)
-        if self.embedding is not None and self.ledger.read(vectors.any_owed):
-            self.indexer.start()  # an earlier process ended before its memories were embedded
+        try:
+            self._start()
+            self.short.load()
+            self._eraser.finish()  # work left by a process that died, or that another one prevented
+            _open_engines.add(self)
+            if self.embedding is not None and self.ledger.read(vectors.any_owed):
+                self.indexer.start()  # an earlier process ended before its memories were embedded
+        except BaseException:  # also an interruption: nobody else can close it
+            self.ledger.close()
+            raise
 
     def _start(self) -> None:
         """Create everything that does not survive a fork."""
@@ -147,6 +150,7 @@ class Engine:
             chores=background.finish_erasing,
             take_up=background.take_up,
             waiting=background.waiting,
+            aside=background.keep_up,
             housekeeping=background.keep_house,
             busy=background.busy,
             streaming=background.streaming,
@@ -469,18 +473,13 @@ class Engine:
 
         If the embedder cannot be loaded, which ``Retrieval.missing`` reports, it is the estimate.
         """
-        if self.embedding is None:
-            return estimate(text)
-        try:
-            return self.embedding.count_tokens(text)
-        except (EmbedderError, MissingExtra):
-            return estimate(text)
+        if self.embedding is not None:
+            with suppress(EmbedderError, MissingExtra):
+                return self.embedding.count_tokens(text)
+        return estimate(text)
 
     def sees(self, labels: tuple[str, ...]) -> Sees:
-        """Return a test whether a namespace number is that of the namespace with these labels.
-
-        The number is read when the test is called: a store whose files are gone has none.
-        """
+        """Return a test whether a number is that of this namespace, which is read in each call."""
         return lambda number: number == self.ledger.find_namespace(labels)
 
     def examine(

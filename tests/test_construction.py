@@ -7,12 +7,17 @@ import copy
 import pickle
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 
 from memento import AsyncMemoryManager, MemoryManager
-from memento.errors import InvalidInput, MissingExtra
+from memento.errors import InvalidInput, MissingExtra, StoreUnusable
+from memento.layout import LEDGER
+from memento.ledger.lite import held
 from memento.testing import HashEmbedder
+from memento.tiers.short import ShortTier
+from memento.upkeep.erase import Eraser
 
 
 @pytest.fixture
@@ -68,6 +73,17 @@ def test_a_package_that_is_missing_is_named_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr("memento.embed.names.find_spec", lambda _name: None)
     with pytest.raises(MissingExtra, match="pip install"):
         MemoryManager(tmp_path / "store", embedder="sentence-transformers:any")
+
+
+@pytest.mark.parametrize(("owner", "part"), [(ShortTier, "load"), (Eraser, "finish")])
+def test_one_that_could_not_be_made_leaves_nothing_open(tmp_path, monkeypatch, owner, part):
+    """Also while the error is kept, which holds on to all that was made."""
+    damaged = StoreUnusable(tmp_path, "the ledger is damaged")
+    monkeypatch.setattr(owner, part, Mock(side_effect=damaged))
+    with pytest.raises(StoreUnusable) as raised:
+        MemoryManager(tmp_path, embedder=None)
+    assert raised.value is damaged
+    assert not held.is_open(tmp_path / LEDGER)
 
 
 def test_making_one_loads_nothing_heavy(tmp_path):

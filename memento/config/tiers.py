@@ -112,7 +112,7 @@ class ChooseConfig:
 
     Measured with 384 dimensions on one core: exact search takes 0.1 ms per 1,000 vectors; a scan
     1.5 ms for what it compares by vectors, and 0.01 ms per 1,000; Chroma, asked for 300 rows, 5 ms
-    at 100,000. At a million, bits take 11 to 16 ms and product codes 4.
+    at 100,000. At a million, bits take 8 to 10 ms and product codes 4.
 
     Attributes:
         exact_below: Vectors under which exact search is fastest, >= 0.

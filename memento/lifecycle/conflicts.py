@@ -210,9 +210,10 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
     Returns:
         The row id of the last one, from which to go on; None if there are no more.
     """
-    rows = claims.newest(session, ns, before, most)
+    rows, compared = claims.newest(session, ns, before, most), claims.cursor(session, ns)
     for row in rows:
-        claims.store(session, row.docid, _numbers(row, config))
+        if row.rev <= compared:  # else it is compared soon: by what is stored
+            claims.store(session, row.docid, _numbers(row, config))
         claims.note_later(session, row.docid, _succeeded(session, row))
         for newer in _taken_back_by(session, row, config):
             claims.note_later(session, newer.docid, [row.docid])

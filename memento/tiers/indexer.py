@@ -3,8 +3,9 @@
 It processes the ledger's backlog: it embeds texts in small batches, writes the vectors to the
 ledger, and then to the long tier. Each step can be repeated, so after a crash the work is simply
 done again. Namespaces and sessions take turns (``turns``); what a waiting question needs comes
-first (``waiting``, ``express``). It gives way while a query is running, and does housekeeping in
-quiet moments: the snapshot and the write-ahead log.
+first (``waiting``, ``express``). It gives way while a query is running. After each round of this
+work the other chores have as much time as the round took, so that neither waits for the end of a
+long backlog of the other.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ class Indexer:
         take_up: Called before each round of work; puts new memories on the backlog: those of the
             given namespaces, all of them; with none given, some of any.
         waiting: Tells whether there are new memories that are not on the backlog yet.
-        housekeeping: Called in quiet moments.
+        aside: Called after each round of work, with the seconds it took: other chores may take as
+            long.
+        housekeeping: Called in quiet moments; tells whether it has more to do at once.
         busy: Tells whether a query is running now.
         streaming: Tells whether adds follow each other closely now.
         config: Sizes and pauses.
@@ -75,7 +78,8 @@ class Indexer:
         chores: Callable[[], None],
         take_up: Callable[[Sequence[int]], None],
         waiting: Callable[[], bool],
-        housekeeping: Callable[[], None],
+        aside: Callable[[float], bool],
+        housekeeping: Callable[[], bool],
         busy: Callable[[], bool],
         streaming: Callable[[], bool],
         config: IndexConfig,
@@ -97,6 +101,7 @@ class Indexer:
         self._chores = chores
         self._take_up = take_up
         self._waiting = waiting
+        self._aside = aside
         self._housekeeping = housekeeping
         self._turn = threading.Lock()
         self._pausing = 0
@@ -354,11 +359,14 @@ class Indexer:
             time.sleep(0.001)
         with self._turn:
             self._chores()
+            began = time.monotonic()
             if news and self._round():
+                if "store" not in self.trouble and not self._stopping:
+                    self._aside(time.monotonic() - began)
                 return True
-            self._housekeeping()
+            more = self._housekeeping()
             self.works("store")
-            return False
+            return more and not self._stopping
 
     def _round(self) -> bool:
         """Do one batch of each kind of work; tell whether there may be more."""

@@ -1,5 +1,7 @@
 """The settling pass and its verbs: supersede, flag, doubt, respect locks and trust, undo."""
 
+import threading
+import time
 from datetime import timedelta
 from math import inf
 
@@ -7,11 +9,11 @@ import pytest
 
 from memento import MemoryManager, background
 from memento.claims.config import Conflicts
-from memento.config import Config
+from memento.config import Config, IndexConfig
 from memento.errors import InvalidInput, LockedMemory, NotFound
 from memento.ledger import claims
 from memento.lifecycle import conflicts
-from memento.testing import ManualClock
+from memento.testing import HashEmbedder, ManualClock
 
 
 @pytest.fixture
@@ -113,6 +115,51 @@ def test_no_namespace_is_held_back_for_ever(memory, monkeypatch, busy):
     chores.settle()
     assert memory.conflicts() == []
     assert statuses(memory, *late) == ["active", "active"]
+
+
+def test_memories_get_vectors_while_very_many_statements_wait(open_memory, monkeypatch):
+    """A bulk import has questions by meaning long before its last statement was compared."""
+    soon = IndexConfig(start_seconds=0.0, poll_seconds=0.01)
+    memory = open_memory(embedder=HashEmbedder(8), config=Config(index=soon))
+    chores, compared = memory._engine.background, threading.Event()
+
+    def some(_):
+        compared.set()
+        time.sleep(0.01)
+        return True
+
+    monkeypatch.setattr(chores, "_is_behind", lambda _: True)
+    monkeypatch.setattr(chores, "_settle_some", some)
+    monkeypatch.setattr(background, "QUIET_SECONDS", 0.05)
+    memory.add("The rent is due on the first")
+    assert compared.wait(30)
+    memory.add_many(f"note {n}" for n in range(100))
+    ends = time.monotonic() + 30
+    while memory.store.stats().backlog.get("embed") and time.monotonic() < ends:
+        time.sleep(0.01)
+    assert not memory.store.stats().backlog.get("embed")
+
+
+def test_a_quiet_moment_has_an_end(memory):
+    """Then there is more to do at once; a caller who waits has no such end."""
+    chores = memory._engine.background
+    with memory._engine.indexer.paused():
+        ids = [memory.add(f"My desk number {n} is in the hall").id for n in range(80)]
+        chores.added = -inf
+        assert chores.settle(seconds=0)
+        ns = memory._engine.ledger.find_namespace(memory.namespace)
+        left = memory._engine.ledger.read(lambda c: claims.waiting(c, ns))
+        assert 0 < left < len(ids)
+        assert not chores.settle(gives_way=False)
+    assert not memory._engine.ledger.read(lambda c: claims.behind(c, ns))
+
+
+def test_nobody_waits_for_a_caller_who_has_statements_compared(memory):
+    """The background thread goes on with its other work meanwhile."""
+    chores = memory._engine.background
+    memory.add("I live in Ghent")
+    with chores._settling:
+        assert not chores.settle()
 
 
 def test_flush_waits_for_the_pass_in_a_stream_of_adds(memory, monkeypatch):

@@ -94,3 +94,31 @@ def test_what_was_taken_back_by_a_person_stays_so(tmp_path):
     with MemoryManager(tmp_path, embedder=None) as memory:
         memory.flush(wait=True)
         assert memory.get(old).status == "active"
+
+
+def test_a_text_that_changes_meanwhile_is_compared(tmp_path):
+    """Reading again stores nothing of it: what is stored tells whether a text is new."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        home, kettle = (memory.add(text).id for text in ("I live in Ghent", "The kettle is blue"))
+        memory.flush(wait=True)
+    with MemoryManager(tmp_path, embedder=None, config=STILL) as memory:
+        ledger = memory._engine.ledger
+        ledger.write(lambda c: c.execute("DELETE FROM meta WHERE name LIKE 'claims read %'"))
+        memory.update(kettle, text="I moved from Ghent to Turku")
+        (docid,) = ledger.read(lambda c: c.execute("SELECT docid FROM memories").fetchone())
+        ledger.write(lambda c: conflicts.read_earlier(c, docid >> 40, Conflicts()))
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        memory.flush(wait=True)
+        assert memory.get(home).superseded_by == kettle
+
+
+def test_a_flush_does_not_wait_for_a_large_store_to_be_read_again(tmp_path, monkeypatch):
+    """It reads for a moment; the background goes on."""
+    told(tmp_path, *(f"Gate {n} has the code {n * 7}" for n in range(300)))
+    forget_reading(tmp_path)
+    monkeypatch.setattr("memento.background.QUIET_SECONDS", 0.0)
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        memory.flush(wait=True)
+        ledger = memory._engine.ledger
+        (docid,) = ledger.read(lambda c: c.execute("SELECT docid FROM memories").fetchone())
+        assert ledger.read(lambda c: claims.unread(c, docid >> 40)) > 0

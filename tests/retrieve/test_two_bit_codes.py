@@ -55,14 +55,40 @@ def test_candidates_are_the_allowed_rows_that_differ_least(monkeypatch, large, c
     vectors = some(500, 64, 3)
     made = codes.encode(vectors, codes.thirds(vectors))
     allowed = np.random.default_rng(1).random(500) < 0.4
-    apart = codes.differences(made, made[:, 5])
+    apart, seconds = codes.differences(made, made[:, 5]), codes.second_bits(made)
+    assert (seconds is None) == (large > 500)
     for count in (1, 10, 100, int(allowed.sum()), 500):
-        found = codes.candidates(made, made[:, 5], allowed, count)
+        found = codes.candidates(made, made[:, 5], allowed, count, seconds)
         assert np.all(np.diff(found) > 0)
         assert allowed[found].all()
         assert len(found) >= min(count, allowed.sum())
         left = np.setdiff1d(np.flatnonzero(allowed), found)
         assert not len(left) or apart[left].min() > apart[found].max()
+
+
+@pytest.mark.parametrize("wanted", [1, 50, 700])
+@pytest.mark.parametrize("near", ["anywhere", "in the sample", "not in the sample"])
+def test_a_sample_never_hides_a_row_that_differs_least(wanted, near):
+    """Wherever the nearest rows are, and however few are allowed."""
+    rng, n = np.random.default_rng(wanted), 20_000
+    apart = rng.integers(300, 420, n).astype(np.uint16)
+    sampled = np.arange(n) % codes._SAMPLED == 0
+    close = {
+        "anywhere": rng.random(n) < 0.02,
+        "in the sample": sampled,
+        "not in the sample": ~sampled,
+    }
+    apart[close[near]] = rng.integers(100, 310, np.count_nonzero(close[near]))
+    for share in (1.0, 0.5, 0.01):
+        allowed = rng.random(n) < share
+        found = codes._least(apart, allowed, wanted)
+        rest = np.setdiff1d(np.flatnonzero(allowed), found)
+        assert allowed[found].all()
+        assert np.all(np.diff(found) > 0)
+        assert len(found) >= min(wanted, np.count_nonzero(allowed))
+        assert not len(rest) or apart[rest].min() > apart[found].max()
+        level = np.count_nonzero(apart[found] == apart[found].max())
+        assert len(found) - level < wanted or len(found) <= wanted
 
 
 def test_few_survivors_of_the_first_bit_are_judged_by_both(monkeypatch):
@@ -71,7 +97,8 @@ def test_few_survivors_of_the_first_bit_are_judged_by_both(monkeypatch):
     monkeypatch.setattr(codes, "SURVIVORS", 20)
     vectors = some(500, 384, 3)
     made = codes.encode(vectors, codes.thirds(vectors))
-    found = codes.candidates(made, made[:, 5], np.ones(500, np.bool_), 3)
+    seconds = codes.second_bits(made)
+    found = codes.candidates(made, made[:, 5], np.ones(500, np.bool_), 3, seconds)
     assert 5 in found
     assert len(found) < 20
 

@@ -74,7 +74,7 @@ class Bench:
         self.memory, self.ledger = memory, memory._engine.ledger
         self.index, self.embedding = Index(), Embedding(self.ledger)
         self.kept_house, self.queries, self.lost = threading.Event(), 0, False
-        self.stream = False
+        self.stream, self.took = False, []
         options = {"config": FAST, "embedding": self.embedding} | options
         self.indexer = Indexer(
             self.ledger,
@@ -84,6 +84,7 @@ class Bench:
             chores=lambda: None,
             take_up=memory._engine.background.take_up,
             waiting=lambda: bool(self.ledger.read(lambda c: c.words.behind())),
+            aside=self.took.append,
             housekeeping=self.kept_house.set,
             busy=lambda: bool(self.queries),
             streaming=lambda: self.stream,
@@ -112,6 +113,19 @@ def test_the_backlog_drains(bench, memory):
     assert sorted(bench.index.rows.values()) == ["long", "medium"]
     assert bench.ledger.read(lambda c: vectors.embedders(c, 1)) == {"fake (8)": 3}
     assert bench.kept_house.wait(30)
+
+
+def test_the_other_chores_have_as_much_time_as_each_round(bench, memory):
+    """Long before the end of a long backlog; not while the store does not work."""
+    memory.add_many(f"note {n}" for n in range(200))
+    for rounds in (1, 2):
+        assert bench.indexer._go_on(news=True)
+        assert len(bench.took) == rounds
+        assert bench.owed()["embed"] >= 200 - 64 * rounds
+    assert not bench.kept_house.is_set()
+    bench.indexer.trouble["store"] = "the disk is full"
+    assert bench.indexer._go_on(news=True)
+    assert len(bench.took) == 2
 
 
 def test_what_is_owed_at_start_is_done_too(bench, open_memory):

@@ -134,8 +134,9 @@ def one_round(root: Path, leave: Callable[[Path], None], delay: float) -> list[s
     said = [found.check for found in memory.store.doctor() if not found.ok]
     wrong += [] if said == ["store"] else [f"doctor complains of {said}"]
     memory.close()
-    if leave is replace_folder and digests(root) != here:
-        wrong.append("the store that came was written to")
+    if leave is replace_folder and (found := digests(root)) != here:
+        names = sorted(name for name, _ in here.items() ^ found.items())
+        wrong.append(f"the store that came was written to: {', '.join(names)}")
     return wrong + lost(root.with_name("moved"), seen)
 
 
