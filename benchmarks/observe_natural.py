@@ -9,7 +9,8 @@ that was stored whether it is worth knowing in a later conversation, whatever it
 reader's judgement. A stored statement without a verdict counts as junk, and the command fails.
 
 The half ``seen`` was looked at before sentences like it were added to the training; the half
-``held`` was written before that training was run and judged after it.
+``held`` was written before the last training and judged once after it. What it showed (talk taken
+for a correction) was mended in the rules afterwards, so for these it is not unseen any more.
 """
 
 from __future__ import annotations

@@ -34,7 +34,14 @@ from memento.lifecycle import slots
 from memento.lifecycle.remember import remember
 from memento.lifecycle.steps import FOUND, SLOT_HOLDING, holds, log_event
 from memento.observe.derive import Lesson
-from memento.observe.likeness import Likeness, difference, is_about, tokens, turned_from
+from memento.observe.likeness import (
+    Likeness,
+    denies,
+    difference,
+    is_about,
+    tokens,
+    turned_from,
+)
 from memento.observe.signals import Signal
 from memento.observe.slots import slot_under
 from memento.types import Event, Kind, Trust
@@ -168,6 +175,9 @@ def _says_the_same(row: Row, lesson: Lesson) -> bool:
 
 def _meant(lesson: Lesson, rows: Sequence[Row]) -> list[Row]:
     """Find the memories that a statement of change may be about."""
+    denied = [row for row in rows if denies(row.text, lesson.text)]
+    if denied:
+        return denied
     old = turned_from(lesson.candidate.span.text)
     named = [row for row in rows if old and is_about(row.text, lesson.text, old)]
     if named:

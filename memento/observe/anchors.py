@@ -95,17 +95,77 @@ _STANDING = re.compile(
 )
 _START = r"^\W*(?:(?:also|yeah|yes|so|and|plus|ok|okay|then|well|sure)\W+)*"
 _WILL = r"i'll|i\s+will|let's|i\s+(?:just\s+|really\s+)?(?:want|need|think)"
+_GLAD = r"""(?:that's|that\s+is|how|what|i'm\s+(?:so|really|very|just)|so)\s+
+    (?:so\s+|such\s+|really\s+)?(?:a\s+)?
+    (?:great|good|awesome|amazing|wonderful|lovely|happy|glad|sorry|sad|proud|sweet|nice|cool|fantastic
+    |exciting|thrilled|pleased)\b | (?:i\s+)?can't\s+wait\b"""
+"""The start of what is said to someone about their news."""
+_SOOTHES = r"""no\s+(?:worries|problem|probs|doubt|way|kidding|rush|hurry|pressure|biggie
+    |hard\s+feelings|need\s+to\s+\w+)\b(?!.*\b(?:but|it's|it\s+is|i'm|my|use|not|should|called|named)\b)
+    | (?:you're|you\s+are|that's)\s+(?:\w+\s+)?(?:right|true|correct)(?:\W+\w+)?\W*$"""
+"""Reassurance and agreement, with a name at most: "No worries, Ann", "You're so right, Ben"."""
+_TELLS = r"""i\s+told\s+(?:her|him|them)\b
+    | (?:wait|oh|ah)\W+(?:no\W+)?i\s+(?:was\s+\w+ing|had)\b
+    | (?:i|we|he|she|they|some(?:one|body))\s+\w+\s+(?!.*\b(?:it's|is|was|you)\b).*
+      \bthe\s+wrong\b"""
+"""A mishap of the day: "I sent it to the wrong Andrea" corrects nothing."""
+_CHEERS = r"""(?:please\s+)?(?:
+      (?:don't|do\s+not|never|always)\s+(?:ever\s+)?(?:give\s+up\b(?!.*\b(?:before|after|until)\b)|quit\b(?=\W*$|\s+on\b)|worry|mention\s+it|stop\s+(?:being
+        |believing|dreaming|learning)|be\s+(?:so\s+|too\s+)?(?:hard|sad|afraid|sorry|shy)|believe\s+in
+        |let\s+.*\b(?:get|bring|stop|tell|pull|hold)\s+you\b)
+    | keep\s+(?:it\s+up|going|at\s+it|smiling|up\s+the|in\s+touch|fighting|believing|dreaming)
+    | hang\s+in | believe\s+in | stay\s+(?:strong|positive|safe|true|curious) | enjoy\b
+    | follow\s+your | trust\s+(?:yourself|your\s+(?:gut|heart|instincts?))
+    | let\s+(?:me|us)\s+know\s+(?:how\b|what\s+you
+        |if\s+(?:you|there's|there\s+is)\s+(?:need|want|have|get|ever|anything)) )"""
+"""Encouragement: an imperative that asks for nothing."""
+_ADVISES = r"""(?:you\s+(?:should|could|must|have\s+to|need\s+to|ought\s+to|gotta))\s+
+    (?:really\s+|totally\s+|definitely\s+|also\s+|so\s+|just\s+)?(?:go\s+(?:to|there|and|some)
+    |try(?!\s+to)|see|visit|come|watch|meet|taste|rest|relax|treat|be\s+proud
+    |take\s+a\s+(?:break|rest|nap|walk|trip|breath|holiday))\b(?!.*\b(?:always|never|every|i|me|my)\b)
+    | for\s+(?:example|instance)\b"""
+"""Advice to a friend: not what the assistant is to do."""
+_PERSISTS = r"""(?:i|we)(?:'ll|\s+will|\s+won't|\s+will\s+not)\s+(?:never\s+|not\s+)?
+    (?:give\s+up|quit(?:\W+\w+)?\W*$|keep\s+(?:you|going|trying|at)
+    |stop\s+(?:now|trying|believing)|let\s+\w+\s+down)"""
+"""A promise to go on, which decides nothing."""
+_REMEMBERS = r"""\b(?:never|can't|cannot|won't|couldn't|will\s+not)\s+(?:ever\s+)?forget\b
+    | \bunforgettable\b
+    | \bi\s+(?:do\s+|still\s+|also\s+|can\s+)?remember\b(?!\s+to\b)"""
+"""Words of someone who remembers; they ask to forget nothing."""
+_PASSES = r"""(?:\bsince\s+(?:breakfast|lunch|dinner|this\s+\w+|yesterday
+        |last\s+night|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:five|six|seven|eight|nine|ten|noon)\b)
+      | \b(?:today|tonight|this\s+(?:morning|afternoon|evening)|yesterday|last\s+night|just\s+now
+        |all\s+(?:day|morning|afternoon|evening|night|week)(?:\s+long)?|for\s+(?:hours|days|ages)|for\s+now
+        |once\s+again|again)\W*$)
+    (?<!\bnow\ and\ again)"""
+"""A state of the day: "I can't find it since lunch", "The lift is out again"."""
+_CHANGES = re.compile(
+    r"""\b(?:turned|born|died|married|engaged|divorced|promoted|hired|fired|moved|joined|started|quit|left
+      |retired|diagnosed|adopted|bought|sold|signed|graduated|passed|became|allergic|pregnant)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Events of a day that last."""
 _FORBIDDEN = {
-    signal: re.compile(pattern, re.IGNORECASE)
+    signal: re.compile(pattern, re.IGNORECASE | re.VERBOSE)
     for signal, pattern in {
-        Signal.RULE: rf"{_START}(?:i'm|i\s+am|i've|i'll|i\s+will|let's|here(?:'s|\s+\w+))\b|:\W*$",
+        Signal.RULE: rf"""{_START}(?:{_CHEERS}|{_ADVISES}|(?:i'm|i\s+am|i've|i'll|i\s+will|let's
+            |here(?:'s|\s+\w+))\b) | :\W*$""",
         Signal.PROCEDURE: rf"{_START}(?:i'm|i\s+am|i've|i\s+have|i\s+prefer|i\s+decided|{_WILL})\b",
-        Signal.RELATION: rf"{_START}(?:{_WILL})\b|:\W*$",
-        Signal.FACT: r":\W*$",
-        Signal.PREFERENCE: r":\W*$",
+        Signal.CORRECTION: rf"{_START}(?:{_SOOTHES}|{_TELLS})",
+        Signal.TODO: r"\b(?:need|want)\s+to\s+know\b",
+        Signal.DECISION: rf"{_START}(?:{_PERSISTS}|{_CHEERS}|{_GLAD})",
+        Signal.FORGET: _REMEMBERS,
+        Signal.RELATION: rf"{_START}(?:(?:{_WILL})\b|{_GLAD})|:\W*$",
+        Signal.FACT: rf":\W*$|{_START}(?:{_GLAD})",
+        Signal.IDENTITY: rf"{_START}(?:{_GLAD})",
+        Signal.PREFERENCE: rf":\W*$|{_START}(?:{_GLAD})",
     }.items()
 }
 """Wording with which a class is not believed: the introduction of something pasted is no fact."""
+_PASSING = re.compile(_PASSES, re.IGNORECASE | re.VERBOSE)
+_LASTING = frozenset({Signal.FACT, Signal.IDENTITY})
+"""Classes that hold beyond the day."""
 _LONGEST = 40
 """Most words of one statement; a longer sentence tells a story."""
 _ANYBODY = re.compile(
@@ -123,6 +183,8 @@ def licenses(signal: Signal, sentence: str) -> bool:
     """
     said = sentence.replace("’", "'")  # noqa: RUF001 - a real apostrophe
     if said.count(" ") >= _LONGEST or (signal in _FORBIDDEN and _FORBIDDEN[signal].search(said)):
+        return False
+    if signal in _LASTING and _PASSING.search(said) and not _CHANGES.search(said):
         return False
     if signal is Signal.RULE and (
         _THIS_TIME.match(said)

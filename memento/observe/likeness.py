@@ -144,6 +144,28 @@ def tokens(text: str) -> list[str]:
     return signed
 
 
+_DENIED = re.compile(
+    r"\bno longer\b|(?:n't|\bnot)\b.{0,80}\b(?:any ?more|any longer)\b", re.IGNORECASE
+)
+_DENYING = frozenset({"no", "not", "longer", "any", "do", "does", _YES, _NO})
+
+
+def denies(old: str, new: str) -> bool:
+    """Tell whether a statement says of another one that it holds no longer, and nothing else.
+
+    >>> denies("I'm married.", "I'm no longer married.")
+    True
+    >>> denies("I'm married.", "I'm no longer married to Tom.")
+    False
+    """
+    if _DENIED.search(new.replace("’", "'")) is None:  # noqa: RUF001 - a real apostrophe
+        return False
+    first, second = tokens(old), tokens(new)
+    left = [word for word in second if word not in _DENYING]
+    opening = first[:1] if len(first) == len(left) + 1 and first[0] in _OPENING else []
+    return len(first) < len(second) + len(opening) and first == opening + left and len(left) > 1
+
+
 _TURNED = (
     re.compile(r"(?P<new>[^,;.]{1,60}?),? (?:and )?not (?P<old>[^,;.]{1,60})$", re.IGNORECASE),
     re.compile(r"not (?P<old>[^,;.]{1,60})[,;.] ?(?:but )?(?P<new>[^,;.]{1,60})$", re.IGNORECASE),

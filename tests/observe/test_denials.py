@@ -1,0 +1,63 @@
+"""A plain denial takes back what the user said before, also where words alone are compared."""
+
+from __future__ import annotations
+
+import pytest
+
+from memento import MemoryManager, Status
+from memento.observe.likeness import denies
+
+DENIED = [
+    ("I'm married.", "I'm no longer married."),
+    ("We use Jenkins.", "We no longer use Jenkins."),
+    ("I work at Siemens.", "I no longer work at Siemens."),
+    ("My brother is a nurse.", "My brother is no longer a nurse."),
+    ("Our office is in Lyon.", "Our office is not in Lyon any more."),
+]
+KEPT = [
+    ("I'm married.", "I'm no longer tired."),
+    ("I'm allergic to nuts.", "I'm no longer allergic to milk."),
+    ("I'm married.", "I'm no longer sure that I'm married to the idea."),
+]
+
+
+def observed(tmp_path, first, second):
+    """Return the status of a known statement after the user says a second one."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        known = memory.add(first, kind="fact")
+        memory.observe(second, session="2")
+        return memory.get(known.id).status
+
+
+@pytest.mark.parametrize(("first", "second"), DENIED)
+def test_a_plain_denial_supersedes_what_it_denies(tmp_path, first, second):
+    """Every word of it is accounted for, so nothing else can be meant."""
+    assert observed(tmp_path, first, second) is Status.SUPERSEDED
+
+
+@pytest.mark.parametrize(("first", "second"), KEPT)
+def test_a_denial_of_something_else_supersedes_nothing(tmp_path, first, second):
+    """One word more, or another one, and both stay."""
+    assert observed(tmp_path, first, second) is Status.ACTIVE
+
+
+def test_a_denial_of_what_nobody_said_is_only_in_doubt(tmp_path):
+    """The store vouches for nothing then."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        seen = memory.observe("I'm no longer married.")
+    assert (seen.learned, [one.signal for one in seen.doubtful]) == ((), ["correction"])
+
+
+@pytest.mark.parametrize("role", ["assistant", "tool"])
+def test_nobody_but_the_user_denies(tmp_path, role):
+    """The words of an assistant or a tool take nothing back."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        known = memory.add("I'm married.", kind="fact")
+        memory.observe(messages=[{"role": role, "content": "I'm no longer married."}], session="2")
+        assert memory.get(known.id).status is Status.ACTIVE
+
+
+def test_a_denial_needs_words_that_deny():
+    """The same statement again denies nothing."""
+    assert not denies("I'm married.", "I'm married.")
+    assert not denies("I'm not married.", "I'm married.")
