@@ -257,9 +257,9 @@ class Background:
     def _settle(self, until: float, *, gives_way: bool) -> bool:
         """Do what ``settle`` does, until a ``time.monotonic`` moment if it gives way."""
         if not self._asked_all:  # work that an earlier process left
-            self._asked_all = True
             self.unsettled.update(self._ledger.read(_spaces_behind))
             self._unread = self._ledger.read(_spaces_unread)
+            self._asked_all = True
         has_turn = not gives_way or self._turn_is_due()
         if self.unsettled and (has_turn or not self._adds_go_first()):
             self.index_words()  # by which earlier statements are found

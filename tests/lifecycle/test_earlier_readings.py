@@ -1,12 +1,15 @@
 """Statements that an earlier version of memento compared are read again, a few at a time."""
 
 import gzip
+from math import inf
 from pathlib import Path
 
 import pytest
 
 from memento import Config, MemoryManager
+from memento.background import _spaces_unread as spaces_unread
 from memento.claims.config import Conflicts
+from memento.errors import StoreError
 from memento.ledger import claims
 from memento.lifecycle import conflicts
 
@@ -80,6 +83,34 @@ def test_reading_again_goes_on_where_it_stopped(tmp_path):
             left.append(ledger.read(lambda c: claims.unread(c, ns)))
     assert left == [14, 6, 0]
     assert successions(tmp_path) == [(older, newer)]
+
+
+def test_a_look_that_fails_is_made_again(tmp_path, monkeypatch):
+    """A busy moment of the disk must not hide the work of an earlier process for good."""
+    older, newer = told(tmp_path, *BIKE)
+    forget_reading(tmp_path)
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        background, ledger = memory._engine.background, memory._engine.ledger
+        memory.flush(wait=True)
+        read, failed = ledger.read, []
+
+        def fails_once(job):
+            if job is spaces_unread and not failed:
+                failed.append(job)
+                raise StoreError(tmp_path, "the disk did not answer")
+            return read(job)
+
+        monkeypatch.setattr(ledger, "read", fails_once)
+        with background._settling:  # the background thread has none of this
+            ledger.write(claims.drop_all)
+            ledger.write(lambda c: c.execute("DELETE FROM meta WHERE name LIKE 'claims read %'"))
+            background._asked_all = False
+            with pytest.raises(StoreError):
+                background._settle(inf, gives_way=False)
+            background._settle(inf, gives_way=False)
+        assert failed
+        found = read(lambda c: c.execute("SELECT older, newer FROM successions").fetchall())
+    assert found == [(older, newer)]
 
 
 def test_what_was_taken_back_by_a_person_stays_so(tmp_path):
