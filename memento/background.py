@@ -120,6 +120,7 @@ class Background:
         """Shows messages that wait to a language model; set when there is one."""
         self._settling = threading.Lock()
         self._held = inf
+        self._unread_since = inf
         self._asked_all = False
         self._unread: list[int] = []
         self._seen: Moment | None = None
@@ -293,13 +294,21 @@ class Background:
         config = self._config.conflicts
         if self._unread:
             self.index_words()
-        while self._unread and not (gives_way and (self._queries or self.streaming())):
+        while self._unread and not (gives_way and self._reading_waits()):
             if time.monotonic() >= until:
                 return True
             ns = self._unread[-1]
             if not self._ledger.write(lambda c, ns=ns: conflicts.read_earlier(c, ns, config)):  # type: ignore[misc]
                 self._unread.pop()
+            self._unread_since = time.monotonic()
         return False
+
+    def _reading_waits(self) -> bool:
+        """Tell whether queries and a stream of adds go before reading again; not for long."""
+        now = time.monotonic()
+        self._unread_since = min(self._unread_since, now)
+        busy = self._queries > 0 or self.streaming()
+        return busy and now - self._unread_since < HELD_SECONDS
 
     def _turn_is_due(self) -> bool:
         """Tell whether statements wait and none was compared for a while."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from memento import Config, MemoryManager
+from memento import background as rules
 from memento.background import _spaces_unread as spaces_unread
 from memento.claims.config import Conflicts
 from memento.errors import StoreError
@@ -83,6 +84,30 @@ def test_reading_again_goes_on_where_it_stopped(tmp_path):
             left.append(ledger.read(lambda c: claims.unread(c, ns)))
     assert left == [14, 6, 0]
     assert successions(tmp_path) == [(older, newer)]
+
+
+def test_a_stream_of_adds_does_not_hold_reading_back_for_ever(tmp_path, monkeypatch):
+    """It waits for the stream, and then has a turn all the same."""
+    told(tmp_path, *BIKE, *(f"Gate {n} has the code {n * 7}" for n in range(40)))
+    forget_reading(tmp_path)
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        background, ledger = memory._engine.background, memory._engine.ledger
+        memory.flush(wait=True)
+
+        def left():
+            return ledger.read(lambda c: claims.unread(c, 1))
+
+        with background._settling:  # the background thread has none of this
+            ledger.write(claims.drop_all)
+            ledger.write(lambda c: c.execute("DELETE FROM meta WHERE name LIKE 'claims read %'"))
+            monkeypatch.setattr(background, "streaming", lambda: True)
+            background._unread, before = [1], left()
+            monkeypatch.setattr(rules, "HELD_SECONDS", 60.0)
+            background._read_earlier(inf, gives_way=True)
+            assert left() == before > 0
+            monkeypatch.setattr(rules, "HELD_SECONDS", 0.0)
+            background._read_earlier(inf, gives_way=True)
+            assert left() == 0
 
 
 def test_a_look_that_fails_is_made_again(tmp_path, monkeypatch):
