@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import memento
+from memento.ledger.schema import SCHEMA_VERSION
 from memento.types import Event, Kind, Reason, Status, Tier, Trust
 
 ROOT = Path(__file__).parent.parent.parent
@@ -95,6 +96,13 @@ def test_store_format_lists_every_table(open_memory, tmp_path):
     tables = {name for (name,) in found if not parts_of_fts.fullmatch(name)}
     listed = rows(sections(STORE_FORMAT.read_text(encoding="utf-8"))["ledger.db"])
     assert {name.strip(" `") for row in listed for name in row[0].split(",")} == tables
+
+
+def test_store_format_names_the_version_that_is_written():
+    """A reader of the page and of a file's ``user_version`` finds the same number."""
+    text = " ".join(STORE_FORMAT.read_text(encoding="utf-8").split())
+    named = re.search(r"`user_version` is the schema version, (\d+) at present", text)
+    assert int(named.group(1)) == SCHEMA_VERSION
 
 
 def test_store_format_lists_every_event_and_reason():
