@@ -6,15 +6,20 @@ holds while it starts, or SQLite while it copies a store. So such work runs unde
 fork waits until no thread is doing such work, or for `FORK_SECONDS`. The order of locks: `whole`
 may be entered while holding a lock of the ledger, since a fork takes those locks only when no
 thread does such work; see ``ledger.lite.ledger``.
+
+And a parent waits until its child has taken over what the parent could end at once; see
+`Handover`.
 """
 
 from __future__ import annotations
 
 import logging
+import os
+import select
 import threading
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +28,8 @@ if TYPE_CHECKING:
 FORK_SECONDS = 30.0
 """Longest wait of a fork, in seconds. An import that needs a lock of the forking thread would never
 end."""
+HANDOVER_SECONDS = 5.0
+"""Longest wait of a parent for its child, in seconds; a child can be stopped as it begins."""
 
 log = logging.getLogger("memento.forks")
 
@@ -101,6 +108,45 @@ class ForkGate:
     def _others(self) -> bool:
         me = threading.get_ident()
         return any(depth for thread, depth in self._working.items() if thread != me)
+
+
+class Handover:
+    """Keeps a parent from going on before its child has taken over what both have open.
+
+    The two meet at the end of a pipe: the child closes its only writing end when it is ready, and
+    so does the system if it dies before, or if the fork fails.
+    """
+
+    def __init__(self) -> None:
+        self._pipe: tuple[int, int] | None = None
+
+    def prepare(self, *, needed: bool) -> None:
+        """Open the pipe, before the fork. Without a free descriptor the parent will not wait."""
+        with suppress(OSError):
+            self._pipe = os.pipe() if needed else None
+
+    def wait(self) -> None:
+        """Wait in the parent until the child is ready, or for `HANDOVER_SECONDS`."""
+        if self._pipe is None:
+            return
+        (ready, said), self._pipe = self._pipe, None
+        os.close(said)
+        look = select.poll()
+        look.register(ready, select.POLLIN)
+        if not look.poll(HANDOVER_SECONDS * 1000):
+            log.warning(
+                "a forked child did not begin within %g s; if this process closes the store before "
+                "that, the child cannot use it",
+                HANDOVER_SECONDS,
+            )
+        os.close(ready)
+
+    def end(self) -> None:
+        """Tell the parent that this child is ready."""
+        if self._pipe is not None:
+            for descriptor in self._pipe:
+                os.close(descriptor)
+            self._pipe = None
 
 
 gate = ForkGate()

@@ -251,7 +251,8 @@ def test_a_fork_waits_for_a_copy_of_the_store(tmp_path, step):
 
 
 OUTLIVED = """
-import os, subprocess, sys
+import os, subprocess, sys, time
+os.register_at_fork(after_in_child=lambda: time.sleep(float(sys.argv[2])))
 from memento import MemoryManager
 
 OTHER = '''
@@ -287,9 +288,13 @@ os._exit(0)
 """
 
 
-def test_a_child_that_outlives_its_parent_shares_the_store_with_others(tmp_path):
-    """SQLite counts the parent's connections in the child, and takes no lock there by itself."""
-    done = run(tmp_path, OUTLIVED)
+@pytest.mark.parametrize("seconds", ["0", "0.5"])
+def test_a_child_that_outlives_its_parent_shares_the_store_with_others(tmp_path, seconds):
+    """SQLite counts the parent's connections in the child, and takes no lock there by itself.
+
+    The parent closes the store at once; it waits for a child that is slow to begin.
+    """
+    done = run(tmp_path, OUTLIVED, seconds)
     assert done.returncode == 0, done.stderr
     with MemoryManager(tmp_path / "store", embedder=None) as memory:
         assert len(memory.list()) == 24

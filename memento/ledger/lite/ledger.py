@@ -592,26 +592,23 @@ def _absolute(root: Path) -> Path:
 _opened: weakref.WeakSet[LiteLedger] = weakref.WeakSet()
 _inherited: list[object] = []
 """Connections of a forked parent: kept, so that the child never closes what is not its own."""
-
-
 _held_still: list[LiteLedger] = []
 """Ledgers that ``_before_fork`` holds, to be let go in the parent."""
-
-
 _forking = threading.Lock()
+_handover = forks.Handover()
 
 
 def _before_fork() -> None:
     """Wait until no thread is inside SQLite, nor in what would stay locked in the child.
 
-    Nothing is held during that wait: a thread that is loading a library may need a ledger, or be
-    forking itself.
+    Nothing is held during that wait: a thread that loads a library may need a ledger, or fork.
     """
     until = time.monotonic() + forks.FORK_SECONDS
     while True:
         forks.gate.wait(until)
         _hold_all_still()
         if forks.gate.shut(until):
+            _handover.prepare(needed=bool(_held_still))
             return
         _let_all_go_on()
 
@@ -630,8 +627,11 @@ def _let_all_go_on() -> None:
 
 
 def _after_fork_in_parent() -> None:
-    forks.gate.reopen()
-    _let_all_go_on()
+    try:
+        forks.gate.reopen()
+        _handover.wait()  # else this process, closing its last connection, removes the child's log
+    finally:
+        _let_all_go_on()
 
 
 def _after_fork_in_child() -> None:
@@ -640,6 +640,7 @@ def _after_fork_in_child() -> None:
     _forking.release()
     for ledger in list(_opened):
         ledger.reopen_after_fork()
+    _handover.end()
 
 
 os.register_at_fork(
