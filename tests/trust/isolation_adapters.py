@@ -34,6 +34,11 @@ def ask(way: str, view: MemoryManager, query: str, sign: str) -> object:
             return str(error)
 
 
+def _settle(view: MemoryManager) -> None:
+    """Wait for what was written; else a busy machine finds it by words only."""
+    view.flush(wait=True, timeout=60.0)
+
+
 def _history(view: MemoryManager, query: str, sign: str) -> object:
     from langchain_core.messages import HumanMessage
 
@@ -41,6 +46,7 @@ def _history(view: MemoryManager, query: str, sign: str) -> object:
 
     history = MementoChatMessageHistory("s", view)
     history.add_messages([HumanMessage(f"{query} {sign}")])
+    _settle(view)
     return [history.messages, MementoRetriever(manager=view, k=50).invoke(query)]
 
 
@@ -48,8 +54,10 @@ def _tools(view: MemoryManager, query: str, sign: str) -> object:
     from memento_langchain import memory_tools
 
     tools = {tool.name: tool for tool in memory_tools(view)}
+    remembered = tools["remember"].invoke({"text": f"{query} {sign}"})
+    _settle(view)
     return [
-        tools["remember"].invoke({"text": f"{query} {sign}"}),
+        remembered,
         tools["recall"].invoke({"query": query, "k": 50}),
         tools["search"].invoke({"k": 50}),
     ]
@@ -79,6 +87,7 @@ def _classic(view: MemoryManager, query: str, sign: str) -> object:
 
     memory = MementoMemory(manager=view, session="s", k=50)
     memory.save_context({"input": f"{query} {sign}"}, {"output": f"Noted, {sign}"})
+    _settle(view)
     return memory.load_memory_variables({"input": query})
 
 
@@ -87,6 +96,7 @@ def _store(view: MemoryManager, query: str, sign: str) -> object:
 
     store = MementoStore(view)
     store.put(("users",), "k", {"text": f"{query} {sign}"})
+    _settle(view)
     return [
         store.get(("users",), "k"),
         store.search((), query=query, limit=50),
@@ -103,7 +113,7 @@ def _crew(view: MemoryManager, query: str, sign: str) -> object:
     with crewai_event_bus.scoped_handlers():  # its panels would be taken for the result
         memory = MementoCrewMemory(view)
         memory.remember(f"{query} {sign}")
-        view.flush(wait=True, timeout=60.0)  # else a busy machine finds it by words only
+        _settle(view)
         return [memory.recall(query, limit=50), memory.list_records(), memory.info("/")]
 
 
@@ -114,6 +124,7 @@ def _storage(view: MemoryManager, query: str, sign: str) -> object:
 
     storage = MementoStorage(view)
     storage.save([MemoryRecord(content=f"{query} {sign}")])
+    _settle(view)
     listed = [storage.list_records(), storage.get_scope_info("/"), storage.count()]
     try:
         return [*listed, storage.search(view.embed([query])[0].tolist(), limit=50)]
