@@ -133,13 +133,15 @@ class Handover:
         os.close(said)
         look = select.poll()
         look.register(ready, select.POLLIN)
-        if not look.poll(HANDOVER_SECONDS * 1000):
-            log.warning(
-                "a forked child did not begin within %g s; if this process closes the store before "
-                "that, the child cannot use it",
-                HANDOVER_SECONDS,
-            )
-        os.close(ready)
+        try:
+            if not look.poll(HANDOVER_SECONDS * 1000):
+                log.warning(
+                    "a forked child did not begin within %g s; if this process closes the store "
+                    "before that, the child cannot use it",
+                    HANDOVER_SECONDS,
+                )
+        finally:
+            os.close(ready)
 
     def end(self) -> None:
         """Tell the parent that this child is ready."""
