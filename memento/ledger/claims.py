@@ -37,6 +37,11 @@ _CHANGED = (
     f"SELECT {COLUMNS} FROM memories WHERE ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK})"
     f" AND docid <= ? AND {memories.NOT_ERASED} ORDER BY rev LIMIT ?"
 )
+_REWORDED = (
+    "SELECT docid FROM memories AS m WHERE ns = ?1 AND rev > ?2"
+    f" AND rev <> (docid & {SEQ_MASK}) AND docid <= ?3 AND text <> (SELECT text FROM versions"
+    " WHERE docid = m.docid AND rev <= ?2 ORDER BY rev DESC LIMIT 1)"
+)
 _RELATED = ", ".join(f"'{name}'" for name in RELATIONS)
 _IN_CONFLICT = f"relation IN ({_RELATED})"
 
@@ -87,6 +92,12 @@ def next_rows(session: Session, ns: int, rev: int, most: int) -> list[tuple[int,
     changed = [Row(*one) for one in session.execute(_CHANGED, (ns, rev, low + rev, most))]
     placed = [(row.docid & SEQ_MASK, row) for row in new] + [(row.rev, row) for row in changed]
     return sorted(placed, key=lambda one: one[0])[:most]
+
+
+def reworded(session: Session, ns: int) -> set[int]:
+    """Return the memories whose text is another one than when they were compared."""
+    rev, (low, _) = cursor(session, ns), docid_range(ns)
+    return {docid for (docid,) in session.execute(_REWORDED, (ns, rev, low + rev))}
 
 
 def keys(session: Session, docid: int) -> frozenset[int]:

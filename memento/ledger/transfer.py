@@ -9,8 +9,8 @@ from typing import Any
 
 from memento.errors import IdConflict
 from memento.language.words import Columns
+from memento.ledger import claims, memories
 from memento.ledger import links as sql
-from memento.ledger import memories
 from memento.ledger.contract import Session
 from memento.ledger.dialect import field_of, or_replace
 from memento.ledger.rows import (
@@ -50,7 +50,12 @@ def vector(connection: Session, docid: int, model: int) -> bytes | None:
 
 
 def links(connection: Session, ns: int) -> Iterator[tuple[str, str, str, float]]:
-    """Read the links of a namespace: from, to, relation, weight; damaged ones are left out."""
+    """Read the links of a namespace: from, to, relation, weight; damaged ones are left out.
+
+    So are those that comparing made of a text that is no longer there and was not compared again:
+    the importing store compares the memories as they are.
+    """
+    reworded = claims.reworded(connection, ns)
     found = connection.execute(
         "SELECT src, dst, relation, weight, seal, a.id, b.id FROM links"
         " JOIN memories AS a ON a.docid = src JOIN memories AS b ON b.docid = dst"
@@ -61,7 +66,7 @@ def links(connection: Session, ns: int) -> Iterator[tuple[str, str, str, float]]
     for *link, source, to in found:
         if is_changed_link(*link):
             garbled += 1
-        else:
+        elif link[2] not in claims.MADE or reworded.isdisjoint(link[:2]):
             yield str(source), str(to), link[2], link[3]
     _warn(garbled, "links")
 
@@ -230,9 +235,12 @@ def put_event(
     kind: str,
     memory_id: str | None,
     detail: Mapping[str, Any] | None,
-) -> None:
-    """Append an event of elsewhere."""
+) -> bool:
+    """Append an event of elsewhere; tells whether its memory is still here, if it has one."""
     docid = None
     if memory_id is not None:
-        docid = memories.docids_of(connection, ns, [memory_id])[memory_id]
+        docid = memories.docids_of(connection, ns, [memory_id]).get(memory_id)
+        if docid is None:
+            return False
     memories.append_event(connection, ns, at, kind, docid, detail)
+    return True

@@ -196,15 +196,17 @@ class Taking:
                 return
         if self._is_doubted(connection, ns, event):
             return
-        sql.put_event(connection, ns, event.at, event.kind, event.memory, detail)
-        self.counts["events"] += 1
+        put = sql.put_event(connection, ns, event.at, event.kind, event.memory, detail)
+        self.counts["events"] += put
 
     def _is_doubted(self, connection: Session, ns: int, event: EventLine) -> bool:
         """Tell whether an event is a doubt that comparing here has noted during this import."""
         detail = event.detail
         if event.kind != Event.DOUBTED or event.memory is None or not isinstance(detail, dict):
             return False
-        docid = memories.docids_of(connection, ns, [event.memory])[event.memory]
+        docid = memories.docids_of(connection, ns, [event.memory]).get(event.memory)
+        if docid is None:  # it was erased between two parts of the import
+            return False
         return happenings.is_doubted(connection, docid, detail.get("by"), self._terms.now)
 
     def _put_session(self, connection: Session, ns: int, one: SessionLine) -> None:

@@ -9,6 +9,7 @@ from memento import MemoryManager
 from memento.ledger.contract import Work
 from memento.lifecycle import conflicts
 from memento.testing import ManualClock
+from memento.upkeep import import_
 from memento.upkeep.import_take import Taking
 
 PLACES = ("I live in Ghent", "I moved from Ghent to Turku")
@@ -130,3 +131,56 @@ def test_what_was_imported_is_compared_with_what_was_there(stores, clock):
     two.store.import_from(io.BytesIO(file.getvalue()), trust="user")
     two.flush(wait=True)
     assert standing(two, [])[1] == [{there, came}]
+
+
+def test_what_is_erased_between_two_parts_of_an_import_takes_its_events_along(
+    stores, clock, monkeypatch
+):
+    """A verdict or a doubt of it, further down in the file, is about nothing any more."""
+    one, two = stores
+    ids = told(one, *NUMBERS)
+    one.feedback(ids, verdict="used")
+    assert {event.verdict for event in one.belief(ids[0]).evidence} == {"used", "doubted"}
+    file = io.BytesIO()
+    one.store.export(file)
+    clock.advance(timedelta(days=1))
+    monkeypatch.setattr(import_, "bites", lambda lines: ([item] for item in lines))
+    erased = []
+
+    def between(done, _total):
+        if not erased and ids[0] in {one.id for one in two.list()}:
+            erased.append(done)
+            two.store.erase(ids[0])
+
+    two.store.import_from(io.BytesIO(file.getvalue()), trust="user", progress=between)
+    assert erased
+    assert [one.id for one in two.list()] == [ids[1]]
+    assert [event.verdict for event in two.belief(ids[1]).evidence] == ["used"]
+    assert all(found.ok for found in two.store.doctor())
+
+
+@pytest.mark.parametrize("compared", [True, False])
+def test_a_flag_of_a_text_that_changed_does_not_travel(stores, clock, monkeypatch, compared):
+    """Also if the new text was not compared before the export."""
+    one, two = stores
+    ids = told(one, *NUMBERS)
+    assert one.conflicts()
+    if not compared:
+        monkeypatch.setattr(one._engine.background, "_settle", lambda *_, **__: False)
+    one.update(ids[1], text="The kettle of Ada is green")
+    if compared:
+        one.flush(wait=True)
+        assert not one.conflicts()
+    else:
+        assert one.conflicts()
+    move(one, two, clock)
+    assert not two.conflicts()
+
+
+def test_a_flag_of_texts_that_stand_travels(stores, clock):
+    """The null control: another column changed, and the store had no time to look."""
+    one, two = stores
+    ids = told(one, *NUMBERS)
+    one.pin(ids[1])
+    move(one, two, clock)
+    assert standing(two, ids)[1] == [set(ids)]
