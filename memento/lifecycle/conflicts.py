@@ -261,8 +261,10 @@ def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> list[Ro
     reading = readings.get(row.text, _NO_READING)
     said, found = reading.said, reading.numbers
     stored = claims.keys(work.db, row.docid)
-    if found == stored:
-        return []  # compared before: only its status or another column changed
+    if found == stored:  # compared before: only its status or another column changed
+        if not found and reading.gone:  # or of one that has no numbers: it may be new
+            claims.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
+        return []
     if stored:  # else its links came with it from another store, as doubts in the log did
         _forget_verdicts(work, row)
     claims.store(work.db, row.docid, found)

@@ -9,6 +9,7 @@ import pytest
 from memento import MemoryManager
 from memento.language import ended as language
 from memento.language.ended import ended
+from memento.ledger.schema import SEQ_MASK
 from memento.testing import ManualClock
 
 
@@ -97,6 +98,34 @@ def test_the_successor_is_found_by_words_that_only_the_earlier_one_has(memory):
     hits = memory.retrieve("line manager", k=5)
     assert [hit.id for hit in hits][:2] == [new, old]
     assert hits[1].newer == new
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("The band plays in Leon's garage", "Leon's mother wants her garage back"),
+        ("The kiln is in the shed", "Put the kiln away yesterday"),
+    ],
+)
+def test_a_statement_that_claims_nothing_succeeds_as_well(memory, earlier, later):
+    """There is nothing in it to compare but what ended."""
+    old, new = told(memory, earlier, later)
+    seqs = [memory.get(one).seq for one in (old, new)]
+    assert [docid & SEQ_MASK for docid in pairs_of(memory)[0]] == seqs
+    memory.pin(new)
+    memory.flush(wait=True)
+    assert len(pairs_of(memory)) == 1
+    assert claims_in(memory, repair=False).ok
+
+
+def test_a_question_about_the_past_lends_nothing_to_what_came_later(memory):
+    """The news of a change is no answer to what was before it."""
+    old, new = told(
+        memory, "My blood pressure tablet is metoprolol", "She took me off metoprolol, all is well"
+    )
+    asked = "which blood pressure tablet did I have before?"
+    assert [hit.id for hit in memory.retrieve(asked, k=5)] == [old]
+    assert {hit.id for hit in memory.retrieve("blood pressure tablet", k=5)} == {old, new}
 
 
 @pytest.mark.parametrize(
