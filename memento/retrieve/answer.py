@@ -169,8 +169,8 @@ def find(
         k = config.many if query.wants_several else config.few
     heirs = Heirs.of(snap)
     meaning = meaning_of(snap, vector, nearest, config)
-    of_now = links is not None and query.former is None  # before a change, its news is no answer
-    later = Later.found(snap, mask, links.successions() if of_now else ())
+    news = () if links is None or query.former is not None else links.successions()
+    later = Later.found(snap, mask, news)  # what a change tells is no answer to what was before it
     lenders = heirs.shown(mask).joined(later)
     if meaning is not None and len(lenders.former):
         meaning = MeaningOfHeirs(meaning, lenders)
