@@ -358,7 +358,7 @@ class Beside:
 
     Attributes:
         ids: Their ids, best first; those that the query names are left out.
-        sums: Sum of the evidence for each, without its uses, nats.
+        sums: Sum of the evidence for each, without its uses and not levelled, nats.
         uses: How far its uses speak for each, nats, [0, 2).
     """
 
@@ -376,7 +376,8 @@ class Hit:
         score: Relevance within this answer, [0, 1], larger is better.
         confidence: Estimated chance that this memory bears on the query, [0, 1].
         terms: Name of each piece of evidence to its contribution to the score, before scaling;
-            also ``use``, ``belief``, ``worth``, ``associated``, in nats, which move no score.
+            also ``use``, ``belief``, ``worth``, ``associated``, ``levelled``, in nats, which move
+            no score.
         ranks: Name of each search to the rank it gave this memory (1 is first). A search that did
             not find it is absent.
         folded: Ids of near-identical memories that this hit stands for.

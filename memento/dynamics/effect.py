@@ -14,6 +14,10 @@ from memento.errors import InvalidInput
 
 MOST_USE = 1.5
 """Largest weight of use. A memory used all the time gains less than twice that, nats."""
+LEAST_EVIDENCE = 0.5
+"""Smallest weight of evidence: what feedback may leave of its differences."""
+_STEP_OF_EVIDENCE = 0.2
+"""Size of its steps beside those of the weight of use: evidence spans some 10 nats, use 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +29,10 @@ class Effect:
 
     Attributes:
         use: Weight of the uses of a memory, [0, 1.5]. Each namespace starts with it and learns its
-            own from feedback.
-        learn: Whether that weight is learnt; if not, it is ``use`` everywhere.
-        rate: How fast it is learnt, [0, 1].
+            own from feedback, and with it how much of the evidence counts where memories match
+            alike, [0.5, 1].
+        learn: Whether these are learnt; if not, they are ``use`` and 1 everywhere.
+        rate: How fast they are learnt, [0, 1].
         belief: Weight of the log odds that a memory is right, [0, 10].
         worth: Weight of how much a memory helped, [0, 10].
         associated: Weight of what memories lead to that are used together with the first hits,
@@ -101,24 +106,47 @@ class Lesson:
     uses: Sequence[float]
 
 
-def learn(weight: float, lesson: Lesson, rate: float) -> float:
-    """Return the weight of use after a lesson: w + rate · (u of the used one - Σ p u), bounded.
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """The lessons of one namespace about the order of its answers, added up.
 
-    It is a gradient step of the logarithm of p of the used hit, p being the softmax of
-    ``sum + w · u``: how likely the order would have been right.
+    Attributes:
+        use: Weight of use, [0, 1.5].
+        evidence: Weight of the differences of evidence, [0.5, 1]. It is below 1 where what was
+            used had less evidence than what stood beside it, more often than the evidence says.
+    """
+
+    use: float
+    evidence: float = 1.0
+
+
+def learn(before: Learnt, lesson: Lesson, rate: float) -> Learnt:
+    """Return what is known after a lesson.
+
+    Both weights take a gradient step of the logarithm of p of the used hit, p being the softmax of
+    ``evidence · sum + use · u``: how likely the order would have been right. So
+    w + rate · (u of the used one - Σ p u), and the same with the sums; both bounded.
 
     Args:
-        weight: The weight before, [0, 1.5].
+        before: What was known before.
         lesson: What was used, and beside what.
-        rate: Size of the step, [0, 1].
+        rate: Size of the step, [0, 1]; a fifth of it for the evidence.
 
     Source: listwise softmax likelihood, Cao et al. 2007 (ListNet), with one hit that is right.
 
-    >>> round(learn(0.3, Lesson(1, [0.0, 0.0], [0.0, 1.0]), 0.05), 4)
-    0.3213
+    >>> after = learn(Learnt(0.3), Lesson(1, [0.0, 0.0], [0.0, 1.0]), 0.05)
+    >>> round(after.use, 4), after.evidence
+    (0.3213, 1.0)
+    >>> round(learn(Learnt(0.3), Lesson(1, [2.0, 0.0], [0.0, 0.0]), 0.05).evidence, 4)
+    0.9824
     """
-    sums = [a + weight * u for a, u in zip(lesson.sums, lesson.uses, strict=True)]
-    top = max(sums)
-    odds = [math.exp(one - top) for one in sums]
-    expected = sum(p * u for p, u in zip(odds, lesson.uses, strict=True)) / sum(odds)
-    return min(MOST_USE, max(0.0, weight + rate * (lesson.uses[lesson.used] - expected)))
+    pairs = list(zip(lesson.sums, lesson.uses, strict=True))
+    pull = [before.evidence * said + before.use * u for said, u in pairs]
+    top = max(pull)
+    odds = [math.exp(one - top) for one in pull]
+    total = sum(odds)
+    u = sum(p * one for p, one in zip(odds, lesson.uses, strict=True)) / total
+    said = sum(p * one for p, one in zip(odds, lesson.sums, strict=True)) / total
+    use = before.use + rate * (lesson.uses[lesson.used] - u)
+    evidence = before.evidence + _STEP_OF_EVIDENCE * rate * (lesson.sums[lesson.used] - said)
+    return Learnt(min(MOST_USE, max(0.0, use)), min(1.0, max(LEAST_EVIDENCE, evidence)))

@@ -1,8 +1,8 @@
-"""The weight of use of each namespace, learnt from feedback: a fold of the verdicts in the log.
+"""The lessons that each namespace learnt from feedback: a fold of the verdicts in the log.
 
-A verdict ``used`` on a hit carries the evidence for it and for the hits beside it, so the weight
-can be dropped and comes back from the log. If a verdict is taken back, the weight of its namespace
-is folded again without it.
+A verdict ``used`` on a hit carries the evidence for it and for the hits beside it, so what was
+learnt can be dropped and comes back from the log. If a verdict is taken back, its namespace is
+folded again without it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from memento.dynamics.effect import Effect, Lesson, learn
+from memento.dynamics.effect import Effect, Learnt, Lesson, learn
 from memento.ledger import strengths
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
@@ -27,7 +27,7 @@ MOST_BESIDE = 10
 """Most hits of a lesson."""
 
 _MOST_SUM = 1_000.0
-_CURSOR, _WEIGHT = "use", "use "
+_CURSOR, _LEARNT = "use", "use "
 _NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
 _TOLD = (
     "SELECT event, ns, at, kind, docid, detail, seal FROM events WHERE event > ? AND event <= ?"
@@ -44,10 +44,13 @@ def detail_of(lesson: Lesson) -> dict[str, object]:
     }
 
 
-def weight_of(session: Session, ns: int) -> float | None:
-    """Return the weight that a namespace learnt; None if it learnt nothing."""
-    found = session.execute("SELECT value FROM meta WHERE name = ?", (f"{_WEIGHT}{ns}",)).fetchone()
-    return None if found is None or not isinstance(found[0], float) else found[0]
+def known_in(session: Session, ns: int) -> Learnt | None:
+    """Return what a namespace learnt; None if it learnt nothing."""
+    found = session.execute("SELECT value FROM meta WHERE name = ?", (f"{_LEARNT}{ns}",)).fetchone()
+    match None if found is None or not isinstance(found[0], str) else json.loads(found[0]):
+        case [float(use), float(evidence)]:
+            return Learnt(use, evidence)
+    return None
 
 
 def behind(session: Session, effect: Effect, agent: float, *, takes_over: bool = True) -> bool:
@@ -57,7 +60,7 @@ def behind(session: Session, effect: Effect, agent: float, *, takes_over: bool =
         session: Of any job.
         effect: Settings.
         agent: Weight of a verdict of the agent.
-        takes_over: Whether weights that were learnt with other settings are to be learnt again. Two
+        takes_over: Whether what was learnt with other settings is to be learnt again. Two
             processes that both insist on it would never come to rest.
     """
     if not effect.learn:
@@ -74,7 +77,7 @@ def catch_up(session: Session, effect: Effect, agent: float, most: int = BITE) -
 
     Args:
         session: Of a job that writes.
-        effect: Settings; weights that were learnt with others are dropped.
+        effect: Settings; what was learnt with others is dropped.
         agent: Weight of a verdict of the agent, against 1 for the user's.
         most: Most verdicts, >= 1.
     """
@@ -97,9 +100,9 @@ def catch_up(session: Session, effect: Effect, agent: float, most: int = BITE) -
 
 
 def forget_all(session: Session) -> None:
-    """Drop every weight; the events remain."""
+    """Drop what was learnt; the events remain."""
     session.execute(
-        "DELETE FROM meta WHERE name = ?1 OR (name >= ?2 AND name < ?2 || '~')", (_CURSOR, _WEIGHT)
+        "DELETE FROM meta WHERE name = ?1 OR (name >= ?2 AND name < ?2 || '~')", (_CURSOR, _LEARNT)
     )
     strengths.next_stamp(session)
 
@@ -115,31 +118,29 @@ def events_went(session: Session, newest: int) -> None:
 def _fold(
     session: Session, told: Sequence[Happening], effect: Effect, agent: float, upto: int
 ) -> None:
-    weights: dict[int, float] = {}
+    learns: dict[int, Learnt] = {}
     again: set[int] = set()
     for one in told:
         if one.kind == Event.RETRACTED:
             again.add(one.ns)
         elif (lesson := _lesson(one)) is not None:
-            before = weights.get(one.ns)
-            if before is None:
-                before = weight_of(session, one.ns)
-            start = effect.use if before is None else before
-            weights[one.ns] = learn(start, lesson, effect.rate * _share(one, agent))
+            before = learns.get(one.ns) or known_in(session, one.ns) or Learnt(effect.use)
+            learns[one.ns] = learn(before, lesson, effect.rate * _share(one, agent))
     for ns in again:
-        weights[ns] = effect.use
+        learns[ns] = Learnt(effect.use)
         for one in _standing(session, ns, upto):
             if (lesson := _lesson(one)) is not None:
-                weights[ns] = learn(weights[ns], lesson, effect.rate * _share(one, agent))
-    for ns, weight in weights.items():
-        session.execute(_NOTE, (f"{_WEIGHT}{ns}", float(weight)))
-    if weights:
+                learns[ns] = learn(learns[ns], lesson, effect.rate * _share(one, agent))
+    for ns, known in learns.items():
+        noted = json.dumps([float(known.use), float(known.evidence)])
+        session.execute(_NOTE, (f"{_LEARNT}{ns}", noted))
+    if learns:
         strengths.next_stamp(session)
 
 
 def _rules(effect: Effect, agent: float) -> str:
-    """Return the settings that a weight depends on."""
-    return f"{effect.use!r} {effect.rate!r} {agent!r}"
+    """Return what the lessons are folded by; the name of the rule changes when the rule does."""
+    return f"use and evidence: {effect.use!r} {effect.rate!r} {agent!r}"
 
 
 def _share(one: Happening, agent: float) -> float:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from memento.dynamics import association, belief, use
 from memento.dynamics.config import Dynamics
-from memento.dynamics.effect import Effect
+from memento.dynamics.effect import Effect, Learnt
 from memento.dynamics.fold import DAY
 from memento.dynamics.retention import retention
 from memento.ledger import associations, learnt, strengths
@@ -45,8 +45,8 @@ _FEELS = np.zeros(len(STATUSES), np.bool_)
 _FEELS[[STATUSES[status] for status in having("feels")]] = True
 _OF_LINKS = 500
 """Bytes of the links that leave one memory, with two or three that act."""
-ASSOCIATED = "associated"
-TERMS = ("use", "belief", "worth", ASSOCIATED)
+ASSOCIATED, LEVELLED = "associated", "levelled"
+TERMS = ("use", "belief", "worth", ASSOCIATED, LEVELLED)
 """Names of the effects among the terms of a hit."""
 
 
@@ -58,19 +58,19 @@ class Strengths:
     """The sums of the events of one namespace, in RAM. Thread-safe.
 
     Attributes:
-        weight: Learnt weight of use; None while nothing was learnt.
+        learnt: What feedback taught; None while it taught nothing.
         links: Row id of a memory to those that its links lead to, with the weights of the links;
             only of links that act. Never changed in place.
     """
 
-    __slots__ = ("_days", "_lock", "_stamp", "_table", "links", "weight")
+    __slots__ = ("_days", "_lock", "_stamp", "_table", "learnt", "links")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._stamp = -1
         self._table: _Table | None = None  # none while nothing happened: it takes 3 kB
         self._days: list[int] = []
-        self.weight: float | None = None
+        self.learnt: Learnt | None = None
         self.links: Mapping[int, Mapping[int, float]] = {}
 
     @property
@@ -101,7 +101,7 @@ class Strengths:
                 )
             self._follow_links(session, ns)
             self._days = folded.days_of(session, ns)
-            self.weight = learnt.weight_of(session, ns)
+            self.learnt = learnt.known_in(session, ns)
             self._stamp = newest
 
     def _follow_links(self, session: Session, ns: int) -> None:
@@ -246,7 +246,7 @@ class Life:
             named: How they match by name or letter for letter, 0 for neither.
             scores: Their scores.
         """
-        parts = self.effects(snap, rows)
+        parts = self.effects(snap, rows, self._levelled(sums, named))
         linked = bool(self._known.links) and self._effect.acts and self._effect.associated > 0
         if parts is None and not linked:
             return None
@@ -299,11 +299,18 @@ class Life:
         led = np.minimum(led, room).astype(np.float32)
         return led if led.any() else None
 
-    def effects(self, snap: Snapshot, rows: Rows) -> dict[str, Floats] | None:
-        """Return the effects on candidates, by name, in nats; None if all are 0.
+    def effects(
+        self, snap: Snapshot, rows: Rows, levelled: Floats | None = None
+    ) -> dict[str, Floats] | None:
+        """Return the effects on candidates, by name, in nats; None if nothing happened to any.
 
         Together they are within the bound: what exceeds it is taken from all of them alike.
         Quarantined memories feel nothing.
+
+        Args:
+            snap: The namespace.
+            rows: Rows of the candidates.
+            levelled: How far the differences of their evidence are levelled; None for not at all.
         """
         if not self._effect.acts:
             return None
@@ -318,7 +325,7 @@ class Life:
         config, age = self._effect, self._now / DAY - times
         past = np.maximum(age[:, 0], 0)
         found = [
-            self.weight * self._use(values, past, age[:, 1]),
+            self._learnt.use * self._use(values, past, age[:, 1]),
             config.belief * self._belief(values, past),
             config.worth * values[:, _WORTH],
         ]
@@ -326,20 +333,40 @@ class Life:
         most = np.abs(together).max(initial=0)
         if not most:
             return None
+        if levelled is not None:
+            whole = [_spread_out(one, some, len(rows)) for one in found]
+            cut = bounded([*whole, levelled], config.bound)
+            return dict(zip((*TERMS[:3], LEVELLED), cut, strict=True))
         if most > config.bound:
-            bounded = np.clip(together, -config.bound, config.bound)
-            share = np.divide(bounded, together, out=np.zeros_like(together), where=together != 0)
-            found = [share * one for one in found]
+            found = bounded(found, config.bound)
         if len(some) < len(rows):
             found = [_spread_out(one, some, len(rows)) for one in found]
         return dict(zip(TERMS, found, strict=False))
 
     @property
-    def weight(self) -> float:
-        """The weight of use."""
-        if self._effect.learn and self._known.weight is not None:
-            return self._known.weight
-        return self._effect.use
+    def _learnt(self) -> Learnt:
+        """The lessons of the namespace."""
+        if self._effect.learn and self._known.learnt is not None:
+            return self._known.learnt
+        return Learnt(self._effect.use)
+
+    def _levelled(self, sums: Floats, named: Floats) -> Floats | None:
+        """Return what candidates gain, or lose, as differences of evidence tell less; None if not.
+
+        The order of the evidence stays. A memory twice the bound behind the best gains no more:
+        no effect could bring it before that.
+
+        Args:
+            sums: Sums of the evidence.
+            named: How candidates match by name or letter for letter, 0 for neither.
+        """
+        less = np.float32(1 - self._learnt.evidence)
+        if not less:
+            return None
+        bound = np.float32(self._effect.bound)
+        behind = sums[named == 0].max(initial=0) - sums
+        levelled: Floats = less * (behind.clip(0, 2 * bound) - bound)
+        return levelled
 
     def _use(self, values: Floats, past: Days, since: Days) -> Floats:
         """Return how far use speaks for memories, see ``dynamics.use.telling``.
@@ -437,6 +464,16 @@ def _coefficients(decay: float) -> Floats:
     return np.array(use.coefficients(decay), np.float32)
 
 
+def bounded(found: Sequence[Floats], bound: float) -> list[Floats]:
+    """Cut effects so that all together stay within a bound: a share of each."""
+    together = found[0] + found[1]
+    for one in found[2:]:
+        together = together + one
+    kept = np.clip(together, -bound, bound)
+    share = np.divide(kept, together, out=np.zeros_like(together), where=together != 0)
+    return [share * one for one in found]
+
+
 def _spread_out(some: Floats, places: Rows, count: int) -> Floats:
     """Return values of all candidates: those of some, and 0 for the others."""
     every = np.zeros(count, np.float32)
@@ -474,6 +511,9 @@ def _beside(
     chosen = [found[place] for place in first]
     return Beside(
         ids=tuple(row.id for row, _ in chosen),
-        sums=tuple(sum(terms.values()) - terms.get("use", 0.0) for _, terms in chosen),
+        sums=tuple(
+            sum(terms.values()) - terms.get("use", 0.0) - terms.get(LEVELLED, 0.0)
+            for _, terms in chosen
+        ),
         uses=tuple(lives[place].use if place in lives else 0.0 for place in first),
     )

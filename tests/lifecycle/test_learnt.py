@@ -1,4 +1,4 @@
-"""How much use tells is learnt from feedback, one number for each namespace."""
+"""How much use and evidence tell is learnt from feedback, for each namespace."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento import Config
-from memento.dynamics.effect import MOST_USE, Effect, Lesson, learn
+from memento.dynamics.effect import LEAST_EVIDENCE, MOST_USE, Effect, Learnt, Lesson, learn
 from memento.ledger import dynamics, learnt
 
 HOURS = timedelta(hours=2)
@@ -28,7 +28,15 @@ def weight(memory):
     """Return the learnt weight, None if nothing was learnt."""
     ledger = memory._engine.ledger
     ns = ledger.find_namespace(memory.namespace)
-    return ledger.read(lambda c: learnt.weight_of(c, ns))
+    known = ledger.read(lambda c: learnt.known_in(c, ns))
+    return None if known is None else known.use
+
+
+def evidence(memory):
+    """Return the learnt weight of evidence; 1 if nothing was learnt."""
+    ledger = memory._engine.ledger
+    ns = ledger.find_namespace(memory.namespace)
+    return (ledger.read(lambda c: learnt.known_in(c, ns)) or Learnt(0.0)).evidence
 
 
 def use(memory, clock, name, times=8, **options):
@@ -43,12 +51,14 @@ def use(memory, clock, name, times=8, **options):
 numbers = st.lists(st.floats(0, 12), min_size=2, max_size=10)
 
 
-@given(st.floats(0, MOST_USE), numbers, st.data(), st.floats(0, 1))
-def test_the_weight_stays_in_its_range(before, sums, data, rate):
+@given(st.floats(0, MOST_USE), st.floats(LEAST_EVIDENCE, 1), numbers, st.data(), st.floats(0, 1))
+def test_the_weights_stay_in_their_ranges(use, evidence, sums, data, rate):
     """Every sum, use and place is tried."""
     uses = data.draw(st.lists(st.floats(0, 2), min_size=len(sums), max_size=len(sums)))
     used = data.draw(st.integers(0, len(sums) - 1))
-    assert 0 <= learn(before, Lesson(used, sums, uses), rate) <= MOST_USE
+    after = learn(Learnt(use, evidence), Lesson(used, sums, uses), rate)
+    assert 0 <= after.use <= MOST_USE
+    assert LEAST_EVIDENCE <= after.evidence <= 1
 
 
 def test_use_that_tells_gains_weight(books, clock):
@@ -76,6 +86,61 @@ def test_the_weight_acts(books, clock):
     assert after.terms["use"] == pytest.approx(
         weight(books) * books.strength("Plover").use, abs=1e-4
     )
+
+
+def unlike(memory):
+    """Add memories of which one has less evidence; return its name."""
+    memory.add("The deploy runbook of project Heron is here", "medium", id="near")
+    memory.add("A deploy runbook", "medium", id="short")
+    memory.add("Somebody put a runbook into the attic", "medium", id="far")
+    return "far"
+
+
+def test_evidence_that_misleads_counts_less(memory, clock):
+    """The memory that is needed has less of it each time: its differences are levelled."""
+    far = unlike(memory)
+    before = {hit.id: sum(hit.terms.values()) for hit in memory.retrieve(QUESTION, 10)}
+    assert before[far] == min(before.values())
+    use(memory, clock, far, 12)
+    assert LEAST_EVIDENCE <= evidence(memory) < 1
+    levelled = {hit.id: hit.terms["levelled"] for hit in memory.retrieve(QUESTION, 10)}
+    best = max(before, key=before.get)
+    assert levelled[far] - levelled[best] == pytest.approx(
+        (1 - evidence(memory)) * (before[best] - before[far]), abs=0.05
+    )
+
+
+def test_evidence_that_is_right_keeps_its_weight(memory, clock):
+    """The first hit is the one that is needed: nothing is levelled, and no term says so."""
+    unlike(memory)
+    first = memory.retrieve(QUESTION, 10, record=False)[0].id
+    use(memory, clock, first, 12)
+    assert evidence(memory) == 1
+    assert all("levelled" not in hit.terms for hit in memory.retrieve(QUESTION, 10))
+
+
+def test_a_lesson_is_about_the_evidence_as_it_was_found(memory, clock):
+    """Not about what was levelled: else it would be levelled again and again."""
+    far = unlike(memory)
+    plain = memory.retrieve(QUESTION, 10, record=False)
+    use(memory, clock, far, 12)
+    hits = memory.retrieve(QUESTION, 10, record=False)
+    sums = dict(zip(hits[0].beside.ids, hits[0].beside.sums, strict=True))
+    for hit in plain:
+        if hit.id != far:
+            assert sums[hit.id] == pytest.approx(sum(hit.terms.values()), abs=0.01)
+
+
+def test_what_has_no_sums_is_not_reordered_by_levelling(memory, clock):
+    """An answer of which nothing was used or judged is as it was, also after lessons."""
+    far = unlike(memory)
+    for name in ("soup", "stew", "salad"):
+        memory.add(f"The recipe of the {name} is in the blue book", "medium", id=name)
+    question = "Where is the recipe of the stew?"
+    words = [(hit.id, hit.terms) for hit in memory.retrieve(question, 3, record=False)]
+    use(memory, clock, far, 12)
+    assert evidence(memory) < 1
+    assert [hit.id for hit in memory.retrieve(question, 3, record=False)] == [w for w, _ in words]
 
 
 def test_it_can_be_frozen(open_memory, clock):

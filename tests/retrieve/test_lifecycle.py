@@ -15,9 +15,9 @@ from memento.claims.config import Conflicts
 from memento.clock import to_micros
 from memento.config.sleep import Sleep
 from memento.dynamics.config import Dynamics
-from memento.dynamics.effect import Effect
+from memento.dynamics.effect import LEAST_EVIDENCE, Effect, Learnt
 from memento.errors import InvalidInput
-from memento.retrieve.lifecycle import TERMS, Life, Strengths
+from memento.retrieve.lifecycle import TERMS, Life, Strengths, bounded
 from memento.retrieve.roster import STATUSES
 
 DAY = timedelta(days=1)
@@ -238,16 +238,18 @@ class TestBounds:
         st.lists(st.floats(-8, 8, width=32), min_size=2, max_size=12),
         st.lists(st.floats(0, 12, width=32), min_size=12, max_size=12),
         st.floats(0, 3),
+        st.floats(LEAST_EVIDENCE, 1),
     )
-    def test_none_passes_one_that_is_twice_the_bound_better(self, effects, sums, bound):
-        """Whatever happened to them."""
-        life, rows = fake(effects, bound), np.arange(len(effects))
+    def test_none_passes_one_that_is_twice_the_bound_better(self, effects, sums, bound, tells):
+        """The effects and the lessons may be any."""
+        life, rows = fake(effects, bound, tells), np.arange(len(effects))
         evidence = np.array(sums[: len(effects)], np.float32)
         ranked = np.lexsort((-rows, -evidence))
         none = np.zeros(len(rows), np.float32)
         moved = life.move(None, rows, ranked, sums=evidence, named=none, scores=evidence)
         if moved is None:
             return
+        assert (np.abs(sum(moved.parts.values())) <= bound + 1e-4).all()
         place = {int(row): at for at, row in enumerate(moved.order)}
         for one in rows.tolist():
             for other in rows.tolist():
@@ -255,6 +257,18 @@ class TestBounds:
                     assert place[one] < place[other]
         assert sorted(moved.scores.tolist()) == sorted(evidence.tolist())
         assert (np.diff(moved.scores[moved.order]) <= 0).all()
+
+    @given(
+        st.lists(st.floats(0, 12, width=32), min_size=2, max_size=12),
+        st.floats(LEAST_EVIDENCE, 1),
+    )
+    def test_levelling_alone_keeps_the_order(self, sums, tells):
+        """Of memories to which the same happened."""
+        evidence, rows = np.array(sums, np.float32), np.arange(len(sums))
+        life, none = fake([1.0] * len(sums), 3.0, tells), np.zeros(len(sums), np.float32)
+        ranked = np.lexsort((-rows, -evidence))
+        moved = life.move(None, rows, ranked, sums=evidence, named=none, scores=evidence)
+        assert (np.diff(evidence[moved.order]) <= 1e-4).all()
 
     def test_without_a_bound_one_would(self):
         """Null control of the test before."""
@@ -281,15 +295,21 @@ class TestBounds:
             Effect(**wrong)
 
 
-def fake(effects, bound):
+def fake(effects, bound, tells=1.0):
     """Return a life in which memories have these beliefs, in nats, clipped at a bound."""
 
     class Known(Life):
-        def effects(self, _snap, _rows):
-            found = np.clip(np.array(effects, np.float32), -bound, bound)
-            return {"belief": found} if found.any() else None
+        def effects(self, _snap, _rows, levelled=None):
+            found = np.array(effects, np.float32)
+            if levelled is None:
+                found = np.clip(found, -bound, bound)
+                return {"belief": found} if found.any() else None
+            belief, levelled = bounded([found, levelled], bound)
+            return {"belief": belief, "levelled": levelled}
 
-    return Known(Strengths(), 0, Dynamics(), Effect(bound=bound))
+    known = Strengths()
+    known.learnt = Learnt(0.3, tells)
+    return Known(known, 0, Dynamics(), Effect(bound=bound))
 
 
 class TestFading:
