@@ -110,7 +110,7 @@ def test_what_is_added_later_is_not_waited_for(open_memory, gated):
     memory.add("kettle blue", "long")
     wish = memory._engine.wish(memory.namespace)
     paste(memory, gated)
-    assert memory._engine.indexer.wait_for(wish, 3600)
+    assert wish is None or memory._engine.indexer.wait_for(wish, 3600)  # it may be embedded already
     assert not gated.go.is_set()
 
 
