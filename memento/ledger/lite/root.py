@@ -67,8 +67,9 @@ def _accept(root: Path) -> None:
     """Refuse a folder that is something else than a store's, and make the others private."""
     with os.scandir(root) as entries:
         found = list(entries)
-    holds_store = (root / layout.LEDGER).exists()
-    if not holds_store and (left := _remains(root)):
+    left = _remains(root)
+    holds_store = (root / layout.LEDGER).exists()  # after its log: another may be making both
+    if left and not holds_store:
         raise StoreUnusable(
             root,
             f"holds {', '.join(left)} and no {layout.LEDGER}. If they are what is left of a store,"

@@ -15,6 +15,7 @@ from memento import MemoryManager
 from memento.errors import MementoError, StoreBusy, StoreClosed
 from memento.ledger.lite import fulltext, sqlite
 from memento.ledger.lite import ledger as ledger_module
+from memento.ledger.lite import root as root_module
 
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
 
@@ -234,6 +235,22 @@ def test_many_first_openings_at_once_all_succeed(tmp_path, open_memory):
         with ThreadPoolExecutor(6) as pool:
             opened = [pool.submit(first) for _ in range(6)]
             assert {one.result(60) for one in opened} == {1}
+
+
+def test_a_store_that_is_made_during_the_look_is_no_remnant(tmp_path, open_memory, monkeypatch):
+    """Another process makes the ledger and its log between the look at one and at the other."""
+    remains, made = root_module._remains, []
+
+    def late(root):
+        if not made:
+            made.append(root)
+            open_memory(root).add("theirs")
+        return remains(root)
+
+    root = tmp_path / "new"
+    root.mkdir()
+    monkeypatch.setattr(root_module, "_remains", late)
+    assert open_memory(root).add("ours").seq == 2
 
 
 def test_a_file_that_stays_locked_is_a_busy_store(tmp_path, open_memory, monkeypatch):
