@@ -128,7 +128,7 @@ def learn(before: Learnt, lesson: Lesson, rate: float) -> Learnt:
     w + rate · (u of the used one - Σ p u), and the same with the sums; both bounded.
 
     Args:
-        before: What was known before.
+        before: The lessons until now.
         lesson: What was used, and beside what.
         rate: Size of the step, [0, 1]; a fifth of it for the evidence.
 
