@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 import time
@@ -30,6 +31,8 @@ PATIENCE = 120.0
 """Seconds after which a process that should have ended counts as hung."""
 MISSES_ALLOWED = 0.01
 """Share of vectors that Chroma may not find: its graph is approximate."""
+FOLDERS = re.compile(r"(?:/[^\s/:\"']+)+/")
+"""Folders of a path, which say something of the machine and nothing of the failure."""
 
 
 @dataclass(slots=True)
@@ -143,7 +146,7 @@ class Round:
             self._fail("hung", "the command line hung")
             return
         if done.returncode:
-            self._fail("crashed", f"the command line: {done.stderr[-300:]!r}")
+            self._fail("crashed", f"the command line: {last_line(done.stderr)}")
         else:
             self._commands.append(name)
 
@@ -158,7 +161,7 @@ class Round:
             return self._lines(process)
         if process.returncode and not killed:
             err = self._log(int(process.args[4])).with_suffix(".err")  # type: ignore[index]
-            said = err.read_text("utf-8", "replace")[-300:]
+            said = last_line(err.read_bytes())
             self._fail("crashed", f"exit status {process.returncode}: {said}")
         return self._lines(process)
 
@@ -185,6 +188,13 @@ class Round:
     def _fail(self, kind: str, detail: str) -> None:
         setattr(self._tally, kind, getattr(self._tally, kind) + 1)
         self._tally.details.append(detail)
+
+
+def last_line(stderr: bytes) -> str:
+    """Return the last line that a process wrote, without the folders of paths in it."""
+    lines = stderr.decode("utf-8", "replace").split("\n")
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    return FOLDERS.sub("", last)[-300:]
 
 
 def periods(lines: Sequence[str], end: float = float("inf")) -> list[tuple[float, float]]:
