@@ -500,7 +500,7 @@ def disk_figure(root: str) -> Figure:
 
 def lifecycle_figures() -> Iterator[Figure]:
     """The cost of uses, verdicts and sleep at 10,000 memories."""
-    yield from speed_lifecycle.figures(MIDDLE, ROUNDS, in_turns, cost, Questions(79))
+    yield from speed_lifecycle.figures(MIDDLE, ROUNDS, in_turns, cost, Questions)
 
 
 GROUPS: dict[str, Callable[[], Iterator[Figure]]] = {

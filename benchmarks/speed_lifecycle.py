@@ -1,7 +1,7 @@
 """The cost of the lifecycle: each figure beside its limit, in one run; a group of ``speed.py``.
 
-Questions are asked in turns with and without the effects of uses and verdicts, of one store, first
-without an event and then with one of every memory. Ticks are CPU of the process.
+Questions are asked in turns with and without the effects of uses and verdicts: of a store without
+an event, and of one with a verdict on every memory. Ticks are CPU of the process.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from common import Figure
 from corpus import Corpus
 
 from memento import Config, MemoryManager
+from memento.claims.config import Conflicts
 from memento.config.sleep import Auto, Sleep
 from memento.dynamics.effect import Effect
 
@@ -38,38 +39,59 @@ def figures(
         rounds: Rounds of questions and adds.
         in_turns: Measures two things in turns, see ``speed.py``.
         cost: Measures calls, see ``speed.py``.
-        questions: Source of questions, see ``speed.py``.
+        questions: Makes a source of questions from a seed, see ``speed.py``.
     """
     with TemporaryDirectory(prefix="memento-speed-") as root:
+        unread = replace(QUIET, conflicts=Conflicts(pairs=0))  # a doubt of ours is an event as well
+        with MemoryManager(root=root, config=unread) as memory:
+            fill(memory, n)
+        ratio = asked_in_turns(root, 4 * rounds, in_turns, cost, questions)
+        yield Figure("retrieve with effects, no event, CPU against none", ratio, 1.01)
+    with TemporaryDirectory(prefix="memento-speed-") as root:
         with MemoryManager(root=root, config=QUIET) as memory:
-            memory.add_many(Corpus(1).texts(n))
-            memory.flush(wait=True)
+            fill(memory, n)
             yield from ticks(memory, n)
-        off = replace(QUIET, effect=Effect.off())
-        with MemoryManager(root, config=QUIET) as acts, MemoryManager(root, config=off) as rests:
-
-            def asked(memory: MemoryManager) -> float:
-                ask = partial(memory.retrieve, record=False)
-                return cost(ask, questions.next(25)).process
-
-            asked(acts), asked(rests)
-            ratio = in_turns(rounds, lambda: asked(acts), lambda: asked(rests))
-            yield Figure("retrieve with effects, no event, CPU against none", ratio, 1.01)
-            before = size_of(acts)
-            judge_all(acts)
-            added = (size_of(acts) - before) / n
+            before = size_of(memory)
+            judge_all(memory)
+            added = (size_of(memory) - before) / n
             yield Figure("disk of a memory that was judged once", added, 250, unit="B")
-            ratio = in_turns(rounds, lambda: asked(acts), lambda: asked(rests))
-            yield Figure("retrieve with effects, all judged, CPU against none", ratio, 1.05)
+        ratio = asked_in_turns(root, 4 * rounds, in_turns, cost, questions)
+        yield Figure("retrieve with effects, all judged, CPU against none", ratio, 1.05)
+        with MemoryManager(root, config=QUIET) as memory:
             texts = Corpus(5).texts(rounds * 25)
-            ids = [one.id for one in acts.list(limit=rounds * 25)]
-            praise = partial(acts.feedback, useful=True)
+            ids = [one.id for one in memory.list(limit=rounds * 25)]
+            praise = partial(memory.feedback, useful=True)
             ratio = in_turns(
                 rounds,
                 lambda: cost(praise, take(ids)).p50,
-                lambda: cost(acts.add, take(texts)).p50,
+                lambda: cost(memory.add, take(texts)).p50,
             )
             yield Figure("feedback against add, p50 on the wall", ratio, note="one fsync each")
+
+
+def fill(memory: MemoryManager, n: int) -> None:
+    """Add n memories and wait for their vectors."""
+    memory.add_many(Corpus(1).texts(n))
+    memory.flush(wait=True)
+
+
+def asked_in_turns(
+    root: str, rounds: int, in_turns: Callable[..., float], cost: Callable[..., Any], questions: Any
+) -> float:
+    """Ask one store the same with the effects of uses and verdicts and without: ratio of CPU.
+
+    The second of two that ask is faster, so each must be the first as often: rounds is even.
+    """
+    off = replace(QUIET, effect=Effect.off())
+    with MemoryManager(root, config=QUIET) as acts, MemoryManager(root, config=off) as rests:
+
+        def asker(memory: MemoryManager) -> Callable[[], float]:
+            ask, own = partial(memory.retrieve, record=False), questions(79)
+            return lambda: cost(ask, own.next(25)).process
+
+        ours, theirs = asker(acts), asker(rests)
+        ours(), theirs()
+        return in_turns(rounds, ours, theirs)
 
 
 def ticks(memory: MemoryManager, n: int) -> Iterator[Figure]:

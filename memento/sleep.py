@@ -11,10 +11,9 @@ from memento.check import check_count, check_flag, check_moment, check_seconds, 
 from memento.config.articles import Writer
 from memento.consolidate import articles, report
 from memento.consolidate.tick import FOLD, STEPS, Limits, Sleeper, Ticked, usual
-from memento.dynamics.fold import DAY
 from memento.errors import InvalidInput
 from memento.filters import members
-from memento.ledger import associations, changes
+from memento.ledger import changes
 from memento.tick import Anomaly, Stale, StepDone, Tick
 from memento.types import Kind, KindName
 from memento.views import View
@@ -96,7 +95,7 @@ class Sleeping(View):
         self._engine.background.log_accesses()
         self._engine.background.settle(gives_way=False)
         found = sleeper.sleep(ns, now, names, Limits(began + limit, most))
-        return _tick(found, began, self._notes(ns, now) if found.done else {})
+        return _tick(found, began)
 
     def stale(
         self, *, kinds: Kind | KindName | Sequence[Kind | KindName] | None = None, limit: int = 100
@@ -144,14 +143,6 @@ class Sleeping(View):
             for one in found
         ]
 
-    def _notes(self, ns: int, now: int) -> dict[str, int]:
-        """Count what somebody should look at."""
-        config, since = self._engine.config, now - report.WINDOW * DAY
-        stale = self._engine.ledger.read(lambda c: report.stale(c, ns, now, config, ()))
-        unusual = self._engine.ledger.read(lambda c: report.unusual(c, ns, since))
-        links = self._engine.ledger.read(lambda c: associations.count(c, ns)[1])
-        return {"stale": len(stale), "anomalies": len(unusual), "links": links}
-
 
 def _steps(given: Sequence[str]) -> list[str]:
     """Accept names of steps, and return them in their order.
@@ -168,10 +159,10 @@ def _steps(given: Sequence[str]) -> list[str]:
     return [name for name in known if name in given]
 
 
-def _tick(found: Ticked, began: float, notes: dict[str, int] | None = None) -> Tick:
+def _tick(found: Ticked, began: float) -> Tick:
     steps = {
         name: StepDone(one.looked, one.changed, one.skipped) for name, one in found.steps.items()
     }
     took = time.monotonic() - began
     run = None if found.run is None else changes.number_of(found.run)
-    return Tick(steps, run, found.done, took, found.skipped, notes or {})
+    return Tick(steps, run, found.done, took, found.skipped, found.notes)

@@ -36,7 +36,8 @@ class Tick:
         took: Seconds that this call took.
         skipped: Why this call did nothing, or ``""``.
         notes: Number of stale memories, of unusual days, and of links between memories that act,
-            once the sleep has ended.
+            once the sleep has ended; if nothing was new, as they were counted when the last one
+            ended.
     """
 
     steps: Mapping[str, StepDone]

@@ -8,6 +8,8 @@ from typing import Any, Self, TypeAlias
 
 Mark: TypeAlias = list[int]
 """Revision, event and UTC day up to which a step has looked."""
+_LATER = {"notes", "noted"}
+"""Fields that a state may be without: earlier versions kept none."""
 
 
 @dataclass(slots=True)
@@ -24,6 +26,8 @@ class Progress:
         since: Revision from which the present step plans.
         rev: Newest revision that is known; somebody else made a later one.
         event: Newest event that is known.
+        notes: What somebody should look at, by ``report.notes``, when the last sleep ended.
+        noted: The mark of that moment; empty if none is known.
     """
 
     marks: dict[str, Mark] = field(default_factory=dict)
@@ -35,12 +39,14 @@ class Progress:
     since: int = 0
     rev: int = 0
     event: int = 0
+    notes: dict[str, int] = field(default_factory=dict)
+    noted: Mark = field(default_factory=list)
 
     @classmethod
     def read(cls, state: Mapping[str, Any]) -> Self:
         """Read a state; one that is damaged is that of a namespace that never slept."""
         known = {name.name for name in fields(cls)}
-        if set(state) != known:
+        if not known - _LATER <= set(state) <= known:
             return cls()
         return cls(**state)
 

@@ -10,7 +10,7 @@ from memento.consolidate.feeling import felt
 from memento.consolidate.night import Felt
 from memento.dynamics import anomaly, belief
 from memento.dynamics.fold import DAY
-from memento.ledger import dynamics, sleeping
+from memento.ledger import associations, dynamics, sleeping
 from memento.ledger.contract import Session
 from memento.types import Event
 
@@ -31,6 +31,22 @@ class Unusual:
     count: int
     usual: float
     score: float
+
+
+def notes(session: Session, ns: int, now: int, config: Config) -> dict[str, int]:
+    """Count what somebody should look at; the fields are those of ``memento.tick.Tick.notes``.
+
+    Args:
+        session: Of any job.
+        ns: Namespace number.
+        now: The present moment, microseconds.
+        config: Settings.
+    """
+    return {
+        "stale": len(stale(session, ns, now, config, ())),
+        "anomalies": len(unusual(session, ns, now - WINDOW * DAY)),
+        "links": associations.count(session, ns)[1],
+    }
 
 
 def stale(

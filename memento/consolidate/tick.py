@@ -11,13 +11,13 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from memento.config import Config
 from memento.config.articles import Writer
-from memento.consolidate import archiving, articles, duplicates, links, replay, tiers
+from memento.consolidate import archiving, articles, duplicates, links, replay, report, tiers
 from memento.consolidate.night import Left, Night, Plan, Step
 from memento.consolidate.progress import Mark, Progress
 from memento.dynamics.fold import DAY
@@ -78,12 +78,14 @@ class Ticked:
         run: Number of the first change; None if nothing was changed.
         done: Whether the sleep ended; else the next call goes on.
         skipped: Why nothing was done, or ``""``.
+        notes: What somebody should look at, by name; empty before the sleep ended.
     """
 
     steps: dict[str, Done] = field(default_factory=dict)
     run: int | None = None
     done: bool = False
     skipped: str = ""
+    notes: dict[str, int] = field(default_factory=dict)
 
 
 class _LostError(Exception):
@@ -148,7 +150,7 @@ class Sleeper:
         if not progress.at:
             due = self._ledger.read(lambda c: _due(c, ns, now, progress, rest))
             if not due:
-                found.done = True
+                found.done, found.notes = True, self.notes(ns, now, progress)
                 return found
             progress = self._ledger.read(lambda c: _begun(c, ns, now, progress, due))
         return self._go_on(ns, now, lease, progress, limits, found)
@@ -201,9 +203,13 @@ class Sleeper:
                 self.release(sleep)
             raise
         found.run = sleep.run_number if found.done else sleep.progress.run
-        if found.done and FOLD in found.steps:
-            self.fold(limits)  # of what the steps wrote to the log: the next sleep finds nothing
         return found
+
+    def notes(self, ns: int, now: int, progress: Progress) -> dict[str, int]:
+        """Count what somebody should look at, unless that is known and nothing is new."""
+        if progress.noted == self._ledger.read(lambda c: _mark(c, ns, now)):
+            return dict(progress.notes)
+        return self._ledger.read(lambda c: report.notes(c, ns, now, self._config))
 
     def bite(self, sleep: _Sleep, job: Callable[[Work], Sequence[Row]], *, last: bool) -> None:
         """Do one transaction of a sleep, and tell what changed."""
@@ -301,8 +307,11 @@ class _Sleep:
             if not self._step(STEPS[self.progress.steps[0]]):
                 self._sleeper.release(self)
                 return
+        if FOLD in self._found.steps:  # of what the steps wrote: the next sleep finds nothing
+            self._sleeper.fold(self._limits)
+        self.progress.notes = self._sleeper.notes(self.ns, self.now, self.progress)
         self._sleeper.bite(self, lambda _: (), last=True)
-        self._found.done = True
+        self._found.done, self._found.notes = True, dict(self.progress.notes)
 
     def _step(self, step: Step) -> bool:
         """Do one step; tell whether it is done."""
@@ -393,11 +402,15 @@ def _reach(session: Session, ns: int) -> tuple[int, int]:
     return memories.latest_rev(session, ns), sleeping.last_event(session)
 
 
+def _mark(session: Session, ns: int, now: int) -> Mark:
+    return [*_reach(session, ns), now // DAY]
+
+
 def _due(
     session: Session, ns: int, now: int, progress: Progress, steps: Sequence[str]
 ) -> list[str]:
     """Return the steps for which anything is new: a memory, an event or a day."""
-    mark = [*_reach(session, ns), now // DAY]
+    mark = _mark(session, ns, now)
     return [name for name in steps if progress.marks.get(name) != mark]
 
 
@@ -405,7 +418,8 @@ def _begun(session: Session, ns: int, now: int, progress: Progress, steps: list[
     """Return the state of a sleep that begins."""
     rev, event = _reach(session, ns)
     active = sleeping.count_active(session, ns)
-    begun = Progress(progress.marks, now, active, None, list(steps), 0, 0, rev, event)
+    begun = replace(progress, at=now, active=active, run=None, rev=rev, event=event)
+    begun.steps = list(steps)
     begun.begin_step()
     return begun
 
@@ -414,5 +428,6 @@ def _end(progress: Progress, steps: Sequence[str]) -> None:
     """Note up to where the steps looked, and that no sleep is unfinished."""
     mark: Mark = [progress.rev, progress.event, progress.at // DAY]
     progress.marks = progress.marks | {name: list(mark) for name in steps}
+    progress.noted = mark
     progress.at, progress.steps, progress.run = 0, [], None
     progress.done = progress.since = progress.active = progress.rev = progress.event = 0

@@ -18,6 +18,7 @@ _FUZZ = 1e-9
 _TOKEN = re.compile(r"\"[^\"]+\"|\S+")
 _EDGES = "().,;:!?\u2026\u201c\u201d\u2018\u2019\"'"
 _QUOTES = '"\u201c\u201d\u00ab\u00bb\u201e`'
+_INNER = re.compile(r"[_/\\@#=<>{}\[\]|+*%$&~^.]")
 _LEADS = re.compile(r"(?:^|[.!?\n]\s+)$")
 _DENIALS = """
     not no never nobody none nothing nowhere neither nor without cannot hardly unless except
@@ -87,12 +88,16 @@ def _marks(text: str) -> Iterator[str]:
         token = match.group()
         bare = token.strip(_EDGES)
         plain = bare.casefold()
-        leads = _leads(text, match.start())
-        if token[0] in _QUOTES or any(char.isdigit() for char in bare) or _is_code(bare):
+        if token[0] in _QUOTES or _has_digit(bare) or _is_code(bare):
             yield bare
         elif plain in _NOT or plain.endswith(("n't", "n\u2019t")) or plain in _TIMES:
             yield plain
-        elif bare[:1].isupper() and not leads and bare != "I" and not bare.startswith("I'"):
+        elif (
+            bare[:1].isupper()
+            and bare != "I"
+            and not bare.startswith("I'")
+            and not _leads(text, match.start())
+        ):
             yield bare
 
 
@@ -106,8 +111,13 @@ def _leads(text: str, at: int) -> bool:
 
 def _is_code(token: str) -> bool:
     """Tell whether a token is an identifier, a path, an address or the like."""
-    inner = any(char in token for char in "_/\\@#=<>{}[]|+*%$&~^")
-    return inner or "." in token or (any(char.isupper() for char in token[1:]))
+    if token.isalnum() and token[1:].islower():
+        return False  # most words, at once
+    return _INNER.search(token) is not None or any(char.isupper() for char in token[1:])
+
+
+def _has_digit(token: str) -> bool:
+    return not token.isalpha() and any(char.isdigit() for char in token)
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:

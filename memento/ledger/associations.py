@@ -1,8 +1,9 @@
 """The links between memories that are used together: a fold of the verdicts in the log.
 
 Derived: the rows can be dropped, and folding the log again gives every one of them, bit for bit.
-Verdicts that one call gave are consecutive events of one moment that say how many they are. If one
-is taken back, the links of its namespace are folded again without it.
+Verdicts that one call gave are consecutive events of one moment that say how many they are; a call
+about more memories than the links of one can lead to makes none. If a verdict is taken back, the
+links of its namespace are folded again without it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
 
-from memento.dynamics.association import ACTS_FROM, Association, Link, scaled, used
+from memento.dynamics.association import ACTS_FROM, MOST, Association, Link, scaled, used
 from memento.ledger import claims, strengths
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
@@ -30,6 +31,8 @@ BUDGET = "budget"
 """Key in the detail of an event that says that links were scaled down."""
 
 _CURSOR = "associations"
+_FOLD = 2
+"""Version of the fold: links that another one made are folded again."""
 _LAST = (1 << 63) - 1
 _USES = (Event.USED, Event.CONFIRMED)
 _KINDS = (*_USES, Event.RETRACTED, Event.APPROVED, Event.REPLACED, Event.WEAKENED)
@@ -237,6 +240,8 @@ def _apply(table: _Table, told: Iterable[Happening], config: Association, agent:
             table.forget(_docid(first))
         elif first.kind in _USES and (rate := config.rate * _share(first, agent)) > 0:
             docids = sorted({_docid(one) for one in call})
+            if len(docids) > MOST + 1:
+                continue  # more than a memory can lead to: which of them it led to would be chance
             before = {docid: table.of(docid) for docid in docids}
             for docid in docids:
                 others = [one for one in docids if one != docid]
@@ -296,7 +301,7 @@ def _share(one: Happening, agent: float) -> float:
 
 def _rules(config: Association, agent: float) -> str:
     """Return the settings that the links depend on."""
-    return f"{config.rate!r} {agent!r}"
+    return f"{_FOLD} {config.rate!r} {agent!r}"
 
 
 def _cursor(session: Session) -> tuple[int, str]:

@@ -79,7 +79,7 @@ _ALWAYS = -(1 << 63)
 """Before every moment."""
 _CURSOR, _DAYS = "dynamics", "dynamics days "
 _FEELS, _ACCEPTED = frozenset(having("feels")), frozenset(having("accepted"))
-_SUMS = Struct(f"<{len(RATES)}d")
+_SUMS, _ALIKE = Struct(f"<{len(RATES)}d"), Struct("<d")
 _NAMES = (
     "at", "uses", "used_at", "counted", "sums", "stability", "day", "short", "long",
     "supporting", "opposing", "worth", "today", "spent", "marks",
@@ -465,10 +465,24 @@ def _read(values: dict[str, Any]) -> State | None:
     """Make a state of the columns of a row; None if they are damaged."""
     sums, sides = values.pop("sums"), (values.pop("supporting"), values.pop("opposing"))
     numbers = [value for name, value in values.items() if name != "used_at"]
-    sound = isinstance(sums, bytes) and len(sums) == _SUMS.size
-    if not sound or not all(isinstance(value, int | float) for value in (*numbers, *sides)):
+    known = sums_in(sums)
+    if known is None or not all(isinstance(value, int | float) for value in (*numbers, *sides)):
         return None
-    return State(**values, sums=_SUMS.unpack(sums), belief=sides)
+    return State(**values, sums=known, belief=sides)
+
+
+def sums_in(blob: object) -> tuple[float, ...] | None:
+    """Read leaky sums as they are stored; None if they are damaged."""
+    if not isinstance(blob, bytes):
+        return None
+    if len(blob) == _ALIKE.size:
+        return _ALIKE.unpack(blob) * len(RATES)
+    return _SUMS.unpack(blob) if len(blob) == _SUMS.size else None
+
+
+def _spelt(sums: Sequence[float]) -> bytes:
+    """Return leaky sums as they are stored: one number if all are the same, as after one use."""
+    return _ALIKE.pack(sums[0]) if len(set(sums)) == 1 else _SUMS.pack(*sums)
 
 
 def _store(session: Session, docid: int, state: State | None) -> None:
@@ -477,7 +491,7 @@ def _store(session: Session, docid: int, state: State | None) -> None:
         if session.execute("DELETE FROM dynamics WHERE docid = ?", (docid,)).rowcount:
             strengths.dropped(session)
         return
-    own = {"sums": _SUMS.pack(*state.sums)}
+    own = {"sums": _spelt(state.sums)}
     own |= {"supporting": state.belief[0], "opposing": state.belief[1]}  # type: ignore[dict-item]
     values = [own[name] if name in own else getattr(state, name) for name in _NAMES]
     session.execute(_PUT, (docid, 0, strengths.next_stamp(session), *values))

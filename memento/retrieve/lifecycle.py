@@ -91,12 +91,14 @@ class Strengths:
                 session, ns, self._stamp
             ):
                 stability, day, good, bad, worth = numbers
+                if (known := folded.sums_in(sums)) is None:
+                    continue  # damaged: doctor names it
                 if self._table is None:
                     self._table = _Table()
                 self._table.put(
                     docid & SEQ_MASK,
                     (at / DAY, _NEVER if used_at is None else used_at / DAY),
-                    np.frombuffer(sums, np.float64),
+                    known,
                     (good, bad, *belief.prior(trust), worth, stability, day),
                 )
             self._follow_links(session, ns)
@@ -156,7 +158,7 @@ class _Table:
         self,
         seq: int,
         times: tuple[float, float],
-        sums: NDArray[np.float64],
+        sums: tuple[float, ...],
         others: tuple[float, ...],
     ) -> None:
         """Set the values of a memory."""

@@ -1,5 +1,6 @@
 """Memories that are used together lead to each other, within bounds and never by being shown."""
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -62,6 +63,35 @@ def test_a_link_acts_from_the_third_use_together(memory, clock):
     }
     assert led(memory).keys() == {"Heron", "Plover"}
     assert all(0 < one <= 0.8 for one in led(memory).values())
+
+
+@pytest.mark.parametrize(("many", "linked"), [(17, 17 * 16), (18, 0)])
+def test_a_call_about_more_than_links_can_lead_to_makes_none(memory, many, linked):
+    """Which of them each would lead to would be chance."""
+    memory.add_many(f"Note {n} on the {n}th lamp post" for n in range(many))
+    memory.feedback([one.id for one in memory.list()], verdict="used")
+    memory.consolidate(steps=["fold"])
+    assert len(links(memory)) == linked
+
+
+def test_links_that_an_earlier_fold_made_are_folded_again(memory, clock):
+    """Those of a store that knew no such limit go with the next sleep."""
+    filled(memory)
+    together(memory, clock, ("Heron", "Plover"), 1)
+    memory.consolidate(steps=["fold"])
+    right = links(memory)
+
+    def as_before(session):
+        session.execute("UPDATE associations SET weight = 0.9")
+        (noted,) = session.execute("SELECT value FROM meta WHERE name = 'associations'").fetchone()
+        event, rules = json.loads(noted)
+        value = json.dumps([event, rules.partition(" ")[2]])
+        session.execute("UPDATE meta SET value = ? WHERE name = 'associations'", (value,))
+
+    memory._engine.ledger.write(as_before)
+    assert links(memory) != right
+    memory.consolidate(steps=["fold"])
+    assert links(memory) == right
 
 
 def test_only_verdicts_of_one_call_on_memories_link_them(memory, clock):

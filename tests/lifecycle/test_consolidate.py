@@ -1,5 +1,6 @@
 """The sleep: idempotent, resumable, undoable, and it leaves alone what is not its business."""
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -179,6 +180,46 @@ def test_a_second_sleep_writes_nothing(memory, clock):
     assert again.done
     assert again.run is None
     assert state(memory) == before
+
+
+def test_a_second_sleep_reads_no_memory_and_tells_the_same(memory, clock, monkeypatch):
+    """Its notes are those of the first; a verdict or another day makes it count again."""
+    lived(memory, clock, 60)
+    memory.feedback("bob", verdict="wrong")
+    notes = memory.consolidate().notes
+    assert notes["stale"] == len(memory.stale()) > 1
+
+    def counted(*_):
+        raise AssertionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tick.report, "notes", counted)
+        assert memory.consolidate().notes == notes
+        assert memory.consolidate(steps=["links"]).notes == notes
+    memory.feedback("e1", verdict="wrong")
+    sold = {"occurred_at": clock() - 2 * DAY, "valid_until": clock() - DAY}
+    memory.add_many({"text": f"The {n}th boat is for sale", **sold} for n in range(3))
+    assert memory.consolidate().notes["stale"] == len(memory.stale()) != notes["stale"]
+    memory.add("The ladder is in the cellar", valid_until=clock() + DAY)
+    clock.advance(2 * DAY)
+    assert memory.consolidate().notes["stale"] == len(memory.stale())
+
+
+def test_a_state_of_the_sleep_without_notes_is_read(memory, clock):
+    """An earlier version kept none: nothing is done again for that, only counted."""
+    lived(memory, clock, 60)
+    notes = memory.consolidate().notes
+
+    def as_before(session):
+        (kept,) = session.execute("SELECT state FROM sleeps").fetchone()
+        state = json.loads(kept)
+        del state["notes"], state["noted"]
+        session.execute("UPDATE sleeps SET state = ?", (json.dumps(state),))
+
+    memory._engine.ledger.write(as_before)
+    again = memory.consolidate()
+    assert again.notes == notes
+    assert again.steps.keys() == {"fold"}
 
 
 def test_a_dry_run_says_the_same_and_writes_nothing(memory, clock):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 from memento.dynamics.association import Association
@@ -60,6 +62,36 @@ def test_a_verdict_is_folded_in_its_own_transaction(bench):
     assert table(bench) == [row.docid]
     assert not bench.ledger.read(lambda s: dynamics.behind(s, PLAIN))
     assert state(bench, row).belief == (5.0, 1.0)
+
+
+def test_sums_that_are_all_the_same_take_the_place_of_one(bench):
+    """As after a single use; and thirteen numbers that are the same are read like the one."""
+    row, query = bench.one("tea"), "SELECT length(sums) FROM dynamics"
+    rated(bench, row)
+    before = state(bench, row)
+    assert bench.ledger.read(lambda s: s.execute(query).fetchone()) == (8,)
+    spelt = struct.pack("<13d", *before.sums)
+    bench.ledger.write(lambda s: s.execute("UPDATE dynamics SET sums = ?", (spelt,)))
+    assert state(bench, row) == before
+    bench.now += 48 * HOUR
+    rated(bench, row)
+    assert bench.ledger.read(lambda s: s.execute(query).fetchone()) == (104,)
+    assert len(set(state(bench, row).sums)) == 13
+
+
+@pytest.mark.parametrize("spoilt", [b"", b"1234567", b"\0" * 96, "text", 7])
+def test_damaged_sums_are_named_and_made_again(bench, spoilt):
+    """Neither a reader nor the next verdict takes them for numbers."""
+    row = bench.one("tea")
+    rated(bench, row)
+    bench.ledger.write(lambda s: s.execute("UPDATE dynamics SET sums = ?", (spoilt,)))
+    assert dynamics.sums_in(spoilt) is None
+    assert bench.ledger.read(lambda s: dynamics.differing(s, PLAIN, 9)) == [row.docid]
+    bench.now += HOUR
+    rated(bench, row, Event.CONFIRMED)
+    folded(bench)
+    assert state(bench, row).uses == 2
+    assert bench.ledger.read(lambda s: dynamics.differing(s, PLAIN, 9)) == []
 
 
 def test_what_was_not_folded_yet_is_told_all_the_same(bench):
