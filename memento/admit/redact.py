@@ -307,7 +307,7 @@ def _is_broken(one: SecretFormat, found: str) -> bool:
 
 
 def _suspected(text: str) -> tuple[list[SecretFormat], list[tuple[int, int]]]:
-    """List the formats whose anchors a text holds, and where its long words are.
+    """List the formats whose anchors a text holds, and if there are any, where its long words are.
 
     Cheap for a text that holds none. Formats with an anchor in a long word lie within one.
     """
@@ -319,15 +319,14 @@ def _suspected(text: str) -> tuple[list[SecretFormat], list[tuple[int, int]]]:
             suspected += formats
     if _RUN not in data.translate(RUNS):
         return suspected, []
-    words = [match.span() for match in _WORD.finditer(text)]
-    long = " ".join([text[start:end] for start, end in words])
+    long = " ".join([word for word in text.split() if len(word) >= LONG])
     for gate, anchors in IN_RUNS:
         if gate in long:
             suspected += [one for anchor, one in anchors if anchor in long]
     for anchor, formats in BESIDE:
         if anchor in lower:
             suspected += formats
-    return suspected, words
+    return suspected, [match.span() for match in _WORD.finditer(text)] if suspected else []
 
 
 def _holding(one: SecretFormat, text: str, words: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import compress
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -85,9 +86,11 @@ class Row:
         SQLite's driver takes ten times as long to bind a null as a string, and as long to bind
         ``bytes``: it looks whether anybody has an adapter for their type.
         """
-        pairs = [pair for pair in zip(NAMES, _all(self), strict=True) if pair[1] is not None]
-        values = [bytearray(value) if type(value) is bytes else value for _, value in pairs]
-        return tuple([name for name, _ in pairs]), values
+        found = _all(self)
+        held = [value is not None for value in found]
+        values = compress(found, held)
+        bound = [bytearray(value) if type(value) is bytes else value for value in values]
+        return tuple(compress(NAMES, held)), bound
 
     def seal(self) -> None:
         """Recompute the checksum after a change of content."""
