@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from memento.observe.signals import Signal
+from memento.observe.standalone import stands
 
 _ME = r"\b(?:i|i'[a-z]+|im|ive|me|my|mine|myself|we|we'[a-z]+|us|our|ours)\b"
 _MONTHS = r"""january|february|march|april|may|june|july|august|september|october|november|december
@@ -192,4 +193,4 @@ def licenses(signal: Signal, sentence: str) -> bool:
         or (_ONCE.match(said) and not _STANDING.search(said))
     ):
         return False
-    return _LICENCES[signal].search(said) is not None
+    return _LICENCES[signal].search(said) is not None and stands(signal, said)
