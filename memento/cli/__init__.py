@@ -21,6 +21,7 @@ import typer
 from memento.cli import (
     change,
     conflicts,
+    doors,
     erase,
     find,
     insight,
@@ -82,6 +83,7 @@ for family in (
     keep,
     upkeep,
     rescue,
+    doors,
     tour,
 ):
     app.add_typer(family.app)

@@ -1,0 +1,295 @@
+"""What each tool, resource and prompt does, in the store of one user.
+
+A mistake of the model's (an unknown id, a word too many) comes back as a refusal that says what to
+do; so does a store that cannot be used, since an agent goes on without its memory. What is kept is
+the agent's word, never a rule. One namespace is in sight, and no argument names another.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, tzinfo
+from typing import Any, NamedTuple
+
+from memento import Hit, Kind, Memory, MemoryManager, Source, Trust
+from memento.check import check_count, shown
+from memento.errors import InvalidInput, MementoError, NotFound, StoreError
+from memento.policy import Relevant, new_nonce, render
+from memento.scopes import parse_scope
+from memento.types import Status
+from memento_mcp import _table
+from memento_mcp._arguments import faults
+
+WAIT = 5.0
+"""Seconds that ``recall`` waits at most until the newest memories can be found by meaning."""
+TOKENS = 4_000
+"""Most tokens of an answer if nothing else is said."""
+MOST_TOKENS = 10_000
+TIDIED = 40
+"""Memories that the prompt ``reflect`` shows."""
+RECENT = 20
+"""Memories that the resource ``recent`` shows."""
+NOTHING = "Nothing is remembered about this."
+_FRAME = 2
+"""Line ends of a block that are not those of its records."""
+_SECRET = re.compile(r"\[redacted:([\w-]+)\]")
+
+log = logging.getLogger("memento_mcp")
+
+
+class Answer(NamedTuple):
+    """What a tool says to the model.
+
+    Attributes:
+        text: What it says.
+        refused: Whether it could not do what was asked.
+    """
+
+    text: str
+    refused: bool = False
+
+
+class Doors:
+    """The tools of the server, over one namespace of a store. Safe from any thread.
+
+    Args:
+        memory: Where to keep and look, or a function that opens it: it is called once, at the first
+            use, and what it opened is closed with the doors.
+        scope: Where the agent works, a path: what it keeps belongs there, and it sees what applies
+            there. ``""`` is everywhere.
+        client: Name of the program that calls, kept as part of the source of what it remembers.
+        session: Session of what is kept, if the agent has one.
+        read_only: Whether only the tools that read are offered.
+        more: Whether ``history`` and ``rate`` are offered as well.
+        tokens: Most tokens of one answer, 100 to 10,000.
+
+    Raises:
+        InvalidInput: If an argument cannot be accepted.
+    """
+
+    def __init__(
+        self,
+        memory: MemoryManager | Callable[[], MemoryManager],
+        *,
+        scope: str = "",
+        client: str = "",
+        session: str | None = None,
+        read_only: bool = False,
+        more: bool = False,
+        tokens: int = TOKENS,
+    ) -> None:
+        self.client = client
+        self.scope = parse_scope(scope)
+        self._session = session
+        self._tokens = check_count("tokens", tokens, least=100, most=MOST_TOKENS)
+        self._lock = threading.Lock()
+        self._open = None if isinstance(memory, MemoryManager) else memory
+        self._memory = memory if isinstance(memory, MemoryManager) else None
+        offered = _table.TOOLS + (_table.MORE_TOOLS if more else ())
+        self.tools = [
+            tool for tool in offered if not read_only or tool["annotations"]["readOnlyHint"]
+        ]
+        """The tools that are offered, as the protocol lists them."""
+
+    @property
+    def memory(self) -> MemoryManager:
+        """The memories, opened if they are not."""
+        with self._lock:  # the thread that warms up and the first call may come together
+            if self._memory is None:
+                if self._open is None:
+                    raise InvalidInput("memory", "is closed")
+                self._memory = self._open()
+            return self._memory
+
+    def warm(self) -> None:
+        """Open the store and load the model, so that the first call need not wait for it."""
+        try:
+            self.memory.retrieve("anything", 1, record=False)
+        except MementoError as error:  # the first call says so to the model
+            log.warning("the store cannot be used: %s", error)
+
+    def close(self) -> None:
+        """Close the store if it was opened here."""
+        with self._lock:
+            if self._open is not None and self._memory is not None:
+                self._memory.close()
+                self._memory = self._open = None
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+        """Call a tool.
+
+        Args:
+            name: One of those that are offered.
+            arguments: Its arguments.
+
+        Raises:
+            LookupError: If no such tool is offered.
+        """
+        tool = next((tool for tool in self.tools if tool["name"] == name), None)
+        if tool is None:
+            raise LookupError(f"unknown tool {shown(name)}")
+        if wrong := faults(tool["inputSchema"], arguments):
+            return Answer("; ".join(wrong), refused=True)
+        return self._said(lambda: str(getattr(self, f"_{name}")(**arguments)))
+
+    def read(self, uri: str) -> Answer:
+        """Read a resource.
+
+        Args:
+            uri: ``memento://recent``, or ``memento://memory/`` and an id.
+
+        Raises:
+            LookupError: If there is no such resource, or no such memory.
+        """
+        if uri == _table.RECENT:
+            return self._said(lambda: self._newest(RECENT))
+        if not uri.startswith(_table.MEMORY):
+            raise LookupError(f"no resource {shown(uri)}")
+
+        def whole() -> str:
+            found = self.memory.get(uri.removeprefix(_table.MEMORY))
+            return render([found], nonce=new_nonce(), ids=True, zone=self._zone)
+
+        try:
+            return self._said(whole, NotFound)
+        except (InvalidInput, NotFound) as error:
+            raise LookupError(str(error)) from error
+
+    def prompt(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+        """Compose a prompt.
+
+        Args:
+            name: ``recall`` or ``reflect``.
+            arguments: For ``recall`` the ``topic``.
+
+        Raises:
+            LookupError: If there is no such prompt, or the topic is missing.
+        """
+        if name == "reflect":
+            return self._said(lambda: f"{_table.REFLECT}\n\n{self._newest(TIDIED)}")
+        if name != "recall":
+            raise LookupError(f"no prompt {shown(name)}")
+        topic = arguments.get("topic")
+        if not isinstance(topic, str) or not topic.strip():
+            raise LookupError("topic is missing")
+        return self._said(lambda: self._recall(topic))
+
+    def _said(self, verb: Callable[[], str], *others: type[Exception]) -> Answer:
+        """Carry out a verb; what a model can mend, or must do without, is a refusal.
+
+        Args:
+            verb: Returns what to say.
+            others: Errors that the caller handles.
+        """
+        try:
+            return Answer(verb())
+        except others:
+            raise
+        except StoreError as error:
+            log.warning("the store cannot be used", exc_info=True)
+            return Answer(f"The memory cannot be used: {error}", refused=True)
+        except MementoError as error:
+            return Answer(str(error), refused=True)
+
+    @property
+    def _zone(self) -> tzinfo:
+        return self.memory.config.zone
+
+    def _recall(
+        self,
+        query: str = "",
+        k: int = _table.USUAL,
+        kind: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> str:
+        chosen: dict[str, Any] = {
+            "kinds": kind,
+            "since": _moment("since", since, self._zone),
+            "until": _moment("until", until, self._zone),
+            "scope": self.scope or None,
+        }
+        if not query.strip():
+            return self._shown(self.memory.list(newest_first=True, limit=k, **chosen)) or NOTHING
+        found = self.memory.retrieve(query, k, wait=WAIT, **chosen)
+        block = self._shown(found, query) or NOTHING
+        if found.missing:
+            return f"{block}\nCould not look everywhere: {', '.join(sorted(found.missing))}."
+        return block
+
+    def _remember(
+        self, text: str, kind: str = "fact", key: str | None = None, *, everywhere: bool = False
+    ) -> str:
+        scope = "" if everywhere else self.scope
+        before = None if key is None else self.memory.value(key, scope=scope)
+        source = Source(Trust.AGENT, f"mcp:{self.client}" if self.client else "mcp")
+        kept = self.memory.add(
+            text, kind=Kind(kind), key=key, scope=scope, session=self._session, source=source
+        )
+        return _kept(kept, before, text)
+
+    def _correct(self, id: str, text: str) -> str:  # noqa: A002 - the argument's name in the table
+        kept = self.memory.update(id, text=text, source=Trust.AGENT)
+        return f"Corrected {kept.id}; its history is kept.{_left_out(kept, text)}"
+
+    def _forget(self, id: str) -> str:  # noqa: A002 - as above
+        gone = self.memory.forget(id).id
+        return f"Forgotten {gone}; `memento restore {gone}` brings it back."
+
+    def _history(self, id: str) -> str:  # noqa: A002 - as above
+        present = self.memory.get(id)
+        told = [
+            replace(present, text=state.text, occurred_at=state.valid_from or present.occurred_at)
+            for state in self.memory.history(id)
+        ]
+        return self._shown(told)
+
+    def _rate(self, id: str, verdict: str) -> str:  # noqa: A002 - as above
+        self.memory.feedback(id, verdict=verdict, source=Trust.AGENT)
+        return f"Rated {id}."
+
+    def _newest(self, most: int) -> str:
+        chosen: dict[str, Any] = {"scope": self.scope or None}
+        found = self.memory.list(newest_first=True, limit=most, **chosen)
+        return self._shown(found) or "Nothing is remembered yet."
+
+    def _shown(self, found: Sequence[Hit | Memory], query: str = "") -> str:
+        """Show memories as a block of data, and say how many have no room in it."""
+        config = self.memory.config
+        cut = Relevant(query, config.retrieve.long)
+        nonce, zone = new_nonce(), config.zone
+        block = render(found, nonce=nonce, tokens=self._tokens, ids=True, cut=cut, zone=zone)
+        left = len(found) - max(0, block.count("\n") - _FRAME)
+        return f"{block}\n{left} more did not fit; ask for fewer." if left else block
+
+
+def _kept(kept: Memory, before: Memory | None, text: str) -> str:
+    """Say what became of a text."""
+    note = _left_out(kept, text)
+    if kept.status is Status.QUARANTINED:
+        return f"{kept.id} waits for the user: `memento quarantine list`.{note}"
+    if kept.reinforced:
+        return f"Known already as {kept.id}.{note}"
+    if before is not None and before.id != kept.id:
+        return f"Remembered as {kept.id}; it replaces {before.id}.{note}"
+    return f"Remembered as {kept.id}.{note}"
+
+
+def _left_out(kept: Memory, text: str) -> str:
+    """Say which secrets of a text were not kept."""
+    gone = sorted(set(_SECRET.findall(kept.text)) - set(_SECRET.findall(text)))
+    return f" A secret was left out ({', '.join(gone)})." if gone else ""
+
+
+def _moment(field: str, text: str | None, zone: tzinfo) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidInput(field, f"{shown(text)} is no day or time in ISO 8601") from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)

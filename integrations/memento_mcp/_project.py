@@ -1,0 +1,67 @@
+"""The scope of the project whose folder an agent works in, read from its files alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+LONGEST = 100
+"""Most characters of a project's name."""
+_MOST_BYTES = 1 << 20
+_ORIGIN = re.compile(r'^\s*\[remote "origin"\]\s*$')
+_SECTION = re.compile(r"^\s*\[")
+_URL = re.compile(r"^\s*url\s*=\s*(.+?)\s*$")
+_HOST = re.compile(r"^(?:\w+://)?(?:[^/@]*@)?[^/:]+(?::\d+)?[/:]")
+_OTHER = re.compile(r"[^\w.]+")
+
+
+def project_scope(folder: Path) -> str:
+    """Return the scope of the project that a folder belongs to.
+
+    It is named after the address of the repository without its host, so that all copies and working
+    trees of a project have one scope; without an address, after the repository's folder.
+
+    Args:
+        folder: Where the agent works.
+
+    Returns:
+        Such as ``project/acme-billing``; ``""`` outside a repository.
+    """
+    for place in (folder, *folder.parents):
+        git = place / ".git"
+        if git.exists():
+            name = _name_in(_text(_common(git) / "config")) or place.name
+            slug = _OTHER.sub("-", name).strip("-.")[:LONGEST].lower()
+            return f"project/{slug}" if slug else ""
+    return ""
+
+
+def _common(git: Path) -> Path:
+    """Find the repository itself, which a working tree's ``.git`` only points to."""
+    if git.is_dir():
+        return git
+    inner = git.parent / _text(git).removeprefix("gitdir:").strip()
+    common = _text(inner / "commondir").strip()
+    return inner / common if common else inner
+
+
+def _name_in(config: str) -> str:
+    """Find the name of a project in git's settings; ``""`` if it has no address."""
+    inside = False
+    for line in config.splitlines():
+        if _ORIGIN.match(line):
+            inside = True
+        elif _SECTION.match(line):
+            inside = False
+        elif inside and (found := _URL.match(line)):
+            return _HOST.sub("", found[1], count=1).strip("/").removesuffix(".git")
+    return ""
+
+
+def _text(path: Path) -> str:
+    """Read a small file; ``""`` if it cannot be read."""
+    try:
+        with path.open("rb") as opened:
+            return opened.read(_MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""

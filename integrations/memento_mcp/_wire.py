@@ -1,0 +1,342 @@
+"""The protocol: JSON-RPC, a message a line, in both eras of MCP, without an SDK.
+
+In the era of the handshake (2024-11-05 to 2025-11-25) a client begins with ``initialize``. In the
+era without (2026-07-28) each request says its version in ``_meta``, and ``server/discover`` tells
+what there is. Importing an SDK would take a second before the first answer; this takes none.
+
+One thread reads, and answers at once what needs no store. Another carries out the calls in the order
+they came: an agent that corrects itself in the next line must not be overtaken by its first word.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import queue
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from time import monotonic
+from typing import Any, BinaryIO
+
+from memento import __version__
+from memento.check import shown
+from memento_mcp import _table
+from memento_mcp._doors import Doors
+
+HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Versions that begin with ``initialize``, oldest first."""
+MODERN = ("2026-07-28",)
+"""Versions that each request names."""
+LONGEST = 4 << 20
+"""Longest line that is read, bytes."""
+WAITING = 256
+"""Most calls that wait for their turn; then nothing is read until one is done."""
+PARTING = 5.0
+"""Seconds that open calls have once the client is gone."""
+LISTED_FOR = 3_600_000
+"""Milliseconds for which a client may keep a list; it never changes."""
+SERVER = {"name": "memento", "version": __version__}
+CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
+
+PARSE, REQUEST, METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
+UNSUPPORTED = -32022
+_VERSION = "io.modelcontextprotocol/protocolVersion"
+_SERVER = "io.modelcontextprotocol/serverInfo"
+_GONE = {"initialize", "ping"}
+"""Methods that the era without a handshake does not have."""
+_LISTS = {
+    "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list",
+}  # fmt: skip
+_CALLS = {"tools/call", "prompts/get", "resources/read"}
+"""Methods that need the store."""
+
+Json = dict[str, Any]
+log = logging.getLogger("memento_mcp")
+
+
+class _Refused(Exception):
+    """An error of the protocol.
+
+    Attributes:
+        code: Its number.
+        data: What the client may read beside the message, or None.
+    """
+
+    def __init__(self, code: int, message: str, data: Json | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+    def body(self) -> Json:
+        """Return it as the protocol writes it."""
+        found: Json = {"code": self.code, "message": str(self)}
+        return found if self.data is None else found | {"data": self.data}
+
+
+def serve_stdio(
+    doors: Doors, *, stdin: BinaryIO | None = None, stdout: BinaryIO | None = None
+) -> None:
+    """Serve one client until its stream ends; open calls then have five seconds.
+
+    Nothing else may write to ``stdout`` meanwhile.
+
+    Args:
+        doors: What is served. Closed at the end.
+        stdin: Where the client's messages come from; None for the process's own.
+        stdout: Where the answers go; None for the process's own.
+    """
+    server = Server(doors, stdout or sys.stdout.buffer)
+    threading.Thread(target=server.work, name="memento-mcp", daemon=True).start()
+    try:
+        for line in lines(stdin or sys.stdin.buffer):
+            server.take(line)
+        server.finish(PARTING)
+    finally:
+        doors.close()
+
+
+def lines(stream: BinaryIO) -> Iterator[bytes | None]:
+    """Read a stream by lines; None stands for one that is too long, which is not kept."""
+    while line := stream.readline(LONGEST + 1):
+        if len(line) <= LONGEST:
+            yield line
+            continue
+        while line and not line.endswith(b"\n"):
+            line = stream.readline(LONGEST)
+        yield None
+
+
+class Server:
+    """Answers the messages of one client.
+
+    Args:
+        doors: What the tools do.
+        stdout: Where the answers go.
+    """
+
+    def __init__(self, doors: Doors, stdout: BinaryIO) -> None:
+        self._doors = doors
+        self._stdout = stdout
+        self._writing = threading.Lock()
+        self._calls: queue.Queue[Json] = queue.Queue(WAITING)
+        self._open: set[object] = set()
+        self._cancelled: set[object] = set()
+
+    def take(self, line: bytes | None) -> None:
+        """Answer a line at once, or let the call in it wait for its turn."""
+        if line is None:
+            self._refuse(None, _Refused(REQUEST, f"the line is longer than {LONGEST:,} bytes"))
+            return
+        if not line.strip():
+            return
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            self._refuse(None, _Refused(PARSE, "not JSON"))
+            return
+        for message in found if isinstance(found, list) else [found]:  # 2025-03-26 has batches
+            self._take(message)
+
+    def work(self) -> None:
+        """Carry out calls, in order, for as long as the process lives."""
+        while True:
+            message = self._calls.get()
+            try:
+                if message["id"] not in self._cancelled:
+                    self._answer(message)
+            finally:
+                with self._writing:
+                    self._open.discard(message["id"])
+                    self._cancelled.discard(message["id"])
+                self._calls.task_done()
+
+    def finish(self, seconds: float) -> None:
+        """Wait until the open calls are answered, at most so long."""
+        end = monotonic() + seconds
+        with self._calls.all_tasks_done:
+            while self._calls.unfinished_tasks and (left := end - monotonic()) > 0:
+                self._calls.all_tasks_done.wait(left)
+
+    def _take(self, message: object) -> None:
+        if not isinstance(message, dict):
+            self._refuse(None, _Refused(REQUEST, "a message must be an object"))
+        elif "method" not in message:
+            if not message.keys() & {"result", "error"}:  # else an answer; nothing was asked
+                self._refuse(None, _Refused(REQUEST, "method is missing"))
+        elif "id" not in message:
+            self._note(message)
+        elif isinstance(message["id"], bool) or not isinstance(message["id"], str | int):
+            self._refuse(None, _Refused(REQUEST, "id must be a string or a whole number"))
+        elif message["method"] in _CALLS:
+            with self._writing:
+                self._open.add(message["id"])
+            self._calls.put(message)
+        else:
+            self._answer(message)
+
+    def _note(self, message: Json) -> None:
+        """Take a notification; the only one that changes anything cancels a call."""
+        if message["method"] == "notifications/cancelled" and isinstance(
+            params := message.get("params"), dict
+        ):
+            asked = params.get("requestId")
+            with self._writing:
+                if isinstance(asked, str | int) and asked in self._open:
+                    self._cancelled.add(asked)
+
+    def _answer(self, message: Json) -> None:
+        try:
+            self._send(message["id"], {"result": self._result(message)})
+        except _Refused as refused:
+            self._refuse(message["id"], refused)
+        except Exception:  # the agent goes on; what happened is for whoever runs it
+            log.exception("a request failed")
+            self._refuse(message["id"], _Refused(INTERNAL, "internal error; see the server's log"))
+
+    def _refuse(self, request: object, refused: _Refused) -> None:
+        self._send(request, {"error": refused.body()})
+
+    def _send(self, request: object, body: Json) -> None:
+        text = json.dumps({"jsonrpc": "2.0", "id": request, **body}, separators=(",", ":"))
+        with self._writing:
+            if request in self._cancelled:
+                return
+            try:
+                self._stdout.write(text.encode() + b"\n")
+                self._stdout.flush()
+            except (OSError, ValueError):  # the client is gone; the end of its stream follows
+                log.debug("an answer found no reader", exc_info=True)
+
+    def _result(self, message: Json) -> Json:
+        method, params = message["method"], message.get("params", {})
+        if message.get("jsonrpc") != "2.0" or not isinstance(method, str):
+            raise _Refused(REQUEST, "not a request of JSON-RPC 2.0")
+        if params is None:
+            params = {}
+        if not isinstance(params, dict):
+            raise _Refused(PARAMS, "params must be an object")
+        modern = _is_modern(params)
+        answer = _METHODS.get(method)
+        if answer is None or (modern and method in _GONE):
+            raise _Refused(METHOD, f"method not found: {shown(method)}")
+        result = answer(self._doors, params)
+        return _modern(method, result) if modern else result
+
+
+def _is_modern(params: Mapping[str, Any]) -> bool:
+    """Tell whether a request names its version itself.
+
+    Raises:
+        _Refused: If it is one that is not spoken here.
+    """
+    meta = params.get("_meta")
+    asked = meta.get(_VERSION) if isinstance(meta, dict) else None
+    if asked is None:
+        return False
+    if asked not in MODERN:
+        known = {"supported": list(MODERN), "requested": str(asked)[:60]}
+        raise _Refused(UNSUPPORTED, f"unsupported protocol version {shown(asked)}", known)
+    return True
+
+
+def _modern(method: str, result: Json) -> Json:
+    """Add what the era without a handshake wants in every result."""
+    found = {"resultType": "complete", **result, "_meta": {_SERVER: SERVER}}
+    if method in _LISTS:
+        found |= {"ttlMs": LISTED_FOR, "cacheScope": "private"}
+    elif method == "resources/read":
+        found |= {"ttlMs": 0, "cacheScope": "private"}
+    return found
+
+
+def _initialize(doors: Doors, params: Json) -> Json:
+    asked = params.get("protocolVersion")
+    info = params.get("clientInfo")
+    name = info.get("name") if isinstance(info, dict) else None
+    if isinstance(name, str) and not doors.client:
+        doors.client = "".join(filter(str.isprintable, name))[:60]
+    return {
+        "protocolVersion": asked if asked in HANDSHAKE else HANDSHAKE[-1],
+        "capabilities": CAPABILITIES,
+        "serverInfo": SERVER,
+        "instructions": _table.INSTRUCTIONS,
+    }
+
+
+def _discover(_doors: Doors, _params: Json) -> Json:
+    return {
+        "supportedVersions": list(MODERN),
+        "capabilities": CAPABILITIES,
+        "instructions": _table.INSTRUCTIONS,
+    }
+
+
+def _list(name: str, of: Callable[[Doors], list[Json]]) -> Callable[[Doors, Json], Json]:
+    """Make the answer to a request for a list, which has one page."""
+
+    def answer(doors: Doors, params: Json) -> Json:
+        if params.get("cursor") is not None:
+            raise _Refused(PARAMS, "no list has a second page")
+        return {name: of(doors)}
+
+    return answer
+
+
+def _call(doors: Doors, params: Json) -> Json:
+    try:
+        said = doors.call(_string(params, "name"), _object(params, "arguments"))
+    except LookupError as error:
+        raise _Refused(PARAMS, str(error)) from error
+    return {"content": [{"type": "text", "text": said.text}], "isError": said.refused}
+
+
+def _read(doors: Doors, params: Json) -> Json:
+    uri = _string(params, "uri")
+    try:
+        said = doors.read(uri)
+    except LookupError as error:
+        raise _Refused(PARAMS, str(error), {"uri": uri[:200]}) from error
+    if said.refused:
+        raise _Refused(INTERNAL, said.text)
+    return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": said.text}]}
+
+
+def _prompt(doors: Doors, params: Json) -> Json:
+    try:
+        said = doors.prompt(_string(params, "name"), _object(params, "arguments"))
+    except LookupError as error:
+        raise _Refused(PARAMS, str(error)) from error
+    if said.refused:
+        raise _Refused(INTERNAL, said.text)
+    return {"messages": [{"role": "user", "content": {"type": "text", "text": said.text}}]}
+
+
+def _string(params: Json, name: str) -> str:
+    value = params.get(name)
+    if not isinstance(value, str):
+        raise _Refused(PARAMS, f"{name} must be a string")
+    return value
+
+
+def _object(params: Json, name: str) -> Json:
+    value = params.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _Refused(PARAMS, f"{name} must be an object")
+    return value
+
+
+_METHODS: dict[str, Callable[[Doors, Json], Json]] = {
+    "initialize": _initialize,
+    "server/discover": _discover,
+    "ping": lambda _doors, _params: {},
+    "tools/list": _list("tools", lambda doors: doors.tools),
+    "tools/call": _call,
+    "resources/list": _list("resources", lambda _: list(_table.RESOURCES)),
+    "resources/templates/list": _list("resourceTemplates", lambda _: list(_table.TEMPLATES)),
+    "resources/read": _read,
+    "prompts/list": _list("prompts", lambda _: list(_table.PROMPTS)),
+    "prompts/get": _prompt,
+}
