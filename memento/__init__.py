@@ -62,8 +62,8 @@ aio          the same verbs, awaited
 cli          the command ``memento``
 
 The adapters for other frameworks are packages of their own, beside this one in ``integrations/``:
-``memento_langchain``, ``memento_langgraph`` and ``memento_crewai``. They import only public names
-of memento; ``tests/integrations/test_doors.py`` has the list.
+``memento_langchain``, ``memento_langgraph``, ``memento_crewai`` and ``memento_mcp``. They import
+only public names of memento; ``tests/integrations/test_doors.py`` has the list.
 """
 
 from typing import TYPE_CHECKING, Any

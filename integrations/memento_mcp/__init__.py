@@ -1,13 +1,28 @@
-"""memento for any agent that speaks MCP: a server over stdio, without an SDK.
+"""memento for any agent that speaks MCP: a server on standard input and output, without an SDK.
 
-``memento mcp`` starts it. From Python:
+The command ``memento mcp`` starts it. From Python:
 
 Doors        the tools, resources and prompts over a ``MemoryManager``
-Answer       what a tool says, and whether it refuses
+Answer       the words of a tool, and whether it refuses
 serve_stdio  serves them to the client at the other end of two streams
 """
 
-from memento_mcp._doors import Answer, Doors
-from memento_mcp._wire import serve_stdio
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memento_mcp._doors import Answer, Doors
+    from memento_mcp._wire import serve_stdio
 
 __all__ = ["Answer", "Doors", "serve_stdio"]
+
+_PLACES = {"Answer": "_doors", "Doors": "_doors", "serve_stdio": "_wire"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name on first use."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"memento_mcp.{_PLACES[name]}"), name)

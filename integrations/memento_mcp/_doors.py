@@ -1,8 +1,8 @@
-"""What each tool, resource and prompt does, in the store of one user.
+"""The effect of each tool, resource and prompt in the store of one user.
 
 A mistake of the model's (an unknown id, a word too many) comes back as a refusal that says what to
-do; so does a store that cannot be used, since an agent goes on without its memory. What is kept is
-the agent's word, never a rule. One namespace is in sight, and no argument names another.
+do; so does a store that cannot be used, since an agent goes on without its memory. The agent's
+word is kept as such, never as a rule. One namespace is in sight, and no argument names another.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ log = logging.getLogger("memento_mcp")
 
 
 class Answer(NamedTuple):
-    """What a tool says to the model.
+    """The words of a tool to the model.
 
     Attributes:
-        text: What it says.
-        refused: Whether it could not do what was asked.
+        text: The words.
+        refused: Whether the tool could not do it.
     """
 
     text: str
@@ -155,7 +155,7 @@ class Doors:
             return render([found], nonce=new_nonce(), ids=True, zone=self._zone)
 
         try:
-            return self._said(whole, NotFound)
+            return self._said(whole, InvalidInput, NotFound)
         except (InvalidInput, NotFound) as error:
             raise LookupError(str(error)) from error
 

@@ -63,5 +63,5 @@ def _text(path: Path) -> str:
     try:
         with path.open("rb") as opened:
             return opened.read(_MOST_BYTES).decode("utf-8", "replace")
-    except OSError:
+    except (OSError, ValueError):  # the name of a file may come from a file
         return ""

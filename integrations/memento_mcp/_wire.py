@@ -4,8 +4,8 @@ In the era of the handshake (2024-11-05 to 2025-11-25) a client begins with ``in
 era without (2026-07-28) each request says its version in ``_meta``, and ``server/discover`` tells
 what there is. Importing an SDK would take a second before the first answer; this takes none.
 
-One thread reads, and answers at once what needs no store. Another carries out the calls in the order
-they came: an agent that corrects itself in the next line must not be overtaken by its first word.
+One thread reads, and answers at once where no store is needed. Another carries out the calls in
+the order they came: an agent that corrects itself in the next line keeps its last word.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class Server:
             self._note(message)
         elif isinstance(message["id"], bool) or not isinstance(message["id"], str | int):
             self._refuse(None, _Refused(REQUEST, "id must be a string or a whole number"))
-        elif message["method"] in _CALLS:
+        elif isinstance(message["method"], str) and message["method"] in _CALLS:
             with self._writing:
                 self._open.add(message["id"])
             self._calls.put(message)
@@ -190,7 +190,7 @@ class Server:
             self._send(message["id"], {"result": self._result(message)})
         except _Refused as refused:
             self._refuse(message["id"], refused)
-        except Exception:  # the agent goes on; what happened is for whoever runs it
+        except Exception:  # the agent goes on; the log tells the user what happened
             log.exception("a request failed")
             self._refuse(message["id"], _Refused(INTERNAL, "internal error; see the server's log"))
 

@@ -1,0 +1,122 @@
+"""``memento mcp`` as an agent starts it, spoken to by the protocol's own client."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from memento import MemoryManager
+
+COMMAND = [sys.executable, "-m", "memento", "mcp"]
+
+
+def start(root, *given, **more):
+    """Run the server over some lines; return what it printed and its status."""
+    sent = more.pop("sent", b"")
+    return subprocess.run(
+        [*COMMAND, "--root", str(root), *given],
+        input=sent, capture_output=True, timeout=120, check=False, **more,
+    )  # fmt: skip
+
+
+def request(number, method, **params):
+    """Write a request as a line."""
+    message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    return json.dumps(message).encode() + b"\n"
+
+
+def test_what_one_agent_keeps_the_next_recalls(tmp_path):
+    """Two processes, one after the other, on one store."""
+    text = "The staging server runs on port 8443"
+    first = start(
+        tmp_path / "store", "--embedder", "none",
+        sent=request(1, "initialize") + request(
+            2, "tools/call", name="remember", arguments={"text": text}
+        ),
+    )  # fmt: skip
+    assert first.returncode == 0
+    assert len(first.stdout.splitlines()) == 2
+    second = start(
+        tmp_path / "store", "--embedder", "none",
+        sent=request(1, "tools/call", name="recall", arguments={"query": "staging port"}),
+    )  # fmt: skip
+    assert text in json.loads(second.stdout)["result"]["content"][0]["text"]
+
+
+def test_it_ends_with_its_client_and_says_nothing_else(tmp_path):
+    """Nothing but answers is on standard output, whatever a library prints."""
+    ended = start(tmp_path / "store", sent=request("a", "ping"))
+    assert (ended.returncode, ended.stdout) == (0, b'{"jsonrpc":"2.0","id":"a","result":{}}\n')
+
+
+def test_a_reader_makes_no_store(tmp_path):
+    """It says that there is none."""
+    sent = request(1, "tools/call", name="recall", arguments={})
+    ended = start(tmp_path / "store", "--read-only", "--embedder", "none", sent=sent)
+    said = json.loads(ended.stdout)["result"]
+    assert said["isError"]
+    assert "holds no store" in said["content"][0]["text"]
+    assert not (tmp_path / "store").exists()
+
+
+def test_the_project_of_the_folder_is_the_scope(tmp_path):
+    """Unless another is given, or none is wanted."""
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    for number, given in enumerate([(), ("--scope", "team/a"), ("--everywhere",)]):
+        sent = request(1, "tools/call", name="remember", arguments={"text": f"note {number}"})
+        start(tmp_path / "s", "--embedder", "none", *given, sent=sent, cwd=tmp_path / "shop")
+    with MemoryManager(tmp_path / "s", embedder=None) as memory:
+        assert [one.scope for one in memory.list()] == ["project/shop", "team/a", ""]
+
+
+def test_what_a_model_is_told_can_be_printed(tmp_path):
+    """Without a store."""
+    ended = start(tmp_path / "store", "--print-tools", "--more")
+    said = ended.stdout.decode()
+    assert said.startswith("Long-term memory of this user and project.")
+    assert said.count('"inputSchema"') == 6
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize(
+    "given", [("--everywhere", "--scope", "x"), ("--scope", "../x"), ("--tokens", "3")]
+)
+def test_a_wrong_setting_ends_it_at_once(tmp_path, given):
+    """In one line, on standard error."""
+    ended = start(tmp_path / "store", *given)
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+async def test_the_protocols_own_client_understands_it(tmp_path):
+    """All of it: handshake, lists, calls, resources, prompts, errors."""
+    mcp = pytest.importorskip("mcp")
+    from mcp.client.stdio import StdioServerParameters, stdio_client  # noqa: PLC0415 - may be absent
+
+    root = str(tmp_path / "store")
+    server = StdioServerParameters(
+        command=COMMAND[0], args=[*COMMAND[1:], "--root", root], env=dict(os.environ)
+    )
+    async with stdio_client(server) as streams, mcp.ClientSession(*streams) as session:
+        hello = await session.initialize()
+        assert hello.serverInfo.name == "memento"
+        tools = (await session.list_tools()).tools
+        assert [tool.name for tool in tools] == ["recall", "remember", "correct", "forget"]
+        assert tools[0].annotations.readOnlyHint
+        kept = await session.call_tool(
+            "remember", {"text": "Rami is allergic to nuts", "kind": "preference"}
+        )
+        assert not kept.isError
+        found = await session.call_tool("recall", {"query": "which foods must be avoided?"})
+        assert "Rami is allergic to nuts" in found.content[0].text  # by meaning: no word in common
+        refused = await session.call_tool("forget", {"id": "no such"})
+        assert refused.isError
+        resource = (await session.list_resources()).resources[0]
+        read = await session.read_resource(resource.uri)
+        assert "Rami" in read.contents[0].text
+        prompt = await session.get_prompt("recall", {"topic": "Rami"})
+        assert "allergic" in prompt.messages[0].content.text
+        with pytest.raises(mcp.McpError, match="unknown tool"):
+            await session.call_tool("erase", {})
