@@ -75,7 +75,11 @@ class _Refused(Exception):
 
 
 def serve_stdio(
-    doors: Doors, *, stdin: BinaryIO | None = None, stdout: BinaryIO | None = None
+    doors: Doors,
+    *,
+    stdin: BinaryIO | None = None,
+    stdout: BinaryIO | None = None,
+    warm: bool = False,
 ) -> None:
     """Serve one client until its stream ends; open calls then have five seconds.
 
@@ -85,12 +89,17 @@ def serve_stdio(
         doors: What is served. Closed at the end.
         stdin: Where the client's messages come from; None for the process's own.
         stdout: Where the answers go; None for the process's own.
+        warm: Whether the store is opened once the first message is answered, so that the first call
+            need not wait for it.
     """
     server = Server(doors, stdout or sys.stdout.buffer)
     threading.Thread(target=server.work, name="memento-mcp", daemon=True).start()
     try:
         for line in lines(stdin or sys.stdin.buffer):
             server.take(line)
+            if warm:
+                warm = False
+                threading.Thread(target=doors.warm, name="memento-mcp-warm", daemon=True).start()
         server.finish(PARTING)
     finally:
         doors.close()

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import sys
-import threading
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -72,8 +71,7 @@ def mcp(
     sys.stdout.flush()
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # what a library prints must not stand between two messages
-        threading.Thread(target=doors.warm, name="memento-mcp-warm", daemon=True).start()
-        serve_stdio(doors, stdout=answers)
+        serve_stdio(doors, stdout=answers, warm=True)
 
 
 def _print(tools: list[dict[str, Any]]) -> None:
