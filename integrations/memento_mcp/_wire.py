@@ -42,6 +42,7 @@ CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
 PARSE, REQUEST, METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 UNSUPPORTED = -32022
 _VERSION = "io.modelcontextprotocol/protocolVersion"
+_CLIENT = "io.modelcontextprotocol/clientInfo"
 _SERVER = "io.modelcontextprotocol/serverInfo"
 _GONE = {"initialize", "ping"}
 """Methods that the era without a handshake does not have."""
@@ -93,15 +94,18 @@ def serve_stdio(
             need not wait for it.
     """
     server = Server(doors, stdout or sys.stdout.buffer)
+    warming = threading.Thread(target=doors.warm, name="memento-mcp-warm", daemon=True)
     threading.Thread(target=server.work, name="memento-mcp", daemon=True).start()
     try:
         for line in lines(stdin or sys.stdin.buffer):
             server.take(line)
             if warm:
                 warm = False
-                threading.Thread(target=doors.warm, name="memento-mcp-warm", daemon=True).start()
+                warming.start()
         server.finish(PARTING)
     finally:
+        if warming.ident is not None:  # the end of the process would cut off a model in the making
+            warming.join(PARTING)
         doors.close()
 
 
@@ -229,6 +233,8 @@ class Server:
         answer = _METHODS.get(method)
         if answer is None or (modern and method in _GONE):
             raise _Refused(METHOD, f"method not found: {shown(method)}")
+        if modern:
+            _meet(self._doors, params["_meta"].get(_CLIENT))
         result = answer(self._doors, params)
         return _modern(method, result) if modern else result
 
@@ -261,16 +267,20 @@ def _modern(method: str, result: Json) -> Json:
 
 def _initialize(doors: Doors, params: Json) -> Json:
     asked = params.get("protocolVersion")
-    info = params.get("clientInfo")
-    name = info.get("name") if isinstance(info, dict) else None
-    if isinstance(name, str) and not doors.client:
-        doors.client = "".join(filter(str.isprintable, name))[:60]
+    _meet(doors, params.get("clientInfo"))
     return {
         "protocolVersion": asked if asked in HANDSHAKE else HANDSHAKE[-1],
         "capabilities": CAPABILITIES,
         "serverInfo": SERVER,
         "instructions": _table.INSTRUCTIONS,
     }
+
+
+def _meet(doors: Doors, info: object) -> None:
+    """Note the name of the client, in both eras the first that it says."""
+    name = info.get("name") if isinstance(info, dict) else None
+    if isinstance(name, str) and not doors.client:
+        doors.client = "".join(filter(str.isprintable, name))[:60]
 
 
 def _discover(_doors: Doors, _params: Json) -> Json:

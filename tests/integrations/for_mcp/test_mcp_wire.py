@@ -3,6 +3,7 @@
 import io
 import json
 import threading
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -51,6 +52,19 @@ def test_the_client_is_named_in_what_it_keeps(memory):
     serve_stdio(doors, stdin=io.BytesIO(b"\n".join(said)), stdout=out)
     (kept,) = memory.list()
     assert kept.source.uri == "mcp:" + ("claude" * 30)[:60]
+
+
+def test_a_client_without_a_handshake_is_named_as_well(memory):
+    """By each of its requests."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "copilot", "version": "1"},
+    }
+    params = {"name": "remember", "arguments": {"text": "x"}, "_meta": meta}
+    sent = line(id=1, method="tools/call", params=params)
+    serve_stdio(Doors(memory), stdin=io.BytesIO(sent), stdout=io.BytesIO())
+    (kept,) = memory.list()
+    assert kept.source.uri == "mcp:copilot"
 
 
 def test_the_era_without_a_handshake_is_spoken_too(client):
@@ -195,6 +209,15 @@ def test_a_question_is_answered_while_a_call_is_carried_out(memory, monkeypatch)
     sent = [line(id=1, method="tools/call", params=CALL), line(id=2, method="ping")]
     serve_stdio(doors, stdin=Stdin(b"\n".join(sent)), stdout=out)
     assert [json.loads(one)["id"] for one in out.getvalue().splitlines()] == [2, 1]
+
+
+def test_the_end_waits_for_the_warming_up(memory, monkeypatch):
+    """A process that ended meanwhile would break off in the middle of loading the model."""
+    doors, warmed = Doors(memory), []
+    monkeypatch.setattr(doors, "warm", lambda: (time.sleep(0.3), warmed.append(True)))
+    sent = line(id=1, method="ping")
+    serve_stdio(doors, stdin=io.BytesIO(sent), stdout=io.BytesIO(), warm=True)
+    assert warmed == [True]
 
 
 def test_a_cancelled_call_is_not_answered_and_not_begun(memory, monkeypatch):
