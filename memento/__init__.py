@@ -9,6 +9,7 @@ layout       names of the files and folders of a store
 clock        the present moment, and times as microseconds
 levels       pins and locks: what the bits of a memory say
 display      values on one line, as a table of a notebook, and as JSON
+later        a module that is imported at its first use
 types        the values that callers see: memories, drafts, hits and their vocabulary
 protocols    the interfaces of replaceable parts: embedder, reranker, language model, clock
 scopes       namespaces (who may see a memory) and scope paths (where it applies)
@@ -66,36 +67,36 @@ The adapters for other frameworks are packages of their own, beside this one in 
 only public names of memento; ``tests/integrations/test_doors.py`` has the list.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from memento.config import Config
-from memento.conversation.values import Recalled, Turn
-from memento.filters import Filtering, check_filters
-from memento.loops import Loop
-from memento.manager import MemoryManager
-from memento.past import Change, Diff, SlotValue, Undone, Version
-from memento.policy.values import Policy
-from memento.scoping.values import Promotion, ScopeGuess, ScopeInfo
-from memento.sessions import Session
-from memento.sessions.values import Checkpoint, Resumption, SessionInfo
-from memento.strength import Belief, Evidence, Strength
-from memento.tick import Anomaly, Stale, StepDone, Tick
-from memento.types import (
-    Draft,
-    Finding,
-    Hit,
-    Kind,
-    Memory,
-    Related,
-    Retrieval,
-    Source,
-    Status,
-    Tier,
-    Trust,
-)
 
 if TYPE_CHECKING:
     from memento.aio import AsyncMemoryManager
+    from memento.config import Config
+    from memento.conversation.values import Recalled, Turn
+    from memento.filters import Filtering, check_filters
+    from memento.loops import Loop
+    from memento.manager import MemoryManager
+    from memento.past import Change, Diff, SlotValue, Undone, Version
+    from memento.policy.values import Policy
+    from memento.scoping.values import Promotion, ScopeGuess, ScopeInfo
+    from memento.sessions import Session
+    from memento.sessions.values import Checkpoint, Resumption, SessionInfo
+    from memento.strength import Belief, Evidence, Strength
+    from memento.tick import Anomaly, Stale, StepDone, Tick
+    from memento.types import (
+        Draft,
+        Finding,
+        Hit,
+        Kind,
+        Memory,
+        Related,
+        Retrieval,
+        Source,
+        Status,
+        Tier,
+        Trust,
+    )
 
 __version__ = "0.1.0"
 
@@ -142,10 +143,50 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load ``AsyncMemoryManager`` when it is asked for: asyncio costs as much as all the rest."""
-    if name == "AsyncMemoryManager":
-        from memento.aio import AsyncMemoryManager  # noqa: PLC0415 - see above
+_HOMES = {
+    "aio": ("AsyncMemoryManager",),
+    "config": ("Config",),
+    "conversation.values": ("Recalled", "Turn"),
+    "filters": ("Filtering", "check_filters"),
+    "loops": ("Loop",),
+    "manager": ("MemoryManager",),
+    "past": ("Change", "Diff", "SlotValue", "Undone", "Version"),
+    "policy.values": ("Policy",),
+    "scoping.values": ("Promotion", "ScopeGuess", "ScopeInfo"),
+    "sessions": ("Session",),
+    "sessions.values": ("Checkpoint", "Resumption", "SessionInfo"),
+    "strength": ("Belief", "Evidence", "Strength"),
+    "tick": ("Anomaly", "Stale", "StepDone", "Tick"),
+    "types": (
+        "Draft",
+        "Finding",
+        "Hit",
+        "Kind",
+        "Memory",
+        "Related",
+        "Retrieval",
+        "Source",
+        "Status",
+        "Tier",
+        "Trust",
+    ),
+}  # fmt: skip
+"""Modules of memento, each with the public names that it has."""
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_MODULES = {"aio", "check", "config", "errors", "policy", "protocols", "scopes", "testing", "types"}
+"""Modules that are there after ``import memento`` alone."""
 
-        return AsyncMemoryManager
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    """Import a public name at its first use: a program that needs one type loads no store."""
+    if name in _MODULES:
+        return import_module(f"memento.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"memento.{_HOME_OF[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

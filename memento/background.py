@@ -16,17 +16,21 @@ from typing import TYPE_CHECKING, Protocol
 
 from memento.config import Config
 from memento.config.sleep import Auto
-from memento.consolidate.tick import Limits, Sleeper, usual
+from memento.later import later
 from memento.ledger import associations, claims, dynamics, erase, learnt, memories, namespaces
 from memento.ledger.contract import Ledger, Moment, Rules, Session, Work
 from memento.ledger.rows import Row
-from memento.lifecycle import conflicts
-from memento.lifecycle.conflicts import Settled
 from memento.types import Event, Tier
 
 if TYPE_CHECKING:
+    from memento.consolidate import tick
+    from memento.lifecycle import conflicts
+    from memento.lifecycle.conflicts import Settled
     from memento.tiers.short import ShortTier
     from memento.upkeep.erase import Eraser
+else:
+    tick = later("memento.consolidate.tick")
+    conflicts = later("memento.lifecycle.conflicts")
 
 ACCESSES = 10_000
 """Most retrievals whose log line waits in RAM; older ones give way."""
@@ -393,13 +397,13 @@ class Background:
         if now < self._sleep_due:
             return
         self._sleep_due = now + SLEEPS
-        sleeper = Sleeper(self._ledger, self._config, embeds=self._embeds, changed=self._moved)
-        steps, until = usual(self._config), time.monotonic() + SLEEP_SECONDS
+        sleeper = tick.Sleeper(self._ledger, self._config, embeds=self._embeds, changed=self._moved)
+        steps, until = tick.usual(self._config), time.monotonic() + SLEEP_SECONDS
         for ns, _ in self._ledger.read(namespaces.every):
             if self._queries or time.monotonic() >= until:
                 self._sleep_due = now  # the next quiet moment goes on
                 return
-            sleeper.sleep(ns, now, steps, Limits(until, None))
+            sleeper.sleep(ns, now, steps, tick.Limits(until, None))
 
     def _moved(self, ns: int, rows: Sequence[Row]) -> None:
         """Tell the short tier that rows of its rings changed."""

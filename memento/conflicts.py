@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from memento.check import check_count, check_id, shown
 from memento.claims.standing import stands_higher
 from memento.errors import InvalidInput
+from memento.later import later
 from memento.ledger import changes, claims, memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
-from memento.lifecycle import conflicts
 from memento.lifecycle.steps import FOUND, holds
 from memento.types import Memory
 from memento.views import View
+
+if TYPE_CHECKING:
+    from memento.lifecycle import conflicts
+else:
+    conflicts = later("memento.lifecycle.conflicts")
 
 ConflictStatus: TypeAlias = Literal["open", "resolved"]
 Keep: TypeAlias = Literal["a", "b", "both", "neither"]

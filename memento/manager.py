@@ -40,8 +40,8 @@ from memento.filters import (
     several,
 )
 from memento.guidance import Guidance
+from memento.later import later
 from memento.learning import Learning
-from memento.learning.waiting import attend
 from memento.ledger import memories
 from memento.lifecycle import change
 from memento.locks import Locks
@@ -74,7 +74,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from memento.learning import waiting
     from memento.protocols import Clock, Embedder, Progress, Reranker, TokenCounter
+else:
+    waiting = later("memento.learning.waiting")
 
 KEEP = change.KEEP
 
@@ -145,7 +148,8 @@ class MemoryManager(
         config = Config() if config is None else config
         clock = system_clock if clock is None else clock
         super().__init__(Engine(root, config, embedder, clock, reranker), labels)
-        attend(self)
+        if config.llm.background:
+            waiting.attend(self)
 
     @property
     def quarantine(self) -> QuarantineView:

@@ -6,17 +6,24 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from memento.check import check_count, check_flag, check_moment, check_seconds, shown
 from memento.config.articles import Writer
-from memento.consolidate import articles, report
-from memento.consolidate.tick import FOLD, STEPS, Limits, Sleeper, Ticked, usual
 from memento.errors import InvalidInput
 from memento.filters import members
+from memento.later import later
 from memento.ledger import changes
 from memento.tick import Anomaly, Stale, StepDone, Tick
 from memento.types import Kind, KindName
 from memento.views import View
+
+if TYPE_CHECKING:
+    from memento.consolidate import articles, report, tick
+else:
+    articles = later("memento.consolidate.articles")
+    report = later("memento.consolidate.report")
+    tick = later("memento.consolidate.tick")
 
 _MOST = 1_000_000
 _EPOCH = date(1970, 1, 1)
@@ -77,14 +84,14 @@ class Sleeping(View):
         limit = check_seconds("seconds", seconds)
         most = None if rows is None else check_count("rows", rows, most=_MOST)
         config = self._engine.config
-        names = usual(config) if steps is None else _steps(steps)
+        names = tick.usual(config) if steps is None else _steps(steps)
         if articles.STEP.name in names and config.articles.writer == Writer.OFF:
             config = replace(config, articles=replace(config.articles, writer=Writer.EXTRACTIVE))
         check_flag("dry_run", dry_run)
         ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
         if ns is None:
-            return _tick(Ticked(done=True), began)
-        sleeper = Sleeper(
+            return _tick(tick.Ticked(done=True), began)
+        sleeper = tick.Sleeper(
             self._engine.ledger,
             config,
             embeds=self._engine.embedding is not None,
@@ -94,7 +101,7 @@ class Sleeping(View):
             return _tick(sleeper.plans(ns, now, names), began)
         self._engine.background.log_accesses()
         self._engine.background.settle(gives_way=False)
-        found = sleeper.sleep(ns, now, names, Limits(began + limit, most))
+        found = sleeper.sleep(ns, now, names, tick.Limits(began + limit, most))
         return _tick(found, began)
 
     def stale(
@@ -150,7 +157,7 @@ def _steps(given: Sequence[str]) -> list[str]:
     Raises:
         InvalidInput: If there is no such step.
     """
-    known = [FOLD, *STEPS]
+    known = [tick.FOLD, *tick.STEPS]
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InvalidInput("steps", f"must be a list of: {', '.join(known)}")
     for name in given:
@@ -159,7 +166,7 @@ def _steps(given: Sequence[str]) -> list[str]:
     return [name for name in known if name in given]
 
 
-def _tick(found: Ticked, began: float) -> Tick:
+def _tick(found: tick.Ticked, began: float) -> Tick:
     steps = {
         name: StepDone(one.looked, one.changed, one.skipped) for name, one in found.steps.items()
     }

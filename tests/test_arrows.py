@@ -10,6 +10,7 @@ import memento
 ROOMS = [
     {"errors"},
     {"forks", "language", "layout", "clock", "display", "levels"},
+    {"later"},
     {"types", "scopes", "protocols"},
     {"past", "strength", "tick"},
     {"status", "check", "dynamics"},

@@ -37,7 +37,7 @@ def imported(module, heavy):
     return ran.stdout.splitlines()
 
 
-@pytest.mark.parametrize("module", ["memento", "memento.aio", "memento.ingest"])
+@pytest.mark.parametrize("module", ["memento", "memento.manager", "memento.aio", "memento.ingest"])
 def test_import_is_light_and_touches_nothing(module):
     """No heavy package is loaded, no file opened for writing, no socket, no folder made."""
     assert imported(module, HEAVY) == ["[]", "[]"]

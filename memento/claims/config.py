@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from memento.check import shown
-from memento.claims.reading import LONGEST
 from memento.errors import InvalidInput
+
+LONGEST = 40
+"""Most words of a statement that is read."""
 
 Supersede: TypeAlias = Literal["keys", "explicit", "updates"]
 

@@ -12,13 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from memento.claims.config import LONGEST
 from memento.claims.states import LANGUAGE, State, states_of, taken_back
 from memento.claims.tokens import small, tokens_of
 from memento.claims.vocabulary import Vocabulary, common, vocabulary
 from memento.claims.whole import says_more
 
-LONGEST = 40
-"""Most words of a statement that is read."""
 _VALUE = 5
 """Most words of a value."""
 _SUBJECT = 4

@@ -32,31 +32,13 @@ from memento.conversation.values import Turn
 from memento.conversation.verbs import Verbs
 from memento.errors import IdConflict, InvalidInput
 from memento.filters import check_names
-from memento.learning.assisting import assisted, is_open, parts_of
-from memento.learning.reading import Message, Reader, Ready, candidate_of, key_of, parents_of
-from memento.learning.teaching import (
-    Done,
-    Rating,
-    action_of,
-    taught,
-    taught_again,
-    told,
-    told_again,
-)
-from memento.learning.waiting import FULL, let_wait
+from memento.later import later as at_first_use
 from memento.ledger import changes, memories, scopes, sessions
 from memento.ledger.contract import Session as Reading
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row
 from memento.ledger.scopes import Place
-from memento.lifecycle import learn, locks
-from memento.llm.asking import model_of
-from memento.observe.derive import Lesson, derive
-from memento.observe.signals import Candidate as Sentence
-from memento.observe.signals import Signal, Span
-from memento.observe.slots import Slot, slot_under
-from memento.observe.split import LONGEST
-from memento.observe.values import Candidate, Foresight, Observation
+from memento.lifecycle import locks
 from memento.scopes import parse_scope
 from memento.scoping import named_scope
 from memento.types import Draft, Kind, KindName, Memory, Source, Trust, TrustName
@@ -64,10 +46,31 @@ from memento.views import Memories, View
 
 if TYPE_CHECKING:
     from memento.engine import Engine
+    from memento.learning import assisting, reading, teaching, waiting
+    from memento.learning.reading import Message, Reader, Ready
+    from memento.learning.teaching import Done, Rating
+    from memento.lifecycle import learn
+    from memento.llm import asking
+    from memento.observe import derive, signals, slots, split, values
+    from memento.observe.derive import Lesson
+    from memento.observe.signals import Candidate as Sentence
+    from memento.observe.signals import Signal
+    from memento.observe.values import Candidate, Foresight, Observation
+else:
+    assisting, reading, teaching, waiting = [
+        at_first_use(f"memento.learning.{name}")
+        for name in ("assisting", "reading", "teaching", "waiting")
+    ]
+    learn = at_first_use("memento.lifecycle.learn")
+    asking = at_first_use("memento.llm.asking")
+    derive, signals, slots, split, values = [
+        at_first_use(f"memento.observe.{name}")
+        for name in ("derive", "signals", "slots", "split", "values")
+    ]
 
 Then: TypeAlias = Callable[[Work, list[Row]], list[Row]]
 """Runs in the transaction after the turns are written; returns the rows that it changed."""
-Foresights = list[Foresight]
+Foresights: TypeAlias = "list[Foresight]"
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 """A moment for what has no date."""
 
@@ -165,7 +168,7 @@ class Learning(View):
         moment = self._engine.now()
         if occurred_at is not None:
             moment = check_moment("occurred_at", occurred_at)
-        reader = Reader(
+        reader = reading.Reader(
             self,
             self._engine,
             _session(session),
@@ -178,7 +181,7 @@ class Learning(View):
         drafts = reader.drafts(said, occurred_at) if check_flag("keep", keep) else []
         read = reader.read(said, drafts, turn_id)
         seconds = {"read": monotonic() - began}
-        later = partial(let_wait, reader=reader, read=read, mode=mode, kept=keep)
+        later = partial(waiting.let_wait, reader=reader, read=read, mode=mode, kept=keep)
         waits = mode != "off" and self.config.llm.background
         done, rows = self._write(
             drafts, read, said, session=_session(session), begins_run=mode != "off",
@@ -186,7 +189,7 @@ class Learning(View):
         )  # fmt: skip
         seconds["write"] = monotonic() - began - seconds["read"]
         seen = replace(
-            told(read, done, self._namespace),
+            teaching.told(read, done, self._namespace),
             turns=tuple(self._read(rows)),
             took=seconds,
             pending=sum(one.waits for one in read),
@@ -199,14 +202,14 @@ class Learning(View):
             raise InvalidInput("mode", f"{shown(mode)} is not one of: {', '.join(MODES)}")
         wanted = self.config.observe.mode if mode is None else str(mode)
         if wanted != "off":
-            model_of(self.config.llm)
+            asking.model_of(self.config.llm)
         return wanted
 
     def _rating(self, session: str | None) -> Rating | None:
         """Return how praise and fault are a verdict; None if they are not."""
         if session is None or not self.config.observe.praise:
             return None
-        return Rating(session, self.config.dynamics)
+        return teaching.Rating(session, self.config.dynamics)
 
     def _assisted(
         self,
@@ -219,26 +222,28 @@ class Learning(View):
         """Add to an observation the sentences at which a language model points."""
         began = monotonic()
         reader.ns = self._engine.ledger.find_namespace(self._namespace)
-        now = [one for one in read if is_open(one, mode) and not (one.waits or one.refused)]
+        now = [
+            one for one in read if assisting.is_open(one, mode) and not (one.waits or one.refused)
+        ]
         turns = self._turns_of(now, rows)
         there = [one for one in now if id(one) in turns or (one.at is None and not one.turn_id)]
-        parts = parts_of(self._engine, [(reader, one) for one in there])
-        told_of, chosen, sent = assisted(self._engine, parts, mode)
+        parts = assisting.parts_of(self._engine, [(reader, one) for one in there])
+        told_of, chosen, sent = assisting.assisted(self._engine, parts, mode)
         if refused := sum(one.refused for one in read):
             unsent = told_of.unsent + refused
-            told_of = replace(told_of, unsent=unsent, failure="full", problem=FULL)
+            told_of = replace(told_of, unsent=unsent, failure="full", problem=waiting.FULL)
         done: list[Done] = []
         if sent:
 
             def then(work: Work, _turns: list[Row]) -> list[Row]:
-                made = taught_again(work, chosen, sent, turns, told_of.model, seen.change)
+                made = teaching.taught_again(work, chosen, sent, turns, told_of.model, seen.change)
                 done[:] = [made]
                 return done[0].rows
 
             self._carry_out([], then)
         seconds = {**seen.took, "model": monotonic() - began}
-        added = done[0] if done else Done()
-        return replace(told_again(seen, added, told_of, self._namespace), took=seconds)
+        added = done[0] if done else teaching.Done()
+        return replace(teaching.told_again(seen, added, told_of, self._namespace), took=seconds)
 
     def _turns_of(self, read: Sequence[Message], rows: Sequence[Row]) -> dict[int, Row]:
         """Return the rows that hold messages, by the identities of the messages."""
@@ -288,16 +293,16 @@ class Learning(View):
             LockedMemory: If it would replace a memory that is locked.
             StoreError: If it could not be written.
         """
-        if not isinstance(candidate, Candidate):
+        if not isinstance(candidate, values.Candidate):
             raise InvalidInput("candidate", f"must be a Candidate, not {type_name(candidate)}")
         check_names(changes, Confirming, Learning.confirm)
         wanted = replace(candidate, **cast("dict[str, Any]", changes))
         given = "key" in changes and wanted.key is not None
         if wanted.condition != candidate.condition and not given and wanted.key is not None:
-            slot = slot_under(wanted.span.text, wanted.signal, wanted.condition)
+            slot = slots.slot_under(wanted.span.text, wanted.signal, wanted.condition)
             wanted = replace(wanted, key=None if slot is None else slot.key)
         lesson = _confirmed(wanted, chosen=given)
-        return self._learn([lesson], parents=parents_of(wanted.turn_id), verb="confirm")[0]
+        return self._learn([lesson], parents=reading.parents_of(wanted.turn_id), verb="confirm")[0]
 
     def direct(
         self,
@@ -365,7 +370,7 @@ class Learning(View):
         """
         engine = self._engine
         where = self._present_scope(scope)
-        reader = Reader(self, engine, _session(session), where, Source(), engine.now())
+        reader = reading.Reader(self, engine, _session(session), where, Source(), engine.now())
         said = reader.place(turns_of(messages), numbered=False, dated=None)
         found: list[Foresight] = []
         for message in reader.read(said, [], None):
@@ -373,19 +378,20 @@ class Learning(View):
                 verdict = _foreseen(engine, reader.ns, ready)
                 rows = (verdict.repeats, verdict.replaces, *verdict.contradicts)
                 ids = tuple(row.id for row in rows if row is not None)
-                one = candidate_of(ready, None)
+                one = reading.candidate_of(ready, None)
                 stored = ready.lesson.candidate.sure or verdict.replaces is not None
-                action = action_of(verdict).value if stored else "doubtful"
-                found.append(Foresight(one, action, ids))
+                action = teaching.action_of(verdict).value if stored else "doubtful"
+                found.append(values.Foresight(one, action, ids))
         return found
 
     def _learn(
         self, lessons: Sequence[Lesson], *, parents: tuple[str, ...], verb: str, lock: bool = False
     ) -> Memories:
         """Write lessons that someone stated or confirmed; a lock stands in their way."""
-        reader = Reader(self, self._engine, None, "", Source(), self._engine.now())
+        reader = reading.Reader(self, self._engine, None, "", Source(), self._engine.now())
         ready = [
-            Ready(one, reader.entry(one, None, parents), reader.near(one, None)) for one in lessons
+            reading.Ready(one, reader.entry(one, None, parents), reader.near(one, None))
+            for one in lessons
         ]
 
         def then(work: Work, _turns: list[Row]) -> list[Row]:
@@ -393,7 +399,7 @@ class Learning(View):
             rows = []
             for one in ready:
                 verdict = learn.judge(work, one.lesson, one.others)
-                slot = key_of(one.lesson)
+                slot = reading.key_of(one.lesson)
                 locks.guard([row for row in verdict.contradicts if slot and row.key == slot])
                 rows.append(learn.take(work, one.lesson, one.entry, verdict))
             if lock:
@@ -418,7 +424,7 @@ class Learning(View):
         forget = self.config.observe.forget
 
         def then(work: Work, rows: list[Row]) -> list[Row]:
-            made = taught(
+            made = teaching.taught(
                 work, read, rows, forget, begins_run=begins_run, rating=self._rating(session)
             )
             outcome[:] = [made]
@@ -452,7 +458,7 @@ class Learning(View):
 def _foreseen(engine: Engine, ns: int | None, ready: Ready) -> learn.Verdict:
     """Judge a lesson without writing it."""
     if ns is None:
-        return learn.Verdict(key=key_of(ready.lesson))
+        return learn.Verdict(key=reading.key_of(ready.lesson))
     now = engine.now()
     return engine.ledger.read(
         lambda c: learn.judge(Work(c, ns, now, engine.rules), ready.lesson, ready.others)
@@ -503,32 +509,32 @@ def _turns(
 
 
 def _said(text: str, signal: Signal, probability: float = 1.0) -> Sentence:
-    return Sentence(Span(0, len(text), text), signal, probability, sure=True)
+    return signals.Candidate(signals.Span(0, len(text), text), signal, probability, sure=True)
 
 
 def _directed(text: object, scope: str, condition: str | None) -> Lesson:
     """Make the lesson of a rule that is stated outright."""
     if not isinstance(text, str):
         raise InvalidInput("rules", f"must be texts, not {type_name(text)}")
-    said = _said(text, Signal.RULE)
-    if len(text) > LONGEST:  # as observe does: no sentence, so nothing is read from it
-        return Lesson(said, text, Kind.RULE, None, condition, None, None, scope, ())
-    lesson = derive(said, answered=None, said_at=_NEVER, scope=scope)
+    said = _said(text, signals.Signal.RULE)
+    if len(text) > split.LONGEST:  # as observe does: no sentence, so nothing is read from it
+        return derive.Lesson(said, text, Kind.RULE, None, condition, None, None, scope, ())
+    lesson = derive.derive(said, answered=None, said_at=_NEVER, scope=scope)
     assert lesson is not None  # noqa: S101 - a rule always is one
     when = lesson.condition if condition is None else condition
-    slot = slot_under(text, Signal.RULE, when)
+    slot = slots.slot_under(text, signals.Signal.RULE, when)
     return replace(lesson, text=text, slot=slot, scope=scope, condition=when)
 
 
 def _confirmed(wanted: Candidate, *, chosen: bool) -> Lesson:
     """Make the lesson of a candidate; a slot that the caller chose has one value at a time."""
-    slot = slot_under(wanted.span.text, wanted.signal, wanted.condition)
+    slot = slots.slot_under(wanted.span.text, wanted.signal, wanted.condition)
     if wanted.key is None:
         slot = None
     elif chosen or slot is None or slot.key != wanted.key:
-        slot = Slot(wanted.key, " ".join(wanted.text.casefold().split()), single=True)
-    return Lesson(
-        candidate=Sentence(wanted.span, wanted.signal, wanted.confidence, sure=True),
+        slot = slots.Slot(wanted.key, " ".join(wanted.text.casefold().split()), single=True)
+    return derive.Lesson(
+        candidate=signals.Candidate(wanted.span, wanted.signal, wanted.confidence, sure=True),
         text=wanted.text,
         kind=member(Kind, "kind", wanted.kind),
         slot=slot,

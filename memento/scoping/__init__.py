@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from memento.admit.redact import Redaction
 from memento.check import check_context, names, short_name, type_name
 from memento.clock import from_micros
 from memento.errors import InvalidInput, NothingToUndo
+from memento.later import later
 from memento.ledger import links, memories
 from memento.ledger import scopes as rows
 from memento.ledger.contract import Session, Work
@@ -20,10 +21,14 @@ from memento.lifecycle import scopes as rules
 from memento.scopes import contains, parse_namespace, parse_scope
 from memento.scoping.guess import Known, guesses
 from memento.scoping.nearness import cosines, nearest
-from memento.scoping.promotion import SIGNALS, promotable
 from memento.scoping.values import Promotion, ScopeGuess, ScopeInfo
 from memento.types import Event, Memory
 from memento.views import View
+
+if TYPE_CHECKING:
+    from memento.scoping import promotion
+else:
+    promotion = later("memento.scoping.promotion")
 
 T = TypeVar("T")
 ScopeInfos = list[ScopeInfo]
@@ -335,7 +340,7 @@ class Scoping(View):
         ns, settings = self._engine.ledger.find_namespace(self._namespace), self.config.scopes
         if ns is None:
             return []
-        asked = Filters(now=self._engine.now(), kinds=tuple(one.value for one in SIGNALS))
+        asked = Filters(now=self._engine.now(), kinds=tuple(one.value for one in promotion.SIGNALS))
 
         def job(c: Session) -> tuple[list[Row], set[int]]:
             docids = memories.matching(c, ns, asked)[-MOST_DIRECTIVES:]
@@ -343,7 +348,7 @@ class Scoping(View):
             return found, {one for one in docids if _is_contradicted(c, one)}
 
         found, contradicting = self._engine.ledger.read(job)
-        groups = promotable(
+        groups = promotion.promotable(
             found,
             cosines(self._engine, found),
             contradicting,

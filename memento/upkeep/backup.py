@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memento import layout
 from memento.check import check_moment
@@ -19,11 +20,16 @@ from memento.errors import (
     TargetExists,
 )
 from memento.forks import whole
+from memento.later import later
 from memento.ledger import files
 from memento.ledger.checks import Sees
 from memento.ledger.contract import Contents, Ledger
 from memento.ledger.opening import backup_tool, folder_of, make_root, swap
-from memento.lifecycle import conflicts
+
+if TYPE_CHECKING:
+    from memento.lifecycle import conflicts
+else:
+    conflicts = later("memento.lifecycle.conflicts")
 
 
 @dataclass(frozen=True, slots=True)

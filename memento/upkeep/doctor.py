@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from memento.check import MOST_NAMED
 from memento.claims.config import Conflicts
@@ -16,6 +17,7 @@ from memento.errors import (
     StoreError,
     StoreGone,
 )
+from memento.later import later
 from memento.ledger import (
     associations,
     checks,
@@ -29,9 +31,13 @@ from memento.ledger import (
 from memento.ledger.checks import Sees, Whose
 from memento.ledger.contract import Ledger
 from memento.ledger.files import explain_os, is_draft_of, unfinished
-from memento.lifecycle import conflicts
 from memento.tiers import own_files
 from memento.types import Finding
+
+if TYPE_CHECKING:
+    from memento.lifecycle import conflicts
+else:
+    conflicts = later("memento.lifecycle.conflicts")
 
 _QUEUED = 256
 """Memories put on the backlog in one transaction, during which an ``add`` waits."""

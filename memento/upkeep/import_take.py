@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from math import inf
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from memento.admit.entry import Entry
+from memento.later import later
 from memento.ledger import changes, claims, happenings, memories, namespaces, scopes, sessions
 from memento.ledger import transfer as sql
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
-from memento.lifecycle import conflicts, slots, trust
+from memento.lifecycle import slots, trust
 from memento.lifecycle.remember import go_to_present_scopes
 from memento.lifecycle.scopes import may_be_merged
 from memento.lifecycle.steps import log_event
@@ -31,6 +32,11 @@ from memento.upkeep.import_lines import (
     ShareLine,
     Terms,
 )
+
+if TYPE_CHECKING:
+    from memento.lifecycle import conflicts
+else:
+    conflicts = later("memento.lifecycle.conflicts")
 
 W = TypeVar("W", Arrival, Link, EventLine, SessionLine, ScopeLine, ShareLine)
 Sessions = dict[int, set[str | None]]

@@ -1,0 +1,55 @@
+"""A program that needs one type, or one verb, does not load all of memento."""
+
+import subprocess
+import sys
+
+import pytest
+
+import memento
+
+ROOMS = ["observe.guards", "consolidate.tick", "claims.reading"]
+"""Parts that only their own verbs need."""
+
+
+def loaded(program):
+    """Run a program in a process of its own; return the modules that it loaded."""
+    said = subprocess.run(
+        [sys.executable, "-c", f"{program}\nimport sys; print(*sys.modules)"],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    return set(said.stdout.split())
+
+
+def test_the_bare_import_loads_no_store():
+    """Types, errors and settings cost what they are, and the version nothing."""
+    modules = loaded("import memento; memento.__version__")
+    assert {name for name in modules if name.startswith("memento")} == {"memento"}
+    modules = loaded("from memento import Kind; import memento; memento.errors.NotFound")
+    assert "memento.types" in modules
+    assert "memento.manager" not in modules
+
+
+def test_a_manager_loads_no_parts_of_single_verbs():
+    """They are loaded when they are needed first, most of them by the background thread."""
+    modules = loaded("from memento import MemoryManager")
+    assert "memento.manager" in modules
+    assert not {f"memento.{name}" for name in ROOMS} & modules
+
+
+@pytest.mark.parametrize("name", memento.__all__)
+def test_every_public_name_is_there(name):
+    """Each says where it comes from, and stays the same."""
+    assert getattr(memento, name) is getattr(memento, name)
+    assert name in dir(memento)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    """As for any module."""
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = memento.Nothing
+
+
+def test_modules_that_programs_name_are_there_after_the_bare_import():
+    """``import memento; memento.errors.NotFound`` is common."""
+    program = "import memento; print(memento.errors.NotFound, memento.types.Kind, memento.testing)"
+    assert "memento.testing" in loaded(program)
