@@ -17,6 +17,7 @@ READS_THE_SYSTEM_CLOCK = {
     "manager.py": "the clock of a manager that is given none",
     "cli/options.py": "moments such as 7d, before a store is open",
     "cli/remember.py": "commands open their managers with the system's clock",
+    "ledger/lite/presence.py": "the age of a folder, whose times are those of the system",
     "ledger/lite/swap.py": "file names: a clock that stands still would give one name twice",
     "tiers/own_files.py": "file names, as above",
     "tiers/short.py": "file names, as above",
