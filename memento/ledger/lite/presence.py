@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from memento.clock import system_clock, to_micros
 from memento.errors import StoreGone
 from memento.ledger.files import explain_os
 
@@ -83,7 +84,8 @@ class Presence:
             return
         self._seen = None
         self._check_files()
-        if found.st_ctime_ns % _COARSE and time.time_ns() - found.st_ctime_ns > SETTLED:
+        age = to_micros(system_clock()) * 1_000 - found.st_ctime_ns
+        if age > SETTLED and found.st_ctime_ns % _COARSE:
             self._until = time.monotonic_ns() + TRUSTED
             self._seen = seen
 
