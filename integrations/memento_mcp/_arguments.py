@@ -7,6 +7,25 @@ from typing import Any
 
 from memento.check import first_of, shown
 
+
+def plain(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments as models mean them: a null is an absent one, and 8.0 is 8.
+
+    >>> plain({"properties": {"k": {"type": "integer"}}}, {"k": 8.0, "kind": None})
+    {'k': 8}
+    """
+    whole = {name for name, field in schema["properties"].items() if field["type"] == "integer"}
+    return {
+        name: int(value) if name in whole and _is_whole(value) else value
+        for name, value in given.items()
+        if value is not None
+    }
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, float) and value.is_integer()
+
+
 _TYPES: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool}
 
 

@@ -22,7 +22,7 @@ from memento.policy import Relevant, new_nonce, render
 from memento.scopes import parse_scope
 from memento.types import Status
 from memento_mcp import _table
-from memento_mcp._arguments import faults
+from memento_mcp._arguments import faults, plain
 
 WAIT = 5.0
 """Seconds that ``recall`` waits at most until the newest memories can be found by meaning."""
@@ -132,9 +132,10 @@ class Doors:
         tool = next((tool for tool in self.tools if tool["name"] == name), None)
         if tool is None:
             raise LookupError(f"unknown tool {shown(name)}")
-        if wrong := faults(tool["inputSchema"], arguments):
+        given = plain(tool["inputSchema"], arguments)
+        if wrong := faults(tool["inputSchema"], given):
             return Answer("; ".join(wrong), refused=True)
-        return self._said(lambda: str(getattr(self, f"_{name}")(**arguments)))
+        return self._said(lambda: str(getattr(self, f"_{name}")(**given)))
 
     def read(self, uri: str) -> Answer:
         """Read a resource.

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from memento.cli.options import HERE, EmbedderName, Namespace, Root, examples, option
+from memento.cli.output import warn
 from memento.cli.store import open_store
 from memento.errors import InvalidInput
 
@@ -68,6 +69,8 @@ def mcp(
         _print(doors.tools)
         return
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    if sys.stdin.isatty():
+        warn("waiting for an agent on standard input; it starts this command itself")
     sys.stdout.flush()
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # what a library prints must not stand between two messages

@@ -180,7 +180,8 @@ def test_a_verdict_is_the_agents(memory):
         ("remember", {"text": "x", "everywhere": 1}, "everywhere must be of type boolean"),
         ("recall", {"k": 0}, "k must be from 1 to 50"),
         ("recall", {"k": True}, "k must be of type integer"),
-        ("recall", {"query": None}, "query must be of type string"),
+        ("recall", {"k": 1.5}, "k must be of type integer"),
+        ("remember", {"text": None}, "text is missing"),
         ("correct", {"id": 3}, "text is missing; id must be of type string"),
         ("remember", {"text": " "}, "is empty"),
     ],
@@ -190,6 +191,14 @@ def test_wrong_arguments_are_refused_all_at_once(doors, name, arguments, fault):
     said = doors.call(name, arguments)
     assert said.refused
     assert fault in said.text
+
+
+def test_a_null_is_an_absent_argument_and_a_whole_number_is_one(doors, memory):
+    """Some models name every argument, and some programs have no whole numbers."""
+    memory.add("Ada lives in Basel")
+    memory.add("Ada lives by the river")
+    asked = {"query": None, "k": 1.0, "kind": None, "since": None}
+    assert texts(doors.call("recall", asked)) == ["Ada lives by the river"]
 
 
 def test_a_server_that_only_reads_offers_nothing_else(memory):
