@@ -13,12 +13,20 @@ _WORD = re.compile(
 _STOP = {"。": ".", "，": ",", "；": ";", "！": "!", "？": "?", "：": "=", ":": "=", "!": "."}  # noqa: RUF001 - real stops
 _ELISION = re.compile(r"\b(j|l|d|n|s|m|t|qu|c)'", re.IGNORECASE)
 _SHORT = re.compile(r"[A-Za-z]+'[a-z]+|\bdont\b|\bim\b")
+_TITLE = re.compile(
+    r"\b(Dr|Dra|Mr|Mrs|Ms|Mx|Prof|Rev|Hon|Capt|Col|Gen|Sgt|Hr|Sr|Sra|St|Ste|Mt|Ft)\.(?=\s+[^\W\d_a-z])"
+)
+"""A title or a part of a place's name that is cut off: its full stop ends no sentence."""
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
 def tokens_of(text: str) -> tuple[list[str], str]:
-    """Cut a text into words and stops; and tell its language, as an ISO 639-1 code."""
-    plain = text.replace("’", "'")  # noqa: RUF001 - a real apostrophe
+    """Cut a text into words and stops; and tell its language, as an ISO 639-1 code.
+
+    >>> tokens_of("My dentist is Dr. Silva.")
+    (['My', 'dentist', 'is', 'Dr', 'Silva', '.'], 'en')
+    """
+    plain = _TITLE.sub(r"\1", text.replace("’", "'"))  # noqa: RUF001 - a real apostrophe
     if _HAN.search(plain):
         return _cut(plain), "zh"
     whole = _SHORT.sub(lambda found: common().short.get(found[0].lower(), found[0]), plain)

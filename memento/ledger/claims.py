@@ -24,7 +24,7 @@ RESOLVED = "resolved"
 """Link between two memories that a person has settled."""
 
 _CURSOR = "claims "
-_READ = "claims read 2 "
+_READ = "claims read 3 "
 """Names how far a namespace was read as this version of memento reads it. The number grows when
 more is derived of a statement: then what was compared before is read again."""
 _NOTED = "SELECT value FROM meta WHERE name = ?"
