@@ -21,8 +21,10 @@ from memento.forks import whole
 class _Later:
     """Stands for a module until it is used, and passes every look at its names on to it."""
 
+    __slots__ = ("_name",)
+
     def __init__(self, name: str) -> None:
-        self.__dict__["_name"] = name
+        object.__setattr__(self, "_name", name)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._load(), name)
@@ -33,8 +35,13 @@ class _Later:
     def __delattr__(self, name: str) -> None:
         delattr(self._load(), name)
 
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]  # of the module, for ``vars``
+        found: dict[str, Any] = vars(self._load())
+        return found
+
     def _load(self) -> Any:
-        name = self.__dict__["_name"]
+        name: str = object.__getattribute__(self, "_name")
         if (found := sys.modules.get(name)) is not None and _is_whole(found):
             return found
         with whole():  # a fork would cut the import in two

@@ -113,6 +113,30 @@ def test_the_background_thread_imports_nothing_that_a_fork_may_cut_in_two(tmp_pa
     assert seen["loaded"] > 300
 
 
+SETTLING = """
+import os, sys, time
+from memento import MemoryManager
+memory = MemoryManager(sys.argv[1], embedder=None)
+memory.add("I live in Ghent")  # the background thread loads what compares and tidies up
+time.sleep(float(sys.argv[2]))
+if os.fork() == 0:
+    memory.add("I live in Turku now")
+    memory.observe("I live in Porto now.", session="talk")
+    memory.consolidate()
+    os._exit(0)
+pid, status = os.wait()
+memory.close()
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.parametrize("delay", [0, 0.02, 0.04, 0.06, 0.1])
+def test_a_child_forked_while_parts_are_loaded_can_use_them(tmp_path, delay):
+    """No part, and nothing that it reads at its first use, is half there in the child."""
+    done = run(tmp_path, SETTLING, str(delay))
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_thread_that_forks_while_it_is_loading_does_not_wait_for_itself():
     """Some libraries start a child when they are imported, some embedders a pool."""
     with forks.whole():

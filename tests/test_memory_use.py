@@ -40,6 +40,7 @@ def talk(memory, numbers):
 def test_no_cache_without_a_bound_grows_with_what_is_said(memory):
     """Distinct words, names, keys, scopes and sessions leave each of them as large as it was."""
     talk(memory, range(WARM))
+    memory.flush(wait=True)  # the background thread has loaded its parts
     before, control = unbounded(), unbounded(__name__)
     talk(memory, range(WARM, 3 * WARM))
     assert unbounded() == before

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 LANGUAGES = ("en", "de", "fr", "es", "pt")
@@ -199,8 +199,9 @@ def _telling(table: Mapping[str, Any]) -> frozenset[str]:
 
 @cache
 def _file() -> dict[str, Any]:
-    text = files("memento.claims").joinpath("attributes.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    # Not by importlib.resources, which imports its readers at the first use, in the background
+    # thread: a fork would leave them half imported in the child.
+    return tomllib.loads(Path(__file__).with_name("attributes.toml").read_text(encoding="utf-8"))
 
 
 def _inverted(table: Mapping[str, str], between: str) -> dict[str, str]:

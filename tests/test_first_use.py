@@ -6,6 +6,8 @@ import sys
 import pytest
 
 import memento
+from memento.language import plain as plain_module
+from memento.later import later
 
 ROOMS = ["observe.guards", "consolidate.tick", "claims.reading"]
 """Parts that only their own verbs need."""
@@ -53,3 +55,17 @@ def test_modules_that_programs_name_are_there_after_the_bare_import():
     """``import memento; memento.errors.NotFound`` is common."""
     program = "import memento; print(memento.errors.NotFound, memento.types.Kind, memento.testing)"
     assert "memento.testing" in loaded(program)
+
+
+def test_what_stands_for_a_module_is_like_it(monkeypatch):
+    """A test may replace a name in it, and the name is there again afterwards."""
+    stands = later("memento.language.plain")
+    assert vars(stands) is vars(plain_module)
+    assert "plain" in dir(stands)
+    with monkeypatch.context() as patched:
+        patched.setattr(stands, "plain", len)
+        assert plain_module.plain is len
+    assert plain_module.plain("x") == "x"
+    stands.new = 1
+    del stands.new
+    assert not hasattr(plain_module, "new")
