@@ -16,6 +16,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from time import monotonic
 from typing import Any, BinaryIO
 
@@ -132,7 +133,7 @@ class Server:
         self._doors = doors
         self._stdout = stdout
         self._writing = threading.Lock()
-        self._calls: queue.Queue[Json] = queue.Queue(WAITING)
+        self._calls: queue.Queue[Json | None] = queue.Queue(WAITING)
         self._open: set[object] = set()
         self._cancelled: set[object] = set()
 
@@ -152,9 +153,8 @@ class Server:
             self._take(message)
 
     def work(self) -> None:
-        """Carry out calls, in order, for as long as the process lives."""
-        while True:
-            message = self._calls.get()
+        """Carry out calls, in order, until ``finish``."""
+        while (message := self._calls.get()) is not None:
             try:
                 if message["id"] not in self._cancelled:
                     self._answer(message)
@@ -165,11 +165,13 @@ class Server:
                 self._calls.task_done()
 
     def finish(self, seconds: float) -> None:
-        """Wait until the open calls are answered, at most so long."""
+        """Wait until the open calls are answered, at most so long, and take no other."""
         end = monotonic() + seconds
         with self._calls.all_tasks_done:
             while self._calls.unfinished_tasks and (left := end - monotonic()) > 0:
                 self._calls.all_tasks_done.wait(left)
+        with suppress(queue.Full):
+            self._calls.put_nowait(None)
 
     def _take(self, message: object) -> None:
         if not isinstance(message, dict):

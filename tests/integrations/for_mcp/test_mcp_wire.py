@@ -211,6 +211,17 @@ def test_a_question_is_answered_while_a_call_is_carried_out(memory, monkeypatch)
     assert [json.loads(one)["id"] for one in out.getvalue().splitlines()] == [2, 1]
 
 
+def test_a_server_that_ended_leaves_no_thread(client):
+    """A program may serve one client after the other."""
+    before = threading.active_count()
+    for _ in range(3):
+        client.raw(line(id=1, method="tools/call", params=CALL))
+    end = time.monotonic() + 5
+    while threading.active_count() > before + 1 and time.monotonic() < end:  # one indexes
+        time.sleep(0.01)
+    assert threading.active_count() <= before + 1
+
+
 def test_the_end_waits_for_the_warming_up(memory, monkeypatch):
     """A process that ended meanwhile would break off in the middle of loading the model."""
     doors, warmed = Doors(memory), []
