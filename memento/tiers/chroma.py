@@ -106,7 +106,8 @@ def blank_all(folder: Path) -> None:
 
 def chroma_version() -> str:
     """Return the version of chromadb that is installed, without importing it."""
-    return version("chromadb")
+    with whole():  # from Python 3.12 on it imports parts of itself at the first call
+        return version("chromadb")
 
 
 @lru_cache(maxsize=1024)
