@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from math import isfinite
 from typing import Any, TypeVar
@@ -93,6 +93,17 @@ def check_moment(field: str, moment: object) -> int:
     if micros is None:
         raise InvalidInput(field, "has no time zone; use for example datetime.now(UTC)")
     return micros
+
+
+def iso_moment(field: str, text: str | None, zone: tzinfo) -> datetime | None:
+    """Read a day or time as models write it; one without a zone is in ``zone``."""
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidInput(field, f"{shown(text)} is no day or time in ISO 8601") from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
 def check_share(field: str, value: object) -> float:

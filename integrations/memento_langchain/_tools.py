@@ -10,14 +10,13 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import datetime, tzinfo
 from typing import Annotated, Any, Literal
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from memento import Hit, Memory, MemoryManager, Trust
 from memento.aio import GLANCE, settle
-from memento.check import check_seconds
+from memento.check import check_seconds, iso_moment
 from memento.errors import InvalidInput, LockedMemory, NotFound
 from memento.policy import TOKENS, Relevant, new_nonce, render
 from memento_langchain._turns import WAIT, check_manager
@@ -106,8 +105,8 @@ class _Verbs:
         """Search memories by kind and time, with or without a query."""
         chosen: dict[str, Any] = {
             "kinds": kind,
-            "since": _moment("since", since, self._manager.config.zone),
-            "until": _moment("until", until, self._manager.config.zone),
+            "since": iso_moment("since", since, self._manager.config.zone),
+            "until": iso_moment("until", until, self._manager.config.zone),
         }
         if query is None or not query.strip():
             return self._shown(self._manager.list(newest_first=True, limit=_few(k), **chosen), "")
@@ -189,13 +188,3 @@ def _few(k: int) -> int:
     if not 1 <= k <= 50:  # noqa: PLR2004 - as the schema says
         raise InvalidInput("k", f"must be from 1 to 50, not {k}")
     return k
-
-
-def _moment(field: str, text: str | None, zone: tzinfo) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InvalidInput(field, f"{text!r:.60} is not a day or time in ISO 8601") from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=zone)

@@ -12,11 +12,11 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from typing import Any, NamedTuple
 
 from memento import Hit, Kind, Memory, MemoryManager, Source, Trust
-from memento.check import check_count, shown
+from memento.check import check_count, iso_moment, shown
 from memento.errors import InvalidInput, MementoError, NotFound, StoreError
 from memento.policy import Relevant, new_nonce, render
 from memento.scopes import parse_scope
@@ -210,8 +210,8 @@ class Doors:
     ) -> str:
         chosen: dict[str, Any] = {
             "kinds": kind,
-            "since": _moment("since", since, self._zone),
-            "until": _moment("until", until, self._zone),
+            "since": iso_moment("since", since, self._zone),
+            "until": iso_moment("until", until, self._zone),
             "scope": self.scope or None,
         }
         if not query.strip():
@@ -284,13 +284,3 @@ def _left_out(kept: Memory, text: str) -> str:
     """Say which secrets of a text were not kept."""
     gone = sorted(set(_SECRET.findall(kept.text)) - set(_SECRET.findall(text)))
     return f" A secret was left out ({', '.join(gone)})." if gone else ""
-
-
-def _moment(field: str, text: str | None, zone: tzinfo) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InvalidInput(field, f"{shown(text)} is no day or time in ISO 8601") from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=zone)

@@ -88,7 +88,7 @@ def serve_stdio(
     Nothing else may write to ``stdout`` meanwhile.
 
     Args:
-        doors: What is served. Closed at the end.
+        doors: The tools, resources and prompts that are served. Closed at the end.
         stdin: Where the client's messages come from; None for the process's own.
         stdout: Where the answers go; None for the process's own.
         warm: Whether the store is opened once the first message is answered, so that the first call

@@ -18,7 +18,6 @@ from memento.errors import InvalidInput
 
 SESSIONS = ("CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID")
 """Variables in which agents say which session runs."""
-TOKENS = 4_000
 
 app = typer.Typer()
 
@@ -43,7 +42,7 @@ def mcp(
     more: Annotated[bool, option("--more", help="Offer history and rate as well.")] = False,
     tokens: Annotated[
         int, option("--tokens", help="Most tokens of one answer, 100 to 10,000.")
-    ] = TOKENS,
+    ] = 4_000,
     print_tools: Annotated[
         bool, option("--print-tools", help="Print what a model is told, and end.")
     ] = False,

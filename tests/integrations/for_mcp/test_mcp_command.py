@@ -52,7 +52,7 @@ def test_it_ends_with_its_client_and_says_nothing_else(tmp_path):
 
 
 def test_a_reader_makes_no_store(tmp_path):
-    """It says that there is none."""
+    """It says that there is no store."""
     sent = request(1, "tools/call", name="recall", arguments={})
     ended = start(tmp_path / "store", "--read-only", "--embedder", "none", sent=sent)
     said = json.loads(ended.stdout)["result"]
