@@ -1,6 +1,7 @@
 """Measure what ``observe`` finds in messages: what is stored, of which class, at what cost.
 
-    python benchmarks/observe.py [UTTERANCES.jsonl] [--embedder none] [--show 40]
+    python benchmarks/observe.py [UTTERANCES.jsonl [PAIRS.jsonl]] [--embedder none] [--show 40]
+    python benchmarks/observe.py --pairs [PAIRS.jsonl]
     python benchmarks/observe.py --natural FILE [--show 40]
     python benchmarks/observe.py --cost
     python benchmarks/observe.py [UTTERANCES.jsonl] --model oracle
@@ -28,6 +29,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from observe_pairs import SET as PAIRS
+from observe_pairs import report
 
 from memento.embed.onnx import default_embedder
 from memento.observe import mask, pointing, split
@@ -257,6 +261,8 @@ def main() -> int:
     """Measure what the arguments ask for; 1 if a floor is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("utterances", nargs="?", type=Path, default=OWN)
+    parser.add_argument("both", nargs="?", type=Path, metavar="pairs")
+    parser.add_argument("--pairs", nargs="?", type=Path, const=PAIRS, help="pairs alone")
     parser.add_argument("--natural", type=Path, action="append", default=[])
     parser.add_argument("--cost", action="store_true")
     parser.add_argument("--embedder", choices=("default", "none"), default="default")
@@ -269,8 +275,10 @@ def main() -> int:
     ]
     if given.cost:
         missed += cost()
-    if not given.natural and not given.cost:
+    if not given.natural and not given.cost and given.pairs is None:
         missed += utterances(given.utterances, ngrams=ngrams, show=given.show, model=given.model)
+    for path in filter(None, (given.pairs, given.both)):
+        missed += report(path)
     for line in missed:
         print(f"MISSED {line}")
     return 1 if missed else 0

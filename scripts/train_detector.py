@@ -113,13 +113,15 @@ def fit(inputs: NDArray[np.float32], examples: list[Example], sharp: float) -> d
     """Fit one linear model and round its weights to eight bits, a scale for each class."""
     from scipy import sparse  # noqa: PLC0415 - a tool of this script
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - as above
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - comes with scikit-learn
 
     model = LogisticRegression(C=EASE, max_iter=STEPS)
-    model.fit(
-        sparse.csr_matrix(inputs),
-        [one.label for one in examples],
-        sample_weight=[one.weight for one in examples],
-    )
+    with threadpool_limits(1):  # several threads add in any order
+        model.fit(
+            sparse.csr_matrix(inputs),
+            [one.label for one in examples],
+            sample_weight=[one.weight for one in examples],
+        )
     weights = model.coef_.T
     scale = np.abs(weights).max(axis=0) / 127
     return {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from memento.admit.draft import admit
 from memento.admit.entry import Entry
 from memento.clock import from_micros, to_micros
-from memento.conversation.turns import Said, placed, turn_id
+from memento.conversation.turns import Said, mended, placed, turn_id
 from memento.conversation.values import Turn
 from memento.conversation.verbs import Verbs
 from memento.ledger import memories
@@ -24,6 +24,7 @@ from memento.lifecycle.steps import FOUND
 from memento.observe.asked import faults, means_this_turn, mentions_some, subject_of
 from memento.observe.candidates import find
 from memento.observe.derive import IMPORTANCE, Lesson, derive
+from memento.observe.likeness import turned_from
 from memento.observe.signals import Candidate as Sentence
 from memento.observe.signals import Found, Signal
 from memento.observe.values import Candidate
@@ -267,6 +268,7 @@ class Reader:
             actor: Name of the user, or None.
         """
         config = self._engine.config.observe
+        text = mended(text)
         found = find(
             text,
             previous=answered,
@@ -355,9 +357,10 @@ class Reader:
 
     def near(self, lesson: Lesson, answered: str | None) -> tuple[str, ...]:
         """Return the ids of memories that may be about the same as a lesson."""
-        if self.ns is None or (lesson.slot is not None and lesson.slot.single):
-            return ()
         query = lesson.candidate.span.text
+        placed_by_slot = lesson.slot is not None and lesson.slot.single
+        if self.ns is None or (placed_by_slot and turned_from(query) is None):
+            return ()
         if answered and lesson.signal is Signal.CORRECTION:
             query = f"{query} {answered[:300]}"
         kinds = sorted(learn.LEARNABLE)

@@ -39,6 +39,7 @@ from memento.observe.likeness import (
     denies,
     difference,
     is_about,
+    is_of_another_sort,
     tokens,
     turned_from,
 )
@@ -89,7 +90,8 @@ def judge(work: Work, lesson: Lesson, others: Iterable[str]) -> Verdict:
             return Verdict(repeats=holder, key=key)
         if holder.pinned & LOCKS:
             return Verdict(contradicts=(holder,))
-        if lesson.slot.single or _changes(lesson):
+        changed = _changes(lesson) and not is_of_another_sort(holder.text, lesson.text)
+        if lesson.slot.single or changed:
             return Verdict(replaces=holder, key=key)
         rows = [holder, *(row for row in rows if row.docid != holder.docid)]
         return _without_slot(lesson, rows, None)
@@ -182,7 +184,15 @@ def _meant(lesson: Lesson, rows: Sequence[Row]) -> list[Row]:
     named = [row for row in rows if old and is_about(row.text, lesson.text, old)]
     if named:
         return named
-    return [row for row in rows if difference(row.text, lesson.text) is not None]
+    return [row for row in rows if _differs(row.text, lesson.text)]
+
+
+def _differs(old: str, new: str) -> bool:
+    """Tell whether a statement gives the same thing another value, or denies it."""
+    found = difference(old, new)
+    if found is None:
+        return False
+    return found.kind is not Likeness.OTHER_WORDS or not is_of_another_sort(old, new)
 
 
 def _excludes(row: Row, lesson: Lesson) -> bool:

@@ -43,7 +43,7 @@ _PATTERNS = {
              |nobody|somebody|someone|everybody
              |\w+\s+(?:hundred|thousand))\b)[a-z]+""",
     Signal.CORRECTION: r"""\b(?:no|nope|nah|not|actually|wrong|sorry|correct\w*|instead|longer|now
-        |any\s?more|changed?|switched|moved?|told|meant|said|scratch|misspoke|mistake\w*|incorrect
+        |any\s?more|changed?|switched|migrated|moved?|told|meant|said|scratch|misspoke|mistake\w*|incorrect
         |forgot|forget\w*|got|mixed|rather|update|turns|\w+n't|dont|stopped|gave|rid|oops|old
         |outdated|renamed|extended|misread|keep|again|strike|ignore|new|right|true|once\s+more|backwards)\b""",
     Signal.DECISION: r"""\b(?:decid\w+|decision|agree\w*|chose|chosen|choos\w+|choice|pick\w*

@@ -20,6 +20,7 @@ from memento.observe.signals import (
     Signal,
     Span,
 )
+from memento.observe.told import judged_by_wording
 
 if TYPE_CHECKING:
     from memento.protocols import Embedder
@@ -30,19 +31,12 @@ _CONTRADICTS = re.compile(
       |you\s+keep\s+\w+ing|i\s+(?:already\s+)?told\s+you)\b.*\w+\W+\w+ | \binstead\W*$""",  # noqa: RUF001 - a real apostrophe
     re.IGNORECASE | re.VERBOSE,
 )
-_DENIES = re.compile(
-    r"""^\W*(?:(?:and|but|so|well|oh|also|ok|okay|by\s+the\s+way|btw|sadly|unfortunately)\W+)*
-      (?:i|we|my|our)\b[^.;:?]{0,80}?
-      (?:\bno\s+longer\b|(?:n['’]t|\bnot)\b[^.;:?]{0,80}\bany\s?(?:more|longer)\b)""",  # noqa: RUF001 - real
-    re.IGNORECASE | re.VERBOSE,
-)
-"""A plain denial: "I'm no longer married". Whether something is denied, the store knows."""
 _MARKS = re.compile(
     r"""^\W*(?:(?:and|but|so|oh|well|hey|hi|ok|okay|also)\W+)*
       (?:no|nope|nah|actually|wrong|incorrect|sorry|correction|scratch|wait|strike|not|oops|it['’]?s
         |that['’]?s|i\s+meant|i\s+mis\w+|you|ignore|forget|update|small|my\s+mistake)\b
     | \b(?:no\s+longer|any\s?more|any\s+longer|instead|stopped|switched|changed|moved|renamed
-      |mistake|rather\s+than|turns?\s+out|wrong|incorrect|actually|meant|extended|outdated|backwards|mixed
+      |migrated|mistake|rather\s+than|turns?\s+out|wrong|incorrect|actually|meant|extended|outdated|backwards|mixed
       |gave\s+up|got\s+rid|told\s+you|said|misspoke|misread)\b
     | ,\s*not\s+(?!bad\b|too\b|so\b|that\b)\w+ | \bnot\b.*,\s*(?:but|it|i|we)\b""",  # noqa: RUF001 - a real apostrophe
     re.IGNORECASE | re.VERBOSE,
@@ -99,12 +93,12 @@ def find(
     refused = vetoes(read, masked, code)
     kept = [span for span, reason in zip(read, refused, strict=True) if reason is None]
     judged = [
-        _answering(_denying(one, span.text, store_at, doubt_at), span.text, previous, code)
+        _answering(judged_by_wording(one, span.text, store_at, doubt_at), span.text, previous, code)
         for one, span in zip(_judged(kept, masked, embedder, code), kept, strict=True)
     ]
     return Found(
         candidates=tuple(
-            Candidate(span, one.signal, one.probability, sure(one, store_at), one.reasons)
+            Candidate(span, one.signal, one.probability, one.is_sure(store_at), one.reasons)
             for span, one in zip(kept, judged, strict=True)
             if one.signal is not None and one.probability >= doubt_at
         ),
@@ -115,34 +109,12 @@ def find(
     )
 
 
-def sure(detection: Detection, store_at: float) -> bool:
-    """Tell whether a detection is to be stored without being asked for."""
-    return detection.licensed and detection.probability >= store_at
-
-
 def vetoes(spans: Sequence[Span], masked: str, language: str) -> list[str | None]:
     """Name the reason for which each sentence is not to be learnt, or None; see ``guards``."""
     if language == languages.ENGLISH:
         return guards.vetoes(spans, masked)
     table = cues.load(language)
     return [table.refuse(masked[span.start : span.end]) for span in spans]
-
-
-def _denying(detection: Detection, said: str, store_at: float, doubt_at: float) -> Detection:
-    """Read a plain denial that is not sure as a correction in doubt.
-
-    In doubt it is stored only if the store has what it denies.
-    """
-    known = detection.signal is not None and sure(detection, store_at)
-    if known or not _DENIES.match(said):
-        return detection
-    doubted = doubt_at <= detection.probability < store_at and detection.signal is not None
-    return Detection(
-        Signal.CORRECTION,
-        detection.probability if doubted else doubt_at,
-        licensed=doubt_at < store_at,
-        reasons=(*detection.reasons, "denies"),
-    )
 
 
 def _answering(detection: Detection, said: str, previous: str | None, language: str) -> Detection:

@@ -78,6 +78,10 @@ class Detection:
     licensed: bool
     reasons: tuple[str, ...] = ()
 
+    def is_sure(self, store_at: float) -> bool:
+        """Tell whether it is to be stored without being asked for."""
+        return self.licensed and self.probability >= store_at
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:

@@ -48,7 +48,7 @@ _PATTERNS = {
 }
 _PLACEHOLDER = re.compile("|".join(_PATTERNS))
 _DEMONYM = re.compile(r"(?:ian|ish|ese|ean|ch|man|ss)$")
-_TYPED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})  # noqa: RUF001 - real quotation marks
+_TYPED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " "})  # noqa: RUF001 - real quotation marks
 
 
 def slot_of(text: str, signal: Signal) -> Slot | None:
@@ -214,7 +214,7 @@ _USE = re.compile(
 )
 _LIKING = re.compile(
     r"\b(?:prefer|like|want|rather(?: have)?|favou?rite|is|are|it's|keep|be|answer|write|format"
-    r"|give me|love it|always|'m|am)\b",
+    r"|indent|give me|love it|always|'m|am)\b",
     re.IGNORECASE,
 )
 _CHANGES = re.compile(r"\b(?:switch|migrat|mov(?:e|ed|ing) (?:from|to|over))", re.IGNORECASE)
