@@ -47,6 +47,14 @@ _PATTERNS = {
     "OCCUPATION": rf"(?:[\w-]+ ){{0,3}}(?:{'|'.join(OCCUPATIONS)})\b(?! (?:of|myself))",
 }
 _PLACEHOLDER = re.compile("|".join(_PATTERNS))
+_NOT_A_NAME = re.compile(
+    r"(?:mud|there|here|not|too|very|so|on|in|an?|the|long|short|hard|easy|rare|common|taken|used"
+    r"|wrong|correct|right|missing|unusual|unique|private|secret|irrelevant|unimportant|different"
+    r"|mine|yours|known|unknown|hidden|public|what|as|listed|gone|good|bad|ok|okay|fine|nice|new|old"
+    r"|difficult|weird|funny|boring|confidential|real|fake|now|already|still|also|(?:un|mis)\w+ed"
+    r"|\w+(?:ing|able|ous))"
+)
+"""Words in lower case that say how a name is."""
 _DEMONYM = re.compile(r"(?:ian|ish|ese|ean|ch|man|ss)$")
 _TYPED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " "})  # noqa: RUF001 - real quotation marks
 
@@ -139,7 +147,11 @@ def _of_form(plain: str, signal: Signal) -> Slot | None:
 def _is_sane(key: str, value: str) -> bool:
     """Tell whether a value can be one of its slot; "I'm German and ..." gives no name."""
     if key == "user/name":
-        return not _DEMONYM.search(value) and value.casefold() not in TONGUES
+        return (
+            not _DEMONYM.search(value)
+            and value.casefold() not in TONGUES
+            and (value[0].isupper() or _NOT_A_NAME.fullmatch(value) is None)
+        )
     if key == "user/home":
         return not _chosen_anywhere(value)
     return True

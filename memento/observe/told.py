@@ -35,7 +35,9 @@ _BEGAN = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """A state that began: "The limit is 500 now"."""
-_MY_VALUE = re.compile(r"(?i:my)\b.{3,40}?[A-Z0-9@/]")
+_MY_VALUE = re.compile(
+    r"(?i:my)\b(?:.{3,40}?[A-Z0-9@/]|(?i: (?:first )?name(?: is|'s) )[a-z]+[.!]?$)"
+)
 _OUR_VALUE = re.compile(
     r"(?i:our|the project's) (?:[\w-]+ ){1,3}?(?i:is|are) (?:now )?"
     r"[A-Z0-9][\w.+#-]*(?: [\w.+#-]+){0,2}[.!]?"

@@ -25,6 +25,8 @@ def judged(said, detection=NOTHING):
         "Hi, my name is Ngozi.",
         "My time zone is UTC+1.",
         "My mother tongue is Tagalog.",
+        "my name is steven",
+        "my name's ann!",
         "my email is x.y@example.org",
     ],
 )
@@ -46,6 +48,9 @@ def test_a_value_of_the_project_is_sure_too(said):
     [
         "My name is a nightmare to spell.",
         "My time zone is weird.",
+        "my name is long",
+        "My name is misspelled.",
+        "my name is confusing",
         "My job is killing me.",
         "Our CI is broken.",
         "Our budget is too small for Jenkins and Travis and Circle.",
