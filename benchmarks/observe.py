@@ -27,6 +27,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ from observe_pairs import report
 from memento.embed.onnx import default_embedder
 from memento.observe import mask, pointing, split
 from memento.observe.candidates import find
+from memento.observe.derive import derive
 from memento.observe.signals import Candidate, Found, Signal
 
 if TYPE_CHECKING:
@@ -49,9 +51,12 @@ CLASS_FLOOR = (0.88, 0.62)
 HELD = ("rule", "correction", "forget")
 """Classes that have a floor of their own."""
 LANGUAGE_FLOOR = (0.90, 0.35)
+MOST_WRONG_SLOTS, LEAST_RIGHT_SLOTS = 1.0, 0.5
+"""Wrong slots in 100 messages, and right ones of those expected."""
 MOST_NATURAL = 3.5
 """Most candidates stored in 100 sentences of natural talk."""
 MOST_CPU_MS = 10.0
+SAID_AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ENOUGH = 20
 """Least messages to store of a class or language for its floor to be judged."""
 
@@ -78,6 +83,39 @@ class Tally:
 
 
 @dataclass
+class Slots:
+    """Counts of the slots that messages fill."""
+
+    messages: int = 0
+    wrong: int = 0
+    expected: int = 0
+    right: int = 0
+
+    def take(self, row: Mapping[str, Any], sure: Sequence[Candidate]) -> None:
+        """Count one message."""
+        lessons = [derive(one, answered=row["previous"], said_at=SAID_AT) for one in sure]
+        keys = {one.slot.key for one in lessons if one is not None and one.slot is not None}
+        self.messages += 1
+        self.wrong += bool(keys - {row["key"]})
+        self.expected += row["key"] is not None
+        self.right += row["key"] in keys
+
+    def report(self) -> list[str]:
+        """Print the counts; return the floors that are missed."""
+        wrong, right = 100 * self.wrong / max(1, self.messages), self.right / max(1, self.expected)
+        print(
+            f"slots          wrong {wrong:.1f} of 100 messages   "
+            f"right {self.right} of {self.expected} ({right:.0%})"
+        )
+        missed = []
+        if wrong > MOST_WRONG_SLOTS:
+            missed.append(f"slots: {wrong:.1f} wrong in 100 messages, most {MOST_WRONG_SLOTS}")
+        if self.expected >= ENOUGH and right < LEAST_RIGHT_SLOTS:
+            missed.append(f"slots: {right:.0%} right, floor {LEAST_RIGHT_SLOTS:.0%}")
+        return missed
+
+
+@dataclass
 class Score:
     """All counts of a run."""
 
@@ -85,10 +123,12 @@ class Score:
     kind: Tally = field(default_factory=Tally)
     classes: dict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
     wrong: list[str] = field(default_factory=list)
+    slots: Slots = field(default_factory=Slots)
 
     def take(self, row: Mapping[str, Any], sure: Sequence[Candidate]) -> None:
         """Count one message. A message counts once for "store or not" and for its class."""
         expected, found = set(row["expect"]), {str(one.signal) for one in sure}
+        self.slots.take(row, sure)
         agreed = expected & found
         for tally, right in ((self.store, expected and found), (self.kind, agreed)):
             tally.expected += bool(expected)
@@ -176,7 +216,10 @@ def utterances(path: Path, *, ngrams: bool, show: int, model: str | None = None)
     if model is not None:
         return []  # the floors are those of the detector alone
     missed = floors(total, ngrams=ngrams)
-    return missed + (languages(others, embedder, show) if others else [])
+    missed += languages(others, embedder, show) if others else []
+    if any(row["key"] is not None for row in rows):
+        missed += score(rows, embedder).slots.report()
+    return missed
 
 
 def floors(total: Score, *, ngrams: bool) -> list[str]:

@@ -164,7 +164,9 @@ def _value_in(key: str, plain: str, value: str) -> str:
 
 
 _AGAINST = re.compile(
-    r"\b(?:no|not|never|don't|stop|without|avoid|skip|drop|leave out|less|fewer)\b", re.IGNORECASE
+    r"\b(?:no|not|never|don't|stop|without|avoid|skip|drop|leave out|less|fewer|kein\w*|nie|niemals"
+    r"|ohne|jamais|pas|sans|nunca|jamás|mai|senza|sem|nooit|geen|zonder)\b|不|别|勿",
+    re.IGNORECASE,
 )
 
 
@@ -393,7 +395,7 @@ def _limits(slot: Slot, plain: str) -> Iterator[str]:
     for match in _QUALIFIER.finditer(plain):
         what = slug(match["what"])
         named = _NO_QUALIFIER.fullmatch(match["what"]) or _chosen_anywhere(match["what"])
-        if not named and what not in TONGUES:
+        if not named and what not in TONGUES and what != slug(slot.value):
             yield what
 
 

@@ -10,7 +10,7 @@ from memento.observe.signals import Candidate, Signal, Span
 
 def row(*expect):
     """Return a message that is expected to hold some classes."""
-    return {"text": "x", "previous": None, "expect": list(expect)}
+    return {"text": "x", "previous": None, "expect": list(expect), "key": None}
 
 
 def candidate(signal):
@@ -65,3 +65,15 @@ def test_a_scripted_model_is_bound_by_the_checks():
     for model in ("oracle", "greedy"):
         assert observe.assisted(shown, None, model, set()) == []
     assert {one.signal for one in observe.assisted(stated, None, "greedy", set())} > {Signal.FACT}
+
+
+def test_slots_are_counted(capsys):
+    """A slot that was not expected is wrong, and one that is missing is not right."""
+    slots = observe.Slots()
+    said = "My name is Ada."
+    one = Candidate(Span(0, len(said), said), Signal.IDENTITY, 0.9, sure=True)
+    for key in ("user/name", "user/home", None):
+        slots.take({"previous": None, "key": key}, [one])
+    assert (slots.messages, slots.wrong, slots.expected, slots.right) == (3, 2, 2, 1)
+    assert slots.report() == ["slots: 66.7 wrong in 100 messages, most 1.0"]
+    assert "right 1 of 2 (50%)" in capsys.readouterr().out
