@@ -28,7 +28,7 @@ _FROM_TO = re.compile(
 )
 """A change with both values: "We've moved from npm to pnpm"."""
 _BEGAN = re.compile(
-    r"""^(?!.*\b(?:if|when)\b)[^.;:?]{1,120}?
+    r"""^(?=.*\bnow\b)(?!.*\b(?:if|when)\b)[^.;:?]{1,120}?
       (?: (?:\b(?:is|are|am)|'(?:s|re|m))\s+now\s+\w
         | (?:\b(?:is|are|am|lives?|works?|uses?|runs?|has|have|costs?|takes?)|'(?:s|re|m))\b
           [^.;:?]{1,60}\bnow\W*$ )""",
