@@ -24,9 +24,9 @@ from memento.lifecycle.steps import FOUND
 from memento.observe.asked import faults, means_this_turn, mentions_some, subject_of
 from memento.observe.candidates import find
 from memento.observe.derive import IMPORTANCE, Lesson, derive
-from memento.observe.likeness import turned_from
 from memento.observe.signals import Candidate as Sentence
 from memento.observe.signals import Found, Signal
+from memento.observe.told import left_behind
 from memento.observe.values import Candidate
 from memento.types import Draft, Event, Kind, Memory, Source, Trust
 from memento.views import View
@@ -359,7 +359,7 @@ class Reader:
         """Return the ids of memories that may be about the same as a lesson."""
         query = lesson.candidate.span.text
         placed_by_slot = lesson.slot is not None and lesson.slot.single
-        if self.ns is None or (placed_by_slot and turned_from(query) is None):
+        if self.ns is None or (placed_by_slot and left_behind(query) is None):
             return ()
         if answered and lesson.signal is Signal.CORRECTION:
             query = f"{query} {answered[:300]}"

@@ -39,12 +39,13 @@ from memento.observe.likeness import (
     denies,
     difference,
     is_about,
-    is_of_another_sort,
     tokens,
     turned_from,
 )
 from memento.observe.signals import Signal
 from memento.observe.slots import slot_under
+from memento.observe.sorts import is_of_another_sort
+from memento.observe.told import left_behind
 from memento.types import Event, Kind, Trust
 
 LEARNABLE = frozenset(Kind) - {Kind.EPISODE, Kind.QUESTION, Kind.ARTICLE}
@@ -134,6 +135,13 @@ def _has_value(row: Row, lesson: Lesson) -> bool:
     )
 
 
+def _has_choice(row: Row, value: str) -> bool:
+    """Tell whether a memory fills a slot, one value at a time, with a value."""
+    signal = Signal(row.signal) if row.signal in tuple(Signal) else Signal.FACT
+    slot = slot_under(row.text, signal, row.condition) if row.key else None
+    return slot is not None and slot.single and slot.value == value
+
+
 _USUAL = (Signal.IDENTITY, Signal.PREFERENCE, Signal.RULE, Signal.FACT)
 """Signals that are tried on a memory that was not learnt."""
 
@@ -184,6 +192,10 @@ def _meant(lesson: Lesson, rows: Sequence[Row]) -> list[Row]:
     named = [row for row in rows if old and is_about(row.text, lesson.text, old)]
     if named:
         return named
+    left = left_behind(lesson.candidate.span.text)
+    had = [row for row in rows if left and _has_choice(row, left)]
+    if had:
+        return had
     return [row for row in rows if _differs(row.text, lesson.text)]
 
 

@@ -92,8 +92,14 @@ def find(
     read = spans[:most]
     refused = vetoes(read, masked, code)
     kept = [span for span, reason in zip(read, refused, strict=True) if reason is None]
+    alone = "\n" not in text.strip()
     judged = [
-        _answering(judged_by_wording(one, span.text, store_at, doubt_at), span.text, previous, code)
+        _answering(
+            judged_by_wording(one, masked[span.start : span.end], store_at, doubt_at, alone=alone),
+            span.text,
+            previous,
+            code,
+        )
         for one, span in zip(_judged(kept, masked, embedder, code), kept, strict=True)
     ]
     return Found(

@@ -144,52 +144,6 @@ def tokens(text: str) -> list[str]:
     return signed
 
 
-_NAMED_KIN = re.compile(rf"my (?:\w+ )?(?:{'|'.join(KIN)}) (?P<name>(?-i:[A-Z])\w+)", re.IGNORECASE)
-_COMPLEMENT = re.compile(
-    r"(?:\b(?:is|are|was)|['’]s)\s+(?:(?:now|actually|still|not)\s+)*(?P<called>(?:called|named|by)\s+)?"  # noqa: RUF001 - real
-    r"(?P<place>(?:at|on|in|near)\s+)?(?P<article>(?:an?|the)\s+)?(?P<value>[\w'’-]+|\S)",  # noqa: RUF001 - real
-    re.IGNORECASE,
-)
-_DAYS = frozenset({"today", "tomorrow", "tonight", "next", "this"})
-_NAMES_SUBJECT = re.compile(r"(?:[A-Z]\w+\s+){1,3}(?:is|are)\s+(?:now\s+)?(?:my|our)\b")
-
-
-def is_of_another_sort(old: str, new: str) -> bool:
-    """Tell whether a statement about the same thing does not give it another value.
-
-    It is about another person, or says where or how the thing is and not which.
-
-    >>> is_of_another_sort("Our CI is Jenkins.", "Our CI is slow now.")
-    True
-    >>> is_of_another_sort("My son Leo is six.", "My son Max is two now.")
-    True
-    >>> is_of_another_sort("Our CI is Jenkins.", "Our CI is Buildkite now.")
-    False
-    """
-    first, second = without_lead(old), without_lead(new)
-    one, other = _NAMED_KIN.match(first), _NAMED_KIN.match(second)
-    if one and other:
-        return one["name"] != other["name"]
-    sorts = _sort_of(first), _sort_of(second)
-    return None not in sorts and sorts[0] != sorts[1]
-
-
-def _sort_of(plain: str) -> str | None:
-    """Return what a statement says of its subject: which, where, what or how; None if in doubt."""
-    if _NAMES_SUBJECT.match(plain):
-        return "which"
-    found = _COMPLEMENT.search(plain)
-    if found is None:
-        return None
-    value = found["value"]
-    dated = _is_dated(value.casefold()) or value.casefold() in _DAYS
-    if value[0].isupper() or dated or found["called"]:
-        return "which"
-    if found["place"]:
-        return "where"
-    return "what" if found["article"] else "how"
-
-
 _DENIED = re.compile(
     r"\bno longer\b|(?:n't|\bnot)\b.{0,80}\b(?:any ?more|any longer)\b", re.IGNORECASE
 )
@@ -251,21 +205,10 @@ def is_about(old: str, new: str, value: str) -> bool:
     said = f" {' '.join(tokens(old))} "
     if f" {value} " not in said:
         return False
-    told = _NEW_VALUE.sub("", new) if _MOVED.match(without_lead(new)) else new
-    unknown = set(tokens(told)) - set(said.split()) - _LITTLE_WORDS
+    unknown = set(tokens(new)) - set(said.split()) - _LITTLE_WORDS
     return len(unknown) <= len(value.split())
 
 
-_MOVED = re.compile(
-    r"(?:i|we)(?:['’]ve| have)? (?:just |now |finally )?"  # noqa: RUF001 - a real apostrophe
-    r"(?:moved|migrated|switched|changed|went|gone) from \S",
-    re.IGNORECASE,
-)
-_NEW_VALUE = re.compile(
-    r"^(?:.*?\b(?=from\b))|\s+to(?:\s+(?!(?:in|for|on|at|and|with)\b)[\w.+#-]+){1,3}[.!]?$",
-    re.IGNORECASE,
-)
-"""The words of "we moved from X to Y" that are not about X."""
 _LITTLE_WORDS = frozenset(
     """it is not that the a an are was i am we no instead of than rather from to use and at on in
     my our you your got wrong + -""".split()  # noqa: SIM905 - as above

@@ -18,6 +18,7 @@ from typing import Any
 
 from memento.observe.nouns import KIN, OCCUPATIONS, OURS, POSSESSIONS, TONGUES
 from memento.observe.signals import Signal
+from memento.observe.sorts import is_date, names
 from memento.observe.wording import condition_of, without_condition, without_lead
 
 
@@ -47,14 +48,6 @@ _PATTERNS = {
     "OCCUPATION": rf"(?:[\w-]+ ){{0,3}}(?:{'|'.join(OCCUPATIONS)})\b(?! (?:of|myself))",
 }
 _PLACEHOLDER = re.compile("|".join(_PATTERNS))
-_NOT_A_NAME = re.compile(
-    r"(?:mud|there|here|not|too|very|so|on|in|an?|the|long|short|hard|easy|rare|common|taken|used"
-    r"|wrong|correct|right|missing|unusual|unique|private|secret|irrelevant|unimportant|different"
-    r"|mine|yours|known|unknown|hidden|public|what|as|listed|gone|good|bad|ok|okay|fine|nice|new|old"
-    r"|difficult|weird|funny|boring|confidential|real|fake|now|already|still|also|(?:un|mis)\w+ed"
-    r"|\w+(?:ing|able|ous))"
-)
-"""Words in lower case that say how a name is."""
 _DEMONYM = re.compile(r"(?:ian|ish|ese|ean|ch|man|ss)$")
 _TYPED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " "})  # noqa: RUF001 - real quotation marks
 
@@ -147,13 +140,10 @@ def _of_form(plain: str, signal: Signal) -> Slot | None:
 def _is_sane(key: str, value: str) -> bool:
     """Tell whether a value can be one of its slot; "I'm German and ..." gives no name."""
     if key == "user/name":
-        return (
-            not _DEMONYM.search(value)
-            and value.casefold() not in TONGUES
-            and (value[0].isupper() or _NOT_A_NAME.fullmatch(value) is None)
-        )
+        known = value.casefold() in (*TONGUES, *KIN)
+        return not _DEMONYM.search(value) and not known and names(value)
     if key == "user/home":
-        return not _chosen_anywhere(value)
+        return not is_choice(value) and not is_date(value)
     return True
 
 
@@ -212,6 +202,12 @@ def _any_of(words: list[str]) -> re.Pattern[str] | None:
     return re.compile(rf"\b(?:{spelt})\b", re.IGNORECASE) if words else None
 
 
+_BESIDE = re.compile(
+    r"\b(?:also|too|as well|sometimes|both)\b"
+    r"|^(?:please )?use \S+(?: \S+){0,2}? (?:to|and) (?!be\b)[a-z]+\b",
+    re.IGNORECASE,
+)
+"""Words for a value beside others, or for one task: "We also use npm", "Use npm to install it"."""
 _REFUSED = re.compile(
     r"(?:\b(?:not|instead of|rather than|in lieu of|over|than|from|off|no|no more|without|avoid"
     r"|stop(?:ped)?|away from|left|leav(?:e|ing)|quit|ditch(?:ed|ing)?|dropp?(?:ed|ing)?"
@@ -262,7 +258,12 @@ def _of_choice(plain: str, signal: Signal) -> Slot | None:
 
 def _chosen(one: _Choice, plain: str, signal: Signal) -> Slot | None:
     matches = list(one.pattern.finditer(plain))
-    if not matches or (one.about and not one.about.search(plain)) or not _speaks(one, plain):
+    if (
+        _BESIDE.search(plain)
+        or not matches
+        or (one.about and not one.about.search(plain))
+        or not _speaks(one, plain)
+    ):
         return None
     taken = {one.names[m[0].casefold()] for m in matches if not _is_refused(plain, m)}
     if len(taken) != 1:
@@ -296,15 +297,20 @@ def _speaks(one: _Choice, plain: str) -> bool:
     )
 
 
-def _chosen_anywhere(value: str) -> bool:
-    """Tell whether a value is one of some set: "moved to Postgres" names no place."""
+def is_choice(value: str) -> bool:
+    """Tell whether a value is one of some set: "moved to Postgres" names no place.
+
+    >>> is_choice("Postgres"), is_choice("Porto")
+    (True, False)
+    """
     return any(one.pattern.fullmatch(value.strip()) for one in _choices())
 
 
 _KIN = "|".join(KIN)
 _OF_KIN = re.compile(rf"my (?:\w+ )?(?P<noun>{_KIN})(?![\w-]|'s (?!name))", re.IGNORECASE)
 _IS_KIN = re.compile(
-    rf"(?:{_CAPITAL}(?: {_CAPITAL})?) is (?:now )?my (?:new )?(?P<noun>{_KIN})\b", re.IGNORECASE
+    rf"(?:{_CAPITAL}(?: {_CAPITAL})?) is (?:now )?my (?:new )?(?P<noun>{_KIN})\b(?!'s)",
+    re.IGNORECASE,
 )
 _ANY_KIN = re.compile(rf"\b(?:{_KIN})\b", re.IGNORECASE)
 _FAVOURITE = re.compile(
@@ -394,7 +400,7 @@ def _limits(slot: Slot, plain: str) -> Iterator[str]:
         return
     for match in _QUALIFIER.finditer(plain):
         what = slug(match["what"])
-        named = _NO_QUALIFIER.fullmatch(match["what"]) or _chosen_anywhere(match["what"])
+        named = _NO_QUALIFIER.fullmatch(match["what"]) or is_choice(match["what"])
         if not named and what not in TONGUES and what != slug(slot.value):
             yield what
 

@@ -439,9 +439,10 @@ def _give_back() -> None:
 
 def _systems() -> dict[str, Any]:
     shared = sys.modules.get("chromadb.api.shared_system_client")
-    if shared is None:
+    client = getattr(shared, "SharedSystemClient", None)
+    if client is None:  # not imported, or another thread is importing it: there is no client yet
         return {}
-    systems: dict[str, Any] = shared.SharedSystemClient._identifier_to_system  # noqa: SLF001 -- there is no other way to see them
+    systems: dict[str, Any] = client._identifier_to_system  # noqa: SLF001 -- there is no other way to see them
     return systems
 
 
