@@ -40,17 +40,21 @@ _MY_NAME = re.compile(
     r"(?i:my (?:first |full )?name(?: is|'s)) (?P<name>[^\W\d_][\w'-]*(?: [^\W\d_a-z][\w'-]*){0,2})"
     r"(?:[.!]*|, .*)$"
 )
+"""A name, and nothing that goes on with the sentence."""
 _MY_VALUE = re.compile(r"(?i:my)\b.{3,40}?[A-Z0-9@/]")
+"""A value of the user's with a capital, a digit or a sign."""
 _OUR_VALUE = re.compile(
     r"(?i:our|the project's) (?:[\w-]+ ){1,3}?(?i:is|are) (?:now )?(?P<value>"
     r"[A-Z0-9][\w.+#-]*(?: [A-Z0-9][\w.+#-]*){0,2})[.!]?"
 )
+"""A thing of the project's and a name, and nothing else."""
 _USES = re.compile(
     r"(?P<we>we (?:all )?use)\s+(?P<it>\S+(?: \S+)?)(?: for (?:the |our |all )?[\w-]+)?"
     r"|(?:(?:please|always|only|just) )*(?:use|indent with|stick (?:to|with))"
     r" (?P<what>\S+(?: \S+)?)",
     re.IGNORECASE,
 )
+"""A value in use, with its purpose at most."""
 _NO_NAME = re.compile(
     r"(?:mud|there|here|not|too|very|so|on|in|an?|the|long|short|hard|easy|rare|common|taken|used"
     r"|wrong|correct|right|missing|unusual|unique|private|secret|irrelevant|unimportant|different"
