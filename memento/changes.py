@@ -131,6 +131,8 @@ class Changes(View):
             expires_in=None if expires is None else (expires - now) / 1_000_000,
             pinned=old.pinned,
             supersedes=(row.id,),
+            condition=old.condition,
+            due_at=old.due_at,
         )
 
     def changes(

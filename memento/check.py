@@ -296,6 +296,40 @@ def short_name(field: str, value: object, *, most: int = MAX_NAME) -> str:
     return storable(field, value)
 
 
+_OF_CONDITION = frozenset({"words", "all_words", "context"})
+
+
+def optional_condition(field: str, value: object) -> str | None:
+    """Accept a condition of a rule: a clause, or a JSON object that can hold.
+
+    >>> optional_condition("condition", "when I ask about recipes")
+    'when I ask about recipes'
+    """
+    name = optional_name(field, value)
+    if name is None or not name.lstrip().startswith("{"):
+        return name
+    try:
+        said = json.loads(name)
+    except (ValueError, RecursionError):
+        return name  # words in braces
+    if not said or not said.keys() <= _OF_CONDITION:
+        raise InvalidInput(field, "must have words, all_words or context, and nothing else")
+    for part in ("words", "all_words"):
+        words = said.get(part, ["-"])
+        if not isinstance(words, list) or not words or not all(isinstance(w, str) for w in words):
+            raise InvalidInput(f"{field}.{part}", f"must be a list of words, not {words!r:.60}")
+    context = said.get("context", {"-": ""})
+    told = isinstance(context, dict) and context and all(map(_is_text, context.values()))
+    if not told:
+        problem = f'must name patterns, such as {{"path": "*.sql"}}, not {context!r:.60}'
+        raise InvalidInput(f"{field}.context", problem)
+    return name
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
 def storable(field: str, value: str) -> str:
     """Accept a string that SQLite and UTF-8 can hold."""
     value = plain(value)

@@ -8,8 +8,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from memento.check import (
@@ -34,10 +32,12 @@ from memento.ledger.rows import Row
 from memento.lifecycle import owners
 from memento.lifecycle import sessions as rules
 from memento.policy import conditions, frame, prompt, tail, zones
+from memento.policy import kept as kept_heads
+from memento.policy.kept import Made
 from memento.policy.prompt import escape
-from memento.policy.tail import Before, Item
-from memento.policy.values import TOKENS, Conflict, Dropped, Policy, Shown
-from memento.policy.zones import Directive, Head
+from memento.policy.tail import Item
+from memento.policy.values import TOKENS, Conflict, Policy, Shown
+from memento.policy.zones import Directive
 from memento.scopes import ancestors, contains
 from memento.types import Kind, Retrieval
 from memento.views import View
@@ -83,33 +83,6 @@ class Known:
     pairs: tuple[tuple[int, int], ...]
     secret: bytes
     heads: dict[tuple[int, bool], Made]
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A head with its tag.
-
-    Attributes:
-        text: The head.
-        shown: The memories in it: row id, id, zone, text.
-        known: Row ids of the memories it was made of.
-        dropped: Those left out.
-        conflicts: Those that cannot both be followed.
-        over_budget: Whether locked rules alone are too long.
-        fingerprint: Digest of the text.
-    """
-
-    text: str
-    shown: tuple[tuple[int, str, int, str], ...]
-    known: frozenset[int]
-    dropped: tuple[Dropped, ...]
-    conflicts: tuple[Conflict, ...]
-    over_budget: bool
-    fingerprint: str
-
-    def before(self) -> Before:
-        """Return what it shows, to be compared."""
-        return Before(self.known, {docid: (zone, text) for docid, _, zone, text in self.shown})
 
 
 class Retrieves(Protocol):
@@ -306,7 +279,9 @@ class Guidance(View):
             changes = self._compared(ns, stored, known)
             size = sum(estimate(one.line) for one in changes.items)
             most = asked.tokens * self._engine.config.policy.turnover
-            if not changes.overtaken and size <= most:
+            back = sum(estimate(one.line) for one in changes.items if one.takes_back)
+            fits = size <= most and 2 * back <= asked.tail_tokens
+            if not changes.overtaken and fits:
                 return stored, changes.items, list(stored.conflicts)
         made = self._keep(known, asked, stored)
         return made, [], list(made.conflicts)
@@ -317,15 +292,20 @@ class Guidance(View):
         if ns is None or name is None:
             return None
         begun = self._engine.ledger.read(lambda c: session_rows.find(c, ns, name))
-        return None if begun is None or begun.head is None else _read_head(begun.head, asked)
+        return (
+            None
+            if begun is None or begun.head is None
+            else kept_heads.read_head(begun.head, asked.fixed)
+        )
 
     def _compared(self, ns: int | None, stored: Made, known: Known) -> tail.Changes:
-        here = {one.row.docid for one in known.placed}
+        standing, _, _ = zones.settled(known.placed)
+        here = {one.row.docid for one in standing}
         absent = [docid for docid, *_ in stored.shown if docid not in here]
         gone: dict[int, Row] = {}
         if absent and ns is not None:
             gone = self._engine.ledger.read(lambda c: memories.by_docids(c, ns, absent))
-        return tail.changed(stored.before(), known.placed, gone)
+        return tail.changed(stored.before(), standing, gone)
 
     def _keep(self, known: Known, asked: _Asked, stored: Made | None) -> Made:
         """Make the head of a session and keep it; another process may have been faster."""
@@ -338,14 +318,14 @@ class Guidance(View):
             if begun is None:
                 owner = owners.name(self._engine.ledger)
                 begun = rules.begin(work, name, goal=None, scope=asked.scope, owner=owner)
-            theirs = None if begun.head is None else _read_head(begun.head, asked)
+            theirs = None if begun.head is None else kept_heads.read_head(begun.head, asked.fixed)
             if theirs is not None and (stored is None or theirs.text != stored.text):
                 return theirs
             epoch = begun.epoch + (stored is not None)
             present = self._as_it_is(work, known, asked.scope)
             made = self._made(present, asked, ["session", name, begun.started, epoch])
             if begun.ended is None:
-                spelt = _spelt_head(made, asked)
+                spelt = kept_heads.spelt_heads(made, asked.fixed, begun.head)
                 session_rows.put(work.db, replace(begun, head=spelt, epoch=epoch))
             return made
 
@@ -377,7 +357,7 @@ class Guidance(View):
         text = ""
         if head.shown:
             text = zones.framed("policy", digits, [zones.NOTICE, *head.lines])
-        made = _of_head(head, text, known.rows)
+        made = kept_heads.of_head(head, text, known.rows)
         if asked.session is None:
             known.heads[fixed] = made
         return made
@@ -388,6 +368,9 @@ class Guidance(View):
         """Return the rules whose condition holds, and note which ones they take the place of."""
         if asked.message is None and not asked.context:
             return []
+        if all(one.row.condition is None for one in now):
+            return []
+        now = zones.settled(now)[0]
         under = [one for one in now if one.zone in zones.ORDERS and one.row.condition is not None]
         if not under:
             return []
@@ -401,13 +384,18 @@ class Guidance(View):
         found = [one for one, holds in zip(under, held, strict=True) if holds]
         others = {one.row.key: one for one in now if one.row.key and one.row.condition is None}
         instead: dict[str, str] = {}
+        standing: list[Directive] = []
         for one in found:
             other = others.get(one.row.key) if one.row.key else None
+            if other is not None and other.locked and not one.locked:
+                conflicts.append(Conflict(other.row.id, one.row.id, one.row.key, "locked"))
+                continue
+            standing.append(one)
             if other is not None and not other.locked:
                 instead[one.row.id] = other.row.text
                 held_now = Conflict(one.row.id, other.row.id, one.row.key, "condition holds")
                 conflicts.append(held_now)
-        return tail.in_force(found, instead)
+        return tail.in_force(standing, instead)
 
     def _near(self, message: str | None) -> conditions.Nearness | None:
         """Return what scores clauses by meaning; None without a local embedder."""
@@ -443,8 +431,10 @@ class Guidance(View):
         items = [self._plan(row, now) for row in due[: settings.open]]
         name = asked.session
         if ns is not None and name is not None:
+            begun = self._engine.ledger.read(lambda c: session_rows.find(c, ns, name))
             noted = self._engine.ledger.read(lambda c: session_rows.checkpoints(c, ns, name, 1))
-            steps = json.loads(noted[0].body)["next"] if noted else []
+            open_ = noted and (begun is None or begun.ended is None)
+            steps = json.loads(noted[0].body)["next"] if open_ else []
             items += [Item(8, f"- next step: {escape(step)}") for step in steps[:1]]
         return items
 
@@ -550,56 +540,6 @@ def _turns_of(row: Row) -> list[int]:
     return [end for end in (row.valid_from, row.expires_at, row.valid_until) if end is not None]
 
 
-def _of_head(head: Head, text: str, rows: Sequence[Row]) -> Made:
-    return Made(
-        text=text,
-        shown=tuple((o.row.docid, o.row.id, o.zone, o.row.text) for o in head.shown),
-        known=frozenset(row.docid for row in rows),
-        dropped=head.dropped,
-        conflicts=head.conflicts,
-        over_budget=head.over_budget,
-        fingerprint=_digest(text),
-    )
-
-
-def _digest(text: str) -> str:
-    return blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def _spelt_head(made: Made, asked: _Asked) -> str:
-    said = {
-        "for": asked.fixed,
-        "text": made.text,
-        "shown": made.shown,
-        "known": sorted(made.known),
-        "dropped": [(one.id, one.zone, one.reason) for one in made.dropped],
-        "conflicts": [(o.winner, o.loser, o.key, o.reason) for o in made.conflicts],
-        "over": made.over_budget,
-    }
-    return json.dumps(said, ensure_ascii=False)
-
-
-def _read_head(text: str, asked: _Asked) -> Made | None:
-    """Read a kept head; None if it was made for another scope or budget."""
-    fixed, made = _parsed(text)
-    return made if fixed == asked.fixed else None
-
-
-@lru_cache(maxsize=64)
-def _parsed(text: str) -> tuple[list[object], Made]:
-    """Read a kept head, and what it was made for; the last ones stay in RAM."""
-    said = json.loads(text)
-    return said["for"], Made(
-        text=said["text"],
-        shown=tuple((docid, id_, zone, words) for docid, id_, zone, words in said["shown"]),
-        known=frozenset(said["known"]),
-        dropped=tuple(Dropped(*one) for one in said["dropped"]),
-        conflicts=tuple(Conflict(*one) for one in said["conflicts"]),
-        over_budget=said["over"],
-        fingerprint=_digest(said["text"]),
-    )
-
-
 def _moment(known_at: object, asked: _Asked, now: int) -> int | None:
     """Accept the moment of a policy of the past."""
     if known_at is None:
@@ -621,4 +561,4 @@ def _message(message: object) -> str | None:
 def forget() -> None:
     """Let go of all that is in RAM, so that the next policy is compiled again."""
     _known.clear()
-    _parsed.cache_clear()
+    kept_heads.forget()

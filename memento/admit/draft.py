@@ -30,6 +30,7 @@ from memento.check import (
     ids,
     member,
     names,
+    optional_condition,
     optional_name,
     type_name,
 )
@@ -181,7 +182,7 @@ def _said(draft: Draft, clean: Redaction, limits: Limits) -> _Said:
     actor = clean.name("actor", optional_name("actor", draft.actor))
     role = optional_name("role", draft.role)
     role = clean.name("role", None if role is None else chat_role(role))
-    condition = clean.name("condition", optional_name("condition", draft.condition))
+    condition = clean.name("condition", optional_condition("condition", draft.condition))
     columns = words_of.columns(text, actor=actor, role=role, key=key, aliases=aliases, tags=tags)
     head, rest = columns.spoken()
     return _Said(

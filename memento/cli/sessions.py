@@ -157,7 +157,7 @@ def _object(name: str, text: str) -> dict[str, Any]:
     """Read a JSON object."""
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(name, f"{text!r:.60} is not JSON: {error}") from None
     if not isinstance(found, dict):
         raise InvalidInput(name, f"{text!r:.60} is not a JSON object")

@@ -20,7 +20,7 @@ from memento.check import (
     check_moment,
     check_source,
     member,
-    optional_name,
+    optional_condition,
     shown,
     type_name,
 )
@@ -342,7 +342,7 @@ class Learning(View):
             raise InvalidInput(
                 "rules", f"must be a text or a list of texts, not {type_name(rules)}"
             )
-        where, when = parse_scope(scope), optional_name("condition", condition)
+        where, when = parse_scope(scope), optional_condition("condition", condition)
         lessons = [_directed(text, where, when) for text in texts]
         if not lessons:
             return []

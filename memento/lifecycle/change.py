@@ -125,7 +125,7 @@ _CHECKS: Mapping[str, Callable[[Any, Redaction, check.Limits], Any]] = {
     "pinned": lambda value, _clean, _limits: int(check.check_flag("pinned", value)),
     "valid_until": lambda value, _clean, _limits: _moment("valid_until", value),
     "condition": lambda value, clean, _limits: clean.name(
-        "condition", check.optional_name("condition", value)
+        "condition", check.optional_condition("condition", value)
     ),
     "due_at": lambda value, _clean, _limits: _moment("due_at", value),
 }

@@ -14,6 +14,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -241,7 +242,7 @@ def task_of(messages: Sequence[Shown]) -> Task:
         for number, one in enumerate(messages)
     ]
     data = json.dumps({"messages": listed}, ensure_ascii=False).replace("<", "\\u003c")
-    return Task("observe", VERSION, INSTRUCTIONS, f"<data>\n{data}\n</data>", SCHEMA)
+    return Task("observe", VERSION, INSTRUCTIONS, f"<data>\n{data}\n</data>", deepcopy(SCHEMA))
 
 
 def batches(messages: Sequence[Shown]) -> list[range]:

@@ -37,7 +37,6 @@ class Slot:
     single: bool
 
 
-_WORD = r"[^\W\d_][\w'-]*"
 _CAPITAL = r"(?-i:[^\W\d_a-z][\w'-]*)"
 _PATTERNS = {
     "NAME": rf"{_CAPITAL}(?: {_CAPITAL}){{0,2}}",

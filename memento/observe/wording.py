@@ -40,11 +40,11 @@ def without_lead(sentence: str) -> str:
 
 _OPENS = re.compile(
     r"(?P<clause>(?:when(?:ever)?|every time|each time|any time|if|before|after|once|while|until"
-    r"|unless|as soon as|on|in|for|during|at)\b[^,;:]{2,100}),\s*\w",
+    r"|as soon as|on|in|for|during|at)\b[^,;:]{2,100}),\s*\w",
     re.IGNORECASE,
 )
 _OPENS_SURELY = re.compile(
-    r"(?:when(?:ever)?|every time|each time|any time|if|before|after|once|while|until|unless"
+    r"(?:when(?:ever)?|every time|each time|any time|if|before|after|once|while|until"
     r"|as soon as)\b",
     re.IGNORECASE,
 )
@@ -56,8 +56,18 @@ _NO_CONDITION = re.compile(
     re.IGNORECASE,
 )
 _CLOSES = re.compile(
-    r"\s(?P<clause>(?:when(?:ever)?|every time|each time|if|before|after|unless|while|until"
+    r"\s(?P<clause>(?:when(?:ever)?|every time|each time|if|before|after|while|until"
     r"|as long as)\s+[^,;:]{3,100})$",
+    re.IGNORECASE,
+)
+
+
+_EXCEPTED = re.compile(
+    r"\b(?:unless|except(?:ing)?(?: for)?|but not|other than|apart from|not)\s*$", re.IGNORECASE
+)
+"""Words before a clause that says when an instruction does not apply."""
+_DENIED = re.compile(
+    r"\bunless\b|(?:n['’]t|\bnot|\bnever|\bno longer)\b",  # noqa: RUF001 - a real apostrophe
     re.IGNORECASE,
 )
 
@@ -65,18 +75,21 @@ _CLOSES = re.compile(
 def condition_of(sentence: str) -> str | None:
     """Return the clause that says when an instruction applies, or None if it always does.
 
+    An instruction with an exception always applies, and names the exception itself: "Be brief
+    unless I ask for details".
+
     >>> condition_of("When I ask about recipes, leave out the mushrooms.")
     'When I ask about recipes'
     >>> condition_of("Run the smoke tests before every release.")
     'before every release'
     """
     plain = without_lead(sentence).strip().rstrip(".!;: ")
-    opening = _OPENS.match(plain)
-    if opening and not _NO_CONDITION.fullmatch(opening["clause"]):
-        return opening["clause"].strip()
-    closing = _CLOSES.search(plain)
-    if closing and not _NO_CONDITION.fullmatch(closing["clause"]):
-        return closing["clause"].strip()
+    opening, closing = _OPENS.match(plain), _CLOSES.search(plain)
+    for found in (opening, closing):
+        if found and not _NO_CONDITION.fullmatch(found["clause"]):
+            excepted = _EXCEPTED.search(plain[: found.start("clause")])
+            denied = excepted or _DENIED.search(found["clause"])
+            return None if denied else found["clause"].strip()
     return None
 
 

@@ -3,7 +3,8 @@
 A condition is a clause in plain words ("when I ask about recipes"), or a JSON object with ``words``
 (one of them must be there), ``all_words`` and ``context`` (patterns for what the caller says of the
 moment, such as ``{"path": "*.sql"}``). A clause holds if a word of it that says something is in the
-message or in the caller's context, or if it is near enough in meaning.
+message or in the caller's context, or if it is near enough in meaning. One that denies ("unless I
+ask for details", "if I'm not writing code") holds if the rest of it does not.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ _OPENING = re.compile(
     r"|work(?:s|ing)? (?:on|with)|us(?:e|es|ing)|mak(?:e|es|ing)|giv(?:e|es|ing)|want(?:s)?"
     r"|need(?:s)?|discuss(?:es|ing)?|mention(?:s|ing)?|do(?:es|ing)?)\b\s*)?"
     r"(?:(?:about|a|an|the|any|some|my|our|your|every|each|all)\b\s*)*",
+    re.IGNORECASE,
+)
+_DENIES = re.compile(
+    r"^\s*(?:unless|except)\b|n['’]t\b|\b(?:not|never|no longer)\b",  # noqa: RUF001 - real
     re.IGNORECASE,
 )
 _ENDINGS = ("ings", "ing", "ied", "ies", "ed", "es", "ly", "s", "e")
@@ -71,12 +76,14 @@ class Condition:
         words: Words of which one must be in the message.
         all_words: Words that must all be there.
         context: Patterns for the caller's context, all of which must match.
+        denies: Whether it holds if the clause does not.
     """
 
     clause: str = ""
     words: frozenset[str] = frozenset()
     all_words: frozenset[str] = frozenset()
     context: Mapping[str, str] = field(default_factory=dict)
+    denies: bool = False
 
 
 def parse(condition: str) -> Condition:
@@ -92,9 +99,11 @@ def parse(condition: str) -> Condition:
             said = None
         if isinstance(said, dict) and said.keys() <= {"words", "all_words", "context"}:
             return _structured(said)
-    rest = condition[_opening(condition) :].strip(" ,.:;")
+    denies = _DENIES.search(condition) is not None
+    said = _DENIES.sub(" ", condition.replace("unless", "if")) if denies else condition
+    rest = said[_opening(said) :].strip(" ,.:;")
     clause = rest or condition.strip()
-    return Condition(clause, _telling(clause))
+    return Condition(clause, _telling(clause), denies=denies)
 
 
 def _structured(said: Mapping[str, object]) -> Condition:
@@ -166,7 +175,7 @@ def holding(
         scores = near([read[n].clause for n in open_ones])
         for n, score in zip(open_ones, scores, strict=True):
             held[n] = score >= at
-    return held
+    return [one != condition.denies for one, condition in zip(held, read, strict=True)]
 
 
 def _holds(one: Condition, words: frozenset[str], context: Mapping[str, str]) -> bool:

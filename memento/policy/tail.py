@@ -23,12 +23,15 @@ class Item:
     Attributes:
         zone: The zone, 6 to 8, or 10.
         line: The line.
-        shown: The memory that it shows; None for a step of a checkpoint.
+        shown: The memory that it shows; None for a step of a checkpoint, and for a memory that is
+            taken back.
+        takes_back: Whether it says that a line of the head holds no longer.
     """
 
     zone: int
     line: str
     shown: Shown | None = None
+    takes_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +41,14 @@ class Before:
     Attributes:
         known: Row ids of all memories that it was compiled from.
         shown: Row id to the zone and the text that it shows.
+        left_out: Ids of memories for which its budget had no room.
+        conditions: Row id to the condition of what it shows.
     """
 
     known: frozenset[int]
     shown: Mapping[int, tuple[int, str]]
+    left_out: frozenset[str] = frozenset()
+    conditions: Mapping[int, str | None] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -63,22 +70,24 @@ def changed(before: Before, now: Sequence[Directive], gone: Mapping[int, Row]) -
 
     Args:
         before: The head.
-        now: The memories that may be in a head now.
+        now: The memories that may be in a head now, one of each slot.
         gone: Rows of those that the head shows and that are not among them, as they are now;
             erased ones are absent.
     """
     found = Changes()
     present = {one.row.docid: one for one in now}
-    replaced = {row.superseded_by: before.shown[docid][1] for docid, row in gone.items()}
+    replaced: dict[str | None, list[str]] = {}
+    for docid, past in gone.items():
+        replaced.setdefault(past.superseded_by, []).append(before.shown[docid][1])
     for one in now:
         zone, text = before.shown.get(one.row.docid, (None, None))
         new = one.row.docid not in before.known
         into_or_out_of_locked = zone != one.zone and 1 in (zone, one.zone)
         demoted = zone in ORDERS and one.zone not in ORDERS
-        if demoted or (into_or_out_of_locked and (new or zone is not None)):
+        if demoted or into_or_out_of_locked:
             found.overtaken = True
-        if new or (text is not None and text != one.row.text):
-            was = replaced.pop(one.row.id, text)
+        if new or _is_otherwise(before, one, zone, text):
+            was = replaced.pop(one.row.id, [] if text in (None, one.row.text) else [text])
             found.items.append(_new(one, was, "new" if new else "now"))
     for docid, (zone, text) in before.shown.items():
         if docid in present:
@@ -87,8 +96,20 @@ def changed(before: Before, now: Sequence[Directive], gone: Mapping[int, Row]) -
         if zone == 1 or row is None or _is_distrusted(row, zone):
             found.overtaken = True
         elif row.superseded_by is None or row.superseded_by in replaced:
-            found.items.append(Item(6, f"- no longer: {escape(text)}"))
+            found.items.append(Item(6, f"- no longer: {escape(text)}", takes_back=True))
     return found
+
+
+def _is_otherwise(before: Before, one: Directive, zone: int | None, text: str | None) -> bool:
+    """Tell whether a memory that is not new is not as the head has it.
+
+    It has another text or condition, became an instruction, or holds since another one does not.
+    """
+    if zone is None:
+        return one.row.id not in before.left_out
+    known = before.conditions.get(one.row.docid, one.row.condition)
+    promoted = one.zone in ORDERS and zone not in ORDERS
+    return text != one.row.text or known != one.row.condition or promoted
 
 
 def _is_distrusted(row: Row, zone: int) -> bool:
@@ -100,10 +121,10 @@ def _is_distrusted(row: Row, zone: int) -> bool:
     return zone in ORDERS and row.status in having("found") and zone_of(row) not in ORDERS
 
 
-def _new(one: Directive, was: str | None, word: str) -> Item:
+def _new(one: Directive, was: Sequence[str], word: str) -> Item:
     row = one.row
     kind = "rule of the user" if one.zone in ORDERS else str(row.kind)
-    before = "" if was is None else f" (instead of: {escape(was)})"
+    before = f" (instead of: {'; '.join(map(escape, was))})" if was else ""
     line = f"- {word}, {kind}: {one.line(ids=False)[2:]}{before}"
     return Item(6, line, Shown(row.id, 6, row.text))
 
@@ -147,7 +168,8 @@ def shared(found: Sequence[Directive], namespace: str) -> list[Item]:
 def render(items: Sequence[Item], tag: str, tokens: int) -> tuple[str, list[Item], list[Dropped]]:
     """Compose the tail without what is recalled, as far as it fits.
 
-    Rules in force come first, then changes, then open plans, then what others share.
+    Withdrawals come first, then rules in force, other changes, open plans, and memories that others
+    share.
 
     Returns:
         The block, ``""`` for nothing; the lines in it, in order; and what did not fit.
@@ -157,7 +179,7 @@ def render(items: Sequence[Item], tag: str, tokens: int) -> tuple[str, list[Item
     kept: list[Item] = []
     dropped: list[Dropped] = []
     titled: set[int] = set()
-    for one in sorted(items, key=lambda one: order[one.zone]):
+    for one in sorted(items, key=lambda one: (not one.takes_back, order[one.zone])):
         price = estimate(f"{one.line}\n")
         price += 0 if one.zone in titled else estimate(f"## {ZONES[one.zone]}\n")
         if price > left:
@@ -167,7 +189,8 @@ def render(items: Sequence[Item], tag: str, tokens: int) -> tuple[str, list[Item
         left -= price
         titled.add(one.zone)
         kept.append(one)
-    kept.sort(key=lambda one: one.zone)
+    places = {id(one): at for at, one in enumerate(items)}
+    kept.sort(key=lambda one: (one.zone, places[id(one)]))
     return (_framed(tag, kept) if kept else ""), kept, dropped
 
 

@@ -244,6 +244,12 @@ def _within(kept: Sequence[Directive], lines: Mapping[int, str], tokens: int) ->
         left[one.zone] -= 1
         if not left[one.zone]:
             used -= titles[one.zone]
+    for one in [one for one in reversed(going) if one.row.docid in gone]:
+        title = 0 if left[one.zone] else titles[one.zone]
+        if used + title + price[one.row.docid] <= tokens:  # a long one made room for it
+            gone.discard(one.row.docid)
+            left[one.zone] += 1
+            used += title + price[one.row.docid]
     while (rest := [one for one in kept if one.row.docid not in gone]) and (
         _size(_body(rest, lines)) > tokens
     ):

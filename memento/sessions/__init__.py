@@ -256,9 +256,9 @@ class Sessions(View):
 
     def _newest(self, c: Reading, ns: int, session: str) -> list[Row]:
         """Read the newest turns of a session, the newest first."""
-        filters = filters_of(self._engine.now(), session=session)
-        found = memories.select(c, ns, filters, newest_first=True, limit=2 * TURNS)
-        return [row for row in found if row.kind not in (*extract.LEARNT, Kind.ARTICLE)]
+        kinds = [one for one in Kind if one not in (*extract.LEARNT, Kind.ARTICLE)]
+        filters = filters_of(self._engine.now(), session=session, kinds=kinds)
+        return memories.select(c, ns, filters, newest_first=True, limit=2 * TURNS)
 
     def _learnt(self, c: Reading, ns: int, session: str) -> list[Row]:
         """Read what was decided, learnt and planned in a session, the newest first."""
