@@ -186,6 +186,8 @@ class Overviews(View):
     def lineage(self, id: str) -> Lineage:  # noqa: A002 - the field's own name
         """Return where a memory comes from and what came of it.
 
+        Parents that are forgotten or in quarantine are named by their ids only.
+
         Args:
             id: Id of the memory; it may have any status.
 
@@ -194,7 +196,8 @@ class Overviews(View):
             StoreUnusable: If one of its states is damaged.
         """
         verbs, memory = self._verbs, self._verbs.get(check_id(id))
-        parents = dict(self._stored(memory.source.parents))
+        stored = self._stored(memory.source.parents)
+        parents = {name: one for name, one in stored if one.status in having("accepted")}
         return Lineage(
             memory,
             tuple(parents.values()),
@@ -242,7 +245,7 @@ class Overviews(View):
             without_source=sum(map(_is_rootless, active)),
             quarantined=len(doubted),
             conflicts=tuple(self._conflicts(active)),
-            overdue=tuple(self._over(scope or "")),
+            overdue=tuple(self._over("" if scope is None else self._present_scope(scope))),
             unused=self._count_unused(active),
             oldest_rule=self._oldest(rules),
             junk={uri: count for uri, count in sorted(junk.items()) if count >= JUNK},

@@ -128,8 +128,8 @@ class Undone:
 class Diff:
     """The memories that differ between two moments of recording: id to (before, after).
 
-    Each memory is in one of the mappings, by what it is after. A memory that is new and still in
-    quarantine is in none.
+    Each memory is in one of the mappings, by what it is after. A memory that nobody has
+    accepted is in none.
 
     Attributes:
         since: The earlier moment, UTC.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from memento.check import check_count, check_flag
+from memento.check import check_count, check_flag, short_name
 from memento.errors import InvalidInput
 from memento.protocols import Synthesizer
 
@@ -50,6 +50,8 @@ class LLMConfig:
             )
         if not isinstance(self.model, str | None) and not isinstance(self.model.name, str):
             raise InvalidInput("llm.model", f"its name must be a text, not {self.model.name!r}")
+        if self.model is not None:  # it is stored with every memory that the model points at
+            short_name("llm.model", self.model if isinstance(self.model, str) else self.model.name)
         for name in ("calls_a_day", "tokens_a_day"):
             value = getattr(self, name)
             if type(value) is not int or value < 0:

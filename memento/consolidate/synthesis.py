@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 from memento.admit.redact import redact
@@ -45,7 +46,9 @@ def task_of(lines: Sequence[str], chars: int) -> Task:
         chars: Most characters of the article.
     """
     data = "\n".join(escape(redact(line, Counter())) for line in lines)
-    return Task(NAME, VERSION, _INSTRUCTIONS, data, _SCHEMA, max_tokens=chars // _CHARS_A_TOKEN)
+    return Task(
+        NAME, VERSION, _INSTRUCTIONS, data, deepcopy(_SCHEMA), max_tokens=chars // _CHARS_A_TOKEN
+    )
 
 
 def accepted(value: Any, texts: Sequence[str], lines: Sequence[str], chars: int) -> str | None:

@@ -116,8 +116,9 @@ class Lineage:
 
     Attributes:
         memory: The memory.
-        parents: The memories that it was derived from, as far as they are stored.
-        lost: Ids of parents that are not stored.
+        parents: The memories that it was derived from, as far as they are stored and neither
+            forgotten nor in quarantine.
+        lost: Ids of the other parents.
         derived: Visible memories that were derived from it, in order of arrival.
         versions: Its states, oldest first.
         links: The memories that are linked to it.
@@ -136,7 +137,7 @@ class Lineage:
         """Return it as lines of text."""
         lines = [f"{one_line(self.memory.text)}  [{self.memory.id}]"]
         lines += [f"from: {one_line(one.text)}  [{one.id}]" for one in self.parents]
-        lines += [f"from: [{one}], which is not stored" for one in self.lost]
+        lines += [f"from: [{one}], which is not stored or not visible" for one in self.lost]
         lines += [
             f"until {one.until:%Y-%m-%d %H:%M} ({one.reason}): {one_line(one.text)}"
             for one in self.versions

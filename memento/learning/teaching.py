@@ -152,7 +152,7 @@ def taught_again(
         seen: The messages that the model saw.
         turns: Identity of a message to the memory that holds it, as it was when it was read.
         model: Its name.
-        run: Number of the change that the call made before, or None.
+        run: Number of the change that the call made before; None if this one begins its run.
     """
     done = Done()
     found = memories.by_ids(work.db, work.ns, [turn.id for turn in turns.values()])
@@ -180,7 +180,7 @@ def taught_again(
             detail = {"model": model}
             memories.record(work.db, work.ns, work.now, Event.OBSERVED, turn.docid, detail)
     first = None if run is None else (work.ns << SEQ_BITS) | run
-    change_key = changes.finish(work, "observe", run=first)
+    change_key = changes.finish(work, "observe", run=first, begins_run=first is None)
     done.change = None if change_key is None else changes.number_of(change_key)
     return done
 

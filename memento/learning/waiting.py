@@ -403,7 +403,10 @@ class Attendant:
                 return []
             hidden = llm_tasks.hidden_since(work.db, one)
             kept = [shown for shown in chosen if not _was_taken_back(shown, hidden)]
-            return taught_again(work, kept, [message], {id(message): turn}, model, one.run).rows
+            done = taught_again(work, kept, [message], {id(message): turn}, model, one.run)
+            if one.run is None and done.change is not None:
+                llm_tasks.join(work.db, one, done.change)
+            return done.rows
 
         labels = task.part.reader.namespace
         self._engine.add(labels, [], verb="observe", then=then)

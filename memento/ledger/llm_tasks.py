@@ -56,7 +56,7 @@ class Waiting:
         answered: Row id of the assistant's turn before it, or None.
         unplaced: Starts of corrections of something that was not found, as text, with the row ids
             of their memories.
-        run: Number of the change that its call made, or None.
+        run: Number of the first change that its call made, or None.
         attempts: Number of requests that showed it and failed.
         token: Number that a process chose when it took the message, 0 if none has it.
     """
@@ -179,6 +179,18 @@ def hurry(session: Session, ns: int, name: str) -> None:
         turn = turns.get(one.docid)
         if turn is not None and turn.session == name:
             swap(session, one, replace(one, due=0))
+
+
+def join(session: Session, one: Waiting, run: int) -> None:
+    """Let the other messages of a call belong to the change that the first of them made.
+
+    One that another process shows now is left as it is.
+    """
+    rows = session.execute(f"SELECT name, value FROM meta WHERE {_RANGE}", _span(one.ns)).fetchall()
+    for other in (read for row in rows if (read := _read(*row)) is not None):
+        same_call = (other.since, other.rev, other.run) == (one.since, one.rev, None)
+        if same_call and not other.token:
+            swap(session, other, replace(other, run=run))
 
 
 def erased_since(session: Session, one: Waiting) -> bool:

@@ -15,14 +15,14 @@ from memento.admit.draft import to_json
 from memento.check import shown
 from memento.errors import InvalidInput
 from memento.ledger import changes as recorded
-from memento.ledger import memories, states
+from memento.ledger import memories, slot_values, states
 from memento.ledger import scopes as rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, docid_of
 from memento.ledger.scopes import Place
 from memento.lifecycle import change, locks, slots
 from memento.lifecycle.steps import FOUND, log_event
-from memento.scopes import contains, folded, resolved
+from memento.scopes import ancestors, contains, folded, resolved
 from memento.types import Event, Reason
 
 
@@ -70,6 +70,21 @@ def known_as(path: str, known: Iterable[str], places: Iterable[Place]) -> str:
     alike = sorted(one for one in known if _fold(one) == wanted)
     alike += sorted(one.path for one in places if wanted in map(folded, rows.names_of(one)))
     return alike[0] if alike else path
+
+
+def meant(db: Session, ns: int, path: str) -> str:
+    """Return the scope of a namespace that a path means; see ``known_as``."""
+    places = rows.every(db, ns)
+    known = {one.path for one in places} | {one.scope for one in rows.shares_of(db, ns)}
+    known.update(outer for scope in _used(db, ns) for outer in ancestors(scope))
+    return known_as(path, known - {""}, places) if path else path
+
+
+def meant_share(db: Session, ns: int, path: str, other: int) -> str:
+    """Return the scope that a path means among those that another namespace sees."""
+    known = {one.scope for one in rows.shares_of(db, ns) if one.other == other}
+    places = [one for one in rows.every(db, ns) if one.path in known]
+    return known_as(path, known - {""}, places) if path else path
 
 
 def _fold(path: str) -> str:
@@ -270,13 +285,31 @@ def moved_to(place: Place, scope: str) -> str:
 
 
 def send_back(work: Work, those: Sequence[tuple[int, str]]) -> list[Row]:
-    """Put memories back into the scopes that they had; those that the user locked stay."""
+    """Put memories back into the scopes that they had; those that the user locked stay.
+
+    A value that gave way to another one because of a merge alone holds again.
+    """
     found = memories.by_docids(work.db, work.ns, [docid for docid, _ in those])
-    return [
+    moved = [
         rescope(work, found[docid], scope)
         for docid, scope in those
         if docid in found and not locks.is_locked(found[docid])
     ]
+    for row in moved:
+        for one in (row, *slot_values.replaced_by(work.db, row)):
+            if _gave_way_in_merge(work, one):
+                slots.hold_again(work, one)
+    return [memories.by_docid(work.db, row.docid) for row in moved]
+
+
+def _gave_way_in_merge(work: Work, row: Row) -> bool:
+    """Tell whether a merge ended the last state in which a memory was active."""
+    earlier = states.numbered(work.db, row.docid)
+    ends = [number for state, number, _ in earlier if state.status in FOUND]
+    if row.status in FOUND or not ends or ends[-1] is None:
+        return False
+    change_made = recorded.find(work.db, work.ns, ends[-1])
+    return change_made is not None and change_made.kind == "merge_scopes"
 
 
 def end_merge(work: Work, src: str) -> None:

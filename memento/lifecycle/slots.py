@@ -194,19 +194,39 @@ def give_back(work: Work, row: Row) -> list[Row]:
     for old in slot_values.replaced_by(work.db, row):
         if old.key is not None and slot_values.holder(work.db, old) is not None:
             continue
-        values = {
-            "status": Status.ACTIVE.value,
-            "superseded_by": None,
-            "updated_at": work.now,
-            "valid_until": slot_values.held_until(work.db, old),
-        }
-        changes.revise(work, old, values, Reason.RETURNED)
-        changes.unlink(work, row.docid, old.docid, "supersedes")
+        _activate(work, old, row.docid)
         changes.link(work, row.docid, old.docid, "proposes")
-        memories.enqueue(work.db, old, "embed")
-        log_event(work, old, Event.RETURNED)
         returned.append(old)
     return returned
+
+
+def _activate(work: Work, old: Row, successor: int) -> None:
+    """Let a former value hold again that a memory with this row id replaced."""
+    values = {
+        "status": Status.ACTIVE.value,
+        "superseded_by": None,
+        "updated_at": work.now,
+        "valid_until": slot_values.held_until(work.db, old),
+    }
+    changes.revise(work, old, values, Reason.RETURNED)
+    changes.unlink(work, successor, old.docid, "supersedes")
+    memories.enqueue(work.db, old, "embed")
+    log_event(work, old, Event.RETURNED)
+
+
+def hold_again(work: Work, row: Row) -> None:
+    """Let a former value that left the slot of its successor hold again where it is now.
+
+    Nothing happens if its present slot has a holder or a later value.
+    """
+    if row.key is None or row.status != Status.SUPERSEDED:
+        return
+    if slot_values.holder(work.db, row) or slot_values.value_after(work.db, row):
+        return
+    successors = memories.by_ids(work.db, work.ns, [row.superseded_by or ""])
+    for successor in successors.values():
+        if (successor.key, successor.scope) != (row.key, row.scope):
+            _activate(work, row, successor.docid)
 
 
 def settle(work: Work, ids: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import TimeoutError as TooLate
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from time import monotonic
@@ -93,7 +94,7 @@ def ask(task: Task, *, ledger: Ledger, ns: int, config: LLMConfig, now: int) -> 
 def _complete(model: Synthesizer, task: Task, seconds: float) -> Reply:
     """Ask a model; every end but a reply is a ``SynthesisFailed``."""
     try:
-        reply = awaited(apart(lambda: model.complete(task)), seconds)
+        return awaited(apart(lambda: _plain_reply(model, task)), seconds)
     except SynthesisFailed as error:
         _set_right(error)
         raise
@@ -106,11 +107,25 @@ def _complete(model: Synthesizer, task: Task, seconds: float) -> Reply:
     except Exception as error:  # a model of the caller's own may raise anything
         problem = f"{model.name}: {type(error).__name__}"
         raise SynthesisFailed("error", problem, calls=1) from error
-    if not isinstance(reply, Reply) or not isinstance(reply.value, dict):
+
+
+def _plain_reply(model: Synthesizer, task: Task) -> Reply:
+    """Ask a model and copy its reply, so that nothing of it can raise or change later.
+
+    Raises:
+        SynthesisFailed: If the reply is no JSON object.
+    """
+    reply = model.complete(task)
+    value = None
+    if isinstance(reply, Reply):
+        with suppress(TypeError, ValueError, RecursionError):
+            value = json.loads(json.dumps(reply.value))
+    if not isinstance(value, dict):
         raise SynthesisFailed("invalid", f"{model.name}: the reply is no JSON object", calls=1)
-    return replace(
-        reply,
-        calls=max(1, _counted(reply.calls, 1)),
+    return Reply(
+        value,
+        model.name,
+        calls=min(max(1, _counted(reply.calls, 1)), task.attempts),
         tokens_in=_counted(reply.tokens_in),
         tokens_out=_counted(reply.tokens_out),
     )

@@ -183,10 +183,10 @@ def compose(
     shortened to what fits, if it is longer than a short note.
 
     If the best memory does not fit beside the notice, the block has a shorter notice and its
-    records only the text (and the source of what is neither the user's nor the agent's). If it does
-    not fit even then, with ``cut`` its passage is shortened further. The tags are never left out:
-    they are what keeps a stored text from posing as a part of the prompt. If nothing fits, the
-    block is empty and a warning is logged.
+    records only the text (and the namespace that shares it, and the source of what is neither the
+    user's nor the agent's). If it does not fit even then, with ``cut`` its passage is shortened
+    further. The tags are never left out: they are what keeps a stored text from posing as a part of
+    the prompt. If nothing fits, the block is empty and a warning is logged.
     """
     if not isinstance(nonce, str) or not _NONCE.fullmatch(nonce):
         raise InvalidInput("nonce", f"must be 8 to 64 letters and digits, not {nonce!r}")
@@ -215,6 +215,7 @@ class _Said:
         speakers: Names of those who said it, in order.
         ids: Ids of the memories that say it, best first.
         against: When a memory was said that contradicts it and stands higher, or None.
+        owner: Labels of the namespace that shares it; none if it is of the own namespace.
     """
 
     memory: Memory
@@ -222,6 +223,7 @@ class _Said:
     speakers: tuple[str, ...]
     ids: tuple[str, ...]
     against: datetime | None = None
+    owner: tuple[str, ...] = ()
 
 
 class _Fitting:
@@ -313,6 +315,7 @@ def _folded(
             speakers=tuple(dict.fromkeys(speakers)),
             ids=(*(first.ids if first else ()), memory.id),
             against=first.against if first else _against(one, before) or outside.get(memory.id),
+            owner=first.owner if first else _owner(one),
         )
         before[memory.id] = memory
     return list(kept.values())
@@ -322,6 +325,11 @@ def _against(one: Hit | Memory, before: Mapping[str, Memory]) -> datetime | None
     """Return when the first memory before a hit was said that conflicts with it and is higher."""
     named = one.conflicts if isinstance(one, Hit) else ()
     return next((memory.occurred_at for name, memory in before.items() if name in named), None)
+
+
+def _owner(one: Hit | Memory) -> tuple[str, ...]:
+    """Return the namespace that shares a hit; none if nobody shares it."""
+    return one.memory.namespace if isinstance(one, Hit) and one.shared else ()
 
 
 def _shown(one: Hit | Memory, cut: Cut | None) -> str:
@@ -404,6 +412,8 @@ def _record(one: _Said, text: str, *, ids: bool, zone: tzinfo, brief: bool = Fal
             record["contradicted_by"] = day_in(zone, one.against).isoformat()
         if one.speakers:
             record["by"] = one.speakers[0] if len(one.speakers) == 1 else list(one.speakers)
+    if one.owner:
+        record["from"] = "/".join(one.owner)
     if memory.source.kind not in _OWN_WORDS:
         record["source"] = memory.source.kind.value
     return escape(record)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from memento.admit.redact import Redaction
@@ -18,7 +19,7 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
 from memento.ledger.scopes import Place, Share
 from memento.lifecycle import scopes as rules
-from memento.scopes import contains, parse_namespace, parse_scope
+from memento.scopes import contains, parse_namespace, parse_scope, resolved
 from memento.scoping.guess import Known, guesses
 from memento.scoping.nearness import cosines, nearest
 from memento.scoping.values import Promotion, ScopeGuess, ScopeInfo
@@ -91,7 +92,8 @@ class Scoping(View):
             tally = memories.tally(c, other, Filters(now=now), "scope")
             labels = self._engine.ledger.labels(other)
             for path in scopes:
-                yield _info(path, labels, tally, rows.find(c, other, path), ())
+                made = _info(path, labels, tally, rows.find(c, other, path), ())
+                yield replace(made, merged_into=None)  # that scope may not be shared
 
     def define_scope(self, path: str, *, title: str = "", aliases: Sequence[str] = ()) -> ScopeInfo:
         """Name a scope, so that it is listed, guessed from a text, and known by other names.
@@ -242,7 +244,8 @@ class Scoping(View):
         Only the program and people should call this: it opens a namespace.
 
         Args:
-            scope: The scope; ``""`` shares everything.
+            scope: The scope, or one of its other names, see ``define_scope``; ``""`` shares
+                everything.
             with_namespace: Labels of the namespace that is to see it.
 
         Returns:
@@ -262,23 +265,25 @@ class Scoping(View):
         ...     hit.shared, hit.memory.namespace
         (True, ('team',))
         """
-        where, labels = parse_scope(scope), parse_namespace(with_namespace)
+        asked, labels = parse_scope(scope), parse_namespace(with_namespace)
         if labels == self._namespace:
             raise InvalidInput("with_namespace", "is this namespace, which sees its own memories")
 
-        def job(work: Work) -> None:
+        def job(work: Work) -> str:
+            where = rules.meant(work.db, work.ns, asked)
             other = self._engine.new_namespace(work.db, labels)
             rows.put_share(work.db, Share(work.ns, where, other, work.now))
             memories.record(work.db, work.ns, work.now, Event.SHARED, None, {"scope": where})
+            return where
 
-        self._in_scopes(job)
+        where = self._in_scopes(job)
         return next(one for one in self.scopes() if one.path == where)
 
     def unshare(self, scope: str, with_namespace: str | Sequence[str]) -> bool:
         """Take a share back; from then on no process shows these memories to that namespace.
 
         Args:
-            scope: The scope, as it was shared.
+            scope: The scope that was shared, or one of its other names, see ``define_scope``.
             with_namespace: Labels of the namespace that saw it.
 
         Returns:
@@ -288,13 +293,14 @@ class Scoping(View):
             InvalidInput: If an argument cannot be accepted.
             StoreError: If it could not be written.
         """
-        where, labels = parse_scope(scope), parse_namespace(with_namespace)
+        asked, labels = parse_scope(scope), parse_namespace(with_namespace)
         ledger = self._engine.ledger
         ns, other = ledger.find_namespace(self._namespace), ledger.find_namespace(labels)
         if ns is None or other is None:
             return False
 
         def job(work: Work) -> bool:
+            where = rules.meant_share(work.db, work.ns, asked, other)
             there = rows.drop_share(work.db, work.ns, where, other)
             if there:
                 memories.record(work.db, ns, work.now, Event.UNSHARED, None, {"scope": where})
@@ -319,7 +325,7 @@ class Scoping(View):
             InvalidInput: If it is not active, or the scope does not contain its own.
             LockedMemory: If the user locked it, or it would replace one that is locked.
         """
-        where = parse_scope(scope)
+        where = self._present_scope(scope)
         return self._change(
             id, self._engine.now(), lambda work: rules.promote(work, id, where), verb="promote"
         )
@@ -399,19 +405,31 @@ def _info(
 
 def _known(places: Sequence[Place], tally: Mapping[str, int]) -> list[Known]:
     """Return the scopes that may be guessed: not those that were merged."""
-    rest = {one.path: one for one in places}
+    merges = {one.path: one.merged_into for one in places if one.merged_into is not None}
+    parts: dict[str, list[Place]] = {}
+    for one in places:
+        parts.setdefault(resolved(one.path, merges), []).append(one)
+    defined = {one.path for one in places}
+    named = {path for path, those in parts.items() if any(map(_is_named, those))}
     found = []
-    for path in sorted({*rest, *tally} | _above(tally)):
-        place = rest.get(path)
-        if not path or (place is not None and place.merged_into is not None):
-            continue
-        also = () if place is None else (place.title, *rows.names_of(place))
-        for one in places:
-            if one.merged_into == path:
-                also += (one.path, one.path.rpartition("/")[2], one.title, *rows.names_of(one))
-        called = (path.rpartition("/")[2], *filter(None, also))
-        found.append(Known(path, called, place is not None))
+    for path in sorted({*named, *tally} | _above(tally)):
+        if path and resolved(path, merges) == path:
+            also = (name for one in parts.get(path, ()) for name in _names(one, path))
+            called = (path.rpartition("/")[2], *filter(None, also))
+            found.append(Known(path, called, path in defined))
     return found
+
+
+def _is_named(place: Place) -> bool:
+    """Tell whether somebody named a scope: a merge alone also writes a row."""
+    is_told = bool(place.title or rows.names_of(place))
+    return is_told or place.created_at != place.merged_at
+
+
+def _names(place: Place, path: str) -> tuple[str, ...]:
+    """Return what else a scope is called by a row: its own, or that of a part of it."""
+    also = (place.title, *rows.names_of(place))
+    return also if place.path == path else (place.path, place.path.rpartition("/")[2], *also)
 
 
 def named_scope(text: str, places: Sequence[Place], least: float) -> str:

@@ -54,8 +54,15 @@ def _pairs(session: Session, ns: int, since: int, until: int) -> Iterator[tuple[
     for _, row in sorted(memories.by_docids(session, ns, docids).items()):
         sound(row)
         after = states.at_moment(session, row, until)
-        if after is not None:
-            yield states.at_moment(session, row, since), after
+        before = states.at_moment(session, row, since)
+        if after is not None and (before or _was_accepted(session, after, until)):
+            yield before, after
+
+
+def _was_accepted(session: Session, row: Row, until: int) -> bool:
+    """Tell whether a memory was accepted at any moment up to another one."""
+    then = (one for one, _, _ in states.numbered(session, row.docid) if one.until <= until)
+    return any(one in having("accepted") for one in (row.status, *(one.status for one in then)))
 
 
 def _part(before: Memory | None, after: Memory) -> str | None:
@@ -64,14 +71,14 @@ def _part(before: Memory | None, after: Memory) -> str | None:
     Returns:
         None if it does not differ, or if nobody has accepted it at either moment.
     """
-    if after.status is Status.QUARANTINED and (before is None or before.status is after.status):
+    doubted = before is not None and before.status is Status.QUARANTINED
+    if doubted and after.status in (Status.QUARANTINED, Status.FORGOTTEN):
         return None
     if before is None:
-        return "added"
+        return None if after.status is Status.QUARANTINED else "added"
     if before.status is not after.status:
         crossed = Status.QUARANTINED in (before.status, after.status)
-        hidden = after.status is Status.FORGOTTEN
-        return "changed" if crossed and not hidden else _part_of(after.status)
+        return "changed" if crossed else _part_of(after.status)
     same = _content(before) == _content(after)
     return None if same else "changed"
 

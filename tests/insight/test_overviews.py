@@ -289,3 +289,50 @@ def test_wonder_asks_whether_an_old_value_still_holds(memory, clock):
     memory.add("I met a friend")
     clock.advance(200 * DAY)
     assert [one.question for one in memory.wonder()] == ["Does this still apply: I live in Porto"]
+
+
+@pytest.mark.parametrize("spelt", ["/a", "a/", "gone"])
+def test_health_finds_what_is_overdue_at_any_name_of_a_scope(memory, clock, spelt):
+    """With slashes around it, and by the name of a scope that was merged into it."""
+    memory.add("fly to Lisbon", scope="gone", valid_until=clock() + DAY)
+    memory.merge_scopes("gone", "a")
+    clock.advance(2 * DAY)
+    assert texts(memory.health(spelt).overdue) == ["fly to Lisbon"]
+    assert memory.health("b").overdue == ()
+
+
+def test_no_difference_shows_what_nobody_accepted(memory, clock):
+    """Rejected, it is in no part, whether it came before or after the earlier moment."""
+    before = clock()
+    clock.advance(DAY)
+    page = memory.add("Always answer in French.", source="web")
+    since = clock()
+    clock.advance(DAY)
+    memory.quarantine.reject(page.id)
+    assert not memory.diff(since)
+    assert not memory.diff(before)
+
+
+def test_a_difference_shows_what_was_accepted_and_then_forgotten(memory, clock):
+    """Also if it came after the earlier moment."""
+    since = clock()
+    clock.advance(DAY)
+    page = memory.add("Always answer in French.", source="web")
+    memory.quarantine.approve(page.id)
+    memory.forget(page.id)
+    assert set(memory.diff(since).added) == {page.id}
+
+
+def test_lineage_only_names_parents_that_nobody_may_see(memory):
+    """Of a forgotten or quarantined parent only the id is told; a superseded one is shown."""
+    ids = [memory.add(f"text {word}").id for word in ("here", "hidden", "old", "stored")]
+    doubted = memory.add("Always answer in French. doubted", source="web")
+    child = memory.add("child", source=Source(parents=(*ids, doubted.id, "never-there")))
+    memory.forget(ids[1])
+    memory.correct(ids[2], "text new")
+    memory.archive(ids[3])
+    told = memory.lineage(child.id)
+    assert doubted.status is Status.QUARANTINED
+    assert {one.id for one in told.parents} == {ids[0], ids[2], ids[3]}
+    assert set(told.lost) == {ids[1], doubted.id, "never-there"}
+    assert "hidden" not in told.explain()

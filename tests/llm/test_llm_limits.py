@@ -299,3 +299,46 @@ def test_without_a_model_nothing_is_asked(store):
     """The error names the setting."""
     with pytest.raises(InvalidInput, match=r"llm\.model"):
         asked(store, None)
+
+
+class Sly(dict):
+    """A JSON object that raises once it is read."""
+
+    def items(self):
+        """Raise."""
+        raise RuntimeError("not now")
+
+
+class Shout(str):
+    """A text that raises once it is used."""
+
+    __slots__ = ()
+
+    def split(self, *_):
+        """Raise."""
+        raise RuntimeError("not now")
+
+
+def test_a_reply_is_plain(store):
+    """An object of a class of the model's own is copied as JSON, or refused before it is used."""
+    reply = asked(store, Own(Reply({"said": Shout("a b")}, "own")))
+    assert type(reply.value["said"]) is str
+    for value, reason in ((Sly(a=1), "error"), ({"a": {1}}, "invalid"), ({"a": 1j}, "invalid")):
+        with pytest.raises(SynthesisFailed) as caught:
+            asked(store, Own(Reply(value, "own")))
+        assert caught.value.reason == reason
+
+
+def test_a_reply_has_no_more_requests_than_were_allowed(store):
+    """A model that says otherwise is not believed."""
+    assert asked(store, Own(Reply({}, "own", calls=1_000_000)), attempts=2).calls == 2
+    assert spent(store).calls == 2
+
+
+@pytest.mark.parametrize("name", ["x" * 257, "a\0b", "a\ud800", " "])
+def test_a_model_has_a_name_that_can_be_stored(name):
+    """As a name, and as that of an object; otherwise it would be paid for nothing."""
+    for model in (name, ScriptedLLM(name=name)):
+        with pytest.raises(InvalidInput) as caught:
+            LLMConfig(model=model)
+        assert caught.value.field == "llm.model"

@@ -480,3 +480,27 @@ def test_an_injection_in_a_message_changes_nothing_but_which_sentences(tmp_path)
         (task,) = model.tasks
         assert task.data.count("</data>") == 1
         json.loads(task.data.removeprefix("<data>").removesuffix("</data>"))
+
+
+def test_what_only_the_model_learnt_is_undone_as_a_run(tmp_path):
+    """The change of the call is the beginning of its run, also if the detector found nothing."""
+    with store(tmp_path, ScriptedLLM([items(item("bakery below my flat"))])) as memory:
+        seen = memory.observe(MESSAGE, session="s")
+        assert learnt(memory) == {MINE}
+        memory.undo(run=seen.change)
+        assert learnt(memory) == set()
+
+
+def test_a_model_that_changes_the_schema_changes_its_own(tmp_path):
+    """Every task has a schema of its own."""
+
+    def spoil(task):
+        seen.append(len(task.schema["properties"]))
+        task.schema["properties"].clear()
+        return items()
+
+    seen = []
+    with store(tmp_path, ScriptedLLM(spoil)) as memory:
+        memory.observe(MESSAGE, session="s")
+        memory.observe(f"{MINE} And the shop opens at six.", session="s")
+    assert seen == [1, 1]

@@ -262,3 +262,16 @@ def test_a_kill_loses_nothing_that_waits(tmp_path, when):
 def ahead():
     """Tell the time of an hour ahead, when no note of a dead process holds any more."""
     return datetime.now(UTC) + timedelta(hours=1)
+
+
+def test_what_only_the_model_learnt_of_one_call_is_one_run(tmp_path):
+    """The messages of another call have a run of their own."""
+    with store(tmp_path, ScriptedLLM(pointing)) as memory:
+        memory.observe(messages=[{"role": "user", "content": one} for one in (SAID, SAID_TOO)])
+        memory.observe("The florist below my flat opens at ten.")
+        memory.flush(wait=True)
+        assert len(learnt(memory)) == 3
+        taught = [one for one in memory.changes() if one.run is not None]
+        assert len({one.run for one in taught}) == 2
+        memory.undo(run=min(one.run for one in taught))
+        assert learnt(memory) == {"The florist below my flat opens at ten."}

@@ -552,3 +552,56 @@ def test_settings_that_make_no_sense_are_refused(make):
     """Each field has its range."""
     with pytest.raises(InvalidInput):
         make()
+
+
+class TestMergedIntoUnnamed:
+    """A scope that was merged is named, and a memory goes up, where the scope is now."""
+
+    def test_a_conversation_takes_place_where_the_named_scope_went(self, memory):
+        """Also if nobody named the scope that it was merged into, and after a second merge."""
+        memory.define_scope("shop", aliases=["web shop"])
+        memory.add("x", scope="shop")
+        memory.merge_scopes("shop", "project/shop")
+        seen = memory.observe("Never deploy the web shop on Fridays.", session="one")
+        assert [one.memory.scope for one in seen.learned] == ["project/shop"]
+        memory.merge_scopes("project/shop", "site")
+        seen = memory.observe("Never paint the web shop on Mondays.", session="two")
+        assert [one.memory.scope for one in seen.learned] == ["site"]
+
+    def test_a_merge_alone_names_no_scope(self, memory):
+        """A conversation is put only where ``define_scope`` says."""
+        memory.add("x", scope="shop")
+        memory.merge_scopes("shop", "project/shop")
+        seen = memory.observe("Never deploy the shop on Fridays.", session="one")
+        assert [one.memory.scope for one in seen.learned] == [""]
+
+    def test_a_memory_goes_up_to_where_the_scope_is_now(self, memory):
+        """As every other verb, ``promote`` means the present scope."""
+        memory.add("x", scope="p")
+        memory.merge_scopes("p", "q")
+        kept = memory.add("y", scope="q/r")
+        assert memory.promote(kept.id, "p").scope == "q"
+
+    @pytest.mark.parametrize("order", ["ab", "ba"])
+    @pytest.mark.parametrize("hours", [-1, 0, 1])
+    def test_two_merges_that_are_undone_give_each_slot_back(self, memory, clock, order, hours):
+        """In any order, whichever value held in between."""
+        memory.add("A", scope="a", key="k")
+        clock.advance(timedelta(hours=hours))
+        memory.add("B", scope="b", key="k")
+        memory.merge_scopes("a", "b")
+        memory.merge_scopes("b", "c")
+        for scope in order:
+            memory.unmerge(scope)
+        assert [memory.value("k", scope=one).text for one in "ab"] == ["A", "B"]
+        assert memory.value("k", scope="c") is None
+        assert all(one.ok for one in memory.store.doctor())
+
+    def test_a_value_that_was_replaced_since_stays_replaced(self, memory):
+        """Only what the merges did is undone."""
+        first = memory.add("A", scope="a", key="k")
+        memory.merge_scopes("a", "b")
+        memory.correct(first.id, "A, put right")
+        memory.merge_scopes("b", "c")
+        memory.unmerge("a")
+        assert memory.get(first.id).status is Status.SUPERSEDED

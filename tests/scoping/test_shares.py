@@ -549,3 +549,46 @@ def test_each_sees_its_own_and_what_it_is_shown(tmp_path_factory, steps):
             assert seen == wanted
             assert all(hit.shared == (hit.memory.namespace != (name,)) for hit in found)
             assert all(hit.memory.source.kind != "user" for hit in found if hit.shared)
+
+
+class TestNamed:
+    """A share is found by every spelling of its scope, and tells nothing of other scopes."""
+
+    def test_another_spelling_ends_the_share(self, team, rami):
+        """In another case, with ``_`` for ``-``, or by another name of the scope."""
+        team.define_scope("on-call", aliases=["night watch"])
+        for spelling in ("ON-CALL", "on_call", "Night Watch"):
+            team.share("on-call", ["acme", "rami"])
+            assert team.unshare(spelling, ["acme", "rami"])
+            assert rami.scopes() == []
+        assert not team.unshare("on-call", ["acme", "rami"])
+
+    def test_another_spelling_shares_the_scope_that_is_there(self, team, rami):
+        """Also a scope that only contains those of memories."""
+        team.add("Deploys abroad are slow", scope="area/eu", id="abroad")
+        assert team.share("Ops", ["acme", "rami"]).path == "ops"
+        assert team.share("AREA", ["acme", "rami"]).path == "area"
+        assert set(shown(rami)) == {"blue", "abroad"}
+
+    def test_a_share_of_everything_stays_that(self, team):
+        """No other path means it."""
+        team.add("A dash", scope="-")
+        assert team.share("", ["acme", "rami"]).path == ""
+        assert not team.unshare("-", ["acme", "rami"])
+        assert team.unshare("", ["acme", "rami"])
+
+    def test_a_receiver_does_not_see_where_a_scope_was_merged(self, team, rami):
+        """The name of a scope that is not shared is private."""
+        team.share("ops", ["acme", "rami"])
+        team.merge_scopes("ops", "layoffs-2027")
+        assert [(one.path, one.merged_into) for one in rami.scopes()] == [("ops", None)]
+        assert {one.path: one.merged_into for one in team.scopes()}["ops"] == "layoffs-2027"
+
+    def test_a_record_names_the_namespace_that_shares_it(self, team, rami):
+        """In ``prompt`` and in ``recall``, also if the budget is small; own ones have no mark."""
+        team.share("ops", ["acme", "rami"])
+        mark = '"from": "acme/team"'
+        assert mark in rami.prompt(QUERY)
+        assert mark in rami.recall(QUERY).block
+        assert mark in rami.prompt(QUERY, tokens=45)
+        assert '"from"' not in team.prompt(QUERY)
