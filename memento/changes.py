@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from memento.check import check_count, check_flag, check_id, check_moment, check_text, shown
 from memento.clock import from_micros
 from memento.errors import InvalidInput, NothingToUndo
+from memento.later import later
 from memento.ledger import chains, happenings, memories, slot_values, states
 from memento.ledger import changes as sql
 from memento.ledger.changes import Recorded
@@ -21,10 +23,15 @@ from memento.lifecycle import undo as undoing
 from memento.lifecycle.steps import ENDED, FOUND, SLOT_HOLDING, holds
 from memento.lifecycle.undo import Outcome
 from memento.past import Change, Diff, SlotValue, Undone
-from memento.types import Draft, Memory, Source, Status, Trust, TrustName
+from memento.types import Draft, Kind, Memory, Source, Status, Trust, TrustName
 from memento.upkeep import lineage
 from memento.upkeep.between import between
 from memento.views import View
+
+if TYPE_CHECKING:
+    from memento.observe import derive
+else:
+    derive = later("memento.observe.derive")
 
 SlotValues = list[SlotValue]
 """Named here, because inside some classes ``list`` is a method."""
@@ -50,7 +57,8 @@ class Changes(View):
         """Replace what a memory says by a new memory, which takes its place.
 
         The old memory is superseded and stays in the history; ``undo`` brings it back. The new one
-        has its scope, session, key, aliases, kind, importance, tier, tags, metadata and speaker.
+        has its scope, session, key, aliases, kind, importance, tier, tags, metadata and speaker,
+        the condition of a rule, and the date of a plan unless the text names another one.
         ``update`` changes a memory in place instead, and is for a slip of the pen.
 
         Args:
@@ -113,6 +121,10 @@ class Changes(View):
             raise InvalidInput("text", f"is what {row.id!r} says already")
         old = self._memory(row)
         expires = row.expires_at
+        due = old.due_at
+        if old.kind is Kind.PLAN:
+            said_at = from_micros(now).astimezone(self.config.zone)
+            due = derive.dates_of(text, said_at)[0] or due
         return Draft(
             text,
             old.tier,
@@ -132,7 +144,7 @@ class Changes(View):
             pinned=old.pinned,
             supersedes=(row.id,),
             condition=old.condition,
-            due_at=old.due_at,
+            due_at=due,
         )
 
     def changes(

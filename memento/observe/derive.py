@@ -94,7 +94,7 @@ def derive(
     text = plain
     if answered and kind is not Kind.RULE and not stands_alone(plain, correction=correction):
         text = quoted(plain, answered)
-    due_at, ends_at = _dates(plain, said_at) if kind is Kind.PLAN else (None, None)
+    due_at, ends_at = dates_of(plain, said_at) if kind is Kind.PLAN else (None, None)
     return Lesson(
         candidate=candidate,
         text=text,
@@ -195,8 +195,13 @@ _CLOCK = re.compile(
 _NOON = 12
 
 
-def _dates(plain: str, said_at: datetime) -> tuple[datetime | None, datetime | None]:
-    """Return when a plan is due and when it is over: at the end of its last day."""
+def dates_of(plain: str, said_at: datetime) -> tuple[datetime | None, datetime | None]:
+    """Return when a plan is due and when it is over: at the end of its last day.
+
+    Args:
+        plain: The plan; of one that names no time, both are None.
+        said_at: When it was said, in the time zone of the user.
+    """
     periods = ahead(plain, said_at.date())
     if not periods:
         return None, None

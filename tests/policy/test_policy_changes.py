@@ -1,5 +1,7 @@
 """A policy says in a session what is not as its head has it, and nothing is lost on the way."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from memento import MemoryManager
@@ -91,6 +93,16 @@ def test_a_correction_keeps_condition_and_date(memory):
     """Only the text is corrected."""
     rule = memory.add("Use metric units", kind="rule", condition="when I ask about recipes")
     assert memory.correct(rule.id, "Use grams").condition == "when I ask about recipes"
+
+
+def test_a_correction_of_a_plan_moves_its_date_only_if_it_names_one(memory):
+    """The date of before would be wrong."""
+    due = datetime(2030, 5, 6, 9, tzinfo=UTC)
+    plan = memory.add("Dentist at nine", kind="plan", due_at=due)
+    same = memory.correct(plan.id, "Dentist at Dr. Silva's")
+    moved = memory.correct(same.id, "Dentist on 9 June 2030")
+    assert same.due_at == due
+    assert moved.due_at.date() == datetime(2030, 6, 9, tzinfo=UTC).date()
 
 
 def test_what_holds_next_in_a_slot_is_said(memory):
