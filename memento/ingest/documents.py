@@ -20,7 +20,8 @@ TAG_LIMIT = 100
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t](.*))?$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
-_HEADER_LINE = re.compile(r"[\w.-]+\s*:|[\s#-]|$")
+_HEADER_LINE = re.compile(r"[\w.-]+\s*:|[ \t]+\S|#|-")
+_FIRST_OF_HEADER = re.compile(r"[\w.-]+\s*:|#")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
@@ -70,9 +71,8 @@ def without_front_matter(lines: Iterable[str]) -> Iterator[str]:
                 header = []
                 break
             header.append(line)
-            if (
-                not _HEADER_LINE.match(line) or len(header) > HEADER_LINES
-            ):  # a rule, then text: no header after all
+            known = _FIRST_OF_HEADER if len(header) == 2 else _HEADER_LINE  # noqa: PLR2004
+            if not known.match(line) or len(header) > HEADER_LINES:  # a rule, then text
                 break
     yield from header
     yield from rest

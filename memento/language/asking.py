@@ -15,10 +15,20 @@ def _words(pattern: str) -> re.Pattern[str]:
 
 
 _PAST = {
-    "en": _words("did|was|were|had|happened|said|told|talked|went|got|have (?:i|we)|been"),
-    "de": _words("passiert|geschehen|waren?|wurden?|haben?|hatten?|gab|gesagt|gemacht"),
-    "fr": _words("passée?s?|fait|dit|avons|ai|été|étai[st]|étaient|avai[st]|avaient"),
-    "es": _words("pasó|pasado|hice|hicimos|dije|dijo|fue|fueron|hablamos|había|hubo|estuve"),
+    "en": _words(
+        "did|was|were|had|happened|said|told|talked|went|got|have (?:i|we)|been|occurred|took place"
+    ),
+    "de": _words(
+        "(?:ist|sind)\\b.{0,80}\\bpassiert|passierten?|geschah(?:en)?|geschehen|war(?:en|st)?"
+        "|wurden?|haben?|hatten?|gab|lief|gesagt|gemacht"
+    ),
+    "fr": _words(
+        "passée?s?|fait|faisai[st]|faisions|dit|avons|ai|été|étai[st]|étaient|avai[st]|avaient"
+    ),
+    "es": _words(
+        "pasó|pasado|hice|hicimos|dije|dijo|fue|fueron|hablamos|había|hubo|estuve"
+        "|sucedió|sucedieron|ocurrió|ocurrieron"
+    ),
     "ja": re.compile("ました|でした|だった|った|いた|んだ"),
     "zh": re.compile("[了过過]"),
 }

@@ -16,6 +16,7 @@ from datetime import date
 from memento.language import date_words, dates
 from memento.language.asking import has_subject, tense_of
 from memento.language.dates import Mention, Period, nearest_year
+from memento.language.spelled import spelled_out
 
 __all__ = ["Period", "Times", "ahead", "said", "times_of"]
 
@@ -55,16 +56,20 @@ _SINCE_AFTER = re.compile(r"\s*(?:以来|以來|以降|から|起|至今)")
 _AFTER = re.compile(
     r"\b(?:after|nach|apr[eè]s|despu[eé]s\s+del?)(?:\s+(?:the|dem|le|el))?\s*$", re.IGNORECASE
 )
-_BEFORE = re.compile(
-    r"\b(?:before|until|till|bis|avant|jusqu['\u2019]?(?:à|au|en)?|antes\s+del?|hasta)(?:\s+(?:the|zum|dem|le|el))?\s*$",
+_BEFORE = re.compile(r"\b(?:before|avant|antes\s+del?)(?:\s+(?:the|dem|le|el))?\s*$", re.IGNORECASE)
+_BEFORE_AFTER = re.compile(r"\s*(?:以前|より前|之前|前)")
+_UNTIL = re.compile(
+    r"\b(?:until|till|bis|jusqu['\u2019]?(?:à|au|en)?|hasta)(?:\s+(?:the|zum|dem|le|el))?\s*$",
     re.IGNORECASE,
 )
-_BEFORE_AFTER = re.compile(r"\s*(?:以前|より前|まで|之前|前)")
+_UNTIL_AFTER = re.compile(r"\s*まで")
 _LINK = re.compile(r"[\s,]*(?:of|in|im|on|am|de|du|del|des|の|的|der|des)?[\s,]*", re.IGNORECASE)
 _TO = re.compile(
     r"\s*(?:and|to|until|till|through|-|\u2013|und|bis|et|au|à|y|al?|hasta|から|と|到|至|和)\s*(?:the|zum|dem|le|el)?\s*",
     re.IGNORECASE,
 )
+_SPAN = re.compile(r"\s*(?:-|\u2013|から|到|至|~|\uff5e)\s*")
+"""Marks of a range that need no word before it."""
 _BETWEEN = re.compile(
     r"(?:\b(?:between|from|zwischen|von|vom|entre|du|del?|desde)(?:\s+(?:the|dem|le|el))?|[从從自])\s*$",
     re.IGNORECASE,
@@ -134,6 +139,7 @@ def said(text: str, on: date) -> list[Period]:
     >>> date.fromordinal(friday.start).isoformat()
     '2023-05-05'
     """
+    text = spelled_out(text)
     found = [*dates.mentions(text, on, nearest_year)]
     found += date_words.mentions(text, on, nearest_year, spoken=True)
     return [period for one in _apart(found) for period in one.periods]
@@ -153,6 +159,7 @@ def ahead(text: str, on: date) -> list[Period]:
     >>> date.fromordinal(friday.start).isoformat()
     '2023-05-12'
     """
+    text = spelled_out(text)
     found = [*dates.mentions(text, on, _this_year_and_next)]
     found += date_words.mentions(text, on, _this_year_and_next, spoken=False)
     today = on.toordinal()
@@ -179,7 +186,7 @@ def times_of(text: str, now: date, years: Iterable[int]) -> Times:
     >>> [(date.fromordinal(p.start).isoformat(), p.days) for p in found.periods], found.only
     ([('2026-03-01', 1)], False)
     """
-    known = sorted(years)
+    known, text = sorted(years), spelled_out(text)
     found = [*dates.mentions(text, now, lambda _month, _on: iter(known))]
     found += date_words.mentions(text, now, lambda _month, _on: iter(known), spoken=False)
     last_talk = _asks_for_last_talk(text)
@@ -187,8 +194,7 @@ def times_of(text: str, now: date, years: Iterable[int]) -> Times:
         return Times((), text, only=False, last_talk=False)
     tense = tense_of(text) if found else 0
     nested = _nested([_part(one, text) for one in _apart(found)], text)
-    nested = [_trimmed(one, tense) if one.loose else one for one in nested]
-    named = [_ordered(one, tense, now) for one in _ranges(nested, text, now)]
+    named = [_ordered(one, tense, now) for one in _ranges(nested, text, now, tense)]
     rest = _without(text, named, last_talk=last_talk)
     only = bool(named or last_talk) and not has_subject(rest, text)
     return Times(tuple(one.periods for one in named), rest, only, last_talk)
@@ -252,19 +258,29 @@ def _common(one: Iterable[Period], other: Iterable[Period]) -> Iterator[Period]:
                 yield Period(max(period.start, beside.start), min(period.end, beside.end))
 
 
-def _ranges(found: list[Mention], text: str, now: date) -> Iterator[Mention]:
+def _ranges(found: list[Mention], text: str, now: date, tense: int) -> Iterator[Mention]:
     """Read "between ... and ...", "since ...", "after ..." and "before ..."."""
     waiting = deque(found)
     while waiting:
         one = waiting.popleft()
         if waiting and _is_range(one, waiting[0], text):
-            other = waiting.popleft()
-            yield Mention(one.start, other.end, tuple(_hulls(one, other)))
-        else:
-            yield _open_ended(one, text, now)
+            hulls = tuple(_hulls(*_both_trimmed(one, waiting[0], tense)))
+            if hulls:
+                yield Mention(one.start, waiting.popleft().end, hulls)
+                continue
+        yield _open_ended(_trimmed(one, tense) if one.loose else one, text, now)
+
+
+def _both_trimmed(one: Mention, other: Mention, tense: int) -> tuple[Mention, Mention]:
+    """Return the ends of a range; "Monday" in "Monday to Wednesday last week" is of that week."""
+    if one.loose and other.loose:
+        return _trimmed(one, tense), _trimmed(other, tense)
+    return one, other
 
 
 def _is_range(one: Mention, other: Mention, text: str) -> bool:
+    if _SPAN.fullmatch(text, one.end, other.start):
+        return True
     led = _BETWEEN.search(text, _near(one), one.start)
     return bool(led and _TO.fullmatch(text, one.end, other.start))
 
@@ -300,15 +316,24 @@ def _open_ended(one: Mention, text: str, now: date) -> Mention:
         return _meaning(one, tuple(_after(period, today) for period in one.periods))
     if _BEFORE.search(text, _near(one), one.start) or _BEFORE_AFTER.match(text, one.end):
         return _meaning(one, tuple(_before(period) for period in one.periods))
+    if _UNTIL.search(text, _near(one), one.start) or _UNTIL_AFTER.match(text, one.end):
+        return _meaning(one, tuple(_until(period) for period in one.periods))
     return one
 
 
 def _after(period: Period, today: int) -> Period:
-    return Period(period.end + 1, max(today, period.end + 1))
+    first = min(period.end + 1, date.max.toordinal())
+    return Period(first, max(today, first))
 
 
 def _before(period: Period) -> Period:
     return Period(max(1, period.start - _FAR), max(1, period.start - 1))
+
+
+def _until(period: Period) -> Period:
+    """Return the time until a period: until a day includes that day, until March does not."""
+    before = _before(period)
+    return Period(before.start, period.end) if period.days == 1 else before
 
 
 def _ordered(one: Mention, tense: int, now: date) -> Mention:

@@ -17,6 +17,12 @@ def test_text_becomes_paragraphs(file):
     assert drafts[0].source == Source(Trust.USER, "log.txt")
 
 
+def test_a_text_between_two_rules_is_no_header(file):
+    """A header has no blank line and begins with a name."""
+    drafts = list(read(file("a.md", "---\n\nBudget: 400 euros\n\n---\n\nAnna: the owner\n")))
+    assert [draft.text for draft in drafts] == ["Budget: 400 euros", "Anna: the owner"]
+
+
 def test_long_paragraph_is_split_at_sentences(file):
     """A paragraph over the limit is split at a sentence end and loses no word."""
     text = "A sentence of some length is here. " * 200
