@@ -16,6 +16,16 @@ from memento.sessions.rendering import Section, render
 TASKS = 20
 
 
+def test_turns_are_found_behind_many_notes(memory):
+    """As many notes as turns are read do not hide the turns."""
+    memory.session("s")
+    memory.checkpoint("s", next=["primer"])
+    memory.add("take the green paint", session="s", role="user")
+    for number in range(40):
+        memory.add(f"Decision {number}: keep coat {number}", kind="decision", session="s")
+    assert [one.text for one in memory.resume("s").turns] == ["take the green paint"]
+
+
 def test_the_last_checkpoint_and_what_came_after_it(memory):
     """Turns before it are left out, and what was learnt is apart from them."""
     memory.session("s", goal="paint the door")
