@@ -100,6 +100,13 @@ class Slots:
         self.expected += row["key"] is not None
         self.right += row["key"] in keys
 
+    def add(self, other: Slots) -> None:
+        """Add the counts of other messages."""
+        self.messages += other.messages
+        self.wrong += other.wrong
+        self.expected += other.expected
+        self.right += other.right
+
     def report(self) -> list[str]:
         """Print the counts; return the floors that are missed."""
         wrong, right = 100 * self.wrong / max(1, self.messages), self.right / max(1, self.expected)
@@ -216,9 +223,9 @@ def utterances(path: Path, *, ngrams: bool, show: int, model: str | None = None)
     if model is not None:
         return []  # the floors are those of the detector alone
     missed = floors(total, ngrams=ngrams)
-    missed += languages(others, embedder, show) if others else []
+    missed += languages(others, embedder, show, total.slots) if others else []
     if any(row["key"] is not None for row in rows):
-        missed += score(rows, embedder).slots.report()
+        missed += total.slots.report()
     return missed
 
 
@@ -234,14 +241,20 @@ def floors(total: Score, *, ngrams: bool) -> list[str]:
     return missed
 
 
-def languages(rows: list[dict[str, Any]], embedder: Embedder | None, show: int) -> list[str]:
-    """Print the rates of messages in other languages; return the floors that are missed."""
+def languages(
+    rows: list[dict[str, Any]], embedder: Embedder | None, show: int, slots: Slots
+) -> list[str]:
+    """Print the rates of messages in other languages; return the floors that are missed.
+
+    Their slots are added to ``slots``.
+    """
     groups = defaultdict(list)
     for row in rows:
         groups[row["language"]].append(row)
     for code in sorted(groups):
         print(score(groups[code], embedder).store.line(f"language {code}"))
     total = score(rows, embedder)
+    slots.add(total.slots)
     print(total.store.line("other languages"), total.kind.line("right class"), sep="\n")
     print(*total.wrong[:show], sep="\n")
     few = total.store.expected < ENOUGH // 2

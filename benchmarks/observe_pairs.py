@@ -6,6 +6,9 @@ Each pair is told to a store of its own, as two turns of two sessions:
 
 ``sets/observe_pairs.jsonl`` was read while the rules were written, and
 ``sets/observe_pairs_held.jsonl`` once after them; what it showed was mended, so it is not unseen.
+``sets/observe_pairs_hostile.jsonl`` was written by a reviewer to break the rules: 520 pairs that
+both stay, of which half of the first 306 were not looked at while they were mended, and 97 that
+replace. Not all of them come out right.
 
 ``--told`` skips the detector and says the likely class of each sentence, to measure the rules
 alone. A file has one JSON object a line: ``id``, ``first``, ``second`` and ``outcome``, which is
@@ -108,7 +111,7 @@ def report(path: Path, *, told: bool = False) -> list[str]:
         if not good:
             print(f"{pair['id']}: {expected}, got {found}: {pair['first']} / {pair['second']}")
     print(f"both stay, violated: {violated} of {total['both']}")
-    for name in ("replaces", "flag"):
+    for name in [one for one in ("replaces", "flag") if total[one]]:
         print(f"{name}: {right[name]} of {total[name]} ({right[name] / max(1, total[name]):.0%})")
     return [
         f"pairs, {name}: {right[name]} of {total[name]}, floor {floor:.0%}"

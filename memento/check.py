@@ -314,20 +314,14 @@ def optional_condition(field: str, value: object) -> str | None:
         return name  # words in braces
     if not said or not said.keys() <= _OF_CONDITION:
         raise InvalidInput(field, "must have words, all_words or context, and nothing else")
-    for part in ("words", "all_words"):
-        words = said.get(part, ["-"])
-        if not isinstance(words, list) or not words or not all(isinstance(w, str) for w in words):
-            raise InvalidInput(f"{field}.{part}", f"must be a list of words, not {words!r:.60}")
-    context = said.get("context", {"-": ""})
-    told = isinstance(context, dict) and context and all(map(_is_text, context.values()))
-    if not told:
-        problem = f'must name patterns, such as {{"path": "*.sql"}}, not {context!r:.60}'
-        raise InvalidInput(f"{field}.context", problem)
+    for part, told in said.items():
+        named = part == "context"
+        listed = [*told.values()] if named and isinstance(told, dict) else told
+        fits = isinstance(listed, list) and listed and all(isinstance(one, str) for one in listed)
+        if not fits or named != isinstance(told, dict):
+            wanted = "patterns by name" if named else "a list of words"
+            raise InvalidInput(f"{field}.{part}", f"must be {wanted}, not {told!r:.60}")
     return name
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def storable(field: str, value: str) -> str:

@@ -292,11 +292,9 @@ class Guidance(View):
         if ns is None or name is None:
             return None
         begun = self._engine.ledger.read(lambda c: session_rows.find(c, ns, name))
-        return (
-            None
-            if begun is None or begun.head is None
-            else kept_heads.read_head(begun.head, asked.fixed)
-        )
+        if begun is None or begun.head is None:
+            return None
+        return kept_heads.read_head(begun.head, asked.fixed)
 
     def _compared(self, ns: int | None, stored: Made, known: Known) -> tail.Changes:
         standing, _, _ = zones.settled(known.placed)

@@ -186,12 +186,13 @@ def times_of(text: str, now: date, years: Iterable[int]) -> Times:
     >>> [(date.fromordinal(p.start).isoformat(), p.days) for p in found.periods], found.only
     ([('2026-03-01', 1)], False)
     """
-    known, text = sorted(years), spelled_out(text)
+    asked, text = text, spelled_out(text)
+    known = sorted(years)
     found = [*dates.mentions(text, now, lambda _month, _on: iter(known))]
     found += date_words.mentions(text, now, lambda _month, _on: iter(known), spoken=False)
     last_talk = _asks_for_last_talk(text)
     if not found and not last_talk:  # nearly always
-        return Times((), text, only=False, last_talk=False)
+        return Times((), asked, only=False, last_talk=False)
     tense = tense_of(text) if found else 0
     nested = _nested([_part(one, text) for one in _apart(found)], text)
     named = [_ordered(one, tense, now) for one in _ranges(nested, text, now, tense)]

@@ -29,9 +29,10 @@ _SUBJECT_LAST = re.compile(
 _BE = frozenset({"is", "are", "was", "'s", "called", "named"})
 _VERB = re.compile(
     r"(?:(?<!the )(?<!my )(?<!our )\b(?P<verb>is|are|was|called|named|lives?|works?|runs?"
-    r"|uses?|has|have|costs?|drives?|stud(?:y|ies)|plays?|goes|go|drinks?|eats?|teaches|plans|wants|likes?|loves?|hates?|moved"
-    r"|starts?|begins?|ends?|opens?|closes?|takes?|weighs?|reports?|belongs?|stays?|sits?|means"
-    r"|needs?|gets?|got|does|did|just|keeps?|looks?|feels?|comes?|makes?|knows?|sells?|speaks)\b"
+    r"|uses?|has|have|costs?|drives?|speaks?|stud(?:y|ies)|plays?|goes|go|drinks?|eats?|teaches"
+    r"|plans|wants|likes?|loves?|hates?|moved|starts?|begins?|ends?|opens?|closes?|takes?|weighs?"
+    r"|reports?|belongs?|stays?|sits?|means|needs?|gets?|got|does|did|keeps?|looks?|feels?|comes?"
+    r"|makes?|knows?|sells?)\b"
     r"|(?<=\w)(?P<short>'s)\b(?= (?!boss|name)))",
     re.IGNORECASE,
 )

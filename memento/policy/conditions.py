@@ -31,9 +31,10 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _DENIES = re.compile(
-    r"^\s*(?:unless|except)\b|n['’]t\b|\b(?:not|never|no longer)\b",  # noqa: RUF001 - real
+    r"^\s*(?:unless|except)\b|\b(?:do|does|did)n['’]t\b|n['’]t\b|\b(?:not|never|no longer)\b",  # noqa: RUF001 - real
     re.IGNORECASE,
 )
+"""Words that turn a clause into its opposite; two of them leave it as it is."""
 _ENDINGS = ("ings", "ing", "ied", "ies", "ed", "es", "ly", "s", "e")
 """Endings of English words that make no difference to what they are about, the longest first."""
 
@@ -99,11 +100,11 @@ def parse(condition: str) -> Condition:
             said = None
         if isinstance(said, dict) and said.keys() <= {"words", "all_words", "context"}:
             return _structured(said)
-    denies = _DENIES.search(condition) is not None
-    said = _DENIES.sub(" ", condition.replace("unless", "if")) if denies else condition
+    denials = len(_DENIES.findall(condition))
+    said = f"if {_DENIES.sub(' ', condition)}" if denials else condition
     rest = said[_opening(said) :].strip(" ,.:;")
     clause = rest or condition.strip()
-    return Condition(clause, _telling(clause), denies=denies)
+    return Condition(clause, _telling(clause), denies=denials % 2 == 1)
 
 
 def _structured(said: Mapping[str, object]) -> Condition:

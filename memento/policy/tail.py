@@ -176,10 +176,12 @@ def render(items: Sequence[Item], tag: str, tokens: int) -> tuple[str, list[Item
     """
     order = {7: 0, 6: 1, 8: 2, 10: 3}
     left = tokens - estimate(_framed(tag, []))
-    kept: list[Item] = []
+    chosen: list[int] = []
     dropped: list[Dropped] = []
     titled: set[int] = set()
-    for one in sorted(items, key=lambda one: (not one.takes_back, order[one.zone])):
+    places = range(len(items))
+    for at in sorted(places, key=lambda at: (not items[at].takes_back, order[items[at].zone])):
+        one = items[at]
         price = estimate(f"{one.line}\n")
         price += 0 if one.zone in titled else estimate(f"## {ZONES[one.zone]}\n")
         if price > left:
@@ -188,9 +190,8 @@ def render(items: Sequence[Item], tag: str, tokens: int) -> tuple[str, list[Item
             continue
         left -= price
         titled.add(one.zone)
-        kept.append(one)
-    places = {id(one): at for at, one in enumerate(items)}
-    kept.sort(key=lambda one: (one.zone, places[id(one)]))
+        chosen.append(at)
+    kept = [items[at] for at in sorted(chosen, key=lambda at: (items[at].zone, at))]
     return (_framed(tag, kept) if kept else ""), kept, dropped
 
 
