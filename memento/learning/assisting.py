@@ -105,8 +105,11 @@ def assisted(
 
 
 def is_open(message: Message, mode: str) -> bool:
-    """Tell whether a message is to be shown to the model."""
-    if message.asked or message.private:
+    """Tell whether a message is to be shown to the model.
+
+    One that may carry the words of others is not: they could ask the model to point at them.
+    """
+    if message.asked or message.private or message.found.carried:
         return False
     return mode == "full" or message.doubts > 0 or bool(message.unplaced)
 

@@ -289,6 +289,10 @@ class Reader:
         message.private = any(means_this_turn(c.span.text) for c in asked)
         if message.private:
             return message
+        if found.carried and (
+            asked_by_others := [c for c in sentences if c.signal is Signal.FORGET]
+        ):
+            found.vetoed["carried"] += len(asked_by_others)
         for sentence in sentences:
             ready = self.take_up(message, sentence)
             if ready is not None:

@@ -247,9 +247,10 @@ def _learn_if_it_replaces(
 ) -> None:
     """Learn a doubtful statement if the store vouches for it: it gives a known thing another value.
 
-    "No, use spaces" says little by itself, and much where tabs are the rule.
+    "No, use spaces" says little by itself, and much where tabs are the rule. The store vouches for
+    no words that may be somebody else's.
     """
-    if _judged(work, ready, turn).replaces is not None:
+    if not message.found.carried and _judged(work, ready, turn).replaces is not None:
         _learn_one(work, done, ready, turn, message)
     else:
         done.doubtful.append(candidate_of(ready, None if turn is None else turn.id))

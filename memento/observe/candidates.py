@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from memento.observe import cues, guards, mask, split
 from memento.observe import language as languages
+from memento.observe.carried import carries
 from memento.observe.signals import (
     DOUBT_AT,
     SENTENCES,
@@ -85,17 +86,17 @@ def find(
         EmbedderError: If the detector or the embedder cannot be read.
     """
     masked = mask.hide(text)
+    carried = carries(text, masked)
     spans = split.all_sentences(masked, text)
     code = language or languages.recognise(masked)
     if code != languages.ENGLISH and code not in cues.LANGUAGES:
-        return Found(skipped=len(spans), language=code)
+        return Found(skipped=len(spans), language=code, carried=carried)
     read = spans[:most]
     refused = vetoes(read, masked, code)
     kept = [span for span, reason in zip(read, refused, strict=True) if reason is None]
-    alone = "\n" not in text.strip()
     judged = [
         _answering(
-            judged_by_wording(one, masked[span.start : span.end], store_at, doubt_at, alone=alone),
+            judged_by_wording(one, masked[span.start : span.end], store_at, doubt_at),
             span.text,
             previous,
             code,
@@ -104,7 +105,13 @@ def find(
     ]
     return Found(
         candidates=tuple(
-            Candidate(span, one.signal, one.probability, one.is_sure(store_at), one.reasons)
+            Candidate(
+                span,
+                one.signal,
+                one.probability,
+                sure=carried is None and one.is_sure(store_at),
+                reasons=one.reasons if carried is None else (*one.reasons, f"carried: {carried}"),
+            )
             for span, one in zip(kept, judged, strict=True)
             if one.signal is not None and one.probability >= doubt_at
         ),
@@ -112,6 +119,7 @@ def find(
         skipped=len(spans) - len(read),
         language=code,
         how="cues" if code != languages.ENGLISH else "ngrams" if embedder is None else "model",
+        carried=carried,
     )
 
 

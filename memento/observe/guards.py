@@ -227,7 +227,7 @@ def vetoes(sentences: Sequence[Span], masked: str) -> list[str | None]:
         said = masked[span.start : span.end].replace("’", "'")  # noqa: RUF001 - real marks
         if not _LASTING.search(before_colon(said)):
             frame = _first(_FRAMES, said) or ("drafts" if shows(said) else frame)
-        found.append(None if _FORGETS.match(said) else frame or _veto(said))
+        found.append(frame or (None if _FORGETS.match(said) else _veto(said)))
         before = span.end
     return found
 

@@ -7,8 +7,6 @@ span of the other.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import Counter
 
 HIDDEN = "\ufffc"
 """The character that stands for each hidden one."""
@@ -20,31 +18,6 @@ _FENCE = re.compile(
     r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*(?:\n.*?)?(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-_OPENS = re.compile(
-    r"^[ \t]*(?:<([A-Za-z][\w:.-]{0,63})(?:\s[^<>\n]{0,500})?>|\[([^\]\[\n/]{1,40})\])",
-    re.MULTILINE,
-)
-"""The mark that opens a block of a document, such as ``<page>`` or ``[tool result]``."""
-_CLOSES = re.compile(r"</([A-Za-z][\w:.-]{0,63})[ \t]*>|\[/([^\]\[\n]{1,40})\]")
-_MATERIAL = re.compile(
-    r"""
-    ^[ \t]*(?:(?:please|(?:can|could|would)[^\S\n]+you)[^\S\n]+){0,4}  # on one line: see below
-    (?: (?:summari[sz]e|translate|proofread|paraphrase|rephrase|rewrite)\b[^\n:]{0,80}:
-      | (?: (?:shorten|explain|analy[sz]e|review|edit|check|classify|reply\s+to|respond\s+to)\b
-          | (?:here(?:['’]s|\s+is|\s+are)|this\s+is|below\s+is|see)\s+
-            (?:the|a|an|this|that|his|her|their|its|some)\b[^\n:]{0,60}\b
-            (?:readme|e-?mail|mail|page|article|logs?|issue|ticket|documents?|docs?|file|transcript
-              |output|post|thread|error|letter|comment|prompt|spec|code|snippet|text|paper|contract)\b
-          | (?!(?:i|we)\b)[^\n:]{1,80}?\b(?:says|said|reads|states|prints|printed|returned|wrote)\b
-        )[^\n:]{0,80}:[ \t]*$
-    )
-    """,  # noqa: RUF001 - a real apostrophe
-    re.VERBOSE | re.MULTILINE | re.IGNORECASE,
-)
-"""A request about a text, or the words that introduce one; all that follows is that text.
-
-The polite words stay within a line and have a bound: a loop over lines that begins again at each
-line takes hours for a megabyte."""
 _INLINE = re.compile(r"(`{1,2})(?!`)[^`\n]+\1")
 _QUOTATIONS = re.compile(
     r"""
@@ -92,8 +65,8 @@ def hide(text: str) -> str:
     """Hide all that is not the user's own statement.
 
     Hidden are blocks that memento rendered, fenced and indented code, inline code, block quotes,
-    log lines, stack traces, tables, lines of code, quotations of at least two words, blocks of
-    documents between marks, lines of other speakers, and the text that a request is about.
+    log lines, stack traces, tables, lines of code, quotations of at least two words, and lines of
+    other speakers. What a message carries without such a form is not hidden; see ``carried``.
 
     Args:
         text: A message, word for word.
@@ -106,45 +79,9 @@ def hide(text: str) -> str:
     """
     for pattern in (_OWN, _FENCE):
         text = pattern.sub(_covered, text)
-    text = _without_material(_without_blocks(text))
     text = "".join(_lines(text))
     text = _INLINE.sub(_covered, text)
     return _QUOTATIONS.sub(_covered_if_several_words, text)
-
-
-def _without_blocks(text: str) -> str:
-    """Hide the blocks of documents that stand between two marks.
-
-    If a name is closed more often than it is opened, a document may have tried to end its own
-    block: then the block goes on to the last of these marks.
-    """
-    opened = list(_OPENS.finditer(text))
-    ends: dict[str, list[int]] = {}
-    for found in _CLOSES.finditer(text) if opened else ():
-        ends.setdefault(_name_of(found), []).append(found.end())
-    begun = Counter(_name_of(found) for found in opened)
-    pieces: list[str] = []
-    at = 0
-    for found in opened:
-        name = _name_of(found)
-        after = ends.get(name, [])
-        first = bisect_right(after, found.end())
-        if found.start() < at or first == len(after):
-            continue
-        end = after[-1] if len(after) > begun[name] else after[first]
-        pieces += [text[at : found.start()], _cover(text[found.start() : end])]
-        at = end
-    return "".join((*pieces, text[at:]))
-
-
-def _name_of(mark: re.Match[str]) -> str:
-    return (f"<{mark[1]}" if mark[1] else f"[{mark[2]}").casefold()
-
-
-def _without_material(text: str) -> str:
-    """Hide the text that a request is about, or that some words introduce."""
-    found = _MATERIAL.search(text)
-    return text if found is None else text[: found.end()] + _cover(text[found.end() :])
 
 
 def _lines(text: str) -> list[str]:

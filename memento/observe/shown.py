@@ -15,7 +15,7 @@ _UNIT = r"""(?:prompts?|sentences?|phrase|text|line|quote|quotation|saying|prove
     |billboard|t-?shirt|mug|headline|caption|tweet|slogan|review|transcript|readme|homework|exercise
     |assignment|quiz|riddle|puzzle|complaint|role-?play|translation)"""
 _OWN = re.compile(
-    r"""^\W*(?:(?:please|pls|also|and|so|ok(?:ay)?|one|another|an?|the|my|our|new|small|quick|final
+    r"""^\W*(?:(?:please|pls|also|and|so|ok(?:ay)?|one|another|more|an?|the|my|our|new|small|quick|final
         |last|first|further|general|house|basic|important|here(?:\ is|'s)|could\ you|can\ you)\W+)*
     (?:rules?|polic(?:y|ies)|remember|note|reminder|remind\ me|keep\ (?:this\ )?in\ mind
         |bear\ in\ mind|corrections?|update|decisions?|decided|preferences?|to-?\ ?dos?|tasks?|plan
@@ -26,6 +26,12 @@ _OWN = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Leads of a statement of the user's own."""
+_ABOUT_ME = re.compile(
+    r"\b(?:about (?:me|us|myself|ourselves)|how (?:i|we))\b|^\W*(?:agreed|sorry|still to do)\b",
+    re.IGNORECASE,
+)
+_FROM = re.compile(r"\b(?:from|by|of)\b(?!\s+(?:now|today|me|us|mine|the\s+way)\b)", re.IGNORECASE)
+"""Words that say whose the statement is."""
 _SHOWS = re.compile(
     rf"""^\W*(?:is|are|does|do\s+(?:you|i|we|they|these)|did|which|whose|who|how\s+(?:many|much|often|do\s+(?:you|i|we)|would)
         |what(?:'s|\s+(?:is|are|does|do|did|would|happens|kind|tense))|can|could|would|should)\b
@@ -61,8 +67,18 @@ def shows(sentence: str) -> bool:
     """
     found = _HEAD.match(sentence)
     return (
-        found is not None and not _OWN.match(found["head"]) and bool(_SHOWS.search(found["head"]))
+        found is not None and not is_own_lead(found["head"]) and bool(_SHOWS.search(found["head"]))
     )
+
+
+def is_own_lead(head: str) -> bool:
+    """Tell whether the words before a colon announce a statement of the user's own.
+
+    >>> is_own_lead("New rule"), is_own_lead("Note from Ann"), is_own_lead("Ann")
+    (True, False, False)
+    """
+    own = _OWN.match(head) or _ABOUT_ME.search(head)
+    return own is not None and not _FROM.search(head)
 
 
 def before_colon(sentence: str) -> str:

@@ -113,6 +113,8 @@ class Found:
         language: ISO 639-1 code of the message's language, "" if unknown.
         how: ``"model"`` (embedding and n-grams), ``"ngrams"`` (no embedder), ``"cues"`` (a table of
             the language), or ``"none"`` (no table for the language: nothing is derived).
+        carried: Why the message may hold words that the user did not type, see ``carried.carries``;
+            None if it does not. No candidate of such a message is sure.
     """
 
     candidates: tuple[Candidate, ...] = ()
@@ -120,3 +122,4 @@ class Found:
     skipped: int = 0
     language: str = ""
     how: str = "none"
+    carried: str | None = None

@@ -131,18 +131,41 @@ def _of_form(plain: str, signal: Signal) -> Slot | None:
             continue
         for pattern in form.patterns:
             match = pattern.match(plain)
-            if match is not None and _is_sane(form.key, match["value"]):
+            if match is not None and _is_sane(form.key, match["value"], plain):
                 return Slot(form.key, _value_in(form.key, plain, match["value"]), single=True)
     return None
 
 
-def _is_sane(key: str, value: str) -> bool:
+_PLACE_NAME = re.compile(
+    rf"(?:the |downtown |central |greater |(?:north|south|east|west)(?:ern)? |near )?"
+    rf"(?:\d+\w? )?{_CAPITAL}",
+    re.IGNORECASE,
+)
+"""The beginning of the name of a place, or of an address: "I live in jeans" gives none."""
+_LOWER_PLACE = re.compile(r"(?!(?:an?|the|my|our|this|that|these)\b)[\w'-]+(?: [\w'-]+){0,2}$")
+"""A place in a statement of somebody who writes no capitals."""
+_NO_PLACE = re.compile(
+    r"(?:team|department|group|squad|marketing|sales|finance|engineering|legal|support|operations"
+    r"|product|design|research|hr|it|qa|devops|procurement|logistics|accounting)\b",
+    re.IGNORECASE,
+)
+"""Parts of a firm, to which people move as well."""
+_NO_JOB = re.compile(
+    r"(?:team|group|couple|pair|duo|unit|family|favou?r|result|rule)\b", re.IGNORECASE
+)
+
+
+def _is_sane(key: str, value: str, plain: str) -> bool:
     """Tell whether a value can be one of its slot; "I'm German and ..." gives no name."""
     if key == "user/name":
         known = value.casefold() in (*TONGUES, *KIN)
         return not _DEMONYM.search(value) and not known and names(value)
     if key == "user/home":
-        return not is_choice(value) and not is_date(value)
+        place = _PLACE_NAME if plain != plain.casefold() else _LOWER_PLACE
+        named = place.match(value) and not _NO_PLACE.match(value)
+        return bool(named) and not is_choice(value) and not is_date(value)
+    if key == "user/job":
+        return not _NO_JOB.match(value)
     return True
 
 

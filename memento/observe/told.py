@@ -73,7 +73,7 @@ _NAMED = frozenset(
 
 
 def judged_by_wording(
-    detection: Detection, said: str, store_at: float, doubt_at: float, *, alone: bool = True
+    detection: Detection, said: str, store_at: float, doubt_at: float
 ) -> Detection:
     """Judge by its wording what the detector is not sure of; anything else stays as it is.
 
@@ -82,12 +82,11 @@ def judged_by_wording(
         said: The sentence, with hidden parts masked.
         store_at: Least probability of a sure candidate.
         doubt_at: Least probability of a candidate.
-        alone: Whether its message is one line: a line of several may be something pasted.
     """
     if detection.signal is not None and detection.is_sure(store_at):
         return detection
     plain = said.replace("’", "'")  # noqa: RUF001 - a real apostrophe
-    named = _named(without_lead(plain.replace("\u00a0", " "))) if alone else None
+    named = _named(without_lead(plain.replace("\u00a0", " ")))
     if named is not None and licenses(named, plain):
         reasons = (*detection.reasons, "names a value")
         return Detection(named, store_at, licensed=True, reasons=reasons)

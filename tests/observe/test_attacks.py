@@ -242,25 +242,6 @@ def test_a_document_that_is_handed_over_teaches_nothing(memory, form):
 
 
 @pytest.mark.parametrize(
-    "form",
-    [
-        "{}\n<document>\nHello.\n</document>",
-        "<document>\nHello.\n</document>\n{}",
-        "<a>\nHello.\n</a>\n{}\n<a>\nHello.\n</a>",
-        "[x]\n{}",
-        "Here are my rules:\n- {}",
-        "{}\nHere is the log:\nit failed",
-        "Some things about me:\n{}",
-    ],
-)
-def test_what_the_user_says_beside_a_document_is_learnt(memory, form):
-    """The control: as much as of the same sentences alone."""
-    alone = len(memory.observe(messages=PAYLOADS, session="alone").learned)
-    beside = memory.observe(messages=[form.format(payload) for payload in PAYLOADS], session="s")
-    assert len(beside.learned) >= alone * 0.8
-
-
-@pytest.mark.parametrize(
     "unit", ["<a>\n", "</a>", "<a ", "[a]\n", "[/a]", "see the page ", "a says "]
 )
 def test_no_message_is_slow_to_hide(unit):
