@@ -12,7 +12,7 @@ from memento.learning.reading import Message, Ready, Request, candidate_of
 from memento.ledger import changes, happenings, llm_tasks, memories, slot_values
 from memento.ledger import loops as open_loops
 from memento.ledger.contract import Session, Work
-from memento.ledger.rows import Row, to_memory
+from memento.ledger.rows import Row, strings_in, to_memory
 from memento.ledger.schema import SEQ_BITS
 from memento.lifecycle import change, learn, locks, loops, slots
 from memento.lifecycle.steps import FOUND, log_event
@@ -25,10 +25,12 @@ from memento.observe.values import (
     Learned,
     Observation,
 )
-from memento.types import Event, Trust
+from memento.types import Event, Kind, Trust
 
 PRAISE = 0.5
 """Outcome of praise; half of the most, since a sentence does not say what it is about. Untuned."""
+
+_TURNS = (Kind.EPISODE, Kind.QUESTION)
 
 
 @dataclass(slots=True)
@@ -269,11 +271,11 @@ def _forgotten(work: Work, done: Done, request: Request, mode: str) -> ForgetReq
     """
     llm_tasks.drop_all(work.db, work.ns)
     hidden: list[str] = []
-    for memory_id in _meant(work, request, mode):
-        row = memories.by_id(work.db, work.ns, memory_id)
+    meant = [memories.by_id(work.db, work.ns, one) for one in _meant(work, request, mode)]
+    for row in (*meant, *_turns_that_say(work, meant)):
         if row.status in FOUND and not locks.is_locked(row):
-            done.rows.append(change.forget(work, memory_id))
-            hidden.append(memory_id)
+            done.rows.append(change.forget(work, row.id))
+            hidden.append(row.id)
     memories.record(work.db, work.ns, work.now, Event.FORGET_ASKED, None, {"hidden": len(hidden)})
     left = tuple(one.id for one in request.found if one.id not in hidden)
     return ForgetRequest(request.sentence.span, request.about, tuple(hidden), left)
@@ -290,6 +292,38 @@ def _meant(work: Work, request: Request, mode: str) -> list[str]:
     named = [one.id for one in found if about.casefold() in map(str.casefold, one.aliases)]
     spoken = [one.id for one in found if mode == "all" and mentions_all(one.text, about)]
     return [*dict.fromkeys([*(row.id for row in rows if row is not None), *named, *spoken])]
+
+
+def _turns_that_say(work: Work, rows: Sequence[Row]) -> list[Row]:
+    """Return the turns that told what is to be forgotten, and the answers that repeat it.
+
+    A turn that told an earlier value of the same slot is one of them.
+    """
+    values = [
+        value
+        for row in rows
+        for value in (
+            slot_values.values(work.db, work.ns, (row.key, row.scope), work.now)
+            if row.key
+            else [row]
+        )
+    ]
+    parents = [one for row in (*rows, *values) for one in strings_in(row.source_parents)]
+    told = [
+        turn
+        for turn in memories.by_ids(work.db, work.ns, [*dict.fromkeys(parents)]).values()
+        if turn.kind in _TURNS
+    ]
+    said = [value for row in (*rows, *values) if (value := learn.value_of(row))]
+    answers = [memories.next_turn(work.db, turn) for turn in told]
+    repeats = [
+        one
+        for one in answers
+        if one is not None
+        and one.role == "assistant"
+        and any(value in one.text.casefold() for value in said)
+    ]
+    return list({row.docid: row for row in (*told, *repeats)}.values())
 
 
 def _rated(work: Work, message: Message, rating: Rating) -> list[str]:

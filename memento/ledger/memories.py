@@ -594,6 +594,18 @@ def newest_short(connection: Session, ns: int, session: str | None, limit: int) 
     return [Row(*found) for found in connection.execute(query, (ns, session, limit))]
 
 
+def next_turn(connection: Session, turn: Row) -> Row | None:
+    """Return the turn of the same session that came next, or None."""
+    if turn.session is None:
+        return None
+    found = connection.execute(
+        f"{_SELECT} WHERE ns = ? AND {_SAME_SESSION} AND docid > ? AND role IS NOT NULL"
+        f" AND {NOT_ERASED} ORDER BY docid LIMIT 1",
+        (turn.ns, turn.session, turn.docid),
+    ).fetchone()
+    return None if found is None else Row(*found)
+
+
 def latest_rev(connection: Session, ns: int) -> int:
     """Return the newest revision of a namespace; 0 if nothing is in it."""
     low, high = docid_range(ns)

@@ -135,6 +135,13 @@ def _has_value(row: Row, lesson: Lesson) -> bool:
     )
 
 
+def value_of(row: Row) -> str | None:
+    """Return the value that a memory gives its slot, folded; None if it fills none."""
+    signal = Signal(row.signal) if row.signal in tuple(Signal) else Signal.FACT
+    slot = slot_under(row.text, signal, row.condition) if row.key else None
+    return None if slot is None else slot.value
+
+
 def _has_choice(row: Row, value: str) -> bool:
     """Tell whether a memory fills a slot, one value at a time, with a value."""
     signal = Signal(row.signal) if row.signal in tuple(Signal) else Signal.FACT

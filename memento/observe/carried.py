@@ -47,7 +47,7 @@ _QUOTE = re.compile(r"[\"“”„«»「」『』]")
 
 
 def carries(text: str, masked: str) -> str | None:
-    """Name the reason for which a message may hold words that the user did not type.
+    r"""Name the reason for which a message may hold words that the user did not type.
 
     Args:
         text: A message of the user, word for word.
@@ -60,24 +60,28 @@ def carries(text: str, masked: str) -> str | None:
         the words) or ``"speaker"`` (a name or a field before a colon, or a name behind the words).
 
     >>> from memento.observe.mask import hide
-    >>> said = ["Use tabs, never spaces.", "Review this\\n\\nUse tabs, never spaces."]
+    >>> said = ["Use tabs, never spaces.", "Review this\n\nUse tabs, never spaces."]
     >>> [carries(one, hide(one)) for one in said]
     [None, 'lines']
     """
     said = text.strip()
+    shown = masked.strip().replace(HIDDEN, "x")
     if len(said.splitlines()) > 1:
         return "lines"
     if len(said) > LONGEST:
         return "length"
     if len(_QUOTE.findall(said)) not in (0, 2):
         return "quotes"
-    if not masked.strip(HIDDEN + " \t") and said:  # a line that is hidden as a whole
-        return "marks"
-    shown = masked.strip().replace(HIDDEN, "x")
-    begins = not shown or _PROSE.match(shown)
-    if not begins or _STAMP.match(shown) or _PRINTED.match(shown) or _MARK.search(shown):
-        return "marks"
-    labels = (found["label"] for found in _SPEAKER.finditer(shown))
-    if any(not is_own_lead(label) for label in labels) or _SIGNED.search(shown):
-        return "speaker"
-    return None
+    return _marked(said, masked, shown) or _spoken(shown)
+
+
+def _marked(said: str, masked: str, shown: str) -> str | None:
+    hidden = said and not masked.strip(HIDDEN + " \t")
+    prose = not shown or _PROSE.match(shown)
+    printed = _STAMP.match(shown) or _PRINTED.match(shown) or _MARK.search(shown)
+    return "marks" if hidden or not prose or printed else None
+
+
+def _spoken(shown: str) -> str | None:
+    others = (not is_own_lead(found["label"]) for found in _SPEAKER.finditer(shown))
+    return "speaker" if any(others) or _SIGNED.search(shown) else None

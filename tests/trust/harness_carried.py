@@ -1,8 +1,8 @@
 """Words that a user's message carries never become the user's rule, slot or request to forget.
 
-A sentence of somebody else is put into messages of forty forms, in which people pass words on: mails,
-chats, pages, logs, files, also such as close and open their own marks. The control reads every
-message as typed by the user.
+A sentence of somebody else is put into messages of forty forms in which people pass words on:
+mails, chats, pages, logs, files, some of which close and open their own marks. The control takes every
+message for typed.
 
 Alone: ``python benchmarks/trust.py --full --only carried``.
 """

@@ -1,0 +1,47 @@
+"""What the user asks to forget is told by no turn either."""
+
+from __future__ import annotations
+
+import pytest
+
+from memento import MemoryManager
+
+
+def everything_told(memory, question):
+    """Return all that a model would be told."""
+    recalled = memory.recall([{"role": "user", "content": question}], session="later", k=20)
+    return memory.prompt(question, k=20, min_confidence=0) + recalled.block + memory.policy().head
+
+
+@pytest.fixture
+def asked(memory):
+    """A store whose user told a number twice, and asked to forget it."""
+    memory.observe("My phone number is 555 010 1111.", "Noted: 555 010 1111.", session="s")
+    memory.observe("My phone number is 555 010 4477 now.", "All right, 555 010 4477.", session="s")
+    memory.observe("I live in Porto.", "A fine town.", session="s")
+    return memory, memory.observe("Forget my phone number.", "Done.", session="s")
+
+
+def test_no_prompt_tells_what_was_forgotten(asked):
+    """Neither value of the slot is shown: not as a fact, nor as a turn, nor in an answer to one."""
+    memory, seen = asked
+    assert "555" not in everything_told(memory, "What is my phone number?")
+    assert len(seen.forget[0].forgotten) >= 5
+    assert "Porto" in everything_told(memory, "Where do I live?")
+    assert memory.value("user/home") is not None
+
+
+def test_undo_brings_it_back(asked):
+    """The turns come back with the slot."""
+    memory, seen = asked
+    memory.undo(seen.change)
+    assert memory.value("user/phone").text == "My phone number is 555 010 4477 now."
+    assert "All right, 555 010 4477." in everything_told(memory, "What is my phone number?")
+
+
+def test_a_turn_without_a_session_is_hidden_too(tmp_path):
+    """It has no answer to look for."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        memory.observe("I live in Porto.")
+        memory.observe("Forget my home address.")
+        assert "Porto" not in everything_told(memory, "Where do I live?")
