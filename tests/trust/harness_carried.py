@@ -1,8 +1,8 @@
 """Words that a user's message carries never become the user's rule, slot or request to forget.
 
 A sentence of somebody else is put into messages of forty forms in which people pass words on:
-mails, chats, pages, logs, files, some of which close and open their own marks. The control takes every
-message for typed.
+mails, chats, pages, logs, files, some of which close and open their own marks. The control takes
+every message for typed.
 
 Alone: ``python benchmarks/trust.py --full --only carried``.
 """
