@@ -379,8 +379,7 @@ class Learning(View):
                 rows = (verdict.repeats, verdict.replaces, *verdict.contradicts)
                 ids = tuple(row.id for row in rows if row is not None)
                 one = reading.candidate_of(ready, None)
-                vouched = verdict.replaces is not None and not message.found.carried
-                stored = ready.lesson.candidate.sure or vouched
+                stored = teaching.is_stored(message, ready, verdict)
                 action = teaching.action_of(verdict).value if stored else "doubtful"
                 found.append(values.Foresight(one, action, ids))
         return found

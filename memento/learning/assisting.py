@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from memento.errors import SynthesisFailed
-from memento.learning.reading import Message, Reader, embedder_of
+from memento.learning.reading import Message, Reader, embedder_of, steers
 from memento.learning.teaching import Shown as Chosen
 from memento.ledger import memories
 from memento.ledger.rows import Row
@@ -105,11 +105,8 @@ def assisted(
 
 
 def is_open(message: Message, mode: str) -> bool:
-    """Tell whether a message is to be shown to the model.
-
-    One that may carry the words of others is not: they could ask the model to point at them.
-    """
-    if message.asked or message.private or message.found.carried:
+    """Tell whether a message is to be shown to the model."""
+    if message.asked or message.private:
         return False
     return mode == "full" or message.doubts > 0 or bool(message.unplaced)
 
@@ -204,4 +201,6 @@ def _chosen(part: Part, one: Pointed, model: str) -> Chosen | None:
         return None
     sentence = Sentence(one.span, one.signal, one.probability, sure=True, reasons=(BECAUSE,))
     ready = part.reader.take_up(message, sentence, condition=one.condition, model=model)
-    return None if ready is None else Chosen(message, ready, replaces)
+    if ready is None or (message.found.carried and (replaces or steers(ready.lesson))):
+        return None
+    return Chosen(message, ready, replaces)

@@ -279,11 +279,12 @@ class Reader:
         )
         message = Message(turn_id, None, True, answered, None, found, text=text, actor=actor)
         sentences = found.candidates
-        asked = [c for c in sentences if c.signal is Signal.FORGET and c.sure]
+        typed = [] if found.carried else sentences
+        asked = [c for c in typed if c.signal is Signal.FORGET and c.sure]
         message.requests = [self._request(c) for c in asked]
         message.feedback = [
             Event.FAULTED if faults(c.span.text) else Event.PRAISED
-            for c in sentences
+            for c in typed
             if c.signal is Signal.FEEDBACK and c.sure
         ]
         message.private = any(means_this_turn(c.span.text) for c in asked)
@@ -296,7 +297,8 @@ class Reader:
         for sentence in sentences:
             ready = self.take_up(message, sentence)
             if ready is not None:
-                (message.lessons if sentence.sure else message.doubtful).append(ready)
+                sure = sentence.sure and not (found.carried and steers(ready.lesson))
+                (message.lessons if sure else message.doubtful).append(ready)
         return message
 
     def take_up(
@@ -383,6 +385,15 @@ class Reader:
         )
         meant = tuple(hit.memory for hit in found if mentions_some(hit.text, about))
         return Request(sentence, about, meant)
+
+
+def steers(lesson: Lesson) -> bool:
+    """Tell whether a lesson changes what an agent does, or what the store holds already."""
+    return (
+        lesson.kind is Kind.RULE
+        or lesson.slot is not None
+        or lesson.signal in (Signal.CORRECTION, Signal.IDENTITY)
+    )
 
 
 def key_of(lesson: Lesson) -> str | None:

@@ -100,10 +100,12 @@ def taught(
             message.asked, message.doubts = was_asked(work.db, work.ns, turn), len(message.doubtful)
             continue
         before = len(done.doubtful), len(done.learned)
-        for ready in message.lessons:
-            _learn_one(work, done, ready, turn, message)
-        for ready in message.doubtful:
-            _learn_if_it_replaces(work, done, ready, turn, message)
+        for ready in (*message.lessons, *message.doubtful):
+            verdict = _judged(work, ready, turn)
+            if is_stored(message, ready, verdict):
+                _learn_one(work, done, ready, turn, message, verdict)
+            else:
+                done.doubtful.append(candidate_of(ready, None if turn is None else turn.id))
         message.doubts = len(done.doubtful) - before[0]
         message.unplaced = {
             ready.lesson.candidate.span.start: row.id
@@ -171,7 +173,10 @@ def taught_again(
         known = memories.by_ids(work.db, work.ns, [*one.message.unplaced.values()])
         row = known.get(one.message.unplaced.get(start, ""))
         if row is None:
-            _learn_one(work, done, one.ready, turn, one.message)
+            verdict = _judged(work, one.ready, turn)
+            if one.message.found.carried and verdict.replaces is not None:
+                continue
+            _learn_one(work, done, one.ready, turn, one.message, verdict)
             row = done.rows[-1]
         if one.replaces is not None:
             _let_replace(work, done, row, one.replaces)
@@ -224,12 +229,12 @@ def _learn_one(
     ready: Ready,
     turn: Row | None,
     message: Message,
+    verdict: learn.Verdict,
 ) -> None:
     lesson, entry = ready.lesson, ready.entry
     if turn is not None:
         entry.row.source_parents = to_json([turn.id])
         entry.row.seal()
-    verdict = _judged(work, ready, turn)
     if verdict.repeats is None:
         changes.begin(work)  # so that a new memory alone can be undone
     row = learn.take(work, lesson, entry, verdict)
@@ -244,18 +249,17 @@ def _learn_one(
     done.rows.append(row)
 
 
-def _learn_if_it_replaces(
-    work: Work, done: Done, ready: Ready, turn: Row | None, message: Message
-) -> None:
-    """Learn a doubtful statement if the store vouches for it: it gives a known thing another value.
+def is_stored(message: Message, ready: Ready, verdict: learn.Verdict) -> bool:
+    """Tell whether a statement is stored without being confirmed.
 
-    "No, use spaces" says little by itself, and much where tabs are the rule. The store vouches for
-    no words that may be somebody else's.
+    One in doubt is if the store vouches for it: it gives a known thing another value. "No, use
+    spaces" says little by itself, and much where tabs are the rule. The words of a message that may
+    carry those of others replace nothing.
     """
-    if not message.found.carried and _judged(work, ready, turn).replaces is not None:
-        _learn_one(work, done, ready, turn, message)
-    else:
-        done.doubtful.append(candidate_of(ready, None if turn is None else turn.id))
+    replaces = verdict.replaces is not None
+    if message.found.carried:
+        return ready in message.lessons and not replaces
+    return replaces or ready in message.lessons
 
 
 def _judged(work: Work, ready: Ready, turn: Row | None) -> learn.Verdict:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from memento.observe import cues, guards, mask, split
 from memento.observe import language as languages
-from memento.observe.carried import carries
+from memento.observe.carried import PROSE, carries
 from memento.observe.signals import (
     DOUBT_AT,
     SENTENCES,
@@ -109,7 +109,7 @@ def find(
                 span,
                 one.signal,
                 one.probability,
-                sure=carried is None and one.is_sure(store_at),
+                sure=carried in (None, PROSE) and one.is_sure(store_at),
                 reasons=one.reasons if carried is None else (*one.reasons, f"carried: {carried}"),
             )
             for span, one in zip(kept, judged, strict=True)

@@ -27,8 +27,10 @@ _OWN = re.compile(
 )
 """Leads of a statement of the user's own."""
 _ABOUT_ME = re.compile(
-    r"\b(?:about (?:me|us|myself|ourselves)|how (?:i|we))\b|^\W*(?:agreed|sorry|still to do)\b",
-    re.IGNORECASE,
+    r"""\b(?:about\ (?:me|us|myself|ourselves)|how\ (?:i|we))\b
+    | ^\W*(?:agreed|sorry|still\ to\ do|(?:(?:some|quick|more)\ )?context|heads[-\ ]?up
+        |p\.?s\.?)\b""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _FROM = re.compile(r"\b(?:from|by|of)\b(?!\s+(?:now|today|me|us|mine|the\s+way)\b)", re.IGNORECASE)
 """Words that say whose the statement is."""

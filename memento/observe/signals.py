@@ -114,7 +114,7 @@ class Found:
         how: ``"model"`` (embedding and n-grams), ``"ngrams"`` (no embedder), ``"cues"`` (a table of
             the language), or ``"none"`` (no table for the language: nothing is derived).
         carried: Why the message may hold words that the user did not type, see ``carried.carries``;
-            None if it does not. No candidate of such a message is sure.
+            None if it does not. Of prose the candidates may be sure, of no other such message.
     """
 
     candidates: tuple[Candidate, ...] = ()

@@ -86,7 +86,7 @@ def test_where_i_live_is_forgotten(memory, tell):
     """A request by a clause is carried out."""
     tell("I live in Lyon.", "identity")
     seen = tell("Forget where I live.", "forget")
-    assert len(seen.forget[0].forgotten) == 1
+    assert len(seen.forget[0].forgotten) == 2  # the value, and the turn that told it
     assert memory.value("user/home") is None
 
 

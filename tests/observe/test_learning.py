@@ -239,7 +239,7 @@ def test_a_request_that_names_a_slot_is_carried_out(memory, tell):
     """The memories that it hides can be restored, and an undo does it."""
     home = tell("I live in Porto.", "identity").learned[0].memory
     seen = tell("Remove my address from your memory.", "forget")
-    assert seen.forget[0].forgotten == (home.id,)
+    assert seen.forget[0].forgotten == (home.id, *home.source.parents)
     assert memory.get(home.id).status is Status.FORGOTTEN
     memory.undo(seen.change)
     assert memory.value("user/home").id == home.id
