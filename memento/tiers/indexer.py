@@ -27,7 +27,7 @@ from memento.ledger.contract import Ledger, Moment
 from memento.ledger.owing import lines_of
 from memento.ledger.vectors import Owed
 from memento.tiers.express import Express
-from memento.tiers.feed import Feed, Index
+from memento.tiers.feed import OPS, Index, tell
 from memento.tiers.refused import Refused
 from memento.tiers.turns import Turns, within
 from memento.tiers.waiting import SHORT, Wish, Wishes
@@ -46,6 +46,9 @@ GIVE_WAY = {False: 0.1, True: 0.25}
 """Longest time, in seconds, to give way before each batch; longer while questions are expected."""
 PLAN_BITES = 4
 """Batches planned at once, in characters; the next plan gives everybody a turn again."""
+FEED_ROUNDS = 16
+"""While texts are embedded, the index has its turn once in so many rounds, for as many batches; the
+backlog is read from its beginning for that."""
 
 
 class Indexer:
@@ -88,14 +91,13 @@ class Indexer:
         self._open_index = open_index
         self._index_lost = index_lost
         self._wanted = False
-        self._again = False
         self._refused = Refused(ledger)
         self._loading = False
         self.wishes = Wishes(ledger)
         self._turns = Turns(ledger)
         self._work: Work | None = None
         self._express: Express | None = None
-        self._feed: Feed | None = None
+        self._rounds = 0
         if embedding is not None:
             self._employ(embedding, take_up, texts=config.bite_texts)
         self._chores = chores
@@ -127,7 +129,6 @@ class Indexer:
     ) -> None:
         """Create the parts that turn texts into vectors."""
         self._work = Work(self._ledger, embedding, self.wishes, self._refused)
-        self._feed = Feed(self._ledger, self._work)
         self._express = Express(
             self._ledger,
             self._work,
@@ -327,31 +328,30 @@ class Indexer:
         self.trouble.clear()
         self._refused.clear()
         self._pauses.clear()
-        self._again = True
         self.start()
 
     def _run(self) -> None:
         self._ledger.commit_separately()
         self._stop.wait(self._config.start_seconds)
-        seen: Moment | None = None
+        idle: Moment | None = None  # when a round found nothing to do
+        told = True
         while not self._stopping:
             try:
-                version = self._ledger.moment()
-                news = version != seen or bool(self.trouble) or self._wanted or self._again
-                news = news or bool(self.wishes)
-                seen = version
-                if self._again:
-                    self._again = False
-                self._wake.clear()
-                if self._ready("store") and self._go_on(news=news):
+                moment = self._ledger.moment()
+                news = told or moment != idle or bool(self.wishes) or self._tries_again()
+                told = self._ready("store") and self._go_on(news=news)
+                if told:
                     continue
+                idle = moment
             except StoreClosed:
                 return
             except BaseException as error:  # noqa: BLE001 - recorded; the thread must go on
                 self.failed("store", error)
             self._tell_waiting()
-            self._wake.wait(self._config.poll_seconds)
+            told = self._wake.wait(self._config.poll_seconds)
             self._stop.wait(self._config.start_seconds)  # a burst of writes is processed together
+            if told:  # else what somebody says just now would be lost
+                self._wake.clear()
 
     def _go_on(self, *, news: bool) -> bool:
         """Do the present work, unless ``paused``; tell whether there may be more at once."""
@@ -369,17 +369,20 @@ class Indexer:
             return more and not self._stopping
 
     def _round(self) -> bool:
-        """Do one batch of each kind of work; tell whether there may be more."""
-        worked = False
-        if self._work is None or self._feed is None:
+        """Do some of each kind of work on the backlog; tell whether there may be more.
+
+        There is none only if neither kind finds a line there that can be worked on now.
+        """
+        if (work := self._work) is None:
             return False
         self._behind = self._ledger.read(lambda c: vectors.is_behind(c, self._config.behind_rows))
         self._give_way()
         self._take_up(())
-        if self._ready("embedder"):
-            worked = self._embed_bite(self._work)
-        if self._ready("long") and not self._stopping:
-            worked = self._index_bite(self._feed) or worked
+        self._rounds += 1
+        worked = self._ready("embedder") and self._embed_bite(work)
+        has_turn = not worked or self._rounds % FEED_ROUNDS == 0
+        if has_turn and self._ready("long") and not self._stopping:
+            worked = self._feed_index(work) or worked
         return worked
 
     def _embed_bite(self, work: Work) -> bool:
@@ -440,23 +443,33 @@ class Indexer:
                 bites.append([line])
         return bites
 
-    def _index_bite(self, feed: Feed) -> bool:
-        lines = feed.lines(self._config.index_rows, behind=self._behind)
+    def _feed_index(self, work: Work) -> bool:
+        """Hand lines of the backlog on to the index, a batch at a time."""
+        rows = self._config.index_rows
+        lines = self._ledger.read(lambda c: vectors.owed(c, OPS, rows * FEED_ROUNDS))
         if not lines and not self._wanted:
             return False
         try:
             self._give_way()
             with self._at_leisure():
-                index = self._open_index()
+                index, model = self._open_index(), work.model()
             self._wanted = False
-            feed.tell(index, lines)
+            for start in range(0, len(lines), rows):
+                if start and self._is_wanted_elsewhere():
+                    break
+                self._give_way()
+                part = lines[start : start + rows]
+                tell(self._ledger, index, part, model)
+                self._ledger.write(lambda c, part=part: vectors.settle(c, part))  # type: ignore[misc]
         except (TierUnavailable, *UNFIT) as error:
             self.failed("long", error)
             return False
         self.works("long")
-        if lines:
-            self._ledger.write(lambda c: vectors.settle(c, lines))
         return bool(lines)
+
+    def _is_wanted_elsewhere(self) -> bool:
+        """Tell whether somebody waits for this thread who cannot wait for a long batch."""
+        return self._stopping or bool(self._pausing) or bool(self.wishes)
 
     @contextmanager
     def _at_leisure(self) -> Iterator[None]:
@@ -494,6 +507,10 @@ class Indexer:
     def _ready(self, where: str) -> bool:
         not_before, _ = self._pauses.get(where, (0.0, 0.0))
         return time.monotonic() >= not_before
+
+    def _tries_again(self) -> bool:
+        """Tell whether a part that did not work has paused for long enough."""
+        return any(self._ready(where) for where in list(self.trouble))
 
     def _give_way(self) -> None:
         """Let queries go first, and also adds while the backlog is short; but not for ever."""

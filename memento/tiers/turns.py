@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TypeVar
 
 from memento.ledger import owing
-from memento.ledger.contract import Ledger, Moment, Session
+from memento.ledger.contract import Ledger, Session
 from memento.ledger.owing import Place
 from memento.ledger.rows import docid_range
 from memento.ledger.vectors import Owed
@@ -64,7 +64,6 @@ class Turns:
         self._ledger = ledger
         self._last = 0
         self._taken = 0
-        self._idle: Moment | None = None
 
     def take(self, rows: int, chars: int, skip: Collection[tuple[int, int]] = ()) -> list[Owed]:
         """Choose lines, in turns; the next call goes on with the namespace after the last one.
@@ -74,16 +73,12 @@ class Turns:
             chars: Most characters of them together; one line is taken in any case.
             skip: Lines to leave out, as (row id, revision).
         """
-        moment = self._ledger.moment()
-        if moment == self._idle:  # to find nothing again may take a look at every line for Chroma
-            return []
         lines = self._ledger.read(lambda c: self._chosen(c, rows, skip))
         taken = within(lines, chars)
         if taken:
             reached = list(dict.fromkeys(line.ns for line in taken))
             self._last = reached[-1]
         self._taken += 1
-        self._idle = None if lines or skip else moment
         return taken
 
     def _chosen(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
@@ -23,8 +22,6 @@ log = logging.getLogger("memento.tiers.indexer")
 
 UNFIT = (EmbedderError, InvalidInput, MissingExtra)
 """Errors of an embedder that cannot work: broken, misnamed or not installed."""
-NOTED = 4_096
-"""Most memories with a new vector that are noted for the index; a search finds the others."""
 
 
 class Embedding(Protocol):
@@ -45,9 +42,6 @@ class Work:
         embedding: The embedder.
         wishes: The questions that wait for vectors.
         refused: The texts that the embedder refused.
-
-    Attributes:
-        stored: Row ids that got a vector and may have to go into the index, oldest first.
     """
 
     def __init__(
@@ -57,7 +51,6 @@ class Work:
         self._embedding = _Contained(embedding)
         self._wishes = wishes
         self._refused = refused
-        self.stored: deque[int] = deque(maxlen=NOTED)
 
     def model(self) -> int:
         """Return the number of the embedder."""
@@ -77,9 +70,7 @@ class Work:
         """
         made = self._embedded(lines)
         self._ledger.write(lambda c: vectors.store(c, model, made))
-        docids = [line.docid for line, _ in made]
-        self.stored.extend(docids)
-        self._wishes.embedded(docids)
+        self._wishes.embedded(line.docid for line, _ in made)
 
     def _embedded(self, bite: Sequence[Owed]) -> list[tuple[Owed, bytes]]:
         """Embed a batch; if that fails, each text alone, so that one bad text delays no other.

@@ -207,22 +207,6 @@ def test_no_statement_sorts_or_walks_the_backlog(memory, turns, sessions):
     assert ns == docid_namespace(turns)
 
 
-def test_what_found_nothing_looks_again_only_after_a_write(memory, turns):
-    """A million lines that wait for Chroma are not walked in every round."""
-    keep(memory, "a", ["one"])
-    lines = turns.take(1, MANY)
-    strike(memory, lines)
-    assert turns.take(1, MANY) == []
-    said = []
-    ledger = memory._engine.ledger
-    ledger.read(lambda c: c.set_trace_callback(said.append))
-    assert turns.take(1, MANY) == []
-    ledger.read(lambda c: c.set_trace_callback(None))
-    assert not [one for one in said if "backlog" in one]
-    keep(memory, "a", ["two"])
-    assert texts(turns.take(1, MANY)) == ["two"]
-
-
 def test_what_was_only_skipped_is_looked_at_again(memory, turns):
     """A text that the embedder refused may be tried again although nothing was written."""
     keep(memory, "a", ["one"])
