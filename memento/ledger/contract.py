@@ -64,8 +64,9 @@ class Answer(Protocol):
 class Session(Protocol):
     """The calls that a job may make on its connection, only while it runs.
 
-    The job is inside a transaction that others begin and end. The shared modules of the ledger are
-    its only users: everything above hands it on.
+    The job is inside a transaction that others begin and end. An answer that it has not read to the
+    end is closed with it, whoever still refers to it. The shared modules of the ledger are its only
+    users: everything above hands it on.
     """
 
     @property

@@ -176,16 +176,16 @@ class LiteLedger:
             try:
                 try:
                     reader.reading = True
-                    if connection.in_transaction:  # its end was interrupted
-                        connection.execute("COMMIT")
+                    connection.commit()  # the end of the read before may have been interrupted
+                    connection.end_job()
                     connection.execute("BEGIN")
                     if self._is_ours:
                         reader.hides_erased = hide_erased(connection, hidden=reader.hides_erased)
                     return job(connection)
                 finally:
                     reader.reading = False
-                    if connection.in_transaction:  # SQLite ends it itself on some I/O errors
-                        connection.execute("COMMIT")
+                    connection.commit()  # in C, so that no interrupt comes between
+                    connection.end_job()
             except Error as error:
                 self.check_present()  # a log that was removed looks like damage
                 raise explain(self.path, error) from error

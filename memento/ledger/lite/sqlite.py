@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
 from urllib.parse import quote
+from weakref import ref
 
 from memento.errors import (
     ReadOnlyStore,
@@ -33,6 +34,27 @@ class Connection(sqlite3.Connection):
     def words(self) -> LiteWords:
         """The full text of this connection's ledger."""
         return LiteWords(self, self._looked)
+
+    def cursor(self) -> sqlite3.Cursor:  # type: ignore[override]  # nobody wants another kind
+        """Make a cursor; the driver makes one here for every statement."""
+        made = super().cursor()
+        self._cursors.append(ref(made))
+        return made
+
+    def end_job(self) -> None:
+        """Close what a job left half read, whoever still refers to it; harmless if repeated.
+
+        An open ``SELECT`` keeps its snapshot after the transaction: a reader would not see what
+        came since, and a writer would be refused as soon as another process has written.
+        """
+        while self._cursors:
+            left = self._cursors.pop()()
+            if left is not None:
+                left.close()
+
+    @cached_property
+    def _cursors(self) -> list[ref[sqlite3.Cursor]]:
+        return []
 
     @cached_property
     def _looked(self) -> dict[int, int]:

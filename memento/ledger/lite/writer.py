@@ -93,11 +93,17 @@ class _Ticket(Generic[T]):
         self.done = False
 
     def run(self, connection: Connection) -> None:
-        self.result = self.job(connection)
+        try:
+            self.result = self.job(connection)
+        finally:
+            connection.end_job()
 
     def answer(self, path: Path) -> T:
-        if self.error is not None:
-            raise self.error
+        if (error := self.error) is not None:
+            try:
+                raise error
+            finally:  # the error refers to this frame: nothing may refer back to it
+                self.error = error = None
         if not self.kept:  # nobody came to say why
             raise StoreError(path, _INTERRUPTED.format("it may have been written"))
         return self.result  # type: ignore[return-value]  # set by run() before kept
@@ -441,10 +447,10 @@ class Writer:
 
     def _roll_back(self) -> bool:
         """End a transaction that was left, if there is one; tell whether there was."""
-        if not self._connection.in_transaction:
-            return False
-        self._connection.execute("ROLLBACK")
-        return True
+        left = self._connection.in_transaction
+        self._connection.rollback()
+        self._connection.end_job()
+        return left
 
     def _look(self) -> None:
         """Look whether the files are where they were; between a commit and its acknowledgement.
