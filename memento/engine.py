@@ -359,8 +359,9 @@ class Engine:
         """
         if self.embedding is None:
             raise InvalidInput("embedder", "is None: this store cannot embed memories")
-        owed = self.embedding.adopt()
-        self._let_go()
+        with self.indexer.paused():  # else it is closed under the thread that feeds it
+            owed = self.embedding.adopt()
+            self._let_go()
         self.indexer.retry()
         return owed
 

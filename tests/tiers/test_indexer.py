@@ -19,6 +19,7 @@ from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.testing import HashEmbedder
 from memento.tiers import indexer as indexer_module
 from memento.tiers.indexer import Indexer
+from memento.tiers.long import LongTier
 from memento.tiers.work import spoken
 
 FAST = IndexConfig(start_seconds=0.0, poll_seconds=0.01, retry_seconds=0.01)
@@ -550,6 +551,38 @@ class TestInTheStore:
         assert not memory.flush(wait=True, timeout=60)
         assert "unit length" in memory.store.stats().trouble["embedder"]
         assert memory.store.stats().embedders == {}
+
+    def test_reindex_closes_no_index_that_is_being_fed(self, open_memory, monkeypatch):
+        """The backlog is Chroma's alone, and the thread is opening the folder at that moment."""
+        memory = open_memory(embedder=HashEmbedder(8), config=FAST_CONFIG)
+        memory.add_many({"text": f"note {n}", "tier": "long"} for n in range(3))
+        assert memory.flush(wait=True, timeout=60)
+        engine = memory._engine
+        engine._let_go()  # as in a new process
+        opening, go_on = threading.Event(), threading.Event()
+
+        def slowly(tier, real=LongTier.open):
+            opening.set()
+            assert go_on.wait(60)
+            real(tier)
+
+        def pause(real=engine.indexer.paused):
+            go_on.set()
+            return real()
+
+        def let_go(real=engine._let_go):
+            real()
+            go_on.set()
+
+        monkeypatch.setattr(LongTier, "open", slowly)
+        monkeypatch.setattr(engine.indexer, "paused", pause)
+        monkeypatch.setattr(engine, "_let_go", let_go)
+        engine.ledger.write(vectors.owe_index_anew)
+        engine.indexer.start()
+        assert opening.wait(60)
+        assert memory.store.reindex() == 0
+        assert memory.flush(wait=True, timeout=60)
+        assert not memory.store.stats().backlog
 
     def test_reindex_needs_an_embedder(self, memory):
         """There is nothing to index with."""
