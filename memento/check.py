@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from memento.clock import to_micros
 from memento.errors import InvalidInput
-from memento.language.plain import plain
+from memento.language.plain import composed, plain
 from memento.protocols import Progress
 from memento.types import Source, Trust
 
@@ -151,7 +151,7 @@ def check_flag(field: str, value: object) -> bool:
 
 def check_id(value: object, field: str = "id") -> str:
     """Accept an id that the caller chose: 1 to 128 printable characters."""
-    said = plain(value) if isinstance(value, str) else ""
+    said = composed(value) if isinstance(value, str) else ""
     if not 0 < len(said) <= MAX_ID or not said.isprintable():
         raise InvalidInput(field, f"must be 1 to {MAX_ID} printable characters, not {shown(value)}")
     return said
@@ -288,12 +288,12 @@ def short_name(field: str, value: object, *, most: int = MAX_NAME) -> str:
     """Accept a string that is not empty and at most so many characters long."""
     if not isinstance(value, str):
         raise InvalidInput(field, f"must be a string, not {type_name(value)}")
-    value = plain(value)
+    value = composed(storable(field, value))
     if not value.strip():
         raise InvalidInput(field, "is empty")
     if len(value) > most:
         raise InvalidInput(field, f"is longer than {most} characters")
-    return storable(field, value)
+    return value
 
 
 _OF_CONDITION = frozenset({"words", "all_words", "context"})
@@ -390,8 +390,9 @@ def check_context(context: object) -> dict[str, str]:
         return {}
     if not isinstance(context, Mapping):
         raise InvalidInput("context", f"must be a mapping, not {type_name(context)}")
+    said: dict[str, str] = {}
     for name, value in context.items():
-        short_name("context", name)
         if not isinstance(value, str):
             raise InvalidInput("context", f"{name!r:.60} must be a string, not {type_name(value)}")
-    return dict(context)
+        said[short_name("context", name)] = composed(value)
+    return said

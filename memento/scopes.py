@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from memento.errors import InvalidScope
-from memento.language.plain import plain
+from memento.language.plain import composed
 
 MAX_LABEL = 256
 """Longest namespace label or scope path, in characters."""
@@ -43,7 +43,7 @@ def parse_namespace(labels: str | Sequence[str]) -> tuple[str, ...]:
             "namespace", f"this {type(labels).__name__} is not a label or a list of labels"
         )
     parts = (labels,) if isinstance(labels, str) else tuple(labels)
-    parts = tuple(plain(part) if isinstance(part, str) else part for part in parts)
+    parts = tuple(composed(part) if isinstance(part, str) else part for part in parts)
     if not parts:
         raise InvalidScope("namespace", "needs at least one label")
     if len(parts) > MAX_LABELS:
@@ -75,7 +75,7 @@ def parse_scope(path: str, field: str = "scope") -> str:
     """
     if not isinstance(path, str):
         raise InvalidScope(field, f"{_shown(path)} is not a string")
-    path = plain(path)
+    path = composed(path)
     trimmed = path.strip("/")
     if not trimmed:
         return ""

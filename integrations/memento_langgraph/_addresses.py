@@ -1,4 +1,4 @@
-"""Addresses that hold a secret: a stand-in is kept in their place, and found by either. Pure.
+"""Addresses as they are kept: in one form of Unicode, and without secrets. Pure.
 
 A key or a label that is a token is where an item lies, so it can neither be kept as it is nor
 become a marker, which would be the same for all. It becomes the marker and a digest of the whole.
@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import TypeVar
+from unicodedata import normalize
 
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
@@ -33,6 +34,8 @@ def address(text: str, policy: Secrets) -> str:
     >>> address(kept, Secrets.REDACT) == kept
     True
     """
+    if isinstance(text, str):  # anything else is refused where it is used
+        text = normalize("NFC", text)
     kept = _kept([text], policy)
     if kept is None or kept[0] == text:
         return text
@@ -46,8 +49,6 @@ def addressed(op: AnyOp, policy: Secrets) -> AnyOp:
     Raises:
         SecretFound: If one holds a secret and the policy is to refuse it.
     """
-    if policy is Secrets.ALLOW:
-        return op
     if isinstance(op, SearchOp):
         return op._replace(namespace_prefix=_labels(op.namespace_prefix, policy))
     if isinstance(op, ListNamespacesOp):
@@ -55,8 +56,6 @@ def addressed(op: AnyOp, policy: Secrets) -> AnyOp:
         return op._replace(
             match_conditions=conditions and tuple(_condition(one, policy) for one in conditions)
         )
-    if _kept([*op.namespace, op.key], policy) is None:  # all at once: mostly there is nothing
-        return op
     return op._replace(namespace=_labels(op.namespace, policy), key=address(op.key, policy))
 
 

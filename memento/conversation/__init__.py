@@ -32,6 +32,7 @@ from memento.conversation.verbs import Verbs
 from memento.documents import Texts
 from memento.errors import InvalidInput
 from memento.filters import Filtering, members
+from memento.language.plain import composed
 from memento.policy.prompt import TOKENS
 from memento.types import Kind, Trust
 from memento.views import Memories
@@ -198,7 +199,7 @@ def _session(name: object) -> str | None:
     """Accept the name of a conversation: any string."""
     if not isinstance(name, str | None):
         raise InvalidInput("session", f"must be a string, not {type(name).__name__}")
-    return name
+    return None if name is None else composed(name)
 
 
 def _filters(filters: object) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from memento.conversation.turns import SAID, Said, kept_here, placed, turn_id
 from memento.conversation.values import Turn
 from memento.conversation.verbs import Verbs
 from memento.errors import IdConflict
+from memento.language.plain import composed
 from memento.status import having
 from memento.types import Draft, Memory, Status, Trust
 from memento.views import View
@@ -63,6 +64,7 @@ class Keeper:
             The turns that are new or were edited, in order.
         """
         verbs = cast("Verbs", view)
+        session = session if session is None else composed(session)
         said = {
             (view.namespace, one.key, _trusted(verbs, one)): one
             for one in placed(turns, session, speaker)

@@ -1,6 +1,19 @@
 """The content of a string that a caller gave. Pure."""
 
+from unicodedata import normalize
+
 
 def plain(text: str) -> str:
     """Return the content of a string as a ``str``, without calling a method of a subclass."""
     return str.__str__(text)
+
+
+def composed(name: str) -> str:
+    r"""Return a name in the one Unicode form (NFC) in which names are kept and compared.
+
+    macOS takes "\u00eb" apart in the names of files, and Linux does not; they are one name.
+
+    >>> composed("Zoe\u0308") == composed("Zo\u00eb")
+    True
+    """
+    return normalize("NFC", plain(name))

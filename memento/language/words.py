@@ -46,7 +46,27 @@ _NO_WORD = re.compile(rf"[^\w{_MARKS}\x00-\x7f]|(?<![^\W_])(?<![{_MARKS}])(?:(?!
 _ACCENTS = re.compile(
     "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]"
 )
-_DOTLESS = "\u0131"  # Turkish, upper case I
+_NAME = re.compile(r"(LATIN|CYRILLIC) SMALL (?:LETTER|LIGATURE) (DOTLESS )?(\S+)( WITH .+)?")
+
+
+def _base_letters() -> Iterator[tuple[int, str]]:
+    """Yield letters that Unicode does not take apart, and what people type for them.
+
+    Their names tell it: L WITH STROKE is an l, DOTLESS I an i, AE an a and an e.
+    """
+    yield from {0xF0: "d", 0xFE: "th", 0x14B: "n", 0x259: "e"}.items()  # eth, thorn, eng, schwa
+    for code in range(0xE0, 0x530):
+        named = _NAME.fullmatch(unicodedata.name(chr(code), ""))
+        if named is None or unicodedata.decomposition(chr(code)):
+            continue
+        script, dotless, base, marked = named.groups()
+        if script == "CYRILLIC" and marked:
+            yield code, unicodedata.lookup(f"CYRILLIC SMALL LETTER {base}")
+        elif script == "LATIN" and len(base) <= 2 and (dotless or marked or len(base) == 2):  # noqa: PLR2004 - a digraph
+            yield code, base.lower()
+
+
+_BASE_LETTERS = dict(_base_letters())
 _UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\ud800-\udfff]")
 
 _STOP_WORDS = """
@@ -402,8 +422,8 @@ def _plain(text: str) -> str:
         text = _UNSTORABLE.sub(" ", text)
     if text.isascii():
         return text.lower()
-    apart = unicodedata.normalize("NFKD", text).casefold().replace(_DOTLESS, "i")
-    return _NO_WORD.sub(" ", unicodedata.normalize("NFKC", _ACCENTS.sub("", apart)))
+    apart = _ACCENTS.sub("", unicodedata.normalize("NFKD", text).casefold())
+    return _NO_WORD.sub(" ", unicodedata.normalize("NFKC", apart.translate(_BASE_LETTERS)))
 
 
 def _pairs(run: re.Match[str]) -> str:

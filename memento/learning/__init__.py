@@ -32,6 +32,7 @@ from memento.conversation.values import Turn
 from memento.conversation.verbs import Verbs
 from memento.errors import IdConflict, InvalidInput
 from memento.filters import check_names
+from memento.language.plain import composed
 from memento.later import later as at_first_use
 from memento.ledger import changes, memories, scopes, sessions
 from memento.ledger.contract import Session as Reading
@@ -165,9 +166,10 @@ class Learning(View):
         mode = self._mode(mode)
         turns = _turns(user, assistant, messages, actor=actor, id=id, keep=keep, turn_id=turn_id)
         origin = check_source(source)
-        moment = self._engine.now()
+        moment, zone = self._engine.now(), None
         if occurred_at is not None:
             moment = check_moment("occurred_at", occurred_at)
+            zone = occurred_at.tzinfo if occurred_at.utcoffset() else None
         reader = reading.Reader(
             self,
             self._engine,
@@ -176,6 +178,7 @@ class Learning(View):
             origin,
             moment,
             given=occurred_at is not None,
+            zone=zone,
         )
         said = reader.place(turns, numbered=messages is None, dated=occurred_at)
         drafts = reader.drafts(said, occurred_at) if check_flag("keep", keep) else []
@@ -470,7 +473,7 @@ def _session(session: object) -> str | None:
         return None
     if not isinstance(session, str):
         raise InvalidInput("session", f"must be a string, not {type_name(session)}")
-    return session_of(session)
+    return session_of(composed(session))
 
 
 def _turns(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, cast
 
 from memento.admit.draft import admit
@@ -137,6 +137,7 @@ class Reader:
         origin: Who writes as the user.
         moment: When it was said, microseconds.
         given: Whether the caller said when.
+        zone: Time zone of the moment as the caller gave it; None for the configured one.
 
     Attributes:
         namespace: Labels of the namespace.
@@ -144,6 +145,7 @@ class Reader:
         scope: Scope of the conversation.
         moment: When it was said, microseconds.
         given: Whether the caller said when.
+        zone: As above.
     """
 
     def __init__(
@@ -156,6 +158,7 @@ class Reader:
         moment: int,
         *,
         given: bool = False,
+        zone: tzinfo | None = None,
     ) -> None:
         self._view = cast("Verbs", view)
         self._engine = engine
@@ -164,6 +167,7 @@ class Reader:
         self._origin = origin
         self.moment = moment
         self.given = given
+        self.zone = zone
         self.namespace = view.namespace
         self.ns = self._engine.ledger.find_namespace(view.namespace)
 
@@ -317,7 +321,7 @@ class Reader:
             condition: When a rule applies, in words of the sentence; None for what it says.
             model: Name of the language model that pointed at it, or None.
         """
-        said_at = from_micros(self.moment).astimezone(self._engine.config.zone)
+        said_at = from_micros(self.moment).astimezone(self.zone or self._engine.config.zone)
         lesson = derive(sentence, answered=message.answered, said_at=said_at, scope=self.scope)
         if lesson is None:
             return None

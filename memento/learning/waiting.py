@@ -21,6 +21,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta, timezone
 from importlib import import_module
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol, cast
@@ -113,9 +114,16 @@ def let_wait(
             answered=docids.get(message.answered_id or ""),
             unplaced={str(start): docids[held] for start, held in message.unplaced.items()},
             run=run,
+            offset=_offset_of(reader),
         )
         message.waits = llm_tasks.put(work.db, one)
         message.refused = not message.waits
+
+
+def _offset_of(reader: Reader) -> int:
+    """Return how far the zone of the moment is from UTC, in seconds; 0 for the configured one."""
+    offset = reader.zone and from_micros(reader.moment).astimezone(reader.zone).utcoffset()
+    return int(offset.total_seconds()) if offset else 0
 
 
 def _known_to(work: Work, message: Message) -> dict[str, int] | None:
@@ -369,7 +377,10 @@ class Attendant:
         view = self._view_of(self._engine.ledger.labels(one.ns))
         answered = None if one.answered is None else there.get(one.answered)
         origin = replace(to_memory(turn, view.namespace).source, parents=())
-        reader = Reader(view, self._engine, turn.session, turn.scope, origin, one.at, given=True)
+        zone = timezone(timedelta(seconds=one.offset)) if one.offset else None
+        reader = Reader(
+            view, self._engine, turn.session, turn.scope, origin, one.at, given=True, zone=zone
+        )
         said = None if answered is None else answered.text
         message = reader.message(turn.text, turn.id, answered=said, actor=turn.actor)
         message.answered_id = None if answered is None else answered.id

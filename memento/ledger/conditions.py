@@ -5,14 +5,17 @@ statement, never written into it, so that a name may hold any character.
 
 A number is compared with numbers only, a string with strings only (by code point), and true and
 false with themselves: a field of another type fits no such condition. Numbers are compared as
-SQLite reads them: integers to 64 bits exactly, others to 15 significant digits.
+SQLite reads them: integers to 64 bits exactly, others to 15 significant digits. A string equals
+another, and a name is another, in each of Unicode's forms: metadata is kept as it was given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
+from unicodedata import normalize
 
 from memento.ledger.dialect import each_below, each_of
 
@@ -63,10 +66,10 @@ def clause(condition: Condition) -> Clause:
 def _one_of(condition: Condition) -> Clause:
     """Match a field that is one of some values."""
     truths = [("true" if one else "false") for one in condition.values if isinstance(one, bool)]
-    texts = [one for one in condition.values if isinstance(one, str)]
+    texts = [form for one in condition.values if isinstance(one, str) for form in _forms(one)]
     numbers = [one for one in condition.values if _is_number(one)]
     tests = [
-        f"{test} IN ({', '.join('?' * len(options))})"
+        f"{test} IN ({_marks(options)})"
         for test, options in (
             ("{at}.type", truths),
             (f"{_type_of('')} AND {{at}}.atom", texts),
@@ -109,7 +112,23 @@ def _field(names: tuple[str, ...], test: str, values: Sequence[Any]) -> Clause:
     """Match metadata whose field at exactly this path passes a test."""
     levels = [f"{each_of('metadata')} AS level0"]
     levels += [f"{each_below(f'level{n}')} AS level{n + 1}" for n in range(len(names) - 1)]
-    keys = " AND ".join(f"level{n}.key = ?" for n in range(len(names)))
+    forms = [_forms(name) for name in names]
+    keys = " AND ".join(f"level{n}.key IN ({_marks(one)})" for n, one in enumerate(forms))
     passes = test.format(at=f"level{len(names) - 1}")
     found = f"SELECT 1 FROM {', '.join(levels)} WHERE {keys} AND ({passes})"
-    return f"EXISTS ({found})", [*names, *values]
+    return f"EXISTS ({found})", [*chain(*forms), *values]
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _forms(text: str) -> tuple[str, ...]:
+    r"""Return a string in the forms of Unicode that its equal in the metadata may have.
+
+    >>> len(_forms("Zoe")), len(_forms("Zo\u00eb"))
+    (1, 2)
+    """
+    if text.isascii():
+        return (text,)
+    return tuple(dict.fromkeys((text, normalize("NFC", text), normalize("NFD", text))))

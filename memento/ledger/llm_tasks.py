@@ -28,6 +28,8 @@ FARTHEST = 2 * 86_400_000_000
 """Time ahead, microseconds, beyond which no row is put off: one that says so is damaged."""
 _FIRST_MOMENT, _LAST_MOMENT = -62_135_596_800_000_000, 253_402_300_800_000_000
 """The beginning of the year 1 and the end of the year 9999, microseconds."""
+_DAY = 86_400
+"""Seconds of a day; no offset from UTC is as long."""
 _MOST_DIGITS = 9
 """Most digits of a place in a text."""
 _PREFIX = "llm task "
@@ -59,6 +61,7 @@ class Waiting:
         run: Number of the first change that its call made, or None.
         attempts: Number of requests that showed it and failed.
         token: Number that a process chose when it took the message, 0 if none has it.
+        offset: Offset from UTC of the moment as the caller gave it, seconds; 0 for none.
     """
 
     docid: int
@@ -72,6 +75,7 @@ class Waiting:
     run: int | None = None
     attempts: int = 0
     token: int = 0
+    offset: int = 0
 
     @property
     def ns(self) -> int:
@@ -238,6 +242,7 @@ def _is_sound(one: Waiting) -> bool:
     return (
         all(_is_number(moment, _FIRST_MOMENT, _LAST_MOMENT) for moment in (one.at, one.since))
         and all(map(_is_number, numbers))
+        and _is_number(one.offset, -_DAY, _DAY)
         and all(number is None or _is_number(number) for number in (one.answered, one.run))
         and isinstance(one.unplaced, dict)
         and all(_is_place(start) and _is_number(to) for start, to in one.unplaced.items())
