@@ -43,7 +43,19 @@ from memento.cli import (
     upkeep,
 )
 from memento.cli.options import examples, moment_of, option, seconds_of
-from memento.cli.output import ABSENT, INTERRUPTED, OTHER, STORE, USAGE, Told, fail, warn
+from memento.cli.output import (
+    ABSENT,
+    INTERRUPTED,
+    OTHER,
+    STORE,
+    UNWRITTEN,
+    USAGE,
+    Told,
+    fail,
+    fill_streams,
+    unwritten,
+    warn,
+)
 from memento.errors import InvalidInput, MementoError, NotFound, StoreError
 
 __all__ = ["app", "main", "moment_of", "seconds_of"]
@@ -125,12 +137,24 @@ def main(args: Sequence[str] | None = None) -> int:
     Args:
         args: The arguments; None for those of the process.
     """
+    fill_streams()
+    try:
+        status = _run(sys.argv[1:] if args is None else args)
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in UNWRITTEN:
+            raise
+        return unwritten(error)
+    return status
+
+
+def _run(args: Sequence[str]) -> int:
     logging.getLogger("memento").addHandler(logging.NullHandler())
     logging.getLogger("memento.ledger.lite.gate").addHandler(_WAITS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that is not UTF-8
-    as_json = _wants_json(sys.argv[1:] if args is None else args)
+    as_json = _wants_json(args)
     try:
         status = typer.main.get_command(app).main(args, prog_name="memento", standalone_mode=False)
     except _ClickError as error:

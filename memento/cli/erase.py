@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -21,7 +22,8 @@ from memento.cli.options import (
 from memento.cli.output import NOT_WELL, counted, print_json, warn
 from memento.cli.store import open_store
 from memento.display import cut
-from memento.errors import InvalidInput
+from memento.errors import InvalidInput, NotFound
+from memento.language.plain import composed
 from memento.upkeep.erase import Erasure
 
 WAIT_SECONDS = 30.0
@@ -74,6 +76,8 @@ def erase(
     """
     everything = not ids and source is None and session is None and _typed(context, "namespace")
     with open_store(root, namespace, "none") as memory:
+        for one in ids or ():
+            _refuse_part(memory, one)
 
         def ask(*, dry_run: bool) -> Erasure:
             return memory.store.erase(
@@ -95,6 +99,14 @@ def erase(
     else:
         _print_receipt(done, derived=derived)
     return 0 if done.complete else NOT_WELL
+
+
+def _refuse_part(memory: MemoryManager, given: str) -> None:
+    """Refuse a part of an id, which the other commands take: what is erased is named in full."""
+    with suppress(NotFound):
+        whole = memory.full_id(given)
+        if whole != composed(given):
+            raise InvalidInput("ID", f"erase takes whole ids: {given} is {whole}")
 
 
 def _typed(context: typer.Context, name: str) -> bool:

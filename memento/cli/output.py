@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import os
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
+from io import UnsupportedOperation
 from typing import Any
 
 import typer
@@ -14,6 +19,9 @@ from memento.admit.redact import redact, redact_value
 from memento.display import data
 
 NOT_WELL, USAGE, ABSENT, STORE, OTHER, INTERRUPTED = 1, 2, 3, 4, 5, 130
+
+UNWRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EPIPE}
+"""Errors of a stream; those of the store's files are memento's own by the time they get here."""
 
 
 def fail(problem: str, status: int, *, as_json: bool = False) -> int:
@@ -24,6 +32,31 @@ def fail(problem: str, status: int, *, as_json: bool = False) -> int:
     else:
         warn(problem)
     return status
+
+
+def fill_streams() -> None:
+    """Give a process that was started with a closed stream one to nowhere in its place.
+
+    Else the next file that is opened, such as the store's, would get the stream's number, and what
+    is printed would go into it. Output is refused when it is written; messages are dropped.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r"))
+
+
+def unwritten(error: OSError) -> int:
+    """Report that the output could not be written; return the exit status."""
+    with suppress(OSError):
+        if not isinstance(error, BrokenPipeError):  # who read it has read enough
+            fail(f"cannot write the output: {error.strerror}", OTHER)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):  # the rest would fail again when the process ends
+        with suppress(UnsupportedOperation):
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+    return OTHER
 
 
 SPOKEN = (

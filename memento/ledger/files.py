@@ -61,7 +61,11 @@ def path_of(field: str, name: object) -> Path:
         raise InvalidInput(field, "holds characters that no name of a file can have") from None
     if b"\0" in spelt:
         raise InvalidInput(field, "holds a NUL character")
-    return Path(name).absolute()
+    try:
+        return Path(name).absolute()
+    except FileNotFoundError:
+        problem = "is relative, and the working folder was removed; give an absolute path"
+        raise InvalidInput(field, problem) from None
 
 
 def path_outside(field: str, name: object, root: Path) -> Path:

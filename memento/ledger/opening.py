@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memento.errors import InvalidInput
 from memento.ledger.contract import BackupTool, Ledger
+from memento.ledger.files import path_of
 
 if TYPE_CHECKING:
     from memento.ledger.contract import SalvageTool
@@ -44,7 +45,7 @@ def open_ledger(address: str | Path, *, allow_network: bool = False) -> Ledger:
 
 
 def folder_of(address: str | Path) -> Path:
-    """Return the folder that an address names.
+    """Return the folder that an address names, absolute: it stays when the process goes elsewhere.
 
     Raises:
         InvalidInput: If it is the address of a database server, or no name at all.
@@ -52,13 +53,12 @@ def folder_of(address: str | Path) -> Path:
     >>> folder_of("agent_memory").name
     'agent_memory'
     """
-    if not isinstance(address, str | Path):
-        raise InvalidInput("root", f"must be the name of a folder, not {type(address).__name__}")
+    folder = path_of("root", address)
     if _SERVER.match(str(address)):
         raise InvalidInput(
             "root", "is the address of a PostgreSQL server, which is not supported; give a folder"
         )
-    return Path(address)
+    return folder
 
 
 def make_root(root: Path) -> None:

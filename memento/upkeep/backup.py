@@ -131,7 +131,7 @@ def restore(
         StoreFromTheFuture: If a newer memento wrote the backup.
         StoreError: If the store cannot be written.
     """
-    source, folder = files.path_of("file", file), folder_of(root).absolute()
+    source, folder = files.path_of("file", file), folder_of(root)
     moment = None if at is None else check_moment("at", at)
     if not source.is_file():
         raise ArchiveDamaged(source, "is not a file; give the name of a backup")

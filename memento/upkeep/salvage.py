@@ -50,7 +50,7 @@ def salvage(root: str | Path = "agent_memory") -> Salvaged:
         StoreBusy: If a process has it open.
         StoreError: If the new store cannot be written.
     """
-    folder = folder_of(root).absolute()
+    folder = folder_of(root)
     ledger = folder / layout.LEDGER
     if not ledger.is_file():
         raise StoreUnusable(folder, "holds no ledger to salvage")

@@ -23,7 +23,7 @@ from memento.ledger import (
 )
 from memento.ledger.contract import Contents
 from memento.ledger.lite import fulltext, migrations, tend
-from memento.ledger.lite.sqlite import Connection, connect, translated
+from memento.ledger.lite.sqlite import Connection, connect, translated, uri_of
 from memento.ledger.rows import COLUMNS, Row, columns_of, set_back
 from memento.types import Event
 
@@ -49,7 +49,7 @@ def copy(source: Path, target: Path, now: int, *, immutable: bool = False) -> No
     reading = connect(source, busy_seconds=BUSY_SECONDS, writable=False, immutable=immutable)
     with closing(reading) as connection, translated(source):
         connection.execute("PRAGMA query_only=OFF")  # would refuse to write any file
-        connection.execute("VACUUM INTO ?", (str(target),))
+        connection.execute("VACUUM INTO ?", (uri_of(target),))
     with _alone(target) as connection:
         connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (TAKEN_AT, now))
 

@@ -67,7 +67,7 @@ class LiteLedger:
     """
 
     def __init__(self, root: Path, *, allow_network: bool = False) -> None:
-        self.root = _absolute(root)
+        self.root = root.absolute()
         if not allow_network:
             refuse_network(self.root)
         self.path = self.root / layout.LEDGER
@@ -576,17 +576,6 @@ class _Reader:
     turn: threading.RLock = field(default_factory=threading.RLock)
     reading: bool = False
     hides_erased: bool = False
-
-
-def _absolute(root: Path) -> Path:
-    """Fix the folder, so that it stays the same when the process goes elsewhere."""
-    try:
-        known = b"\0" not in os.fsencode(root)
-    except UnicodeEncodeError:
-        known = False
-    if not known:
-        raise StoreUnusable(ascii(str(root)), "is not a path; give another folder")
-    return root.absolute()
 
 
 _opened: weakref.WeakSet[LiteLedger] = weakref.WeakSet()

@@ -15,6 +15,7 @@ from memento.errors import StoreUnusable
 from memento.ledger.files import explain_os, is_draft_of, sync_name
 from memento.ledger.lite import reserve
 from memento.ledger.lite.fresh_name import name_of_fresh
+from memento.ledger.lite.sqlite import refuse_long
 
 _HARMLESS = frozenset({
     "lost+found", ".gitignore", ".gitkeep", ".gitattributes", ".keep", ".dockerignore",
@@ -42,6 +43,7 @@ def make_root(root: Path) -> None:
         ReadOnlyStore: If it cannot be made.
         StoreError: If the disk stands in the way; see its children.
     """
+    refuse_long(root, f".{layout.LEDGER}.12345678.tmp")  # the longest name: of a new ledger
     try:
         if root.exists() and not root.is_dir():
             raise StoreUnusable(root, "is not a folder; give the folder that holds the store")

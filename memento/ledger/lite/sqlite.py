@@ -61,6 +61,8 @@ class Connection(sqlite3.Connection):
         return {}
 
 
+MOST_BYTES = 504
+"""Longest path that SQLite opens: 512 bytes, less the ending of the journal beside it."""
 MMAP_BYTES = 256 * 1024 * 1024
 
 _WRITER = ("synchronous=FULL",)
@@ -106,7 +108,7 @@ def connect(
     suffix = "&immutable=1" if immutable else ""
     with translated(path):
         connection = sqlite3.connect(
-            f"file:{quote(str(path.absolute()))}?mode={mode}{suffix}",
+            f"{uri_of(path)}?mode={mode}{suffix}",
             uri=True,
             isolation_level=None,
             check_same_thread=False,
@@ -127,6 +129,32 @@ def connect(
     return connection
 
 
+def uri_of(path: Path) -> str:
+    """Return the name of a file as SQLite takes it, whatever its bytes; refuse a long one."""
+    refuse_long(path)
+    return f"file:{quote(os.fsencode(path.absolute()))}"
+
+
+def refuse_long(path: Path, name: str = "") -> None:
+    """Refuse a path that SQLite could not open.
+
+    Args:
+        path: A file, or the folder of one.
+        name: Name of the file in that folder.
+
+    Raises:
+        StoreUnusable: If the path is too long; says how many bytes it may have.
+    """
+    spare = MOST_BYTES - len(os.fsencode(os.path.realpath(path / name)))
+    if spare < 0:
+        length = len(os.fsencode(os.path.realpath(path)))
+        raise StoreUnusable(
+            path,
+            f"is too long: {length} bytes, and SQLite can open at most {length + spare} here;"
+            " give a folder with a shorter path",
+        )
+
+
 def roll_back(path: Path, *, busy_seconds: float) -> None:
     """Undo a transaction that a crash cut off while the file was not yet in WAL mode.
 
@@ -134,9 +162,7 @@ def roll_back(path: Path, *, busy_seconds: float) -> None:
         StoreError: If SQLite cannot.
     """
     with translated(path):
-        connection = sqlite3.connect(
-            f"file:{quote(str(path.absolute()))}?mode=rw", uri=True, timeout=busy_seconds
-        )
+        connection = sqlite3.connect(f"{uri_of(path)}?mode=rw", uri=True, timeout=busy_seconds)
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         finally:

@@ -1,0 +1,146 @@
+"""A process that lacks a home, a stream, a short path, or a name in UTF-8."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memento import MemoryManager
+from memento.errors import StoreUnusable
+
+FULL = Path("/dev/full")
+MEMENTO = f"'{sys.executable}' -m memento"
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Run a line of the shell in an empty folder, with one memory in the store."""
+    environment = os.environ | {
+        "MEMENTO_ROOT": str(tmp_path / "store"),
+        "MEMENTO_EMBEDDER": "none",
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+    }
+    here = tmp_path / "here"
+    here.mkdir()
+    with MemoryManager(tmp_path / "store", embedder=None) as memory:
+        memory.add("Tea is served at four.", id="the-first-memory")
+
+    def run(line):
+        return subprocess.run(  # noqa: S602 - the shell is what is tested
+            line, shell=True, cwd=here, env=environment, capture_output=True, check=False
+        )
+
+    return run
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    "command", ["list", "list --json", "export -", "doctor", "--help", "mcp --print-tools"]
+)
+def test_a_full_disk_behind_the_output_is_one_line(shell, command):
+    """Output that cannot be written is one line that gives the reason, and status 5."""
+    done = shell(f"{MEMENTO} {command} > {FULL}")
+    assert done.stderr == b"memento: cannot write the output: No space left on device\n"
+    assert done.returncode == 5
+
+
+@pytest.mark.parametrize("command", ["list", "export -", "add 'Coffee is served at nine.'"])
+def test_a_closed_output_is_one_line(shell, command):
+    """Without an output the work is done, and what could not be printed is reported."""
+    done = shell(f"{MEMENTO} {command} >&-")
+    assert done.stderr == b"memento: cannot write the output: Bad file descriptor\n"
+    assert done.returncode == 5
+
+
+@pytest.mark.parametrize("streams", ["2>&-", "<&-", "<&- 2>&-"])
+def test_other_closed_streams_do_not_matter(shell, streams):
+    """What is printed is complete if nothing can be read or reported."""
+    assert b"Tea is served at four." in shell(f"{MEMENTO} list {streams}").stdout
+
+
+def test_a_reader_that_has_read_enough_sees_no_error(shell):
+    """A pipe that closes early ends the command without a word."""
+    assert shell(f"{MEMENTO} export - | head -c 1").stderr == b""
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "env -u HOME",
+        "HOME=/nonexistent",
+        "HOME=/proc/1",
+        "TMPDIR=/nonexistent",
+        "LANG=C PYTHONIOENCODING=ascii",
+        "umask 0777;",
+        "cd /;",
+    ],
+)
+def test_a_store_works_in_an_odd_environment(shell, tmp_path, changed):
+    """No command needs a home, a place for temporary files, UTF-8 or a mask for files."""
+    root = f"--root '{tmp_path}/new/store'"
+    added = shell(f"{changed} {MEMENTO} add 'Zo\u00eb drinks tea.' {root} --json")
+    assert json.loads(added.stdout)["text"].endswith("drinks tea.")
+    for command in (f"backup {tmp_path}/copy", f"export {tmp_path}/lines", "doctor", "list"):
+        done = shell(f"{changed} {MEMENTO} {command} {root}")
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("name", [b"\xff", b"caf\xe9", b"\xf0\x9f"])
+def test_a_path_need_not_be_utf_8(tmp_path, name):
+    """Stores, backups and exports work under names of any bytes."""
+    root, backup, export = (tmp_path / os.fsdecode(name + end) for end in (b"", b".b", b".jsonl"))
+    with MemoryManager(root, embedder=None) as memory:
+        memory.add("Tea is served at four.")
+        memory.store.backup(backup)
+        memory.store.export(export)
+        assert [one for one in memory.store.doctor() if not one.ok] == []
+    with MemoryManager(root, embedder=None) as memory:
+        assert len(memory.list()) == 1
+    assert backup.exists()
+    assert export.exists()
+
+
+def long_folder(under: Path, length: int) -> Path:
+    """Return a path of so many bytes."""
+    while length - len(os.fsencode(under)) > 202:
+        under /= "\u8bb0" * 66
+    return under / ("x" * (length - len(os.fsencode(under)) - 1))
+
+
+def test_a_path_may_be_480_bytes_long(tmp_path):
+    """The longest path that is accepted works."""
+    with MemoryManager(long_folder(tmp_path, 480), embedder=None) as memory:
+        memory.store.backup(tmp_path / "copy")
+
+
+@pytest.mark.parametrize("length", [481, 520, 1200])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_longer_path_is_refused_with_the_reason(tmp_path, length, linked):
+    """A longer path, also behind a link, is refused before anything is made, and says why."""
+    root = long_folder(tmp_path, length)
+    if linked:
+        root.mkdir(parents=True)
+        (tmp_path / "link").symlink_to(root)
+    with pytest.raises(StoreUnusable, match=f"{length} bytes.* 480 "):
+        MemoryManager(tmp_path / "link" if linked else root, embedder=None)
+    assert linked or not root.exists()
+
+
+@pytest.mark.parametrize("line", ["add 'Tea'", "add 'Tea' --root other"])
+def test_a_removed_working_folder_asks_for_an_absolute_path(shell, line):
+    """In a folder that was removed, a relative root is refused with what to do."""
+    done = shell(f"unset MEMENTO_ROOT; mkdir gone; cd gone; rmdir ../gone; {MEMENTO} {line}")
+    assert b"give an absolute path" in done.stderr
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("part", ["the-fi", "memory"])
+def test_erase_names_the_whole_id_of_a_part(shell, part):
+    """Erase takes no part of an id, and says which id it is a part of."""
+    done = shell(f"{MEMENTO} erase {part} --yes")
+    assert b"erase takes whole ids" in done.stderr
+    assert b"the-first-memory" in done.stderr
+    assert b"four" in shell(f"{MEMENTO} list").stdout
