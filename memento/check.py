@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from math import isfinite
 from typing import Any, TypeVar
 
 from memento.clock import to_micros
 from memento.errors import InvalidInput
+from memento.language.moments import moment_of
 from memento.language.plain import composed, plain
 from memento.protocols import Progress
 from memento.types import Source, Trust
@@ -95,15 +96,18 @@ def check_moment(field: str, moment: object) -> int:
     return micros
 
 
-def iso_moment(field: str, text: str | None, zone: tzinfo) -> datetime | None:
-    """Read a day or time as models write it; one without a zone is in ``zone``."""
-    if text is None:
-        return None
+def said_moment(field: str, text: str | None, now: datetime) -> datetime | None:
+    """Read a moment as models write it: ISO 8601, or words such as ``last monday``.
+
+    Args:
+        field: What an error calls it.
+        text: The words; None for no moment.
+        now: The present, in the time zone of a moment that names none.
+    """
     try:
-        moment = datetime.fromisoformat(text)
+        return None if text is None else moment_of(text, now)
     except ValueError as error:
-        raise InvalidInput(field, f"{shown(text)} is no day or time in ISO 8601") from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+        raise InvalidInput(field, str(error)) from None
 
 
 def check_share(field: str, value: object) -> float:

@@ -16,7 +16,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from memento import Hit, Memory, MemoryManager, Trust
 from memento.aio import GLANCE, settle
-from memento.check import check_seconds, iso_moment
+from memento.check import check_seconds, said_moment
 from memento.errors import InvalidInput, LockedMemory, NotFound
 from memento.policy import TOKENS, Relevant, new_nonce, render
 from memento_langchain._turns import WAIT, check_manager
@@ -31,7 +31,7 @@ Opinion = Literal["used", "ignored", "wrong", "harmful"]
 """The verdicts that an agent's word carries; it cannot confirm its own memories."""
 Id = Annotated[str, "Id of a memory, as recall and search show it."]
 Text = Annotated[str, "One self-contained statement that makes sense without the conversation."]
-Day = Annotated[str | None, "A day or time in ISO 8601, such as 2025-03-04; a zone is optional."]
+Day = Annotated[str | None, "A day or time: ISO 8601, or words such as last monday."]
 Few = Annotated[int, "Most memories to return, 1 to 50."]
 
 
@@ -103,10 +103,11 @@ class _Verbs:
         k: Few = 10,
     ) -> str:
         """Search memories by kind and time, with or without a query."""
+        now = self._manager.clock().astimezone(self._manager.config.zone)
         chosen: dict[str, Any] = {
             "kinds": kind,
-            "since": iso_moment("since", since, self._manager.config.zone),
-            "until": iso_moment("until", until, self._manager.config.zone),
+            "since": said_moment("since", since, now),
+            "until": said_moment("until", until, now),
         }
         if query is None or not query.strip():
             return self._shown(self._manager.list(newest_first=True, limit=_few(k), **chosen), "")

@@ -3,27 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from memento.check import first_of, shown
+from memento.conversation import mended
 
 
 def plain(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments as models mean them: a null is an absent one, and 8.0 is 8.
+    """Return arguments as models mean them, by the types that the schema says.
 
-    >>> plain({"properties": {"k": {"type": "integer"}}}, {"k": 8.0, "kind": None})
-    {'k': 8}
+    A number, a flag or a null may be spelt as text, a whole number as 8.0, and one value as a list
+    of it; what no database can hold becomes the replacement character, and an optional text that
+    is empty is absent.
+
+    >>> fields = {"k": {"type": "integer"}, "all": {"type": "boolean"}, "kind": {"type": "string"}}
+    >>> plain({"properties": fields}, {"k": "8", "all": "True", "kind": "null"})
+    {'k': 8, 'all': True}
     """
-    whole = {name for name, field in schema["properties"].items() if field["type"] == "integer"}
-    return {
-        name: int(value) if name in whole and _is_whole(value) else value
+    needed = schema.get("required", ())
+    read = {
+        name: _read(schema["properties"].get(name, {}), value, needed=name in needed)
         for name, value in given.items()
-        if value is not None
     }
+    return {name: value for name, value in read.items() if value is not None}
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, float) and value.is_integer()
+def _read(field: Mapping[str, Any], value: object, *, needed: bool) -> object:
+    """Read one value; what does not fit is returned as it is, and refused with the others."""
+    if isinstance(value, list) and len(value) == 1:
+        (value,) = value
+    if isinstance(value, str):
+        value = mended(value)
+        word = value.strip().lower()
+        if not needed and word in {"", "null", "none"}:
+            return None
+        if field.get("type") == "boolean":
+            return {"true": True, "false": False}.get(word, value)
+        if field.get("type") == "integer":
+            with suppress(ValueError):
+                value = float(word)
+        elif "enum" in field:
+            return word
+    whole = isinstance(value, float) and value.is_integer() and field.get("type") == "integer"
+    return int(value) if whole else value  # type: ignore[call-overload]  # a float then
 
 
 _TYPES: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool}

@@ -16,7 +16,7 @@ from datetime import tzinfo
 from typing import Any, NamedTuple
 
 from memento import Hit, Kind, Memory, MemoryManager, Source, Trust
-from memento.check import check_count, iso_moment, shown
+from memento.check import check_count, said_moment, shown
 from memento.errors import InvalidInput, MementoError, NotFound, StoreError
 from memento.policy import Relevant, new_nonce, render
 from memento.scopes import parse_scope
@@ -208,10 +208,11 @@ class Doors:
         since: str | None = None,
         until: str | None = None,
     ) -> str:
+        now = self.memory.clock().astimezone(self._zone)
         chosen: dict[str, Any] = {
             "kinds": kind,
-            "since": iso_moment("since", since, self._zone),
-            "until": iso_moment("until", until, self._zone),
+            "since": said_moment("since", since, now),
+            "until": said_moment("until", until, now),
             "scope": self.scope or None,
         }
         if not query.strip():

@@ -42,7 +42,7 @@ from memento.cli import (
     undo,
     upkeep,
 )
-from memento.cli.options import examples, moment_of, option, seconds_of
+from memento.cli.options import examples, moment_of, option
 from memento.cli.output import (
     ABSENT,
     INTERRUPTED,
@@ -57,6 +57,7 @@ from memento.cli.output import (
     warn,
 )
 from memento.errors import InvalidInput, MementoError, NotFound, StoreError
+from memento.language.moments import seconds_of
 
 __all__ = ["app", "main", "moment_of", "seconds_of"]
 

@@ -17,12 +17,12 @@ from memento.cli.options import (
     Root,
     examples,
     option,
-    seconds_of,
 )
 from memento.cli.output import NOT_WELL, counted, print_json, warn
 from memento.cli.store import open_store
 from memento.display import cut
 from memento.errors import InvalidInput, NotFound
+from memento.language.moments import seconds_of
 from memento.language.plain import composed
 from memento.upkeep.erase import Erasure
 

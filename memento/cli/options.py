@@ -4,35 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from memento.clock import day_in, system_clock
+from memento.clock import system_clock
 from memento.config import Config
 from memento.errors import InvalidInput
+from memento.language import moments
 from memento.protocols import Clock
 from memento.types import Kind, Tier
-
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-
-
-def seconds_of(text: str) -> float:
-    """Read a length of time: seconds, or a number with one of the units s, m, h, d, w.
-
-    Raises:
-        ValueError: If the text is not a length of time.
-
-    >>> seconds_of("90"), seconds_of("1.5h")
-    (90.0, 5400.0)
-    """
-    unit = _UNITS.get(text[-1:])
-    try:
-        return float(text) if unit is None else float(text[:-1]) * unit
-    except ValueError:
-        raise ValueError(f"{text!r:.60} is not a duration such as 90, 15m, 12h or 7d") from None
 
 
 def given(context: typer.Context, name: str) -> bool:
@@ -42,11 +25,10 @@ def given(context: typer.Context, name: str) -> bool:
 
 
 def moment_of(text: str, now: Clock = system_clock) -> datetime:
-    """Read a moment: ISO 8601, or one before now; if it has no zone, as ``Config.timezone`` says.
+    """Read a moment of the past, or one that is exact; see ``memento.language.moments``.
 
     Args:
-        text: Such as ``2025-05-01``, ``2025-05-01T14:30+02:00``, ``today``, ``yesterday`` (their
-            beginning), ``now``, or ``7d`` for seven days ago; see ``seconds_of`` for units.
+        text: One without a zone is in that of ``Config.timezone``.
         now: Returns the present moment.
 
     Returns:
@@ -59,32 +41,17 @@ def moment_of(text: str, now: Clock = system_clock) -> datetime:
     >>> moment_of("2025-05-01").isoformat()
     '2025-05-01T00:00:00+00:00'
     """
-    zone = Config.from_env().zone
-    try:
-        return (_before(text, now, zone) or _absolute(text, zone)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise ValueError(
-            f"{text!r:.60} is not a moment such as 2025-05-01, 2025-05-01T14:30, yesterday or 7d"
-        ) from None
+    return _moment(text, now, ahead=False)
 
 
-def _absolute(text: str, zone: tzinfo) -> datetime:
-    at = datetime.fromisoformat(text)
-    return at.replace(tzinfo=zone) if at.tzinfo is None else at
+def coming_moment_of(text: str, now: Clock = system_clock) -> datetime:
+    """Read a moment to come, or one that is exact; as ``moment_of``."""
+    return _moment(text, now, ahead=True)
 
 
-def _before(text: str, now: Clock, zone: tzinfo) -> datetime | None:
-    """Read a moment that is relative to now; None if it is not."""
-    said = text.strip().lower().removesuffix(" ago")
-    at = now().astimezone(UTC)
-    if said == "now":
-        return at
-    if said in ("today", "yesterday"):
-        day = day_in(zone, at) - timedelta(days=said == "yesterday")
-        return datetime.combine(day, time(), zone)
-    if said[-1:] not in _UNITS or not said[:1].isdecimal():
-        return None
-    return at - timedelta(seconds=seconds_of(said))
+def _moment(text: str, now: Clock, *, ahead: bool) -> datetime:
+    present = now().astimezone(Config.from_env().zone)
+    return moments.moment_of(text, present, ahead=ahead).astimezone(UTC)
 
 
 def count_of(text: str) -> int | None:
@@ -206,7 +173,7 @@ Since = Annotated[
         "--since",
         parser=moment_of,
         metavar="MOMENT",
-        help="Said since: a date, yesterday, 7d.",
+        help="Said since: a date, last monday, 7d.",
     ),
 ]
 Until = Annotated[

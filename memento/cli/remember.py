@@ -19,15 +19,16 @@ from memento.cli.options import (
     Namespace,
     Root,
     Session,
+    coming_moment_of,
     examples,
     moment_of,
     option,
-    seconds_of,
 )
 from memento.cli.output import counted, print_json, warn
 from memento.cli.store import open_store, wait_for_index
 from memento.clock import system_clock
 from memento.ingest import Format
+from memento.language.moments import seconds_of
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def add(
     ] = None,
     due_at: Annotated[
         datetime | None,
-        option("--due", parser=moment_of, metavar="MOMENT", help="When a plan is due."),
+        option("--due", parser=coming_moment_of, metavar="MOMENT", help="When a plan is due."),
     ] = None,
     trust: Annotated[
         Trust, option("--trust", help="Its origin; tool, web and import are quarantined.")

@@ -43,11 +43,12 @@ class Times:
         return [period for one in self.named for period in one]
 
 
-_NAMED_TIMES = re.compile(
+NAMED_TIMES = re.compile(
     r"\b(?:christmas(?:\s+eve)?|new\s+year(?:'s)?\s+(?:eve|day)|halloween|valentine(?:'s)?\s+day"
     r"|thanksgiving|easter|spring|summer|autumn|fall|winter)\b",
     re.IGNORECASE,
 )
+"""Names of feasts and seasons, which may also be what a text is about."""
 _SINCE = re.compile(
     r"(?:\b(?:since|seit|(?:à\s+partir|a\s+partir)\s+d[eu]l?|depuis|desde|from|ab)(?:\s+(?:the|dem|der|le|la|el|last))?|[自从從])\s*$",
     re.IGNORECASE,
@@ -353,7 +354,7 @@ def _without(text: str, named: Iterable[Mention], *, last_talk: bool) -> str:
     """Blank out the words that name times, but not names of feasts and seasons."""
     pieces, done = list[str](), 0
     for one in named:
-        kept = " ".join(_NAMED_TIMES.findall(text, one.start, one.end))
+        kept = " ".join(NAMED_TIMES.findall(text, one.start, one.end))
         led = _LEAD.search(text, max(done, _near(one)), one.start)
         start = led.start() if led else one.start
         pieces += text[done:start], kept.ljust(one.end - start)

@@ -196,6 +196,14 @@ def test_an_embedder_can_be_in_the_environment(memento, monkeypatch):
         ("7d", "2025-04-26T10:20:30+00:00"),
         ("90m ago", "2025-05-03T08:50:30+00:00"),
         ("2w", "2025-04-19T10:20:30+00:00"),
+        ("an hour ago", "2025-05-03T09:20:30+00:00"),
+        ("3 days ago", "2025-04-30T00:00:00+00:00"),
+        ("last Monday", "2025-04-28T00:00:00+00:00"),
+        ("monday", "2025-04-28T00:00:00+00:00"),
+        ("tomorrow at 9am", "2025-05-04T09:00:00+00:00"),
+        ("yesterday 14:30", "2025-05-02T14:30:00+00:00"),
+        ("gestern", "2025-05-02T00:00:00+00:00"),
+        ("in March", "2025-03-01T00:00:00+00:00"),
         ("2025-05-01T12:00+02:00", "2025-05-01T12:00:00+02:00"),
         ("20250501", "2025-05-01T00:00:00+00:00"),
     ],
@@ -206,10 +214,10 @@ def test_a_moment_may_be_relative_to_now(text, moment):
     assert cli.moment_of(text, lambda: now) == datetime.fromisoformat(moment)
 
 
-@pytest.mark.parametrize("text", ["", "soon", "d", "7", "-7d", "9999999999w", "7 days", "tomorrow"])
+@pytest.mark.parametrize("text", ["", "soon", "d", "7", "-7d", "9999999999w", "7 days", "on Bob"])
 def test_what_is_not_a_moment_is_refused(text):
     """With examples of what is."""
-    with pytest.raises(ValueError, match=r"is not a moment such as .* yesterday or 7d"):
+    with pytest.raises(ValueError, match=r"is not a moment such as .* last monday or 7d"):
         cli.moment_of(text)
 
 
@@ -262,3 +270,10 @@ def test_messages_about_an_absent_embedder_name_the_option(memento):
     ended = memento("reindex")
     assert ended.status == 2
     assert "--embedder none cannot embed memories" in ended.err
+
+
+def test_a_weekday_is_to_come_where_a_plan_is_due(memento):
+    """``--due monday`` is the next one, ``--since monday`` the last."""
+    memento("add", "Water the plants.", "--kind", "plan", "--due", "monday")
+    (kept,) = json.loads(memento("list", "--since", "yesterday", "--json").out)
+    assert datetime.fromisoformat(kept["due_at"]) > datetime.now(UTC)

@@ -11,6 +11,7 @@ from memento import Config, MemoryManager, Trust
 from memento.errors import InvalidInput
 from memento.types import Kind, Status
 from memento_mcp import Answer, Doors
+from memento_mcp._arguments import faults, plain
 
 GOLDEN = Path(__file__).parent / "tools.json"
 
@@ -98,9 +99,12 @@ def test_recall_chooses_by_kind_and_time(doors, memory):
     since = f"{now - timedelta(days=2):%Y-%m-%d}"
     assert texts(doors.call("recall", {"kind": "decision", "since": since})) == ["a new decision"]
     assert texts(doors.call("recall", {"query": "decision", "until": since})) == ["an old decision"]
-    said = doors.call("recall", {"since": "next week"})
+    for when in ("yesterday", "3 days ago", "last week"):
+        assert "a new fact" in texts(doors.call("recall", {"since": when}))
+        assert "an old decision" in texts(doors.call("recall", {"until": when}))
+    said = doors.call("recall", {"since": "when it rained"})
     assert said.refused
-    assert "ISO 8601" in said.text
+    assert "such as 2025-05-01" in said.text
 
 
 def test_nothing_of_another_project_is_recalled(memory):
@@ -199,6 +203,52 @@ def test_a_null_is_an_absent_argument_and_a_whole_number_is_one(doors, memory):
     memory.add("Ada lives by the river")
     asked = {"query": None, "k": 1.0, "kind": None, "since": None}
     assert texts(doors.call("recall", asked)) == ["Ada lives by the river"]
+
+
+@pytest.mark.parametrize(
+    ("name", "spelt", "meant"),
+    [
+        ("recall", {"k": "1"}, {"k": 1}),
+        ("recall", {"k": " 1.0 "}, {"k": 1}),
+        ("recall", {"k": ["1"], "kind": "Fact"}, {"k": 1, "kind": "fact"}),
+        ("recall", {"query": "null", "k": "null", "kind": "", "since": " "}, {}),
+        ("recall", {"query": ["Ada"], "until": "None"}, {"query": "Ada"}),
+        ("remember", {"text": "x", "everywhere": "True"}, {"text": "x", "everywhere": True}),
+        ("remember", {"text": "null", "key": "null"}, {"text": "null"}),
+        ("remember", {"text": "\ud83d", "key": "\0"}, {"text": "\ufffd", "key": "\ufffd"}),
+        ("correct", {"id": ["x"], "text": "y"}, {"id": "x", "text": "y"}),
+        ("rate", {"id": "x", "verdict": " Used "}, {"id": "x", "verdict": "used"}),
+    ],
+)  # fmt: skip
+def test_an_argument_spelt_as_text_is_what_it_means(memory, name, spelt, meant):
+    """Every tool reads numbers, flags, nulls and lists of one as its schema wants them."""
+    (tool,) = (one for one in Doors(memory, more=True).tools if one["name"] == name)
+    assert plain(tool["inputSchema"], spelt) == meant
+    assert faults(tool["inputSchema"], meant) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("recall", {"k": "five"}),
+        ("recall", {"k": "nan"}),
+        ("recall", {"k": "1e400"}),
+        ("recall", {"k": "51"}),
+        ("recall", {"k": [1, 2]}),
+        ("recall", {"kind": "facts"}),
+        ("remember", {"text": "x", "everywhere": "perhaps"}),
+        ("remember", {"text": ["x", "y"]}),
+    ],
+)
+def test_an_argument_that_means_nothing_is_refused(doors, name, wrong):
+    """What cannot be read is refused, never guessed."""
+    assert doors.call(name, wrong).refused
+
+
+def test_half_a_surrogate_pair_is_remembered_as_keep_would(doors, memory):
+    """What no database can hold becomes the replacement character, through every door."""
+    kept = memory.get(id_in(doors.call("remember", {"text": "half a pair \ud83d"})))
+    assert kept.text == "half a pair \ufffd"
 
 
 def test_a_server_that_only_reads_offers_nothing_else(memory):
