@@ -69,6 +69,29 @@ _TO = re.compile(
     r"\s*(?:and|to|until|till|through|-|\u2013|und|bis|et|au|à|y|al?|hasta|から|と|到|至|和)\s*(?:the|zum|dem|le|el)?\s*",
     re.IGNORECASE,
 )
+_HABIT = re.compile(
+    r"(?:\b(?:every|each|most|any|some|other|all|jede[mnrs]?|chaque|tou(?:te)?s\s+les|cada"
+    r"|todos\s+los)|[每毎])\s*$",
+    re.IGNORECASE,
+)
+_SAYS_WHEN = re.compile(
+    r"\b(?:on|by|until|till|before|after|since|from|to|through|for|this|next|last|coming)\s+$",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"\b(?:an?|my|our|your|his|her|their|it['\u2019]?s|black|good|casual|cyber|super|giving|ash|palm"
+    r"|holy|maundy|shrove|fat|taco|tgi|man|girl)\s+$",
+    re.IGNORECASE,
+)
+"""Words before a weekday that make it one of many, the present day, a feast or a saying."""
+_NO_NOUN = re.compile(
+    r"['\u2019]s\b|(?:\s+(?:morning|afternoon|evening|night|noon))?(?=\s*(?:$|[^\w\s]|\d"
+    r"|(?:a|about|after|also|and|are|around|as|at|because|before|between|but|by|for|from|he|i|if|in"
+    r"|is|it|my|next|of|on|or|our|please|she|since|so|that|the|then|they|this|through|till|to|too"
+    r"|until|via|was|we|week|when|which|will|with|would|you)\b))",
+    re.IGNORECASE,
+)
+"""What may stand after a weekday that is no part of a noun's name."""
 _SPAN = re.compile(r"\s*(?:-|\u2013|から|到|至|~|\uff5e)\s*")
 """Marks of a range that need no word before it."""
 _BETWEEN = re.compile(
@@ -118,6 +141,7 @@ _PARTS_AFTER = {
 _MONTHS = range(28, 32)  # days
 _PART = {"early": (0, 9), "mid": (10, 19), "late": (20, 30)}  # days of the month, from 0
 _LED_BY = 48  # characters before a time, in which "since the" or "at the beginning of" stands
+_FEAST = 3  # days that a feast is taken to last
 _FAR = 3653  # days before a day that are meant by "before" it
 _LAST_WORDS = re.compile(
     r"\b(?:last\s+time|letzte[ns]?\s+mal|derni[eè]re\s+fois|[uú]ltima\s+vez"
@@ -166,9 +190,42 @@ def ahead(text: str, on: date) -> list[Period]:
     today = on.toordinal()
     nexts = (
         min((one for one in mention.periods if one.end >= today + mention.loose), default=None)
-        for mention in _nested(_apart(found), text)
+        for mention in _nested(
+            [_on_the_day(one, text) for one in _apart(found) if _is_day(one, text)], text
+        )
     )
     return [one for one in nexts if one is not None]
+
+
+def _on_the_day(one: Mention, text: str) -> Mention:
+    """Return a feast as its day alone: a plan is for that day, while stories tell of those around.
+
+    Seasons, which also have names, are months long.
+    """
+    if not NAMED_TIMES.match(text, one.start):
+        return one
+    days = (Period(p.start + 1, p.end - 1) if p.days == _FEAST else p for p in one.periods)
+    return _meaning(one, tuple(days))
+
+
+def _is_day(one: Mention, text: str) -> bool:
+    """Tell a weekday that says when from one in a habit, in a name or before a noun.
+
+    "On Friday", "see you Friday" and "Friday at five" say when; "every Friday", "Black Friday", "a
+    Friday" and "Friday call" do not.
+    """
+    if not one.loose:
+        return True
+    before = _near(one)
+    if _HABIT.search(text, before, one.start):
+        return False
+    if not text[one.start : one.end].lower().rstrip("s").endswith("day"):  # another language's
+        return True
+    if text[one.end - 1] in "sS":
+        return False
+    if _SAYS_WHEN.search(text, before, one.start):
+        return True
+    return not _NAMED.search(text, before, one.start) and bool(_NO_NOUN.match(text, one.end))
 
 
 def _this_year_and_next(_month: int, on: date) -> Iterator[int]:

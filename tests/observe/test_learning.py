@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -190,6 +191,22 @@ def test_a_plan_has_a_date_and_ends_with_it(memory, tell, clock):
     assert plan.valid_until == datetime(2025, 1, 11, tzinfo=UTC)
     clock.advance(timedelta(days=11))
     assert [one.id for one in learnt(memory)] == []
+
+
+@pytest.mark.parametrize(
+    ("zone", "due"),
+    [
+        (timezone(timedelta(hours=-4)), "2026-04-23T13:00+00:00"),
+        (ZoneInfo("America/Halifax"), "2026-04-23T12:00+00:00"),
+        (timezone(timedelta(hours=14)), "2026-04-22T19:00+00:00"),
+        (UTC, "2026-04-23T09:00+00:00"),
+    ],
+)
+def test_tomorrow_is_the_day_after_the_speakers(tell, zone, due):
+    """The offset of the moment that is given says which day it was where it was said."""
+    said_at = datetime(2026, 4, 22, 22, 30, tzinfo=zone)
+    seen = tell("I have a dentist appointment tomorrow at 9am.", "plan", occurred_at=said_at)
+    assert seen.learned[0].memory.due_at == datetime.fromisoformat(due)
 
 
 def test_a_todo_stays_until_it_is_done(tell):
