@@ -22,7 +22,7 @@ def written(form: str, name: str) -> str:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("kept", "asked"), [FORMS, FORMS[::-1]])
 def test_a_name_is_found_in_either_form(tmp_path: Path, name: str, kept: str, asked: str) -> None:
-    """What is kept under a name is found under the same name in the other Unicode form."""
+    """A memory that is kept under a name is found under its other Unicode form."""
     here, there = written(kept, name), written(asked, name)
     with MemoryManager(tmp_path, embedder=None, namespace=here) as memory:
         memory.add(

@@ -91,7 +91,7 @@ _NO_NOUN = re.compile(
     r"|until|via|was|we|week|when|which|will|with|would|you)\b))",
     re.IGNORECASE,
 )
-"""What may stand after a weekday that is no part of a noun's name."""
+"""Words after a weekday that do not make it part of a noun's name."""
 _SPAN = re.compile(r"\s*(?:-|\u2013|から|到|至|~|\uff5e)\s*")
 """Marks of a range that need no word before it."""
 _BETWEEN = re.compile(

@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -275,3 +275,16 @@ def test_what_only_the_model_learnt_of_one_call_is_one_run(tmp_path):
         assert len({one.run for one in taught}) == 2
         memory.undo(run=min(one.run for one in taught))
         assert learnt(memory) == {"The florist below my flat opens at ten."}
+
+
+def test_a_waiting_message_keeps_the_day_of_its_speaker(tmp_path):
+    """The offset of the moment that the caller gave outlasts the wait for the model."""
+    said = "The plumber turns up at the flat tomorrow."
+    here = timezone(timedelta(hours=-4))
+    reply = pointing_at(said)
+    reply["items"][0]["class"] = "plan"
+    with store(tmp_path, ScriptedLLM([reply])) as memory:
+        memory.observe(said, occurred_at=datetime(2026, 4, 22, 22, 30, tzinfo=here), keep=True)
+        memory.flush(wait=True)
+        due = [one.due_at for one in memory.list() if one.due_at is not None]
+        assert due == [datetime(2026, 4, 23, 23, 59, tzinfo=here)]

@@ -57,7 +57,7 @@ def test_a_closed_output_is_one_line(shell, command):
 
 @pytest.mark.parametrize("streams", ["2>&-", "<&-", "<&- 2>&-"])
 def test_other_closed_streams_do_not_matter(shell, streams):
-    """What is printed is complete if nothing can be read or reported."""
+    """The output is complete if nothing can be read or reported."""
     assert b"Tea is served at four." in shell(f"{MEMENTO} list {streams}").stdout
 
 

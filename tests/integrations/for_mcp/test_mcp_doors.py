@@ -241,12 +241,12 @@ def test_an_argument_spelt_as_text_is_what_it_means(memory, name, spelt, meant):
     ],
 )
 def test_an_argument_that_means_nothing_is_refused(doors, name, wrong):
-    """What cannot be read is refused, never guessed."""
+    """A value that cannot be read is refused, never guessed."""
     assert doors.call(name, wrong).refused
 
 
 def test_half_a_surrogate_pair_is_remembered_as_keep_would(doors, memory):
-    """What no database can hold becomes the replacement character, through every door."""
+    """Characters that no database can hold are replaced, through every door."""
     kept = memory.get(id_in(doors.call("remember", {"text": "half a pair \ud83d"})))
     assert kept.text == "half a pair \ufffd"
 
