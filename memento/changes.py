@@ -65,7 +65,8 @@ class Changes(View):
             id: Id of the memory; it must be active.
             text: What is right.
             source: Who says so; None for the user. If they are not trusted, the new memory is
-                quarantined and takes the place once it is approved.
+                quarantined and takes the place once it is approved; if they are trusted less than
+                the old memory, both stay, in conflict, until the user settles them.
             occurred_at: Since when it is right, with a time zone; None for now.
 
         Returns:

@@ -17,9 +17,10 @@ from memento.types import Memory
 from memento.views import View
 
 if TYPE_CHECKING:
-    from memento.lifecycle import conflicts
+    from memento.lifecycle import conflicts, slots
 else:
     conflicts = later("memento.lifecycle.conflicts")
+    slots = later("memento.lifecycle.slots")
 
 ConflictStatus: TypeAlias = Literal["open", "resolved"]
 Keep: TypeAlias = Literal["a", "b", "both", "neither"]
@@ -105,7 +106,7 @@ class Conflicting(View):
     def _conflict(self, one: Row, other: Row, relation: str) -> Conflict:
         a, b = self._read([one, other])
         reason = conflicts.compare(one, other, self._engine.config.conflicts)
-        higher = stands_higher(conflicts.stand_of(one), conflicts.stand_of(other))
+        higher = stands_higher(slots.stand_of(one), slots.stand_of(other))
         why = reason.why if reason.kind in ("updates", "contradicts") else ""
         return Conflict(a, b, relation, why, a.id if higher else b.id)
 

@@ -8,6 +8,7 @@
     │   └── UntrustedSource     its source may not make rules, pin memories or replace active ones
     ├── NotFound                no such memory in this namespace (also a LookupError)
     ├── IdConflict              the id belongs to a memory with other content
+    ├── ChangedSince            a memory is not what the caller saw
     ├── LockedMemory            a lock forbids this change of a memory
     ├── TooManyLocks            as many memories are locked as may be
     ├── NothingToUndo           no such change, or one that cannot be undone
@@ -130,7 +131,7 @@ class SecretFound(InvalidInput):
 
 
 class UntrustedSource(InvalidInput):
-    """An untrusted source tried to make a rule, pin a memory or change an active memory.
+    """A source tried to make a rule, pin a memory or change one, and is not trusted so far.
 
     Nothing was written.
     """
@@ -156,6 +157,24 @@ class IdConflict(MementoError):
             "use update() to change it, or another id"
         )
         self.memory_id = memory_id
+
+
+class ChangedSince(MementoError):
+    """A memory is not, or may not be, what the caller saw; nothing was written.
+
+    Attributes:
+        memory_id: The memory.
+        version: Its present version, see ``Memory.version``.
+    """
+
+    def __init__(self, memory_id: str, version: int) -> None:
+        super().__init__(
+            f"memory {memory_id!r} changed while it waited; read it again, then approve what you"
+            f" read: approve(memory), or `memento quarantine approve {memory_id} --version"
+            f" {version}`"
+        )
+        self.memory_id = memory_id
+        self.version = version
 
 
 class LockedMemory(MementoError):

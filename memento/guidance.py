@@ -39,7 +39,7 @@ from memento.policy.tail import Item
 from memento.policy.values import TOKENS, Conflict, Policy, Shown
 from memento.policy.zones import Directive
 from memento.scopes import ancestors, contains
-from memento.types import Kind, Retrieval
+from memento.types import Kind, Retrieval, Trust
 from memento.views import View
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class Guidance(View):
             return self._past(ns, asked, moment)
         known = self._current(ns, asked.scope)
         head, items, conflicts = self._head(ns, known, asked)
-        items += self._in_force(known.placed, asked, conflicts)
+        items += self._in_force(known, asked, conflicts)
         items += self._open(ns, known.plans, asked)
         items += self._shared(ns, known.placed, asked.scope)
         return self._composed(known, head, items, conflicts, asked)
@@ -297,7 +297,7 @@ class Guidance(View):
         return kept_heads.read_head(begun.head, asked.fixed)
 
     def _compared(self, ns: int | None, stored: Made, known: Known) -> tail.Changes:
-        standing, _, _ = zones.settled(known.placed)
+        standing, _, _ = zones.settled(known.placed, known.pairs)
         here = {one.row.docid for one in standing}
         absent = [docid for docid, *_ in stored.shown if docid not in here]
         gone: dict[int, Row] = {}
@@ -360,15 +360,13 @@ class Guidance(View):
             known.heads[fixed] = made
         return made
 
-    def _in_force(
-        self, now: Sequence[Directive], asked: _Asked, conflicts: list[Conflict]
-    ) -> list[Item]:
+    def _in_force(self, known: Known, asked: _Asked, conflicts: list[Conflict]) -> list[Item]:
         """Return the rules whose condition holds, and note which ones they take the place of."""
         if asked.message is None and not asked.context:
             return []
-        if all(one.row.condition is None for one in now):
+        if all(one.row.condition is None for one in known.placed):
             return []
-        now = zones.settled(now)[0]
+        now = zones.settled(known.placed, known.pairs)[0]
         under = [one for one in now if one.zone in zones.ORDERS and one.row.condition is not None]
         if not under:
             return []
@@ -425,7 +423,7 @@ class Guidance(View):
             if row.trust in ("user", "agent")
             and (row.due_at <= horizon if row.due_at is not None else TODO in json.loads(row.tags))
         ]
-        due.sort(key=lambda row: (row.due_at is None, row.due_at or 0, row.docid))
+        due.sort(key=lambda r: (Trust.rank_of(r.trust), r.due_at is None, r.due_at or 0, r.docid))
         items = [self._plan(row, now) for row in due[: settings.open]]
         name = asked.session
         if ns is not None and name is not None:

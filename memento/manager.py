@@ -23,6 +23,7 @@ from memento.check import (
     check_progress,
     check_seconds,
     expiry,
+    member,
 )
 from memento.clock import system_clock
 from memento.config import Config
@@ -229,7 +230,9 @@ class MemoryManager(
             importance: [0, 1]; None to have it scored, see ``memento.admit.importance``.
             key: The slot it fills, such as ``user/editor``. Another value for the same slot
                 supersedes the present value, which stays in the history. A value from an earlier
-                moment (``occurred_at``) than the present one enters that history at its place.
+                moment (``occurred_at``) than the present one enters that history at its place. One
+                of a source that is trusted less than that of the present value is kept without the
+                key, and the two are among ``conflicts`` until the user settles them.
             aliases: Other names to find it by.
             scope: Where it applies, a path such as ``project/alpha``; ``""`` is everywhere.
             session: Conversation it belongs to.
@@ -243,7 +246,8 @@ class MemoryManager(
             valid_until: When it stops being true, with a time zone.
             expires_in: Seconds, or a timedelta, after which it is no longer found.
             pinned: Never fades; goes to the long tier if no tier is given.
-            supersedes: Ids of memories that it replaces.
+            supersedes: Ids of memories that it replaces. One of a more trusted source stays, and is
+                in conflict with this one.
             related: Ids of memories to link it to.
             id: Your own id, 1 to 128 characters. It makes a retry harmless: a retry is not counted
                 as a repeat, and merges only arguments that the first call did not have. A trusted
@@ -255,8 +259,8 @@ class MemoryManager(
             replace: If ``id`` is taken, replace the memory that has it, whatever its status. The
                 earlier state stays in the history, and a forgotten, superseded or expired memory
                 becomes active again. Replacing with equal content makes no new version. A memory
-                that would be quarantined replaces only one that is from an untrusted source as well
-                and not approved.
+                of a less trusted source is refused; one that would be quarantined replaces only one
+                that is from an untrusted source as well and not approved.
 
         Returns:
             The memory as stored, after merging; of a turn in parts, the first part.
@@ -613,7 +617,7 @@ class MemoryManager(
             LockedMemory: If the user locked it.
             InvalidInput: If a value cannot be accepted, or the memory is forgotten.
             UntrustedSource: If it would be a rule or be pinned, and its own source or ``source`` is
-                not trusted; or if ``source`` is not trusted and the memory is not quarantined.
+                not trusted; or if ``source`` is not trusted, or less than the memory.
         """
         corrections = change.Corrections(
             text=text,
@@ -638,16 +642,27 @@ class MemoryManager(
             id, now, lambda work: change.update(work, id, asked), verb="update", by=by
         )
 
-    def forget(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+    def forget(
+        self,
+        id: str,  # noqa: A002 - the field's own name
+        *,
+        source: Trust | TrustName | None = None,
+    ) -> Memory:
         """Hide a memory at once; ``restore`` brings it back.
+
+        Args:
+            id: The memory.
+            source: Who wants it hidden, a trust class; None for the user.
 
         Raises:
             NotFound: If this namespace has no such id.
             LockedMemory: If the user locked it.
+            UntrustedSource: If ``source`` is not trusted, or less than the memory.
         """
         now = self._engine.now()
+        author = Trust.USER if source is None else member(Trust, "source", source)
         return self._change(
-            id, now, lambda work: change.forget(work, id), verb="forget", makes_room=True
+            id, now, lambda work: change.forget(work, id, author), verb="forget", makes_room=True
         )
 
     def forget_many(self, **filters: Unpack[Filtering]) -> Ids:

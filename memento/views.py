@@ -311,19 +311,33 @@ class QuarantineView(View):
             offset=offset,
         )
 
-    def approve(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+    def approve(self, seen: Memory | str, *, version: int | None = None) -> Memory:
         """Make a quarantined memory active; it then replaces the memories that it supersedes.
 
-        Its source stays known: it cannot become a rule and cannot be pinned. Only people should
-        call this; an agent that may approve is as open as one without quarantine.
+        A memory that has changed since it was read is refused. Its source stays known: it cannot
+        become a rule and cannot be pinned. Only people should call this; an agent that may approve
+        is as open as one without quarantine.
+
+        Args:
+            seen: The memory as it was read, or its id.
+            version: With an id: the ``Memory.version`` that was read; None if it has said the same
+                ever since it was quarantined.
 
         Raises:
+            ChangedSince: If it has another version by now; for an id alone, if it said something
+                else while it was quarantined.
             NotFound: If this namespace has no such id.
             InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
             LockedMemory: If it would replace a memory that is locked.
         """
+        if isinstance(seen, Memory):
+            version = seen.version
+        memory_id = check_id(seen.id if isinstance(seen, Memory) else seen)
+        read = None if version is None else check_count("version", version)
         now = self._engine.now()
-        return self._change(id, now, lambda work: trust.approve(work, id), verb="approve")
+        return self._change(
+            memory_id, now, lambda work: trust.approve(work, memory_id, read), verb="approve"
+        )
 
     def reject(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Forget a quarantined memory; ``restore`` puts it back into quarantine.

@@ -17,7 +17,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from memento import Hit, Memory, MemoryManager, Trust
 from memento.aio import GLANCE, settle
 from memento.check import check_seconds, said_moment
-from memento.errors import InvalidInput, LockedMemory, NotFound
+from memento.errors import InvalidInput, LockedMemory, NotFound, UntrustedSource
 from memento.policy import TOKENS, Relevant, new_nonce, render
 from memento_langchain._turns import WAIT, check_manager
 from memento_langchain.namespaces import Namespace, Views
@@ -115,11 +115,16 @@ class _Verbs:
 
     def forget(self, memory_id: Id) -> str:
         """Forget a memory that is wrong or no longer wanted."""
-        return f"Forgotten: {self._manager.forget(memory_id).id}."
+        return f"Forgotten: {self._manager.forget(memory_id, source=Trust.AGENT).id}."
 
     def correct(self, memory_id: Id, text: Text) -> str:
         """Replace what a memory says; its history is kept."""
-        kept = self._manager.update(memory_id, text=text, source=Trust.AGENT)
+        try:
+            kept = self._manager.update(memory_id, text=text, source=Trust.AGENT)
+        except UntrustedSource:
+            scope = self._manager.get(memory_id).scope
+            kept = self._manager.add(text, scope=scope, source=Trust.AGENT, supersedes=memory_id)
+            return f"Remembered as {kept.id}; {memory_id} stays until the user settles the two."
         return f"Corrected: {kept.id}."
 
     def rate(

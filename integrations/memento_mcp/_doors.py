@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from memento import Hit, Kind, Memory, MemoryManager, Source, Trust
 from memento.check import check_count, said_moment, shown
-from memento.errors import InvalidInput, MementoError, NotFound, StoreError
+from memento.errors import InvalidInput, MementoError, NotFound, StoreError, UntrustedSource
 from memento.policy import Relevant, new_nonce, render
 from memento.scopes import parse_scope
 from memento.types import Status
@@ -228,18 +228,38 @@ class Doors:
     ) -> str:
         scope = "" if everywhere else self.scope
         before = None if key is None else self.memory.value(key, scope=scope)
-        source = Source(Trust.AGENT, f"mcp:{self.client}" if self.client else "mcp")
         kept = self.memory.add(
-            text, kind=Kind(kind), key=key, scope=scope, session=self._session, source=source
+            text, kind=Kind(kind), key=key, scope=scope, session=self._session, source=self._source
         )
         return _kept(kept, before, text)
 
+    @property
+    def _source(self) -> Source:
+        return Source(Trust.AGENT, f"mcp:{self.client}" if self.client else "mcp")
+
     def _correct(self, id: str, text: str) -> str:  # noqa: A002 - the argument's name in the table
-        kept = self.memory.update(id, text=text, source=Trust.AGENT)
+        try:
+            kept = self.memory.update(id, text=text, source=Trust.AGENT)
+        except UntrustedSource:
+            before = self.memory.get(id)
+            kept = self.memory.add(
+                text,
+                kind=Kind.FACT if before.kind is Kind.RULE else before.kind,
+                scope=before.scope,
+                session=self._session,
+                source=self._source,
+                supersedes=id,
+            )
+            return _kept(kept, before, text)
         return f"Corrected {kept.id}; its history is kept.{_left_out(kept, text)}"
 
     def _forget(self, id: str) -> str:  # noqa: A002 - as above
-        gone = self.memory.forget(id).id
+        try:
+            gone = self.memory.forget(id, source=Trust.AGENT).id
+        except UntrustedSource as error:
+            raise InvalidInput(
+                "id", f"{id!r} is not yours to forget; the user can: `memento forget {id}`"
+            ) from error
         return f"Forgotten {gone}; `memento restore {gone}` brings it back."
 
     def _history(self, id: str) -> str:  # noqa: A002 - as above
@@ -274,6 +294,9 @@ def _kept(kept: Memory, before: Memory | None, text: str) -> str:
     note = _left_out(kept, text)
     if kept.status is Status.QUARANTINED:
         return f"{kept.id} waits for the user: `memento quarantine list`.{note}"
+    if before is not None and Trust.outranks(before.source.kind, kept.source.kind):
+        stays = f"Remembered as {kept.id}, in conflict with {before.id}, which the user said"
+        return f"{stays} and which holds until the user settles it: `memento conflicts`.{note}"
     if kept.reinforced:
         return f"Known already as {kept.id}.{note}"
     if before is not None and before.id != kept.id:

@@ -29,6 +29,8 @@ class Entry:
         words: Its words, folded.
         telling: Those of them whose novelty its importance depends on.
         choice: Which tier an importance leads to; None once importance and tier are settled.
+        by: Class of trust of who says it, which decides what it may replace; None for the trust of
+            the memory, which may be less: that of what it is derived from.
     """
 
     row: Row
@@ -42,3 +44,4 @@ class Entry:
     words: Sequence[str] = ()
     telling: Sequence[str] = ()
     choice: TierChoice | None = None
+    by: str | None = None

@@ -8,7 +8,6 @@ from memento.types import Trust
 
 SURE = 1.1
 """Difference of belief, in nats, that turns the order round."""
-_TRUSTED = {Trust.USER: 0, Trust.AGENT: 1}
 ASSISTANT = "assistant"
 """The role whose statements stand below the user's."""
 
@@ -34,7 +33,7 @@ class Stand:
     @property
     def rank(self) -> int:
         """The class of its speaker: 0 for the user, 1 for an agent, 2 for the rest."""
-        known = _TRUSTED.get(Trust(self.trust), 2) if self.trust in set(Trust) else 2
+        known = Trust.rank_of(self.trust)
         return max(known, 1) if self.role == ASSISTANT else known
 
 

@@ -42,6 +42,9 @@ def list_(
 def approve(
     ids: Ids,
     *,
+    version: Annotated[
+        int | None, option("--version", help="The version that you read, if it changed meanwhile.")
+    ] = None,
     root: Root = HERE,
     namespace: Namespace = "default",
     embedder: EmbedderName = "default",
@@ -49,7 +52,8 @@ def approve(
     """Make quarantined memories active. They still cannot become rules or be pinned."""
     with open_store(root, namespace, embedder) as memory:
         for memory_id in map(memory.full_id, ids):
-            typer.echo(f"{memory_id}  {memory.quarantine.approve(memory_id).status}")
+            approved = memory.quarantine.approve(memory_id, version=version)
+            typer.echo(f"{memory_id}  {approved.status}")
 
 
 @quarantine.command(

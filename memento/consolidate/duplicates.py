@@ -141,8 +141,7 @@ def _taken_out(session: Session, pairs: Sequence[tuple[int, int]]) -> set[int]:
 
 def _standing(row: Row) -> tuple[int, int, int]:
     """Order memories by standing: trust, then most words, then the first one."""
-    rank = {Trust.USER.value: 0, Trust.AGENT.value: 1}
-    return rank.get(row.trust, 2), -row.words, row.docid
+    return Trust.rank_of(row.trust), -row.words, row.docid
 
 
 def _connected(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:

@@ -305,7 +305,7 @@ class Learning(View):
             slot = slots.slot_under(wanted.span.text, wanted.signal, wanted.condition)
             wanted = replace(wanted, key=None if slot is None else slot.key)
         lesson = _confirmed(wanted, chosen=given)
-        return self._learn([lesson], parents=reading.parents_of(wanted.turn_id), verb="confirm")[0]
+        return self._learn([lesson], parents=wanted.parents, verb="confirm")[0]
 
     def direct(
         self,
@@ -441,7 +441,8 @@ class Learning(View):
             kept = keep_turns(cast("Verbs", self), said)
             ids = [one.id for one in kept]
             for message in read:
-                message.turn_id, message.at = message.turn_id or ids[message.at or 0], None
+                message.were_stored(ids)
+                message.places = range(0)
             self._carry_out([], then)
             ns = self._known_namespace(ids[0])
             rows = [*self._engine.ledger.read(lambda c: memories.by_ids(c, ns, ids)).values()]

@@ -124,7 +124,7 @@ def _shown(engine: Engine, reader: Reader, message: Message) -> tuple[Shown, tup
     offered = _offered(engine, reader, message)
     shown = Shown(
         tuple(one for one in sentences if one.span.start not in asked),
-        pointing.before_of(message.answered),
+        pointing.before_of(None if message.answered is None else message.answered.text),
         tuple(row.text for row in offered),
         frozenset(taken - set(message.unplaced)),
     )

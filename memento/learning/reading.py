@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, cast
 
-from memento.admit.draft import admit
+from memento.admit.draft import admit, to_json
 from memento.admit.entry import Entry
 from memento.clock import from_micros, to_micros
 from memento.conversation.turns import Said, mended, placed, turn_id
 from memento.conversation.values import Turn
 from memento.conversation.verbs import Verbs
 from memento.ledger import memories
-from memento.ledger.rows import Row
+from memento.ledger.rows import Row, strings_in
 from memento.lifecycle import learn
 from memento.lifecycle.steps import FOUND
 from memento.observe.asked import faults, means_this_turn, mentions_some, subject_of
@@ -77,16 +77,32 @@ class Request:
     found: tuple[Memory, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The assistant's turn before a message of the user.
+
+    Attributes:
+        text: Its text.
+        trust: Class of its source.
+        ids: Ids of the memories that hold it; empty until they are stored, or if they are not.
+        places: Places of its memories among the drafts of the turns; empty if it is stored already.
+    """
+
+    text: str
+    trust: Trust
+    ids: tuple[str, ...] = ()
+    places: range = range(0)
+
+
 @dataclass(slots=True)
 class Message:
     """One message of the user on its way.
 
     Attributes:
-        turn_id: Id of the memory that holds it; None if that is not known yet, or not stored.
-        at: Place of its first memory among the drafts of the turns; None if it is not stored.
+        turn_ids: Ids of the memories that hold it; empty until they are stored, or if they are not.
+        places: Places of its memories among the drafts of the turns; empty if none are.
         named: Whether a repeated call is recognised by the id of the turn.
         answered: The assistant's turn before it, or None.
-        answered_id: Id of the memory of that turn, or None.
         found: What its sentences state.
         lessons: What is to be learnt.
         doubtful: Lessons of sentences that are not sure enough.
@@ -105,11 +121,10 @@ class Message:
         refused: Whether it cannot wait because too many do; set by the write.
     """
 
-    turn_id: str | None
-    at: int | None
+    turn_ids: tuple[str, ...]
+    places: range
     named: bool
-    answered: str | None
-    answered_id: str | None
+    answered: Answered | None
     found: Found
     lessons: list[Ready] = field(default_factory=list)
     doubtful: list[Ready] = field(default_factory=list)
@@ -124,6 +139,42 @@ class Message:
     unplaced: dict[int, str] = field(default_factory=dict)
     waits: bool = False
     refused: bool = False
+
+    @property
+    def turn_id(self) -> str | None:
+        """Id of the first memory that holds it, or None."""
+        return next(iter(self.turn_ids), None)
+
+    @property
+    def at(self) -> int | None:
+        """Place of the first of its memories among the drafts of the turns, or None."""
+        return self.places.start if self.places else None
+
+    @property
+    def answered_id(self) -> str | None:
+        """Id of the first memory that holds the turn before it, or None."""
+        return None if self.answered is None else next(iter(self.answered.ids), None)
+
+    def parents_of(self, lesson: Lesson) -> tuple[str, ...]:
+        """Return the ids of all memories whose words a lesson holds."""
+        quoted = self.answered.ids if lesson.quotes and self.answered is not None else ()
+        return (*self.turn_ids, *quoted)
+
+    def were_stored(self, ids: Sequence[str]) -> None:
+        """Note which memories hold it and the turn before it, and make them its lessons' parents.
+
+        Args:
+            ids: Those of the memories that the drafts of the turns became.
+        """
+        if self.places:
+            self.turn_ids = tuple(ids[at] for at in self.places)
+        if self.answered is not None and self.answered.places:
+            heard = tuple(ids[at] for at in self.answered.places)
+            self.answered = replace(self.answered, ids=heard, places=range(0))
+        for ready in (*self.lessons, *self.doubtful):
+            row = ready.entry.row
+            row.source_parents = to_json([*self.parents_of(ready.lesson)])
+            row.seal()
 
 
 class Reader:
@@ -224,50 +275,45 @@ class Reader:
         self, said: Sequence[Said], drafts: Sequence[Draft], turn_id: str | None
     ) -> list[Message]:
         """Read the messages of the user, each as an answer to the turn before it."""
-        answered, answered_id = self._answered(said)
+        answered = self._answered(said)
         read: list[Message] = []
         at = 0
         for one in said:
             pieces = len(one.drafts(self._engine.config)) if drafts else 0
-            own = one.piece_id(0) if drafts else turn_id
+            places = range(at, at + pieces)
+            ids = tuple(filter(None, (one.piece_id(number) for number in range(pieces))))
             if _is_users(one):
-                place = at if drafts else None
-                message = self._message(one, own, place, answered, answered_id)
+                own = ids if drafts or turn_id is None else (turn_id,)
+                message = self.message(one.turn.text, own, answered=answered, actor=one.turn.actor)
+                message.places, message.named = places, not one.nameless
                 read.append(message)
             if one.turn.role == "assistant":
-                answered, answered_id = one.turn.text, own
+                answered = Answered(one.turn.text, one.source.kind, ids, places)
             at += pieces
         return read
 
-    def _answered(self, said: Sequence[Said]) -> tuple[str | None, str | None]:
+    def _answered(self, said: Sequence[Said]) -> Answered | None:
         """Return the last turn of the assistant before these."""
         ours = {one.piece_id(0) for one in said}
         for row in self._newest():
             if row.id in ours:
                 continue
-            return (row.text, row.id) if row.role == "assistant" else (None, None)
-        return None, None
-
-    def _message(
-        self,
-        one: Said,
-        turn_id: str | None,
-        at: int | None,
-        answered: str | None,
-        answered_id: str | None,
-    ) -> Message:
-        message = self.message(one.turn.text, turn_id, answered=answered, actor=one.turn.actor)
-        message.at, message.named, message.answered_id = at, not one.nameless, answered_id
-        return message
+            return answered_by(row) if row.role == "assistant" else None
+        return None
 
     def message(
-        self, text: str, turn_id: str | None, *, answered: str | None, actor: str | None
+        self,
+        text: str,
+        turn_ids: tuple[str, ...],
+        *,
+        answered: Answered | None,
+        actor: str | None,
     ) -> Message:
         """Read one message of the user.
 
         Args:
             text: The message, word for word.
-            turn_id: Id of the memory that holds it, or None.
+            turn_ids: Ids of the memories that hold it.
             answered: The assistant's turn before it, or None.
             actor: Name of the user, or None.
         """
@@ -275,13 +321,13 @@ class Reader:
         text = mended(text)
         found = find(
             text,
-            previous=answered,
+            previous=None if answered is None else answered.text,
             embedder=embedder_of(self._engine),
             store_at=config.store_at,
             doubt_at=config.doubt_at,
             most=config.sentences,
         )
-        message = Message(turn_id, None, True, answered, None, found, text=text, actor=actor)
+        message = Message(turn_ids, range(0), True, answered, found, text=text, actor=actor)
         sentences = found.candidates
         typed = [] if found.carried else sentences
         asked = [c for c in typed if c.signal is Signal.FORGET and c.sure]
@@ -322,16 +368,19 @@ class Reader:
             model: Name of the language model that pointed at it, or None.
         """
         said_at = from_micros(self.moment).astimezone(self.zone or self._engine.config.zone)
-        lesson = derive(sentence, answered=message.answered, said_at=said_at, scope=self.scope)
+        answered = None if message.answered is None else message.answered.text
+        lesson = derive(sentence, answered=answered, said_at=said_at, scope=self.scope)
         if lesson is None:
             return None
         if condition is not None and lesson.kind is Kind.RULE:
             lesson = replace(lesson, condition=condition)
-        entry = self.entry(lesson, message.actor, parents_of(message.turn_id), model=model)
+        trust = message.answered.trust if lesson.quotes and message.answered else Trust.USER
+        parents = message.parents_of(lesson)
+        entry = self.entry(lesson, message.actor, parents, model=model, least=trust)
         if entry.redacted and not _LONG_WORD.search(_HIDDEN.sub(" ", entry.row.text)):
             message.found.vetoed["secret"] += 1
             return None
-        return Ready(lesson, entry, self.near(lesson, message.answered))
+        return Ready(lesson, entry, self.near(lesson, answered))
 
     def entry(
         self,
@@ -340,9 +389,19 @@ class Reader:
         parents: tuple[str, ...],
         *,
         model: str | None = None,
+        least: Trust = Trust.USER,
     ) -> Entry:
-        """Make the memory of a lesson, checked and redacted."""
+        """Make the memory of a lesson, checked and redacted.
+
+        Args:
+            lesson: The statement.
+            actor: Name of the user, or None.
+            parents: Ids of the memories whose words it holds.
+            model: Name of the language model that pointed at it, or None.
+            least: Class of trust of the words that it quotes.
+        """
         engine = self._engine
+        kind = Trust.least([self._origin.kind, least])
         draft = Draft(
             lesson.text,
             kind=lesson.kind,
@@ -350,7 +409,9 @@ class Reader:
             key=key_of(lesson),
             scope=lesson.scope,
             actor=actor,
-            source=replace(self._origin, parents=parents, model=model or self._origin.model),
+            source=replace(
+                self._origin, kind=kind, parents=parents, model=model or self._origin.model
+            ),
             tags=lesson.tags,
             signal=lesson.signal.value,
             condition=lesson.condition,
@@ -405,9 +466,9 @@ def key_of(lesson: Lesson) -> str | None:
     return None if lesson.slot is None else lesson.slot.key
 
 
-def parents_of(turn: str | None) -> tuple[str, ...]:
-    """Return the parents of what a turn teaches."""
-    return () if turn is None else (turn,)
+def answered_by(row: Row) -> Answered:
+    """Return a turn of the assistant that is stored."""
+    return Answered(row.text, Trust(row.trust), (row.id,))
 
 
 def candidate_of(ready: Ready, turn: str | None) -> Candidate:
@@ -428,6 +489,7 @@ def candidate_of(ready: Ready, turn: str | None) -> Candidate:
         reasons=said.reasons,
         turn_id=turn,
         tags=lesson.tags,
+        parents=tuple(strings_in(row.source_parents)),
     )
 
 

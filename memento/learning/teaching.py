@@ -93,6 +93,7 @@ def taught(
     done = Done()
     for message in read:
         turn = turn_row(work, message, rows)
+        message.were_stored([row.id for row in rows])
         message.known = False
         if turn is not None and message.named and _was_observed(work, turn):
             message.known = True
@@ -198,15 +199,15 @@ def _let_replace(work: Work, done: Done, row: Row, old_id: str) -> None:
     if old is None or old.docid == row.docid or not learn.is_replaceable(work, old, row):
         return
     changes.begin(work)
-    slots.supersede(work, old, row)
+    slots.supersede(work, old, row, by=Trust.USER)
     done.replaced[row.id] = old.id
     done.rows.append(memories.by_id(work.db, work.ns, old.id))
 
 
 def turn_row(work: Work, message: Message, rows: Sequence[Row]) -> Row | None:
     """Return the row that holds a message; None if it is not stored."""
-    if message.at is not None:
-        return rows[message.at]
+    if message.places:
+        return rows[message.places.start]
     if message.turn_id is None:
         return None
     return memories.by_id(work.db, work.ns, message.turn_id)
@@ -232,9 +233,6 @@ def _learn_one(
     verdict: learn.Verdict,
 ) -> None:
     lesson, entry = ready.lesson, ready.entry
-    if turn is not None:
-        entry.row.source_parents = to_json([turn.id])
-        entry.row.seal()
     if verdict.repeats is None:
         changes.begin(work)  # so that a new memory alone can be undone
     row = learn.take(work, lesson, entry, verdict)
@@ -403,9 +401,7 @@ def told_again(
         seen,
         learned=tuple(_replacing(one, done) for one in (*seen.learned, *learned)),
         doubtful=tuple(
-            one
-            for one in seen.doubtful
-            if (to_json([] if one.turn_id is None else [one.turn_id]), one.span) not in taken
+            one for one in seen.doubtful if (to_json([*one.parents]), one.span) not in taken
         ),
         change=done.change if seen.change is None else seen.change,
         model=replace(part, accepted=len(fresh | done.replaced.keys())),

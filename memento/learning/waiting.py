@@ -32,7 +32,7 @@ from memento.errors import MementoError, StoreClosed, StoreError, StoreUnusable
 from memento.forks import whole
 from memento.language.words import STOP_WORDS, words
 from memento.learning.assisting import Part, assisted, is_open, parts_of
-from memento.learning.reading import Message, Reader, embedder_of, key_of
+from memento.learning.reading import Message, Reader, answered_by, embedder_of, key_of
 from memento.learning.teaching import Shown, taught_again, turn_row, was_asked
 from memento.ledger import changes, llm_tasks, memories
 from memento.ledger.contract import Session, Work
@@ -134,7 +134,11 @@ def _known_to(work: Work, message: Message) -> dict[str, int] | None:
     known = [*message.unplaced.values(), *filter(None, [message.answered_id])]
     found = memories.by_ids(work.db, work.ns, known)
     answered = found.get(message.answered_id or "")
-    if answered is not None and answered.text != message.answered:
+    if (
+        answered is not None
+        and message.answered is not None
+        and answered.text != message.answered.text
+    ):
         return None
     return {one: row.docid for one, row in found.items()}
 
@@ -381,9 +385,8 @@ class Attendant:
         reader = Reader(
             view, self._engine, turn.session, turn.scope, origin, one.at, given=True, zone=zone
         )
-        said = None if answered is None else answered.text
-        message = reader.message(turn.text, turn.id, answered=said, actor=turn.actor)
-        message.answered_id = None if answered is None else answered.id
+        said = None if answered is None else answered_by(answered)
+        message = reader.message(turn.text, (turn.id,), answered=said, actor=turn.actor)
         message.unplaced = {int(start): there[docid].id for start, docid in one.unplaced.items()}
         return reader, message
 

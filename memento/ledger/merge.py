@@ -69,7 +69,7 @@ def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) ->
     """
     if not may_add(row, new):
         return {}
-    if _outranks(new, row):
+    if Trust.outranks(new.trust, row.trust):
         both = {name: getattr(new, name) for name in (*SOURCE, *_SAID)}
         both["pinned"] |= row.pinned & LOCKS
     else:
@@ -92,9 +92,11 @@ def may_add(row: Row, new: Row) -> bool:
         row: The memory that is there.
         new: The same content again.
     """
-    if (row.status in _ACCEPTED) != (new.status in _ACCEPTED) or _outranks(row, new):
+    if (row.status in _ACCEPTED) != (new.status in _ACCEPTED) or Trust.outranks(
+        row.trust, new.trust
+    ):
         return False
-    if _outranks(new, row):
+    if Trust.outranks(new.trust, row.trust):
         return True
     own = row.status in _ACCEPTED or (row.trust, row.source_uri) == (new.trust, new.source_uri)
     return own and new.source_parents in ("[]", row.source_parents)
@@ -116,11 +118,6 @@ def _both(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> 
     if "importance" not in derived:
         both["importance"] = max(row.importance, new.importance)
     return both
-
-
-def _outranks(new: Row, row: Row) -> bool:
-    """Tell whether a repeat comes from a more trusted source."""
-    return Trust.least([Trust(new.trust), Trust(row.trust)]) != new.trust
 
 
 def _joined(old: str, new: str) -> str:

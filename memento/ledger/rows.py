@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import lru_cache
@@ -328,6 +328,29 @@ def content_hash(*parts: object, condition: str | None = None) -> bytes:
     """
     parts = parts if condition is None else (*parts, condition)
     return blake2b(repr(parts).encode(), digest_size=16).digest()
+
+
+IDENTIFYING = ("text", "scope", "key", "condition")
+"""Columns that a change may set and that make two memories the same."""
+
+
+def identity(row: Row, wanted: Mapping[str, Any]) -> bytes:
+    """Digest what would make another memory the same; the time counts if it did before.
+
+    Args:
+        row: The memory.
+        wanted: Columns that it is to have from now on.
+    """
+
+    def digest(
+        when: int | None, text: str, scope: str, key: str | None, holds: str | None
+    ) -> bytes:
+        said_by = (key, row.session, row.actor, row.role)
+        return content_hash(text, scope, *said_by, when, condition=holds)
+
+    timeless = row.content_hash == digest(None, row.text, row.scope, row.key, row.condition)
+    present = (wanted.get(name, getattr(row, name)) for name in IDENTIFYING)
+    return digest(None if timeless else row.occurred_at, *present)
 
 
 def docid_of(ns: int, seq: int) -> int:

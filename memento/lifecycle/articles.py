@@ -96,10 +96,12 @@ def _entry(work: Work, named: str, sources: Sequence[Row], text: Text, config: C
         id=named,
     )
     allows = config.secrets == Secrets.ALLOW
-    return admit(
+    entry = admit(
         draft,
         now=work.now,
         limits=config.limits,
         choice=config.tier_choice,
         secrets=Secrets.ALLOW if allows else Secrets.REDACT,
     )
+    entry.by = Trust.USER  # it replaces no memory but its own earlier text
+    return entry

@@ -22,11 +22,12 @@ from memento.ledger import memories, quotes, scopes
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import (
+    IDENTIFYING,
     IMPORTANCE_GIVEN,
     TIER_GIVEN,
     Row,
     columns_of,
-    content_hash,
+    identity,
 )
 from memento.levels import LOCKS
 from memento.lifecycle import folding, locks, slots, trust
@@ -139,14 +140,14 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
         NotFound: If the namespace has no such id.
         InvalidInput: If a value does not fit the memory, or the memory is forgotten.
         UntrustedSource: If it would be a rule or be pinned, and its source is not trusted; or if
-            the author of the change is not trusted, and the memory is not quarantined.
+            the author of the change is not trusted, or less than the memory.
     """
     session, untrusted = work.db, work.rules.untrusted
     row = memories.by_id(session, work.ns, memory_id)
     if row.status == Status.FORGOTTEN:
         raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
     locks.guard([row])
-    _check_author(row, asked.author, untrusted)
+    check_author(row, asked.author, untrusted)
     changes = _changes(row, _in_present_scope(work, asked))
     if not changes:
         return row
@@ -188,29 +189,35 @@ def _in_present_scope(work: Work, asked: Accepted) -> Accepted:
     return replace(asked, columns={**asked.columns, "scope": scope})
 
 
-def _check_author(row: Row, author: Trust, untrusted: Collection[str]) -> None:
+def check_author(row: Row, author: str, untrusted: Collection[str]) -> None:
     """Accept the author of a change.
 
+    Untrusted authors do not even change their own quarantined memories: a person may have read
+    these and be about to approve them.
+
     Raises:
-        UntrustedSource: If they are not trusted, and the memory is not quarantined.
+        UntrustedSource: If they are not trusted, or less than the memory.
     """
-    if author in untrusted and row.status != Status.QUARANTINED:
+    if author in untrusted or Trust.outranks(row.trust, author):
         raise UntrustedSource(
             "source",
-            f"what comes from {author} cannot change {row.id!r}, which is not quarantined; add it"
-            " with supersedes, and it replaces that memory once it is approved",
+            f"what comes from {author} cannot change or hide {row.id!r}, which comes from"
+            f" {row.trust}; add what is true instead, with supersedes={row.id!r}, for the user to"
+            " settle",
         )
 
 
-def forget(work: Work, memory_id: str) -> Row:
+def forget(work: Work, memory_id: str, author: str = Trust.USER) -> Row:
     """Hide a memory at once; ``restore`` brings it back. Forgetting twice changes nothing.
 
     Raises:
         NotFound: If the namespace has no such id.
         LockedMemory: If the user locked it.
+        UntrustedSource: If the author is not trusted, or less than the memory.
     """
     row = memories.by_id(work.db, work.ns, memory_id, damaged=True)
     locks.guard([row])
+    check_author(row, author, work.rules.untrusted)
     return hide(work, row, Reason.FORGOTTEN)
 
 
@@ -383,22 +390,9 @@ def _changes(row: Row, asked: Accepted) -> dict[str, Any]:
     if "pinned" in wanted:
         wanted["pinned"] |= row.pinned & LOCKS
     wanted["aliases"] = _aliases(row, asked)
-    if not wanted.keys().isdisjoint(_IDENTIFYING):
+    if not wanted.keys().isdisjoint(IDENTIFYING):
         wanted["content_hash"] = identity(row, wanted)
     return {name: value for name, value in wanted.items() if getattr(row, name) != value}
-
-
-_IDENTIFYING = ("text", "scope", "condition")
-"""Columns that an update may change and that make two memories the same."""
-
-
-def identity(row: Row, wanted: Mapping[str, Any]) -> bytes:
-    """Digest what would make another memory the same; the time counts if it did before."""
-    said_by, when = (row.key, row.session, row.actor, row.role), row.condition
-    timeless = row.content_hash == content_hash(row.text, row.scope, *said_by, None, condition=when)
-    occurred = None if timeless else row.occurred_at
-    text, scope, when = (wanted.get(name, getattr(row, name)) for name in _IDENTIFYING)
-    return content_hash(text, scope, *said_by, occurred, condition=when)
 
 
 def _aliases(row: Row, asked: Accepted) -> str:

@@ -35,7 +35,7 @@ from memento.claims.config import Conflicts
 from memento.claims.keys import keys_of, keys_of_states
 from memento.claims.reading import NOTHING, Statement, read
 from memento.claims.relation import DISTINCT, Verdict, relation, restates, succeeds
-from memento.claims.standing import ASSISTANT, Stand, stands_higher
+from memento.claims.standing import ASSISTANT
 from memento.claims.states import State
 from memento.errors import InvalidInput, LockedMemory
 from memento.language.ended import ended
@@ -415,23 +415,17 @@ def speaker(row: Row) -> tuple[str, str]:
     return row.trust, row.actor or row.role or "user"
 
 
-def stand_of(row: Row, belief: float = 0.0) -> Stand:
-    """Return the facts on which the standing of a memory depends."""
-    return Stand(row.trust, row.role, row.valid_from, row.docid, belief)
-
-
 def _carry_out(work: Work, new: Row, old: Row, config: Conflicts) -> Row | None:
     """Do what the verdict on two memories asks for; returns the one that was superseded."""
     verdict = compare(new, old, config)
     if verdict.kind == "updates" and _may_supersede(new, old, verdict, config):
         if _was_taken_back(work, new, old):
             return None
-        if not _is_protected(old, new):
-            slots.supersede(work, old, new, verdict.why)
+        if not _is_protected(old, new) and slots.supersede(work, old, new, verdict.why):
             return old
         log_event(work, new, Event.REFUSED, {"against": old.id})
     if verdict.kind in ("updates", "contradicts"):
-        _flag(work, new, old)
+        slots.oppose(work, new, old)
     elif verdict.kind == "refines":
         changes.link(work, new.docid, old.docid, "refines")
     return None
@@ -443,7 +437,9 @@ def _may_supersede(new: Row, old: Row, verdict: Verdict, config: Conflicts) -> b
     same_place = new.scope == old.scope and (old.key is None or old.key == new.key)
     bounds = (new.valid_until, new.expires_at, new.condition, new.due_at)
     for_good = all(bound is None for bound in bounds)  # else nothing would be left afterwards
-    return allowed and same_place and for_good and stand_of(new).rank <= stand_of(old).rank
+    return (
+        allowed and same_place and for_good and slots.stand_of(new).rank <= slots.stand_of(old).rank
+    )
 
 
 def _was_taken_back(work: Work, new: Row, old: Row) -> bool:
@@ -473,20 +469,9 @@ def _is_protected(old: Row, new: Row) -> bool:
     return False
 
 
-def _flag(work: Work, new: Row, old: Row) -> None:
-    """Link two memories that contradict each other, and doubt the one of lower standing."""
-    if claims.are_linked(work.db, new.docid, old.docid, "contradicts"):
-        return
-    changes.link(work, new.docid, old.docid, "contradicts")
-    higher, lower = (new, old) if stands_higher(stand_of(new), stand_of(old)) else (old, new)
-    if locks.is_locked(lower):
-        higher, lower = lower, higher
-    log_event(work, lower, Event.DOUBTED, {"by": higher.id, "source": higher.trust})
-
-
 def _note_echo(work: Work, row: Row, said: Statement, other: Row, config: Conflicts) -> None:
     """Link what an agent says again of a superseded memory to the memory that holds now."""
-    if stand_of(row).rank <= stand_of(other).rank or not restates(
+    if slots.stand_of(row).rank <= slots.stand_of(other).rank or not restates(
         said, statement_of(other, config)
     ):
         return
@@ -525,7 +510,9 @@ def resolve(work: Work, one_id: str, other_id: str, keep: str) -> tuple[Row, Row
     elif keep != "both":
         kept, gone = (one, other) if keep == "a" else (other, one)
         if gone.status not in ENDED:
-            slots.supersede(work, gone, kept, "resolved")
+            if kept.key is None and kept.scope == gone.scope and gone.key is not None:
+                slots.rekey(work, kept, gone.key)  # else its slot would be empty
+            slots.supersede(work, gone, kept, "resolved", by=Trust.USER)
     return one, other
 
 

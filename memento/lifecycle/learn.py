@@ -109,12 +109,12 @@ def _candidates(work: Work, ids: Iterable[str]) -> list[Row]:
 def is_replaceable(work: Work, old: Row, new: Row) -> bool:
     """Tell whether a statement of the user may supersede a memory that was named to it.
 
-    Both hold now and are the user's, in one scope; the earlier one is not locked.
+    Both hold now, in one scope; the earlier one is the user's own and not locked.
     """
     return (
         old.kind in LEARNABLE
         and old.scope == new.scope
-        and old.trust == new.trust == Trust.USER
+        and old.trust == Trust.USER
         and not old.pinned & LOCKS
         and old.superseded_by is None
         and all(row.status in SLOT_HOLDING and _is_open(work, row) for row in (old, new))
@@ -238,13 +238,14 @@ def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:
         return _reinforce(work, verdict.repeats, entry.row.trust)
     if verdict.key != entry.row.key:
         _set_key(entry, verdict.key)
+    entry.by = Trust.USER  # who speaks, whomever the statement quotes
     (row,), _, _ = remember(work, [entry], _NOVELTY)
     old = verdict.replaces
     if old is not None and row.docid != old.docid and row.status in SLOT_HOLDING:
         present = memories.by_id(work.db, work.ns, old.id)
         if present.status in SLOT_HOLDING:
-            slots.supersede(work, present, row)
-    for other in verdict.contradicts:
+            slots.supersede(work, present, row, by=Trust.USER)
+    for other in verdict.contradicts if row.status in SLOT_HOLDING else ():
         if other.docid != row.docid:
             changes.link(work, row.docid, other.docid, "contradicts")
             changes.link(work, other.docid, row.docid, "contradicts")

@@ -155,7 +155,7 @@ def judged(work: Work, row: Row) -> None:
     since = happenings.last_of(work.db, row.docid, Event.LOCKED)
     standing = [one for one in happenings.standing_ones(told) if one.event > since]
     opposed = {(one.at // DAY, one.source) for one in standing if one.kind in _AGAINST}
-    heard = {one for one in opposed if one[1] in (Trust.USER, Trust.AGENT)}
+    heard = {one for one in opposed if not Trust.outranks(row.trust, one[1] or "")}
     if len(heard) > 1:
         _set(work, row, {"pinned": _bits(row) & ~LOCKS}, Reason.UNLOCKED)
         log_event(work, row, Event.UNLOCKED, {"level": "promoted", "by": "verdicts"})

@@ -10,7 +10,7 @@ before, in ``admit``: no other writer waits for that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace as with_changes
 from typing import Any
 
@@ -18,13 +18,12 @@ from memento.admit.entry import Entry
 from memento.admit.novelty import Met, Novelty
 from memento.errors import IdConflict, UntrustedSource
 from memento.ledger import changes as recorded
-from memento.ledger import descent, erase_many, memories, scopes, sessions, since
+from memento.ledger import descent, erase_many, memories, scopes, sessions, since, slot_values
 from memento.ledger.contract import Work
 from memento.ledger.merge import MAX_STATES, may_add, merged
-from memento.ledger.rows import NAMES, Row, columns_of, is_sound, sound
+from memento.ledger.rows import NAMES, Row, columns_of, identity, is_sound, sound
 from memento.levels import LOCKS
 from memento.lifecycle import locks, slots, trust
-from memento.lifecycle.change import identity
 from memento.lifecycle.steps import (
     ACCEPTED,
     ENDED,
@@ -35,7 +34,7 @@ from memento.lifecycle.steps import (
     log_event,
 )
 from memento.scopes import resolved
-from memento.types import Event, Kind, Reason, Status, Tier
+from memento.types import Event, Kind, Reason, Status, Tier, Trust
 
 _OWN = {
     "docid", "ns", "rev", "id", "created_at", "updated_at", "reinforced", "version", "checksum",
@@ -146,6 +145,9 @@ def _runs(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
 def _write_run(work: Work, run: Sequence[Entry]) -> list[Row]:
     """Insert what is new of a run, fold in the rest, and let each take its place."""
     known = _known(work, run)
+    above = _outranked(work, run, known)
+    if above:
+        known = _known(work, run)
     fresh: list[Entry] = []
     repeated: list[tuple[Entry, Row]] = []
     settled: list[tuple[Entry, Row]] = []
@@ -170,7 +172,38 @@ def _write_run(work: Work, run: Sequence[Entry]) -> list[Row]:
         _fold(work, entry, row)
     for entry, row in settled:
         slots.take_place(work, entry, row)
+        if id(entry) in above:
+            slots.oppose(work, row, above[id(entry)])
     return rows
+
+
+def _outranked(work: Work, run: Sequence[Entry], known: Mapping[object, Row]) -> dict[int, Row]:
+    """Take the key from entries whose slot a more trusted source fills otherwise.
+
+    Without it the same words are a repeat when they are said again.
+
+    Returns:
+        Identities of those entries to the memories that fill their slots.
+    """
+    above: dict[int, Row] = {}
+    for entry in run:
+        row, by = entry.row, entry.by or entry.row.trust
+        if row.key is None or row.status not in SLOT_HOLDING or "valid_from" not in entry.derived:
+            continue
+        holder = slot_values.holder_of(work.db, work.ns, (row.key, row.scope))
+        if holder is None or not is_sound(holder) or not Trust.outranks(holder.trust, by):
+            continue
+        there = known.get(_name_of(entry))
+        if there is not None and there.key is not None:
+            continue  # it says what is there
+        locks.guard_replaced(holder, by)
+        above[id(entry)] = holder
+        row.content_hash = identity(row, {"key": None})
+        row.key = None
+        entry.text = columns_of(row)
+        row.words, row.head_words = entry.text.words, entry.text.head_words
+        row.seal()
+    return above
 
 
 def _known(work: Work, entries: Sequence[Entry]) -> dict[object, Row]:
@@ -351,7 +384,7 @@ def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:
             continue
         accepted = _is_accepted(entry)
         row = memories.by_id(work.db, work.ns, entry.row.id, damaged=accepted)
-        if accepted or _gives_way(work, row):
+        if _gives_way(work, row) or (accepted and not _outranks(row, entry)):
             _put_over(work, row, entry)
         elif not _repeats(row, entry):
             raise _no_place(entry, at, len(entries))
@@ -363,23 +396,23 @@ def _last_of_each_id(entries: Sequence[Entry]) -> dict[str, tuple[int, Entry]]:
     """Find the entry that wins of those with one id, and its position.
 
     Raises:
-        UntrustedSource: If a quarantined one would win over an accepted one.
+        UntrustedSource: If a less trusted one, or a quarantined one, would win over another.
     """
     last: dict[str, tuple[int, Entry]] = {}
     for at, entry in enumerate(entries):
         before = last.get(entry.row.id)
-        if before is not None and _is_accepted(before[1]) and not _is_accepted(entry):
+        if before is not None and _yields_not(before[1], entry):
             raise _no_place(entry, at, len(entries))
         last[entry.row.id] = at, entry
     return last
 
 
 def _no_place(entry: Entry, at: int, count: int) -> UntrustedSource:
-    """Make the error for a quarantined entry that would replace a memory that is not."""
+    """Make the error for an entry that would replace a memory that is trusted more."""
     error = UntrustedSource(
         "replace",
-        f"{entry.row.id!r} is a memory that this one cannot replace: it would be quarantined, as it"
-        f" comes or is derived from {entry.row.trust}; give it an id of its own",
+        f"{entry.row.id!r} is a memory that this one cannot replace, as it comes or is derived from"
+        f" {entry.row.trust}; give it an id of its own",
     )
     return error if count == 1 else error.within(f"items[{at}]")
 
@@ -401,7 +434,7 @@ def _put_over(work: Work, row: Row, entry: Entry) -> None:
         memories.overwrite(session, row, changes)
         log_event(work, row, Event.TOUCHED)
         return
-    locks.guard_replaced(row, entry.row.trust)
+    locks.guard_replaced(row, entry.by or entry.row.trust)
     if row.source_parents != "[]":
         descent.stop_waiting(session, row.docid)
     reworded = renewed or not changes.keys().isdisjoint(_EMBEDDED)
@@ -445,6 +478,16 @@ def _differences(row: Row, entry: Entry) -> dict[str, Any]:
     wanted = {name: getattr(entry.row, name) for name in _REPLACED}
     wanted["pinned"] |= row.pinned & LOCKS
     return {name: value for name, value in wanted.items() if getattr(row, name) != value}
+
+
+def _yields_not(before: Entry, entry: Entry) -> bool:
+    """Tell whether an entry may not take the id of one before it in the same batch."""
+    return _is_accepted(before) and (not _is_accepted(entry) or _outranks(before.row, entry))
+
+
+def _outranks(row: Row, entry: Entry) -> bool:
+    """Tell whether a memory is trusted more than who says an entry; nothing tells if damaged."""
+    return is_sound(row) and Trust.outranks(row.trust, entry.by or entry.row.trust)
 
 
 def _is_accepted(entry: Entry) -> bool:

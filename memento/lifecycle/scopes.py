@@ -18,9 +18,9 @@ from memento.ledger import changes as recorded
 from memento.ledger import memories, slot_values, states
 from memento.ledger import scopes as rows
 from memento.ledger.contract import Session, Work
-from memento.ledger.rows import Row, docid_of
+from memento.ledger.rows import Row, docid_of, identity
 from memento.ledger.scopes import Place
-from memento.lifecycle import change, locks, slots
+from memento.lifecycle import locks, slots
 from memento.lifecycle.steps import FOUND, log_event
 from memento.scopes import ancestors, contains, folded, resolved
 from memento.types import Event, Reason
@@ -233,7 +233,7 @@ def rescope(work: Work, row: Row, scope: str) -> Row:
 
 def _put(work: Work, row: Row, scope: str) -> None:
     changes = {"scope": scope, "updated_at": work.now, "version": row.version + 1}
-    changes["content_hash"] = change.identity(row, changes)
+    changes["content_hash"] = identity(row, changes)
     recorded.revise(work, row, changes, Reason.UPDATED)
     log_event(work, row, Event.UPDATED, {"fields": ["scope"]})
 

@@ -18,6 +18,9 @@ change              who holds the slot afterwards
 import              the one that the user locked, or the value that holds from later on
 ==================  ================================================================================
 
+A memory never takes the time of a value that is trusted more than who says it (`Trust.outranks`):
+it leaves the slot, keeps its text, and is flagged against that value, for the user to settle.
+
 Afterwards at most one value of the slot holds at any moment. A former value ends where the next one
 begins, and a plan that was given up where it would have begun.
 """
@@ -33,14 +36,15 @@ import uuid_utils
 
 from memento.admit.draft import to_json
 from memento.admit.entry import Entry
+from memento.claims.standing import Stand, stands_higher
 from memento.errors import InvalidInput
-from memento.ledger import chains, changes, memories, slot_values
+from memento.ledger import chains, changes, claims, memories, slot_values
 from memento.ledger.contract import Work
-from memento.ledger.rows import Row, columns_of, content_hash, is_whole, sound
+from memento.ledger.rows import Row, columns_of, content_hash, identity, is_sound, is_whole, sound
 from memento.levels import PINNED
 from memento.lifecycle import locks
 from memento.lifecycle.steps import ENDED, SLOT_HOLDING, log_event
-from memento.types import Event, Reason, Status, Tier
+from memento.types import Event, Reason, Status, Tier, Trust
 
 Wins: TypeAlias = Callable[[Row | None], bool]
 """Tells whether a memory takes its slot from the holder it is given, or if there is none."""
@@ -48,14 +52,22 @@ Yields: TypeAlias = Callable[[Work, Row, Row], None]
 """Lets the first of two memories of a slot give way to the second."""
 
 
-def supersede(work: Work, old: Row, new: Row, why: str | None = None) -> None:
+def supersede(
+    work: Work, old: Row, new: Row, why: str | None = None, *, by: str | None = None
+) -> bool:
     """Let ``old`` be replaced by ``new``: it stops holding when the new one starts.
+
+    If it is trusted more than who says so, both stay, and the new one is flagged against it.
 
     Args:
         work: The transaction.
         old: The memory that gives way.
         new: The memory that takes its place.
         why: The reason, for the log, if it is not that somebody said so.
+        by: Class of trust of who says so; None for that of the new memory.
+
+    Returns:
+        Whether the old one gave way.
 
     Raises:
         InvalidInput: If both are the same memory, or ``old`` superseded ``new`` or what did.
@@ -65,7 +77,11 @@ def supersede(work: Work, old: Row, new: Row, why: str | None = None) -> None:
         raise InvalidInput("supersedes", "a memory cannot supersede itself")
     if new.superseded_by is not None and _follows(work, new, old):
         raise InvalidInput("supersedes", "would make a circle")
-    locks.guard_replaced(old, new.trust)
+    by = new.trust if by is None else by
+    locks.guard_replaced(old, by)
+    if Trust.outranks(old.trust, by):
+        oppose(work, new, old)
+        return False
     ends = new.valid_from
     if is_whole(old):
         ends = max(old.valid_from, ends)
@@ -80,6 +96,30 @@ def supersede(work: Work, old: Row, new: Row, why: str | None = None) -> None:
     changes.link(work, new.docid, old.docid, "supersedes")
     memories.enqueue(work.db, old, "drop")
     log_event(work, old, Event.SUPERSEDED, {"by": new.id} | ({"why": why} if why else {}))
+    return True
+
+
+def oppose(work: Work, new: Row, old: Row) -> None:
+    """Link two memories that contradict each other, and doubt the one of lower standing.
+
+    Nothing happens if they are linked so, or a person settled them.
+    """
+    known = (claims.are_linked(work.db, new.docid, old.docid, name) for name in _SETTLED)
+    if any(known):
+        return
+    changes.link(work, new.docid, old.docid, "contradicts")
+    higher, lower = (new, old) if stands_higher(stand_of(new), stand_of(old)) else (old, new)
+    if locks.is_locked(lower):
+        higher, lower = lower, higher
+    log_event(work, lower, Event.DOUBTED, {"by": higher.id, "source": higher.trust})
+
+
+_SETTLED = ("contradicts", claims.RESOLVED)
+
+
+def stand_of(row: Row, belief: float = 0.0) -> Stand:
+    """Return the facts on which the standing of a memory depends."""
+    return Stand(row.trust, row.role, row.valid_from, row.docid, belief)
 
 
 def _always(_holder: Row | None) -> bool:
@@ -88,7 +128,7 @@ def _always(_holder: Row | None) -> bool:
 
 def _replace_holder(work: Work, holder: Row, row: Row) -> None:
     """Replace the holder, and the values that hold from where the new one starts."""
-    supersede(work, holder, row)
+    supersede(work, holder, row, by=Trust.USER)  # `contend` asked who may
     if not is_whole(holder) or holder.valid_from > row.valid_from:
         _make_room(work, row)
 
@@ -99,10 +139,13 @@ def _become_history(work: Work, row: Row, holder: Row) -> None:
     One that begins after the holder holds at no moment.
     """
     after = slot_values.value_after(work.db, row)
+    while after is not None and Trust.outranks(row.trust, after.trust) and _reaches(row, after):
+        _end_at(work, after, row)  # from then on it held at no moment
+        after = slot_values.value_after(work.db, row)
     if after is None or _follows(work, after, row):
-        supersede(work, row, holder)
+        supersede(work, row, holder, by=Trust.USER)
         return
-    supersede(work, row, after)
+    supersede(work, row, after, by=Trust.USER)
     before = slot_values.value_before(work.db, row)
     if before is None:
         return
@@ -126,6 +169,7 @@ def contend(
     wins: Wins = _always,
     yields: Yields = _replace_holder,
     loses: Yields = _become_history,
+    by: str | None = None,
 ) -> bool:
     """Settle who holds the slot of a memory that would hold it: that memory or the present holder.
 
@@ -138,14 +182,22 @@ def contend(
         wins: Whether it takes the slot from a holder.
         yields: How that holder gives way to it.
         loses: How it gives way to that holder.
+        by: Class of trust of who says so; None for that of the memory.
 
     Returns:
-        Whether it was left alone or won.
+        Whether it is as active as before: it was left alone, won, or left the slot.
     """
     if row.key is None or row.status not in SLOT_HOLDING:
         return True
+    by = row.trust if by is None else by
     holder = slot_values.holder(work.db, row)
-    if wins(holder):
+    won = wins(holder) or (holder is not None and _overrules(work, row, holder, by))
+    above = _above(work, row, holder if won else None, by, won=won)
+    if above is not None:
+        rekey(work, row, None)
+        oppose(work, row, above)
+        return True
+    if won:
         if holder is None:
             _make_room(work, row)
         else:
@@ -156,6 +208,39 @@ def contend(
         return True
     loses(work, row, rival)
     return False
+
+
+def _overrules(work: Work, row: Row, holder: Row, by: str) -> bool:
+    """Tell whether all that holds from where a value starts is of less trusted sources."""
+    if not is_sound(holder) or not _reaches(row, holder):
+        return False
+    rivals = (holder, *slot_values.values_from(work.db, row))
+    return all(Trust.outranks(by, one.trust) for one in rivals)
+
+
+def _above(work: Work, row: Row, holder: Row | None, by: str, *, won: bool) -> Row | None:
+    """Return a value whose time a memory would take, and that is trusted more than who says it."""
+    if not Trust.outranks(Trust.USER, by):
+        return None
+    rivals = [] if holder is None or not is_sound(holder) else [holder]
+    rivals += slot_values.values_from(work.db, row) if won else []
+    before = slot_values.value_before(work.db, row)
+    rivals += [before] if before is not None and _reaches(before, row) else []
+    return next((one for one in rivals if Trust.outranks(one.trust, by)), None)
+
+
+def rekey(work: Work, row: Row, key: str | None) -> None:
+    """Give a memory another slot, or none; its text stays."""
+    columns = columns_of(replace(row, key=key))
+    values = {
+        "key": key,
+        "content_hash": identity(row, {"key": key}),
+        "words": columns.words,
+        "head_words": columns.head_words,
+        "updated_at": work.now,
+    }
+    work.db.words.replace(row.docid, columns)
+    changes.revise(work, row, values, Reason.UPDATED)
 
 
 def take_place(work: Work, entry: Entry, row: Row) -> None:
@@ -173,12 +258,13 @@ def take_place(work: Work, entry: Entry, row: Row) -> None:
         if only_proposes:
             changes.link(work, row.docid, old.docid, "proposes")
         elif old.status in SLOT_HOLDING:
-            supersede(work, old, row)
+            supersede(work, old, row, by=entry.by)
     dated = "valid_from" not in entry.derived
     contend(
         work,
         row,
         wins=partial(_is_present, work, row) if dated else _always,
+        by=entry.by,
     )
 
 
@@ -265,7 +351,7 @@ def revert(work: Work, key: str, scope: str) -> Row:
         raise InvalidInput("key", f"{problem}; add its text again if it is true now")
     row = _from_now_on(before, now, ends)
     changes.insert_rows(work, [(row, columns_of(row))])
-    contend(work, row)
+    contend(work, row, by=Trust.USER)
     if row.tier != Tier.SHORT:
         return row
     memories.overflow(work, [row.session])

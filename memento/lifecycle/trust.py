@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from memento.admit.entry import Entry
-from memento.errors import InvalidInput, UntrustedSource
+from memento.errors import ChangedSince, InvalidInput, UntrustedSource
 from memento.ledger import changes as recorded
-from memento.ledger import descent, links, memories
+from memento.ledger import descent, links, memories, states
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, is_changed_state, is_sound, sound, strings_in
 from memento.lifecycle import locks, slots
@@ -133,25 +134,25 @@ def check_standing(trust: str, kind: str, *, pinned: bool, untrusted: Collection
         )
 
 
-def approve(work: Work, memory_id: str) -> Row:
+def approve(work: Work, memory_id: str, version: int | None = None) -> Row:
     """Let a quarantined memory be found; it takes its slot and the place of what it supersedes.
 
     Its source stays what it was. A memory that is not quarantined is returned as it is.
 
+    Args:
+        work: The transaction.
+        memory_id: The memory.
+        version: The version that was read; None for the only one that was ever quarantined.
+
     Raises:
+        ChangedSince: If it has another version by now, or changed while it was quarantined.
         NotFound: If the namespace has no such id.
         InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
     """
     row = memories.by_id(work.db, work.ns, memory_id)
-    if row.status == Status.FORGOTTEN:
-        raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
-    if row.status != Status.QUARANTINED:
+    if row.status not in (Status.QUARANTINED, Status.FORGOTTEN):
         return row
-    for parent in _parents(work, {}, row):
-        if parent.status == Status.QUARANTINED and parent.docid != row.docid:
-            raise InvalidInput(
-                "id", f"{memory_id!r} is derived from {parent.id!r}; approve or reject that first"
-            )
+    _check_read(work, row, version)
     behind = row.superseded_by is not None  # another memory has replaced it by now
     status = Status.SUPERSEDED if behind else Status.ACTIVE
     changes = {"status": status.value, "updated_at": work.now}
@@ -163,12 +164,39 @@ def approve(work: Work, memory_id: str) -> Row:
         return row
     for old in links.proposed(work.db, row.docid):
         if old.status in SLOT_HOLDING:
-            slots.supersede(work, old, row)
-    slots.contend(work, row)
+            slots.supersede(work, old, row, by=Trust.USER)
+    slots.contend(work, row, by=Trust.USER)
     if row.tier == Tier.SHORT:
         memories.overflow(work, [row.session])
         row = memories.by_id(work.db, work.ns, memory_id)
     return row
+
+
+def _check_read(work: Work, row: Row, version: int | None) -> None:
+    """Accept that a quarantined memory is approved as somebody read it; see ``approve``."""
+    if row.status == Status.FORGOTTEN:
+        raise InvalidInput("id", f"{row.id!r} is forgotten; restore it first")
+    if _was_reworded(work.db, row) if version is None else version != row.version:
+        raise ChangedSince(row.id, row.version)
+    for parent in _parents(work, {}, row):
+        if parent.status == Status.QUARANTINED and parent.docid != row.docid:
+            raise InvalidInput(
+                "id", f"{row.id!r} is derived from {parent.id!r}; approve or reject that first"
+            )
+
+
+def _was_reworded(connection: Session, row: Row) -> bool:
+    """Tell whether a quarantined memory said something else since it came into quarantine."""
+    said = attrgetter("text", "kind", "key", "scope", "condition")
+    for state in reversed(memories.states(connection, row.docid)):
+        if is_changed_state(row, state):
+            return True
+        before = states.past(row, state)
+        if before.status in ACCEPTED:
+            return False
+        if said(before) != said(row):
+            return True
+    return False
 
 
 def reject(work: Work, memory_id: str) -> Row:

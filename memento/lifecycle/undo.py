@@ -35,7 +35,7 @@ from memento.levels import MOST_LOCKED, lock_of
 from memento.lifecycle import folding, scopes, slots
 from memento.lifecycle.locks import is_locked
 from memento.lifecycle.steps import ACCEPTED, ENDED, INDEXED, SLOT_HOLDING, log_event, note_event
-from memento.types import Event, Reason, Status, Tier
+from memento.types import Event, Reason, Status, Tier, Trust
 
 VERDICTS = frozenset({"approve", "reject"})
 """Changes by which a person decided about quarantine."""
@@ -406,7 +406,7 @@ def _take_back(work: Work, found: Sequence[Happening]) -> list[int]:
 
 def _settle(work: Work, row: Row) -> None:
     """Let a value that came back into its slot hold only when no other value does."""
-    slots.contend(work, row)
+    slots.contend(work, row, by=Trust.USER)
     slots.fit(work, row)
 
 

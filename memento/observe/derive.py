@@ -51,6 +51,7 @@ class Lesson:
         ends_at: When a plan is over, or None.
         scope: Where it applies.
         tags: Labels.
+        quotes: Whether the text holds words of what it answers.
     """
 
     candidate: Candidate
@@ -62,6 +63,7 @@ class Lesson:
     ends_at: datetime | None
     scope: str
     tags: tuple[str, ...]
+    quotes: bool = False
 
     @property
     def signal(self) -> Signal:
@@ -91,13 +93,13 @@ def derive(
     kind = kind_of_correction(plain, slot) if correction else KINDS[signal]
     if kind is Kind.PLAN and _YEARLY.search(plain):
         kind = Kind.FACT  # it comes again, so it is neither due nor ever over
-    text = plain
-    if answered and kind is not Kind.RULE and not stands_alone(plain, correction=correction):
-        text = quoted(plain, answered)
+    leans = slot is None and not stands_alone(plain, correction=correction)
+    text = quoted(plain, answered) if answered and leans and kind is not Kind.RULE else plain
     due_at, ends_at = dates_of(plain, said_at) if kind is Kind.PLAN else (None, None)
     return Lesson(
         candidate=candidate,
         text=text,
+        quotes=text != plain,
         kind=kind,
         slot=slot,
         condition=condition_of(plain) if kind is Kind.RULE else None,

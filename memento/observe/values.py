@@ -42,6 +42,8 @@ class Candidate:
         reasons: Names of the checks and cues that spoke.
         turn_id: Id of the memory that holds the message, or None.
         tags: Labels that it would have.
+        parents: Ids of the memories whose words the text holds: the message, and the turn before
+            it if the text quotes it.
     """
 
     text: str
@@ -57,6 +59,7 @@ class Candidate:
     reasons: tuple[str, ...] = ()
     turn_id: str | None = None
     tags: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

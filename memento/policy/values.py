@@ -58,9 +58,9 @@ class Conflict:
     Attributes:
         winner: Id of the one that is shown; the first of two that are both shown.
         loser: Id of the other one.
-        key: Their slot; None if they have none, and both are shown.
-        reason: Why: ``locked``, ``narrower scope``, ``condition holds`` or ``newer``; or else
-            ``undecided``: both are shown.
+        key: The slot of the winner; None if it has none.
+        reason: Why: ``trust``, as the other one is of a less trusted source; ``locked``, ``narrower
+            scope``, ``condition holds`` or ``newer``; or else ``undecided``: both are shown.
     """
 
     winner: str

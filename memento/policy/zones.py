@@ -111,17 +111,23 @@ def _order(one: Directive) -> tuple[object, ...]:
     return one.zone, depth, row.scope, row.key or "", row.text.casefold(), row.docid
 
 
-def settled(found: Sequence[Directive]) -> tuple[list[Directive], list[Conflict], list[Dropped]]:
-    """Let one memory of each slot stand, and name the others.
+def settled(
+    found: Sequence[Directive], pairs: Iterable[tuple[int, int]]
+) -> tuple[list[Directive], list[Conflict], list[Dropped]]:
+    """Let one memory of each slot stand, and name the others: trust comes before place and time.
 
     A rule under a condition does not contradict one without: which of the two holds depends on the
     message.
+
+    Args:
+        found: The memories, in order.
+        pairs: Row ids of each two that contradict each other.
     """
     slots: dict[tuple[str, str | None], list[Directive]] = {}
+    losers = _doubted(found, pairs)
     for one in found:
-        if one.row.key is not None:
+        if one.row.key is not None and one.row.docid not in losers:
             slots.setdefault((one.row.key, one.row.condition), []).append(one)
-    losers: dict[int, Conflict] = {}
     for group in slots.values():
         best = max(group, key=_claim)
         for other in group:
@@ -134,14 +140,32 @@ def settled(found: Sequence[Directive]) -> tuple[list[Directive], list[Conflict]
     return kept, list(losers.values()), dropped
 
 
-def _claim(one: Directive) -> tuple[bool, int, int]:
+def _doubted(found: Sequence[Directive], pairs: Iterable[tuple[int, int]]) -> dict[int, Conflict]:
+    """Find what contradicts a memory that is trusted more: a policy does not say both."""
+    known = {one.row.docid: one.row for one in found}
+    losers: dict[int, Conflict] = {}
+    for pair in pairs:
+        for one, other in (pair, pair[::-1]):
+            if {one, other} <= known.keys() and Trust.outranks(
+                known[one].trust, known[other].trust
+            ):
+                winner, loser = known[one], known[other]
+                losers[other] = Conflict(winner.id, loser.id, winner.key, "trust")
+    return losers
+
+
+def _claim(one: Directive) -> tuple[int, bool, int, int]:
     row = one.row
-    return one.locked, len(row.scope.split("/")) if row.scope else 0, row.docid
+    depth = len(row.scope.split("/")) if row.scope else 0
+    return -Trust.rank_of(row.trust), one.locked, depth, row.docid
+
+
+_REASONS = ("trust", "locked", "narrower scope", "newer")
 
 
 def _lost(best: Directive, other: Directive) -> Conflict:
-    locked, depth, _ = (a == b for a, b in zip(_claim(best), _claim(other), strict=True))
-    reason = "locked" if not locked else "narrower scope" if not depth else "newer"
+    differs = (a != b for a, b in zip(_claim(best), _claim(other), strict=True))
+    reason = next(why for why, here in zip(_REASONS, differs, strict=True) if here)
     return Conflict(best.row.id, other.row.id, best.row.key, reason)
 
 
@@ -183,7 +207,8 @@ def compile_head(
         tokens: Most tokens of the head; only locked memories go beyond them.
         ids: Whether each line names its id.
     """
-    kept, conflicts, dropped = settled(found)
+    pairs = list(pairs)
+    kept, conflicts, dropped = settled(found, pairs)
     kept, undecided = side_by_side(kept, pairs)
     lines = {one.row.docid: one.line(ids=ids) for one in kept}
     chosen = _within(kept, lines, tokens)
@@ -203,7 +228,7 @@ def compile_head(
         tuple(
             one
             for one in (*conflicts, *undecided)
-            if one.key is not None or _both_shown(one, shown)
+            if one.reason != "undecided" or _both_shown(one, shown)
         ),
         over,
     )
@@ -223,12 +248,20 @@ def _told_apart(chosen: Sequence[Directive]) -> list[Directive]:
 
 
 def _within(kept: Sequence[Directive], lines: Mapping[int, str], tokens: int) -> list[Directive]:
-    """Drop the least important memories until the rest fits; locked ones stay."""
+    """Drop the least trusted, then the least important memories until the rest fits.
+
+    Locked ones stay.
+    """
     if _size(_body(kept, lines)) <= tokens:
         return list(kept)
     going = sorted(
         (one for one in kept if not one.locked),
-        key=lambda one: (_DROPPED_FIRST[one.zone], one.row.importance, one.row.docid),
+        key=lambda one: (
+            -Trust.rank_of(one.row.trust),
+            _DROPPED_FIRST[one.zone],
+            one.row.importance,
+            one.row.docid,
+        ),
     )
     gone: set[int] = set()
     frame = _size([])

@@ -43,10 +43,10 @@ def promotable(
         alike: Least cosine of two that say the same.
         siblings: Least number of scopes.
     """
-    families: dict[tuple[str, str, str | None], list[Row]] = {}
+    families: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         if row.scope and row.docid not in contradicting:
-            family = (parent_of(row.scope), row.kind, row.condition)
+            family = (parent_of(row.scope), row.kind, row.condition or "", row.trust)
             families.setdefault(family, []).append(row)
     for (parent, *_), members in sorted(families.items(), key=lambda one: one[0][0]):
         for group in _groups(members, near, alike):

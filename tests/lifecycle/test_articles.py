@@ -121,7 +121,6 @@ CHANGES = {
     "end": lambda m: m.update("g2", valid_until=m.clock() + DAY),
     "expiry": lambda m: m.update("g2", expires_in=60.0),
     "scope": lambda m: m.update("g2", scope="private"),
-    "distrust": lambda m: m.update("g2", importance=0.9, source="agent"),
 }
 
 

@@ -158,10 +158,11 @@ def test_only_the_user_replaces_a_promoted_one(memory):
 
 
 def test_a_memory_that_is_trusted_less_loses_its_lock(memory):
-    """Only what the user says can be locked, and an agent has changed it."""
-    tea = memory.add("tea", pinned=True)
+    """Only what the user says can be locked, and an agent said what it is derived from."""
+    tea = memory.add("tea", pinned=True, source=Source("user", parents=("notes",)))
     memory.lock(tea.id, "promoted")
-    changed = memory.update(tea.id, text="coffee", source="agent")
+    memory.add("Notes of an agent", id="notes", source="agent")
+    changed = memory.get(tea.id)
     assert (changed.source.kind, changed.pinned, changed.lock) == ("agent", True, None)
     with pytest.raises(UntrustedSource):
         memory.lock(tea.id, "promoted")

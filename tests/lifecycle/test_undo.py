@@ -261,7 +261,7 @@ def test_what_the_ring_pushes_out_is_no_change(open_memory):
 
 def test_a_change_names_what_it_did(memory):
     """Kind, moment, source, the memories that changed and came, and its revisions."""
-    old = memory.add("tea", key="drink")
+    old = memory.add("tea", key="drink", source="agent")
     new = memory.correct(old.id, "coffee", source="agent")
     one = last(memory)
     assert (one.kind, one.by, one.changed, one.added) == ("correct", "agent", (old.id,), (new.id,))
@@ -434,7 +434,7 @@ def test_undo_brings_nothing_out_of_the_quarantine(memory):
 def test_what_was_replaced_by_a_quarantined_memory_comes_back_only_by_a_verdict(memory):
     """Undo cannot hide a memory behind one that is quarantined."""
     old = memory.add("tea", key="drink")
-    new = memory.add("coffee", key="drink", source=Source("agent", parents=("page",)))
+    new = memory.add("coffee", key="drink", source=Source("user", parents=("page",)))
     undone = memory.undo(last(memory).number)
     memory.add("a page", id="page", source="web")
     assert memory.get(new.id).status is Status.FORGOTTEN

@@ -127,7 +127,7 @@ def test_places_are_given_back(memory):
     old = memory.add("Rami drinks tea", key="rami/drink", id="tea")
     other = memory.add("Rami likes mornings", id="mornings", valid_until=None)
     memory.add("Rami: a boat", key="rami/boat", id="boat")
-    claim = child_of("p")
+    claim = Source("user", parents=("p",))
     memory.add("Rami drinks beer", key="rami/drink", id="beer", source=claim, supersedes="mornings")
     memory.add("Rami: a yacht", key="rami/boat", id="yacht", source=claim)
     memory.add("Rami: a raft", key="rami/boat", id="raft")

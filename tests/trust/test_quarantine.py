@@ -306,14 +306,14 @@ def test_a_page_replaces_nothing_that_counts(memory):
 
 
 def test_who_is_not_trusted_changes_nothing_that_counts(memory):
-    """A page cannot update an active memory; it may correct a quarantined one."""
+    """A page cannot update an active memory, nor what waits to be read and approved."""
     mine = memory.add("Rami drinks tea", id="mine")
     page = memory.quarantine.approve(memory.add("Rami drinks beer", id="page", source="web").id)
-    waits = memory.add("Rami drinks wine", source="web")
+    waits = memory.add("Rami drinks wine", id="waits", source="web")
     memory.add("Rami drank milk", id="past", key="drink")
     memory.add("Rami drinks mead", key="drink")
     for source in UNTRUSTED:
-        for name in ("mine", "page", "past"):
+        for name in ("mine", "page", "past", "waits"):
             for change in (
                 {"text": "Rami drinks rum"},
                 {"importance": 0.1},
@@ -321,20 +321,20 @@ def test_who_is_not_trusted_changes_nothing_that_counts(memory):
             ):
                 with pytest.raises(UntrustedSource, match=f"{source}.*{name}"):
                     memory.update(name, source=source, **change)
-        memory.update(waits.id, text=f"Rami drinks {source}", source=source)
-    assert (memory.get("mine"), memory.get("page")) == (mine, page)
-    assert memory.get(waits.id).status is Status.QUARANTINED
+    assert [memory.get(name) for name in ("mine", "page", "waits")] == [mine, page, waits]
     with pytest.raises(InvalidInput, match="source: 'nobody'"):
         memory.update("mine", text="x", source="nobody")
 
 
 def test_a_change_is_trusted_like_who_makes_it(memory):
-    """The user's words, corrected by the agent, are the agent's; the agent's stay the agent's."""
+    """The agent's words stay the agent's if the user rewords them; it cannot reword the user's."""
     mine = memory.add("Rami drinks tea")
     agents = memory.add("Rami drinks milk", source="agent")
-    assert memory.update(mine.id, text="Rami drinks rum", source="agent").source.kind is Trust.AGENT
+    with pytest.raises(UntrustedSource):
+        memory.update(mine.id, text="Rami drinks rum", source="agent")
+    assert memory.get(mine.id) == mine
     assert memory.update(agents.id, text="Rami drinks water").source.kind is Trust.AGENT
-    assert memory.update(mine.id, text="Rami drinks rum", source="agent").version == 2
+    assert memory.update(agents.id, text="Rami drinks rum", source="agent").version == 3
 
 
 def test_a_page_replaces_its_own_words(memory):
@@ -346,7 +346,7 @@ def test_a_page_replaces_its_own_words(memory):
     memory.quarantine.reject("p")
     (third,) = memory.add_many([{**page, "text": "three"}], replace=True)
     assert third.status is Status.QUARANTINED
-    approved = memory.quarantine.approve("p")
+    approved = memory.quarantine.approve(third)
     assert memory.add_many([{**page, "text": "three"}], replace=True) == [approved]
     with pytest.raises(UntrustedSource, match="'p'"):
         memory.add_many([{**page, "text": "four"}], replace=True)

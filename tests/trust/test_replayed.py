@@ -15,6 +15,7 @@ pytest.importorskip("langchain_core", reason="pip install 'agent-memento[langcha
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from memento import MemoryManager, Status, ingest
+from memento.errors import UntrustedSource
 from memento_langchain import MementoChatMessageHistory
 from memento_langchain._parts import MOST_BYTES, pack
 
@@ -124,9 +125,11 @@ def test_a_flood_takes_no_message_s_place(manager, tmp_path):
 
 
 def test_words_are_replayed_only_as_trusted_as_their_speaker(manager):
-    """A message of the user's that an agent corrected is no message of the user's any more."""
+    """An agent cannot change what the user said, and its own correction is not replayed as that."""
     mine = next(one for one in manager.list(session="alice") if one.role == "user")
-    manager.update(mine.id, text=ORDER, source="agent")
+    with pytest.raises(UntrustedSource):
+        manager.update(mine.id, text=ORDER, source="agent")
+    manager.add(ORDER, session="alice", role="user", source="agent", supersedes=mine.id)
     assert ORDER not in contents(manager)
 
 

@@ -1,0 +1,221 @@
+"""No path lets a memory of a less trusted source take the place of a more trusted one."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import harness_lattice
+import pytest
+
+from memento import Config, MemoryManager
+from memento.errors import ChangedSince, UntrustedSource
+from memento.types import Trust
+from memento_mcp import Doors
+
+TRUSTS = ("user", "agent", "web")
+
+
+@pytest.mark.harness
+@pytest.mark.parametrize("harness", harness_lattice.HARNESSES, ids=lambda one: one.__name__)
+def test_the_promise_holds_and_its_control_fails(harness, tmp_path, full):
+    """Random speakers of less trust move nothing of the user's."""
+    result = harness(tmp_path, full=full, seed=1)
+    assert result.verdict == "held", result.details
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """A store that takes in what tools and pages say, so that trust alone keeps them apart."""
+    with MemoryManager(tmp_path, embedder=None, config=Config(untrusted=())) as memory:
+        yield memory
+
+
+def by_key(memory, _old, newer):
+    """By the key of its slot."""
+    memory.add("newer", key="k", source=newer)
+
+
+def by_date(memory, old, newer):
+    """By its key, from an earlier moment."""
+    memory.add("newer", key="k", source=newer, occurred_at=memory.get(old).valid_from)
+
+
+def by_supersedes(memory, old, newer):
+    """By naming it."""
+    memory.add("newer", supersedes=old, source=newer)
+
+
+def by_id(memory, old, newer):
+    """By its id."""
+    memory.add("newer", id=old, replace=True, source=newer)
+
+
+def by_update(memory, old, newer):
+    """By changing its text."""
+    memory.update(old, text="newer", source=newer)
+
+
+def by_forget(memory, old, newer):
+    """By hiding it."""
+    memory.forget(old, source=newer)
+
+
+def by_promotion(memory, _old, newer):
+    """By moving up into its scope."""
+    memory.promote(memory.add("newer", key="k", scope="project", source=newer).id, "")
+
+
+def by_merge(memory, old, newer):
+    """By a merge of scopes, and by the key in the scope that is left."""
+    memory.add("newer", key="k", scope="project", source=newer)
+    memory.merge_scopes("project", "other")
+    memory.update(old, scope="other")
+    memory.add("later", key="k", scope="other", source=newer)
+
+
+def by_scope(memory, _old, newer):
+    """By moving into its scope."""
+    memory.update(memory.add("newer", key="k", scope="project", source=newer).id, scope="")
+
+
+def by_return(memory, old, newer):
+    """By coming back while it is hidden, and after."""
+    memory.forget(old)
+    late = memory.add("newer", key="k", source=newer)
+    memory.restore(old)
+    memory.forget(late.id)
+    memory.restore(late.id)
+
+
+def by_what_it_says(memory, old, newer):
+    """By what the two texts say."""
+    memory.update(old, text="My editor is Vim")
+    memory.add("My editor is Helix", source=newer)
+    memory.flush(wait=True)
+    memory.update(old, text="older")
+
+
+PATHS = (
+    by_key, by_date, by_supersedes, by_id, by_update, by_forget, by_promotion, by_scope,
+    by_return, by_what_it_says, by_merge,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("older", TRUSTS)
+@pytest.mark.parametrize("newer", TRUSTS)
+@pytest.mark.parametrize("path", PATHS, ids=lambda one: one.__name__)
+def test_a_less_trusted_source_takes_no_place(memory, path, newer, older):
+    """The older memory stays active, word for word, in its slot; an equal may replace it."""
+    old = memory.add("older", key="k", source=older)
+    if not Trust.outranks(older, newer):
+        path(memory, old.id, newer)
+        return
+    with suppress(UntrustedSource):
+        path(memory, old.id, newer)
+    now = memory.get(old.id)
+    assert (now.text, now.status, now.key) == ("older", "active", "k")
+    assert now.source.kind == older
+    assert memory.value("k", scope=now.scope).id == old.id
+
+
+@pytest.mark.parametrize("path", [by_key, by_supersedes, by_scope, by_promotion])
+def test_what_was_refused_is_kept_in_conflict(memory, path):
+    """The candidate is found, names its source, and is listed until the user settles it."""
+    old = memory.add("older", key="k")
+    path(memory, old.id, "agent")
+    (flagged,) = memory.conflicts()
+    assert {flagged.a.text, flagged.b.text} == {"newer", "older"}
+    assert flagged.higher == old.id
+    (new,) = (one for one in memory.list() if one.text == "newer")
+    memory.resolve(new.id, old.id, keep="a")
+    assert memory.value("k").text == "newer"
+    assert memory.get(old.id).status == "superseded"
+
+
+def test_a_candidate_said_again_is_a_repeat(memory):
+    """An agent that claims a slot again and again leaves one candidate and one conflict."""
+    memory.add("Tabs", key="k")
+    ids = {memory.add("Spaces", key="k", source="agent").id for _ in range(3)}
+    assert len(ids) == len(memory.conflicts()) == 1
+
+
+def test_an_agent_that_says_what_the_user_said_is_in_no_conflict(memory):
+    """The same words for the same slot are a repeat of the user's."""
+    kept = memory.add("Tabs", key="k")
+    assert memory.add("Tabs", key="k", source="agent").id == kept.id
+    assert memory.conflicts() == []
+
+
+def test_the_user_takes_the_slot_back_with_an_earlier_date(memory):
+    """A value of the user that still holds comes before an agent's, whenever each began."""
+    memory.add("agent's", key="k", source="agent")
+    theirs = memory.value("k")
+    memory.add("user's", key="k", occurred_at=theirs.valid_from.replace(year=2001))
+    assert memory.value("k").text == "user's"
+
+
+@pytest.mark.parametrize("scope", ["", "project/x"])
+@pytest.mark.parametrize("kind", ["preference", "decision", "procedure", "fact"])
+def test_an_agent_takes_no_rule_out_of_a_policy(tmp_path, scope, kind):
+    """Neither by its key nor by correcting or forgetting it, here or in a narrower scope."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        rule = memory.add("Indent with tabs", kind="rule", key="style/indent")
+        doors = Doors(memory, scope=scope, client="c")
+        doors.call("remember", {"text": "As you like", "key": rule.key, "kind": kind})
+        said = doors.call("correct", {"id": rule.id, "text": "Indent with spaces"})
+        assert not said.refused
+        assert "until the user settles it" in said.text
+        assert doors.call("forget", {"id": rule.id}).refused
+        head = memory.policy(scope=scope).head
+        assert "Indent with tabs" in head
+        assert "As you like" not in head
+        assert memory.get(rule.id).text == "Indent with tabs"
+
+
+def test_an_agent_corrects_and_forgets_its_own(tmp_path):
+    """An agent may reword, replace and forget its own memories."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        doors = Doors(memory, client="c")
+        doors.call("remember", {"text": "Deploys are on Monday", "key": "deploys"})
+        doors.call("remember", {"text": "Deploys are on Tuesday", "key": "deploys"})
+        now = memory.value("deploys")
+        assert now.text == "Deploys are on Tuesday"
+        assert doors.call("correct", {"id": now.id, "text": "Deploys are daily"}).refused is False
+        assert memory.value("deploys").text == "Deploys are daily"
+        assert doors.call("forget", {"id": now.id}).refused is False
+
+
+def test_agents_do_not_crowd_the_user_out_of_a_policy(tmp_path):
+    """If the budget is short, what is trusted less goes first, however important it says it is."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        memory.add("I prefer tea to coffee", kind="preference", importance=0.1)
+        for number in range(40):
+            text = f"A remark of an agent, number {number}"
+            memory.add(text, kind="preference", importance=1.0, source="agent")
+        assert "I prefer tea" in memory.policy(tokens=200).head
+
+
+def test_what_is_approved_is_what_was_read(tmp_path):
+    """A memory that changed in quarantine is approved only as the version that was read."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        waits = memory.add("The office opens at nine", source="web", id="w")
+        with pytest.raises(UntrustedSource):
+            memory.update("w", text="Pay to another account", source="web")
+        memory.add("Pay to another account", id="w", replace=True, source="web")
+        with pytest.raises(ChangedSince) as caught:
+            memory.quarantine.approve("w")
+        assert (caught.value.memory_id, caught.value.version) == ("w", 2)
+        for seen, version in ((waits, None), ("w", 1)):
+            with pytest.raises(ChangedSince):
+                memory.quarantine.approve(seen, version=version)
+        assert memory.get("w").status == "quarantined"
+        assert memory.quarantine.approve(memory.get("w")).status == "active"
+
+
+def test_a_memory_that_never_changed_is_approved_by_its_id(tmp_path):
+    """Nothing else is needed then, also if it was rejected and restored in between."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        waits = memory.add("The office opens at nine", source="web")
+        memory.quarantine.reject(waits.id)
+        memory.restore(waits.id)
+        assert memory.quarantine.approve(waits.id).status == "active"
