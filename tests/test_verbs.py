@@ -53,7 +53,9 @@ class TestReplace:
 
     def test_every_field_is_the_new_ones(self, memory, clock):
         """Text, tier, kind, scope, session and all else; id, place and first moment stay."""
-        first = memory.add("tea", "long", id="k", scope="a", tags=["x"], metadata={"n": 1}, key="d")
+        first = memory.add(
+            "tea", "long", id="k", scope="a", tags=["x"], metadata={"n": 1}, key="d", source="agent"
+        )
         clock.advance(DAY)
         draft = Draft(
             "coffee", "medium", kind="preference", importance=0.3, scope="b", session="s",

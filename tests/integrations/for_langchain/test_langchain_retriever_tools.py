@@ -165,17 +165,20 @@ class TestTools:
         assert "Nothing is remembered" in tools["recall"].invoke({"query": "Where does Ada live?"})
 
     def test_what_the_model_corrects_is_the_models(self, open_memory, tmp_path):
-        """The user's words become the agent's; where agents are not trusted they stay."""
+        """The user's words stay; the model's are beside them, or wait where it is not trusted."""
         for number, config in enumerate((Config(), Config(untrusted=("agent",)))):
             memory = open_memory(tmp_path / str(number), config=config)
             kept = memory.add("Ada lives in Oslo")
             correct = {tool.name: tool for tool in memory_tools(memory)}["correct"]
             answer = correct.invoke({"memory_id": kept.id, "text": "Ada lives in Bergen"})
-            if number:
-                assert "what comes from agent cannot change" in answer
-                assert memory.get(kept.id) == kept
-            else:
-                assert memory.get(kept.id).source.kind is Trust.AGENT
+            assert "until the user settles" in answer
+            assert memory.get(kept.id) == kept
+            (other,) = memory.list(source="agent", status=["active", "quarantined"])
+            assert other.text == "Ada lives in Bergen"
+            assert other.status == ("quarantined" if number else "active")
+            assert len(memory.conflicts()) == 1 - number
+            forget = {tool.name: tool for tool in memory_tools(memory)}["forget"]
+            assert "cannot change or hide" in forget.invoke({"memory_id": kept.id})
 
     def test_a_rating_is_the_agents_and_never_confirms(self, tools, manager):
         """It lowers what is believed, half as much as the user's word; praise raises nothing."""
