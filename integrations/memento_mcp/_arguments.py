@@ -13,8 +13,8 @@ from memento.conversation import mended
 def plain(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments as models mean them, by the types that the schema says.
 
-    A number, a flag or a null may be written as text, a whole number as 8.0, and one value as a list
-    of it; what no database can hold becomes the replacement character, and an optional text that
+    A number, a flag or a null may be written as text, a whole number as 8.0, and one value instead
+    of a list; what no database can hold becomes the replacement character, and an optional text that
     is empty is absent.
 
     >>> fields = {"k": {"type": "integer"}, "all": {"type": "boolean"}, "kind": {"type": "string"}}

@@ -104,7 +104,7 @@ def taught(
         for ready in (*message.lessons, *message.doubtful):
             verdict = _judged(work, ready, turn)
             if is_stored(message, ready, verdict):
-                _learn_one(work, done, ready, turn, message, verdict)
+                _learn_one(work, done, ready, message, verdict)
             else:
                 done.doubtful.append(candidate_of(ready, None if turn is None else turn.id))
         message.doubts = len(done.doubtful) - before[0]
@@ -177,7 +177,7 @@ def taught_again(
             verdict = _judged(work, one.ready, turn)
             if one.message.found.carried and verdict.replaces is not None:
                 continue
-            _learn_one(work, done, one.ready, turn, one.message, verdict)
+            _learn_one(work, done, one.ready, one.message, verdict)
             row = done.rows[-1]
         if one.replaces is not None:
             _let_replace(work, done, row, one.replaces)
@@ -228,7 +228,6 @@ def _learn_one(
     work: Work,
     done: Done,
     ready: Ready,
-    turn: Row | None,
     message: Message,
     verdict: learn.Verdict,
 ) -> None:
