@@ -14,8 +14,8 @@ def plain(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]
     """Return arguments as models mean them, by the types that the schema says.
 
     A number, a flag or a null may be written as text, a whole number as 8.0, and one value instead
-    of a list; what no database can hold becomes the replacement character, and an optional text that
-    is empty is absent.
+    of a list; what no database can hold becomes the replacement character, and an optional text
+    that is empty is absent.
 
     >>> fields = {"k": {"type": "integer"}, "all": {"type": "boolean"}, "kind": {"type": "string"}}
     >>> plain({"properties": fields}, {"k": "8", "all": "True", "kind": "null"})
