@@ -94,18 +94,6 @@ def test_no_function_is_long():
     assert long == []
 
 
-def test_no_module_grows_too_long():
-    """The manager keeps to its limit, and every other module to that of all."""
-    long = [
-        f"{path.relative_to(MEMENTO.parent)}: {length} lines"
-        for path, source in sources()
-        if MEMENTO in path.parents
-        and (length := len(source.splitlines()))
-        > (MOST_LINES_OF_MANAGER if path.name == "manager.py" else MOST_LINES_OF_MODULE)
-    ]
-    assert long == []
-
-
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
 def test_no_imports_run_in_a_circle(package):
     """No module needs itself by way of others, imports inside of functions included."""
