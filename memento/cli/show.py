@@ -53,6 +53,11 @@ BECAUSE = {
     "form": "has the kind of answer that is asked for",
     "answers": "follows a question like this one",
     "importance": "important",
+    "use": "used often or lately",
+    "belief": "confirmed or doubted",
+    "worth": "worth keeping",
+    "associated": "used together with others that were found",
+    "levelled": "its lead is evened out, as use says more than small differences",
     "reranked": "reads like the answer to the reranker",
 }
 """Each piece of evidence in words; the names are those of `RetrieveConfig.weights`."""

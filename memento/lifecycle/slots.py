@@ -212,10 +212,9 @@ def contend(
 
 def _overrules(work: Work, row: Row, holder: Row, by: str) -> bool:
     """Tell whether all that holds from where a value starts is of less trusted sources."""
-    if not is_sound(holder) or not _reaches(row, holder):
+    if not is_sound(holder) or not Trust.outranks(by, holder.trust) or not _reaches(row, holder):
         return False
-    rivals = (holder, *slot_values.values_from(work.db, row))
-    return all(Trust.outranks(by, one.trust) for one in rivals)
+    return all(Trust.outranks(by, one.trust) for one in slot_values.values_from(work.db, row))
 
 
 def _above(work: Work, row: Row, holder: Row | None, by: str, *, won: bool) -> Row | None:

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from memento.cli.show import BECAUSE, explained
 from memento.config.retrieve import Weights
+from memento.retrieve.lifecycle import TERMS
 
 
 def said(found):
@@ -72,3 +73,8 @@ def test_a_stored_text_cannot_steer_the_terminal(open_memory):
     memory = open_memory()
     memory.add("red \x1b[31m alert")
     assert not any("\x1b" in line for line in said(memory.retrieve("alert")))
+
+
+def test_every_piece_of_evidence_has_words():
+    """A table of evidence never shows the name of a setting, nor fails to find one."""
+    assert BECAUSE.keys() >= {*TERMS, *(field.name for field in fields(Weights))}

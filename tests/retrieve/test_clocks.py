@@ -106,7 +106,7 @@ def test_a_text_from_quarantine_does_not_answer_for_the_past(memory, clock):
     page = memory.add("The door is red", source="web", occurred_at=clock())
     clock.advance(STEP)
     memory.update(page.id, text="The door is blue")
-    memory.quarantine.approve(page.id)
+    memory.quarantine.approve(memory.get(page.id))
     assert texts(memory.list(as_of=clock() - STEP)) == ["The door is blue"]
 
 

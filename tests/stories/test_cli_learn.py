@@ -41,7 +41,7 @@ def test_a_dry_run_needs_no_store(memento):
 
 def test_a_transcript_is_read_from_stdin(memento, monkeypatch):
     """Plain turns or lines of JSON; a line that is neither is refused."""
-    plain = "user: My name is Priya.\nI am new here.\nassistant: Hello!\n"
+    plain = "user: My name is Priya.\nassistant: Hello!\nI am new here.\n"
     monkeypatch.setattr(sys, "stdin", io.StringIO(plain))
     assert "user/name" in memento("observe", "--session", "s").out
     monkeypatch.setattr(sys, "stdin", io.StringIO('{"role": "user", "content": "Call me Sam."}\n'))

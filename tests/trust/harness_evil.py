@@ -49,7 +49,7 @@ DOUBTED = Candidate(
 USUAL: dict[str, Any] = {
     "text": "a green door", "document": "a door", "items": ["a green door"],
     "query": "a green door", "id": "mine", "short": "mine-1", "key": "door",
-    "messages": ["a green door"],
+    "messages": ["a green door"], "seen": "mine",
     "tier": "long", "uri": "https://example.org", "texts": ["a green door"], "vector": [1.0],
     "ids": ["mine"], "expires_in": 60, "by": "kind", "labels": "mine",
     "key_or_id": "door", "since": datetime(2025, 1, 1, tzinfo=UTC),

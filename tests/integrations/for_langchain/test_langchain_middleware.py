@@ -677,7 +677,7 @@ def test_an_edit_of_what_was_approved_waits(open_memory, fake_model):
         assert counted() == ["Tea is sound."]
         assert [one.text for one in waiting()] == [text]
     assert memory.get(first.id).version == 1
-    memory.quarantine.approve(waiting()[0].id)
+    memory.quarantine.approve(waiting()[0])
     assert counted() == ["Wine is sound."]
     edit("Wine is sound.")
     assert (counted(), waiting()) == (["Wine is sound."], [])
@@ -687,7 +687,7 @@ def test_an_edit_of_what_was_approved_waits(open_memory, fake_model):
     edit("Rum is sound.")
     assert (counted(), waiting()) == (["Wine is sound."], [])
     edit("Gin is sound.")
-    memory.quarantine.approve(waiting()[0].id)
+    memory.quarantine.approve(waiting()[0])
     assert counted() == ["Gin is sound."]
 
 
