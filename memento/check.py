@@ -24,10 +24,6 @@ from memento.types import Source, Trust
 
 E = TypeVar("E", bound=StrEnum)
 
-CHAT_ROLES = frozenset({
-    *("user", "assistant", "tool", "function", "system", "developer", "human", "gpt", "chatgpt"),
-})  # fmt: skip
-"""Roles that chat APIs and their transcripts have."""
 MAX_NAME = 256
 """Longest key, alias, tag, actor, role or session, characters."""
 MAX_ID = 128
@@ -264,15 +260,6 @@ def names(field: str, values: object) -> tuple[str, ...]:
 def optional_name(field: str, value: object) -> str | None:
     """Accept a short non-empty string or None."""
     return None if value is None else short_name(field, value)
-
-
-def chat_role(role: str) -> str:
-    """Return a chat role without spaces around it, one that chat APIs know in small letters.
-
-    The trust in a turn depends on its role, so ``"Tool "`` is the same role as ``"tool"``.
-    """
-    role = role.strip()
-    return role.lower() if role.lower() in CHAT_ROLES else role
 
 
 def ids(field: str, values: object) -> tuple[str, ...]:

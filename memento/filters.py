@@ -15,7 +15,6 @@ from memento.check import (
     MAX_INTEGER,
     MAX_ITEMS,
     MAX_URI,
-    chat_role,
     check_flag,
     check_id,
     check_moment,
@@ -27,6 +26,7 @@ from memento.check import (
 from memento.errors import InvalidInput
 from memento.ledger.conditions import COMPARED, EXISTS, NONE_OF, ONE_OF, Condition, Scalar
 from memento.ledger.predicate import Filters
+from memento.messages import named
 from memento.scopes import parse_scope
 from memento.status import having
 from memento.types import Kind, KindName, Match, Status, StatusName, Tier, TierName
@@ -253,7 +253,7 @@ def filters_of(
         where=_conditions(where),
         keys=_names("key", key),
         actors=_names("actor", actor),
-        roles=tuple(map(chat_role, _names("role", role))),
+        roles=tuple(map(named, _names("role", role))),
         sources=tuple(short_name("source", one, most=MAX_URI) for one in several("source", source)),
         ids=_ids("ids", ids),
         without=_ids("without", None if without in ([], ()) else without),

@@ -14,7 +14,7 @@ ROOMS = [
     {"types", "scopes", "protocols"},
     {"past", "strength", "tick"},
     {"status", "check", "dynamics"},
-    {"claims"},
+    {"claims", "messages"},
     {"ledger.match"},  # what is looked up, and what every engine owes: no engine in sight
     {"ledger.contract"},
     {"ledger"},

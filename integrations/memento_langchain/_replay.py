@@ -17,7 +17,7 @@ from langchain_core.messages import BaseMessage, messages_from_dict
 from memento import Memory, Status, Trust
 from memento.status import having
 from memento_langchain._parts import UNREADABLE, unpack
-from memento_langchain._turns import ROLES, made_here, source_of
+from memento_langchain._turns import made_here, source_of
 
 MOST_PARTS = 1_000_000
 """Most memories that one message is kept in."""
@@ -95,5 +95,5 @@ def _trusts_of(spelt: Mapping[str, Any]) -> Sequence[Trust]:
     is its type. An earlier version trusted messages of type ``function`` like the model's.
     """
     types = [spelt["type"], spelt["data"]["role"]] if spelt["type"] == "chat" else [spelt["type"]]
-    trusts = [Trust(source_of(ROLES.get(one, one)).kind) for one in types]
+    trusts = [Trust(source_of(one).kind) for one in types]
     return [*trusts, Trust.AGENT] if spelt["type"] == "function" else trusts

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 
 from langchain_core.messages import BaseMessage
 
-from memento import Memory, MemoryManager, Source, Turn
-from memento.conversation import kept_here, trust_of, words_of
+from memento import Memory, MemoryManager, Source, Trust, Turn
+from memento.conversation import kept_here
 from memento.errors import InvalidInput
-from memento.language.roles import is_tools
+from memento.messages import named, trust_of, words_of
 
-ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 WAIT = 5.0
 """Seconds to wait at most, by default, until the latest turn is also found by its meaning.
 
@@ -29,15 +28,14 @@ _MADE = re.compile(rf"{ID}[0-9a-f]{{32}}(-[0-9]+)?")
 def role_of(message: BaseMessage) -> str:
     """Return the chat role of a message: ``user``, ``assistant``, ``tool`` ..."""
     own = getattr(message, "role", None)  # a ChatMessage, whose type says nothing
-    if isinstance(own, str) and is_tools(own):
-        return "tool"
-    return ROLES.get(message.type, message.type)
+    told_by_tool = isinstance(own, str) and trust_of(own) is Trust.TOOL
+    return "tool" if told_by_tool else named(message.type)
 
 
 def text_of(message: BaseMessage) -> str:
     """Return the words of a message; several blocks of text are lines of their own."""
     content = message.content
-    return content if isinstance(content, str) else words_of(content, "message")
+    return content if isinstance(content, str) else words_of(content, "message", strict=False)
 
 
 def turn_of(message: BaseMessage, *, lasting: bool) -> Turn:
@@ -52,7 +50,7 @@ def turn_of(message: BaseMessage, *, lasting: bool) -> Turn:
 
 def source_of(role: str) -> Source:
     """Say how far a turn is trusted, by who said it."""
-    return trust_of(Turn("", role))
+    return Source(trust_of(role))
 
 
 def made_here(memory: Memory) -> bool:

@@ -18,7 +18,6 @@ from memento.admit.redact import Redaction, Secrets
 from memento.admit.tier_choice import TierChoice
 from memento.check import (
     Limits,
-    chat_role,
     check_flag,
     check_id,
     check_metadata,
@@ -38,6 +37,7 @@ from memento.errors import InvalidInput
 from memento.language import words as words_of
 from memento.language.plain import plain
 from memento.ledger.rows import IMPORTANCE_GIVEN, TIER_GIVEN, Row, content_hash
+from memento.messages import named
 from memento.scopes import parse_scope
 from memento.types import Draft, Kind, Source, Status, Tier
 
@@ -181,7 +181,7 @@ def _said(draft: Draft, clean: Redaction, limits: Limits) -> _Said:
     session = optional_name("session", draft.session)
     actor = clean.name("actor", optional_name("actor", draft.actor))
     role = optional_name("role", draft.role)
-    role = clean.name("role", None if role is None else chat_role(role))
+    role = clean.name("role", None if role is None else named(role))
     condition = clean.name("condition", optional_condition("condition", draft.condition))
     columns = words_of.columns(text, actor=actor, role=role, key=key, aliases=aliases, tags=tags)
     head, rest = columns.spoken()

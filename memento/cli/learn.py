@@ -26,11 +26,10 @@ from memento.cli.store import open_store
 from memento.display import one_line
 from memento.errors import InvalidInput
 from memento.layout import LEDGER
+from memento.messages import is_one
 from memento.observe.values import Foresight
 
 app = typer.Typer()
-SPEAKERS = {"user": "user", "assistant": "assistant", "agent": "assistant", "tool": "tool"}
-"""Names before a colon that begin a turn of a plain transcript."""
 
 
 @app.command(
@@ -191,11 +190,10 @@ def _transcript(text: str) -> list[dict[str, Any]]:
             turns.append(_message(line, number))
             continue
         speaker, colon, said = line.partition(":")
-        role = SPEAKERS.get(speaker.strip().casefold()) if colon else None
-        if role is not None:
-            turns.append({"role": role, "content": said.strip()})
-        elif turns:
-            turns[-1]["content"] = f"{turns[-1]['content']}\n{line}"
+        if colon and is_one({"role": speaker}):
+            turns.append({"role": speaker, "content": said.strip()})
+        elif turns and isinstance(turns[-1].get("content"), str):
+            turns[-1]["content"] += f"\n{line}"
         else:
             raise InvalidInput(f"line {number}", 'begins with neither "user:" nor "assistant:"')
     return turns

@@ -23,9 +23,7 @@ from memento.conversation.turns import (
     pieces,
     placed,
     session_of,
-    trust_of,
     turns_of,
-    words_of,
 )
 from memento.conversation.values import Recalled, Turn
 from memento.conversation.verbs import Verbs
@@ -47,8 +45,6 @@ __all__ = [
     "mended",
     "pieces",
     "session_of",
-    "trust_of",
-    "words_of",
 ]
 
 MOST = 1_000
@@ -85,10 +81,12 @@ class Conversations(Texts):
         ``tool``, such as ``function`` and ``TOOL``, are the same to this.
 
         Args:
-            messages: The turns in order: ``Turn``, mappings with ``role`` and ``content`` (a text
-                or blocks) as chat APIs have them, also with ``id`` and ``name``, or texts of the
-                user. Only blocks of text are kept: a file or a tool's result among the blocks is
-                not what the speaker says, see ``add_document`` and ``add(source=...)``.
+            messages: The turns in order: ``Turn``, texts of the user, or mappings as chat APIs and
+                frameworks have them: ``role`` and ``content``, ``type`` and ``parts``, also with
+                ``id`` and ``name``; see the how-to on conversations. One that does not say who
+                speaks, or holds words where none are known to be, is refused. Only blocks of text
+                are kept: a file or a tool's result among the blocks is not what the speaker says,
+                see ``add_document`` and ``add(source=...)``.
             session: Name of the conversation; any string.
             speaker: Who writes the turns of the role ``user``: ``agent`` if it is another agent, as
                 in a subagent. These turns are then not shown as the user's.

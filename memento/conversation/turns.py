@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
 from memento.admit import Redaction
-from memento.check import chat_role, member, optional_name, short_name, type_name
+from memento.check import member, optional_name, short_name, type_name
 from memento.config import Config
 from memento.conversation.values import Turn
 from memento.errors import InvalidInput
 from memento.language.questions import merely_asks
-from memento.language.roles import is_tools
+from memento.messages import named, read
+from memento.messages import trust_of as trust_of_role
 from memento.types import Draft, Kind, Memory, Source, Tier, Trust
 
 PIECE_CHARS = 16_000
@@ -29,11 +30,6 @@ ID = "turn-"
 """First characters of the ids of kept turns."""
 SAID = "said"
 """Metadata: digest of what the message said when it was kept, whatever the memory says by now."""
-FIELDS = frozenset({"content", "text", "role", "id", "name", "actor", "trust"})
-"""Keys of a message that is given as a mapping and that are read."""
-
-_SPOKEN = frozenset({"text", "input_text", "output_text"})
-"""Types of the blocks that hold what is said, in the chat APIs; a block without a type is text."""
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _MADE = re.compile(rf"{ID}[0-9a-f]{{32}}")
 
@@ -42,11 +38,12 @@ def turns_of(messages: str | Iterable[str | Mapping[str, Any] | Turn]) -> list[T
     """Read the messages of a conversation.
 
     Args:
-        messages: Turns, mappings with ``role`` and ``content`` as chat APIs have them, or texts of
-            the user; or one text.
+        messages: Turns, mappings as chat APIs have them, see ``memento.messages``, or texts of the
+            user; or one text.
 
     Raises:
-        InvalidInput: If one is none of these; names its position.
+        InvalidInput: If one is none of these, does not say who speaks, or has no words where they
+            are looked for; names its position.
     """
     if isinstance(messages, str):
         return [Turn(messages)]
@@ -61,45 +58,18 @@ def _turn_of(message: object, where: str) -> Turn:
     elif isinstance(message, str):
         turn = Turn(message)
     elif isinstance(message, Mapping):
-        text = message.get("text", message.get("content"))
-        turn = Turn(
-            words_of(text, where),
-            message.get("role", "user"),
-            message.get("id"),
-            message.get("actor", message.get("name")),
-            message.get("trust"),
-        )
+        said = read(message, where)
+        actor = said.fields.get("actor", said.fields.get("name"))
+        trust = message.get("trust", said.fields.get("trust"))
+        name = said.fields.get("id", said.fields.get("uuid"))
+        turn = Turn(said.text, said.role, name, actor, trust)
     else:
         raise InvalidInput(where, f"must be a Turn, a mapping or a text, not {type_name(message)}")
     if not isinstance(turn.text, str):
         raise InvalidInput(where, f"text must be a string, not {type_name(turn.text)}")
     if not isinstance(turn.id, str | None):
         raise InvalidInput(where, f"id must be a string, not {type_name(turn.id)}")
-    return replace(turn, role=chat_role(short_name(f"{where} role", turn.role)))
-
-
-def words_of(content: object, where: str) -> str:
-    """Return the text of a message: of several blocks, those of text, each on lines of its own.
-
-    Only such blocks are the words of who speaks. A file, a document or a result of a tool that is
-    attached has a type of its own and is left out: it would be taken for the user's own statement.
-    """
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, Sequence):
-        raise InvalidInput(where, f"content must be a text or blocks, not {type_name(content)}")
-    texts = [one if isinstance(one, str) else _text_in(one) for one in content]
-    return "\n".join(text for text in texts if text)
-
-
-def _text_in(block: object) -> str:
-    if not isinstance(block, Mapping):
-        return ""
-    kind, text = block.get("type"), block.get("text")
-    spoken = kind is None or (isinstance(kind, str) and kind in _SPOKEN)
-    return text if spoken and isinstance(text, str) else ""
+    return replace(turn, role=named(short_name(f"{where} role", turn.role)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +79,8 @@ class Said:
     Attributes:
         turn: The turn.
         session: The conversation, or None.
-        name: What the turn is called there; without an id of its own, its text and how often that
-            was said before.
+        name: What the turn is called there: its role and id; without an id, its role and text and
+            how often that was said before.
         source: How far it is trusted.
     """
 
@@ -174,7 +144,7 @@ def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[S
     found = []
     for turn in turns:
         said = (turn.role, turn.text)
-        name = turn.id if turn.id is not None else turn_id(*said, str(before[said]))
+        name = turn_id(*said, str(before[said])) if turn.id is None else turn_id(turn.role, turn.id)
         before[said] += 1
         found.append(Said(turn, session, name, trust_of(turn, speaker)))
     return found
@@ -182,9 +152,7 @@ def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[S
 
 def trust_of(turn: Turn, speaker: Trust = Trust.USER) -> Source:
     """Return how far a turn is trusted: as far as who wrote it, and no further than it says."""
-    by_role = speaker if turn.role == "user" else Trust.AGENT
-    if is_tools(turn.role):
-        by_role = Trust.TOOL
+    by_role = speaker if turn.role == "user" else trust_of_role(turn.role)
     if turn.trust is None:
         return Source(by_role)
     return Source(Trust.least([by_role, member(Trust, "trust", turn.trust)]))

@@ -9,18 +9,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memento.check import chat_role
+from memento.errors import InvalidInput
 from memento.ingest.fields import checked, list_of, mapping, string, time_of
 from memento.ingest.parts import TURN_LIMIT, pieces
 from memento.ingest.source import FilePlace, is_message, source_named, values
+from memento.messages import Said, read
 from memento.types import Draft, Kind
 
 UNSPOKEN_ROLES = frozenset({"system", "developer"})
 """Messages of these roles instruct the model; nobody said them, so they are left out."""
-_SHAREGPT_ROLES = {"human": "user", "gpt": "assistant", "chatgpt": "assistant", "function": "tool"}
-_TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
 _SESSION_FIELDS = ("session", "session_id", "conversation_id")
-_TURN_FIELDS = ("id", "message_id")
+_TURN_FIELDS = ("id", "message_id", "uuid")
 _TIME_FIELDS = ("occurred_at", "timestamp", "created_at", "time")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _LOCOMO_TIME = re.compile(
@@ -80,26 +79,28 @@ def _messages(value: Any, place: FilePlace, name: str, number: int) -> Iterator[
 def _message(
     fields: Mapping[str, Any], place: FilePlace, talk: _Talk, position: int
 ) -> Iterator[Draft]:
-    role = chat_role(checked(string, fields.get("role"), place.at("role")))
-    if role in UNSPOKEN_ROLES:
+    said = _said(fields, place)
+    if said.role in UNSPOKEN_ROLES:
         return
-    session = _first(fields, _SESSION_FIELDS, place)
+    own = said.fields
+    session = _first(own, _SESSION_FIELDS, place)
     yield from (replace(talk, session=session) if session else talk).turn(
-        _said(fields.get("content"), place.at("content")),
-        _first(fields, _TURN_FIELDS, place) or str(position),
-        actor=_first(fields, ("name",), place),
-        role=role,
-        at=_when(fields, place),
+        said.text,
+        _first(own, _TURN_FIELDS, place) or str(position),
+        actor=_first(own, ("name",), place),
+        role=said.role,
+        at=_when(own, place),
     )
 
 
-def _said(content: Any, place: FilePlace) -> str:
-    """Return the text of a message: its content, or the text blocks in it; "" for none."""
-    if content is None or isinstance(content, str):
-        return checked(string, content or "", place)
-    blocks = [mapping(block, place.at(n)) for n, block in enumerate(list_of(content, place))]
-    texts = [block.get("text") for block in blocks if str(block.get("type")) in _TEXT_BLOCKS]
-    return "\n".join(checked(string, text, place) for text in texts)
+def _said(fields: Mapping[str, Any], place: FilePlace) -> Said:
+    """Read a message; what no database can hold is refused, as in every file."""
+    try:
+        said = read(fields, "message")
+    except InvalidInput as error:
+        raise place.error(str(error)) from error
+    checked(string, said.text, place)
+    return said
 
 
 def _first(fields: Mapping[str, Any], names: Sequence[str], place: FilePlace) -> str | None:
@@ -133,11 +134,9 @@ def read_sharegpt(path: Path, name: str) -> Iterator[Draft]:
 def _sharegpt_turn(
     fields: Mapping[str, Any], place: FilePlace, talk: _Talk, position: int
 ) -> Iterator[Draft]:
-    speaker = chat_role(checked(string, fields.get("from"), place.at("from")))
-    role = _SHAREGPT_ROLES.get(speaker, speaker)
-    if role not in UNSPOKEN_ROLES:
-        text = checked(string, fields.get("value"), place.at("value"))
-        yield from talk.turn(text, str(position), role=role, at=_when(fields, place))
+    said = _said(fields, place)
+    if said.role not in UNSPOKEN_ROLES:
+        yield from talk.turn(said.text, str(position), role=said.role, at=_when(fields, place))
 
 
 def read_locomo(path: Path, name: str) -> Iterator[Draft]:

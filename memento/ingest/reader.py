@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
 
-from memento.check import chat_role, member
+from memento.check import member
 from memento.ingest.formats import Format
 from memento.ingest.source import JSON_SUFFIXES, FilePlace, is_message, plain_name, values
-from memento.language.roles import is_tools
+from memento.messages import trust_of
 from memento.scopes import parse_scope
 from memento.types import Draft, Source, Trust, TrustName
 
@@ -94,11 +94,7 @@ def _trusted(draft: Draft, given: Trust) -> Draft:
     """Trust a draft as little as its file, its speaker or its own source is trusted."""
     source = draft.source
     assert isinstance(source, Source)  # noqa: S101 - every reader sets one
-    by_agent = chat_role(draft.role or "") == "assistant"
-    speaker = Trust.AGENT if by_agent else Trust.USER
-    if is_tools(draft.role):
-        speaker = Trust.TOOL
-    least = Trust.least([given, source.kind, speaker])
+    least = Trust.least([given, source.kind, trust_of(draft.role)])
     return draft if least is source.kind else replace(draft, source=replace(source, kind=least))
 
 

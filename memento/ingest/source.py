@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memento.errors import InvalidInput
+from memento.messages import is_one
 from memento.types import Source
 
 LINE_BYTES = 16 * 1024 * 1024
@@ -119,6 +120,8 @@ def _parsed(text: str, place: FilePlace) -> Any:
 
 def is_message(value: Any) -> bool:
     """Tell whether a JSON value is one message of a conversation, and does not hold one."""
-    if not isinstance(value, dict) or "role" not in value or "text" in value:
+    if not isinstance(value, dict):
         return False
-    return not any(isinstance(value.get(name), list | dict) for name in _CONVERSATIONS)
+    if any(isinstance(value.get(name), list | dict) for name in _CONVERSATIONS):
+        return False
+    return "text" not in value if "role" in value else is_one(value)

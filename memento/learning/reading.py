@@ -224,28 +224,29 @@ class Reader:
 
     def place(self, turns: Sequence[Turn], *, numbered: bool, dated: datetime | None) -> list[Said]:
         """Give each turn its name in the conversation."""
-        if self._session is not None:
-            turns = [self._named(one, dated) if numbered else one for one in turns]
         said = placed([one for one in turns if one.text.strip()], self._session, self._origin.kind)
+        if numbered and self._session is not None:
+            said = [self._named(one, dated) for one in said]
         return [
             replace(one, source=self._origin) if one.turn.role == "user" and not _lowered(one)
             else one
             for one in said
         ]  # fmt: skip
 
-    def _named(self, turn: Turn, dated: datetime | None) -> Turn:
+    def _named(self, said: Said, dated: datetime | None) -> Said:
         """Name a turn that is given alone: a new one, unless it is the last of its speaker."""
+        turn = said.turn
         if turn.id is not None:
-            return turn
+            return said
         if dated is not None:
-            return replace(turn, id=turn_id(turn.role, turn.text, dated.isoformat()))
+            return replace(said, name=turn_id(turn.role, turn.text, dated.isoformat()))
         last = next((row for row in self._newest() if row.role == turn.role), None)
         names = [turn_id(turn.role, turn.text, str(count)) for count in range(_MOST_EQUAL)]
         ids = [turn_id(self._session, name, "0") for name in names]
         known = self._known(ids)
         count = next((at for at, one in enumerate(ids) if one not in known), _MOST_EQUAL - 1)
         again = count > 0 and last is not None and last.id == ids[count - 1]
-        return replace(turn, id=names[count - 1 if again else count])
+        return replace(said, name=names[count - 1 if again else count])
 
     def _known(self, ids: list[str]) -> set[str]:
         if self.ns is None:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from ingested import DIALOGUE, MESSAGES, lines
 
+from memento.errors import InvalidInput
 from memento.ingest import read
 from memento.types import Kind, Trust
 
@@ -49,12 +50,15 @@ def test_what_a_tool_said_is_a_tools_however_its_role_is_called(file, role):
         assert draft.source.kind is Trust.TOOL
 
 
-@pytest.mark.parametrize("kind", [["text"], {"a": 1}, None, 7])
-def test_a_block_of_no_known_type_says_nothing(file, kind):
-    """A block is left out whatever its type is, even if that is not a string."""
+@pytest.mark.parametrize("kind", [["text"], {"a": 1}, "song", 7])
+def test_a_block_of_no_known_type_is_refused(file, kind):
+    """A block may hold the user's words: the error says where it is, and not what it says."""
     content = [{"type": kind, "text": "not this"}, {"type": "text", "text": "this"}]
-    (draft,) = read(file("a.json", [{"role": "user", "content": content}]))
-    assert draft.text == "this"
+    with pytest.raises(
+        InvalidInput, match=r"message\.content\[0\]: is a block of an unknown"
+    ) as bad:
+        list(read(file("a.json", [{"role": "user", "content": content}])))
+    assert "not this" not in str(bad.value)
 
 
 @pytest.mark.parametrize("odd", ["session_" + "9" * 9_000, "session_01", "session_\u0661"])

@@ -25,9 +25,13 @@ from memento.ingest.source import LINE_BYTES
         ("a.jsonl", "[" * 100_000, "a.jsonl:1: is not JSON that can be read"),
         ("a.jsonl", '{"text": "a"}\n[1]', "a.jsonl:2: expected an object, found a list"),
         ("a.json", {"messages": 3}, "a.json messages: expected a list, found a number"),
-        ("a.json", {"messages": [{"role": 3}]}, "a.json messages[0] role: expected a string"),
-        ("a.json", [[{"role": "user", "content": {}}]], "a.json[0][0] content: expected a list"),
-        ("a.json", {"conversations": [{"value": "x"}]}, "a.json conversations[0] from: expected"),
+        ("a.json", {"messages": [{"role": 3}]}, "a.json messages[0]: message: role must be"),
+        ("a.json", [[{"role": "user", "content": 3}]], "a.json[0][0]: message.content: must be"),
+        (
+            "a.json",
+            {"conversations": [{"value": "x"}]},
+            "a.json conversations[0]: message: does not",
+        ),
         (
             "a.json",
             {"session_1": [], "session_1_date_time": "May"},

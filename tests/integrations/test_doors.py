@@ -27,8 +27,8 @@ PUBLIC = {
     "memento.conversation",  # turns as memories: what keep does, for adapters
     "memento.policy",  # memories as text for a prompt
     "memento.language.questions",  # pure rules about text
-    "memento.language.roles",
     "memento.language.statements",
+    "memento.messages",  # who speaks in a message, and what is said
 }
 """Modules of memento that any library user may import; the others can change at any time."""
 SHARED = {"memento_langchain.namespaces"}

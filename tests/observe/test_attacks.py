@@ -175,8 +175,6 @@ ATTACHED = [
     "input_file",
     "reasoning",
     "refusal",
-    7,
-    ["text"],
 ]
 """Types of blocks that chat APIs attach to a message."""
 

@@ -709,15 +709,18 @@ def test_an_edit_takes_back_nothing_that_was_approved(open_memory, fake_model):
 
 
 def test_what_another_speaker_says_under_an_id_is_his(manager, fake_model):
-    """A message of the model's under the id of the user's is trusted like the model."""
+    """A message of the model's under the id of the user's is a turn of the model's, beside it."""
     saver = InMemorySaver()
     for one in (HumanMessage("I am Rami.", id="m1"), AIMessage("I am Lina.", id="m1")):
         agent = create_agent(
             fake_model("ok"), middleware=[MementoMiddleware(manager)], checkpointer=saver
         )
         agent.invoke({"messages": [one, HumanMessage("Hm.", id="m2")]}, thread("one"))
-    (said,) = (memory for memory in manager.list() if "I am" in memory.text)
-    assert (said.text, said.role, said.source.kind) == ("I am Lina.", "assistant", Trust.AGENT)
+    told = [(one.text, one.role, one.source.kind) for one in manager.list() if "I am" in one.text]
+    assert told == [
+        ("I am Rami.", "user", Trust.USER),
+        ("I am Lina.", "assistant", Trust.AGENT),
+    ]
 
 
 def test_copies_share_the_manager(manager, fake_model):

@@ -1,0 +1,338 @@
+"""Read a message of a chat API or a framework: who speaks, and the words that are said. Pure.
+
+Every door reads messages here, and what is not in these tables is refused or is not the user's: a
+message whose speaker is guessed could become a memory of the user, and one whose words stand in an
+unknown place would be lost without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from unicodedata import normalize
+
+from memento.check import short_name, shown, type_name
+from memento.errors import InvalidInput
+from memento.types import Trust
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_USERS = _names("user human enduser")
+_ASSISTANTS = _names("assistant ai model gpt chatgpt bot chatbot")
+_OTHERS = _names("agent system developer platform instruction instructions systemprompt")
+_TOOLS = _names(
+    """tool tools toolresult tooloutput toolresponse toolreturn function functionresult
+    functionoutput functionresponse observation ipython"""
+)
+"""Names of who speaks, in the formats of chat APIs and of models."""
+ROLE_FIELDS = ("role", "role_type", "type", "sender", "author", "from", "speaker")
+"""Where messages name who speaks. A role may be any name, as agents have names; in the others an
+unknown name may be that of a person or the type of an event, and says nothing."""
+WORD_FIELDS = ("parts", "content", "text", "output", "value", "message", "refusal")
+"""Where messages have their words; the first that has any counts, as several say the same."""
+_WRAPPED = ("data", "kwargs", "message")
+"""Where LangChain's dumps, and answers and exports of chats, have the message itself."""
+_DEEPEST = 8
+
+_SPOKEN = _names("text input_text output_text user_prompt multimodal_text text_content")
+"""Blocks of words; also ChatGPT's and Pydantic AI's."""
+_WORDLESS = _names(
+    """image image_url image_file input_image output_image image_asset_pointer audio audio_url
+    input_audio output_audio audio_transcription audio_asset_pointer video video_url
+    real_time_user_audio_video_asset_pointer file input_file file_url uploaded_file document
+    document_url binary media speech resource resource_link container_upload search_result
+    text_plain citations source source_url source_document thinking redacted_thinking reasoning
+    reasoning_file thoughts reasoning_recap summary_text reasoning_text encrypted_content
+    tool_call tool_call_chunk invalid_tool_call tool_use tool_result tool_return
+    tool_call_output server_tool_call server_tool_call_chunk server_tool_result server_tool_use
+    mcp_tool_use mcp_tool_result tool_invocation dynamic_tool builtin_tool_call
+    builtin_tool_return function_call function_response executable_code code_execution_result
+    retry_prompt system_prompt instruction compaction cache_point cachepoint step_start
+    non_standard tool_reference tool_availability_delta tether_quote tether_browsing_display
+    execution_output code user_editable_context model_editable_context computer_screenshot
+    tool_approval_request tool_approval_response item_reference mcp_list_tools
+    mcp_approval_request mcp_approval_response compaction_trigger additional_tools program
+    program_output remove"""
+)
+"""Blocks and items that hold no words of who speaks: attachments, thoughts, calls and their
+results. A file that is attached would be taken for the user's own statement."""
+_WORDLESS_STARTS = ("tool_", "data_")
+_WORDLESS_ENDS = ("_call", "_call_output", "_tool_result", "_tool_use", "_search_output")
+_WORDLESS_KEYS = _names(
+    """inlineData inline_data fileData file_data functionCall function_call functionResponse
+    function_response executableCode executable_code codeExecutionResult code_execution_result image
+    document video audio toolUse toolResult reasoningContent cachePoint searchResult
+    thoughtSignature"""
+)
+"""Keys of blocks without a type that hold no words, in Gemini's and Bedrock's messages."""
+_WRAPPED_BLOCKS = ("guardContent", "citationsContent")
+"""Keys of Bedrock's blocks whose value is a block, or has blocks, of words."""
+_ACTS = _names(
+    """tool_calls toolCalls invalid_tool_calls function_call tool_results toolResults
+    toolInvocations audio attachments experimental_attachments files images"""
+)
+"""Keys of a message that does something else than speak."""
+_NOTES = _ACTS | _names(
+    """id uuid name actor trust metadata additional_kwargs response_metadata example lc index status
+    created_at createdAt updated_at timestamp date time session session_id conversation_id thread_id
+    parent parent_id parentId children usage"""
+)
+"""Keys that may stand beside the empty words of a user."""
+
+
+class Said(NamedTuple):
+    """A message: who speaks, and what is said.
+
+    Attributes:
+        role: ``user``, ``assistant``, or the name as it stands there.
+        text: The words; ``""`` if none are said.
+        fields: The fields of the message itself, without what it was wrapped in.
+    """
+
+    role: str
+    text: str
+    fields: Mapping[str, Any]
+
+
+def read(message: Mapping[str, Any], where: str) -> Said:
+    """Read a message.
+
+    Args:
+        message: As a chat API or a framework gives it, or its dump.
+        where: Its place, for errors.
+
+    Raises:
+        InvalidInput: If it does not say who speaks, or has content and no words are found in it.
+    """
+    names: list[tuple[str, object]] = []
+    fields = message
+    for _ in range(_DEEPEST):
+        names += _names_in(fields)
+        inner = next(
+            (fields[key] for key in _WRAPPED if isinstance(fields.get(key), Mapping)), None
+        )
+        if inner is None or not fields.keys().isdisjoint(WORD_FIELDS[:3]):
+            break
+        fields = inner
+    role = _speaker(names, message, where)
+    try:
+        text = _words_in(fields, role, where)
+    except RecursionError:
+        raise InvalidInput(where, "is nested too deep") from None
+    return Said(role, text, fields)
+
+
+def is_one(value: object) -> bool:
+    """Tell whether a value of JSON names a speaker that is known, as a message does."""
+    return isinstance(value, Mapping) and any(
+        _known(name) for _, name in _names_in(value) if isinstance(name, str)
+    )
+
+
+def trust_of(role: str | None) -> Trust:
+    """Return how far a role is trusted: only the user's own is the user.
+
+    Case, spaces and invisible characters make no other role of a tool's, and none the user's.
+
+    >>> [trust_of(role).value for role in ("user", "model", "Critic", "to\u200bol")]
+    ['user', 'agent', 'agent', 'tool']
+    """
+    if role is None or named(role) == "user":
+        return Trust.USER
+    return Trust.TOOL if _folded(role) in _TOOLS or _is_output(role) else Trust.AGENT
+
+
+def named(role: str) -> str:
+    """Return a role as it is kept: ``user``, ``assistant``, or the name as it stands there.
+
+    >>> named(" Human"), named("AIMessageChunk"), named("model"), named("Critic")
+    ('user', 'assistant', 'assistant', 'Critic')
+    """
+    role = role.strip()
+    small = _stem(role.lower())
+    if small in _USERS:
+        return "user"
+    if _folded(role) in _ASSISTANTS:
+        return "assistant"
+    return small if small in _OTHERS | _TOOLS else role
+
+
+def words_of(content: object, where: str, *, strict: bool = True) -> str:
+    """Return the words of a message's content; those of several blocks on lines of their own.
+
+    Args:
+        content: A text, a block or blocks.
+        where: Its place, for errors.
+        strict: Whether a block of an unknown type is refused. A framework tells by the types of its
+            own blocks which are text.
+
+    Raises:
+        InvalidInput: If it is none of these, or a block of it is not known.
+    """
+    return "\n".join(text for text in _texts(content, where, strict=strict) if text)
+
+
+def _names_in(fields: Mapping[str, Any]) -> list[tuple[str, object]]:
+    """Return the fields that name who speaks, each with the name."""
+    found = [(field, fields[field]) for field in ROLE_FIELDS if fields.get(field) is not None]
+    found = [
+        (field, name.get("role", name.get("type")) if isinstance(name, Mapping) else name)
+        for field, name in found
+    ]
+    path = fields.get("id")
+    if fields.get("lc") is not None and isinstance(path, Sequence) and path:
+        found.append(("type", path[-1]))  # the class, in a dump of LangChain's
+    parts = fields.get("parts")
+    speaker = {"request": "user", "response": "assistant"}.get(str(fields.get("kind")))
+    if (
+        speaker
+        and isinstance(parts, Sequence)
+        and all(isinstance(part, Mapping) and "part_kind" in part for part in parts)
+    ):  # Pydantic AI's
+        found.append(("type", speaker))
+    return found
+
+
+def _speaker(names: Sequence[tuple[str, object]], message: Mapping[str, Any], where: str) -> str:
+    """Return the least trusted of the names; they may disagree."""
+    found: list[str] = []
+    for field, name in names:
+        if not isinstance(name, str):
+            raise InvalidInput(where, f"{field} must be a string, not {type_name(name)}")
+        if field in {"role", "role_type"}:
+            found.append(named(short_name(f"{where} role", name)))
+        elif _known(name):
+            found.append(named(name))
+        elif _is_output(name):
+            found.append("tool")
+        elif _is_wordless(name):
+            found.append("assistant")
+    if not found:
+        raise InvalidInput(
+            where,
+            f"does not say who speaks: {shape(message)}; give it a role, such as 'user' or"
+            " 'assistant'",
+        )
+    least = Trust.least([trust_of(name) for name in found])
+    return next(name for name in found if trust_of(name) is least)
+
+
+def _known(name: str) -> bool:
+    return named(name) == "user" or _folded(name) in _ASSISTANTS | _OTHERS | _TOOLS
+
+
+def _is_output(name: str) -> bool:
+    """Tell whether an item is what a tool returned, such as ``function_call_output``."""
+    return _folded(name).endswith(("calloutput", "searchoutput", "programoutput"))
+
+
+def _folded(name: str) -> str:
+    """Return the letters of a name, without the ending of a class of messages."""
+    return _stem("".join(filter(str.isalpha, normalize("NFKC", name).casefold())))
+
+
+def _stem(name: str) -> str:
+    for ending in ("chunk", "message"):
+        name = name.removesuffix(ending) or name
+    return name
+
+
+def _words_in(fields: Mapping[str, Any], role: str, where: str) -> str:
+    """Return the words of a message; a message of another shape is refused."""
+    strict = trust_of(role) is not Trust.TOOL  # what a tool returns has any shape
+    given = [field for field in WORD_FIELDS if field in fields]
+    if strict and "output" in given:
+        given.remove("output")  # of a call that holds its result: that is a tool's
+    for field in given:
+        if text := words_of(fields[field], f"{where}.{field}", strict=strict):
+            return text
+    kind = fields.get("type")
+    silent = isinstance(kind, str) and _is_wordless(kind)
+    if silent or not strict or any(fields.get(key) for key in _ACTS):
+        return ""
+    others = fields.keys() - _NOTES - {*ROLE_FIELDS, *WORD_FIELDS} if role == "user" else ()
+    if any(fields[field] for field in given):
+        return ""  # blocks of no words
+    if given and not any(_may_speak(fields[key]) for key in others):
+        return ""
+    raise InvalidInput(
+        where, f"has no words in content, text or parts: {shape(fields)}; is it a message?"
+    )
+
+
+def _may_speak(value: object) -> bool:
+    return isinstance(value, str | Mapping | Sequence) and bool(value)
+
+
+def _texts(content: object, where: str, *, strict: bool) -> Iterator[str]:
+    if content is None:
+        return
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, Mapping):
+        yield from _block(content, where, strict=strict)
+    elif isinstance(content, Sequence) and not isinstance(content, bytes | bytearray):
+        for at, one in enumerate(content):
+            if isinstance(one, str | Mapping):
+                yield from _texts(one, f"{where}[{at}]", strict=strict)
+            elif strict:
+                raise InvalidInput(f"{where}[{at}]", f"must be a block, not {type_name(one)}")
+    elif strict:
+        raise InvalidInput(where, f"must be a text or blocks, not {type_name(content)}")
+
+
+def _block(block: Mapping[str, Any], where: str, *, strict: bool) -> Iterator[str]:
+    """Yield the words of one block, if it is one of words."""
+    kind = next(
+        (block[key] for key in ("type", "part_kind", "content_type", "kind") if key in block), None
+    )
+    if kind is None:
+        yield from _untyped(block, where, strict=strict)
+    elif kind == "refusal":
+        yield from _texts(block.get(kind), where, strict=strict)
+    elif isinstance(kind, str) and _plain(kind) in _SPOKEN:
+        keys = ("text", "parts", "content", "value")
+        words = next((block[key] for key in keys if block.get(key) is not None), None)
+        if words is None and strict:
+            raise InvalidInput(where, f"is a block without its words: {shape(block)}")
+        yield from _texts(words, where, strict=strict)
+    elif strict and not (isinstance(kind, str) and _is_wordless(kind)):
+        raise InvalidInput(where, f"is a block of an unknown type, {shown(kind)}: {shape(block)}")
+
+
+def _untyped(block: Mapping[str, Any], where: str, *, strict: bool) -> Iterator[str]:
+    if block.get("thought"):
+        return  # Gemini's summary of what the model thinks
+    keys = ("text", "parts", "value", *_WRAPPED_BLOCKS)
+    words = next((block[key] for key in keys if block.get(key) is not None), None)
+    if words is None and isinstance(block.get("content"), list):
+        words = block["content"]  # Bedrock's citations have their words there
+    if words is not None:
+        yield from _texts(words, where, strict=strict)
+    elif strict and block and not block.keys() & _WORDLESS_KEYS:
+        raise InvalidInput(where, f"is a block of an unknown shape: {shape(block)}")
+
+
+def _plain(kind: str) -> str:
+    return kind.strip().lower().replace("-", "_")
+
+
+def _is_wordless(kind: str) -> bool:
+    plain = _plain(kind)
+    return (
+        plain in _WORDLESS or plain.startswith(_WORDLESS_STARTS) or plain.endswith(_WORDLESS_ENDS)
+    )
+
+
+def shape(fields: Mapping[str, Any]) -> str:
+    """Write the keys of a message and the types of their values, and nothing that it says.
+
+    >>> shape({"role": "user", "body": ["hello"]})
+    '{role: str, body: list}'
+    """
+    most = 12
+    keys = [f"{key!s:.40}: {type_name(value)}" for key, value in [*fields.items()][:most]]
+    return "{" + ", ".join([*keys, *(["..."] if len(fields) > most else [])]) + "}"
