@@ -74,7 +74,9 @@ class Conversations(Texts):
         memory that was approved.
 
         Nothing in a text is refused: a NUL or half of a surrogate pair becomes the replacement
-        character, and a turn of more than 16,000 characters is kept in pieces.
+        character, and a turn of more than 16,000 characters is kept in pieces. A block that memento
+        rendered for a prompt is no part of what is said, and a payload, such as a picture as a
+        ``data:`` URI, becomes a short note.
 
         A turn is trusted as far as who wrote it: ``user`` as ``speaker``, ``tool`` as a tool, so it
         is quarantined by default, and everything else as an agent. Other names and spellings of

@@ -17,6 +17,7 @@ from typing import Any
 from memento.admit import Redaction
 from memento.check import member, optional_name, short_name, type_name
 from memento.config import Config
+from memento.conversation.speech import spoken
 from memento.conversation.values import Turn
 from memento.errors import InvalidInput
 from memento.language.questions import merely_asks
@@ -142,7 +143,8 @@ def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[S
     """
     before: Counter[tuple[str, str]] = Counter()
     found = []
-    for turn in turns:
+    for one in turns:
+        turn = replace(one, text=spoken(one.text))
         said = (turn.role, turn.text)
         name = turn_id(*said, str(before[said])) if turn.id is None else turn_id(turn.role, turn.id)
         before[said] += 1

@@ -224,7 +224,8 @@ class Reader:
 
     def place(self, turns: Sequence[Turn], *, numbered: bool, dated: datetime | None) -> list[Said]:
         """Give each turn its name in the conversation."""
-        said = placed([one for one in turns if one.text.strip()], self._session, self._origin.kind)
+        given = placed(turns, self._session, self._origin.kind)
+        said = [one for one in given if one.turn.text.strip()]
         if numbered and self._session is not None:
             said = [self._named(one, dated) for one in said]
         return [

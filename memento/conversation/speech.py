@@ -1,0 +1,90 @@
+"""Tell what a message says from what only travels in it. Pure.
+
+Two things in a message are no speech: a block that memento rendered for a prompt, which a front end
+stores with the question, and a payload, such as a picture as base64. The block would come back as
+the user's own words, and outlive the memories that it shows.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+
+from memento.admit.redact import redact
+
+LEAST = 200
+"""Fewest characters of a run of base64 that is a payload; keys and digests are shorter."""
+_MARK = re.compile(r"<(/?)((?:memories|policy|policy-now|unfinished)-[0-9A-Za-z]{8,64})>")
+"""The marks around what ``policy`` and ``sessions`` render."""
+_GAP = re.compile(r"\n[^\S\n]*\n|\Z")
+_URI = re.compile(
+    r"""\bdata:(?:[\w.+-]{1,99}/[\w.+-]{1,99}(?:;[\w.+-]{1,99}(?:=[^\s;,]{0,99})?){0,9}|;base64)
+    ,[^\s"'<>()\[\]`]*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_RUN = re.compile(
+    r"(?<![\w+/.=-])[\w+/-]{56,}(?:\r?\n[ \t]*[\w+/-]{56,})*(?:\r?\n[ \t]*[\w+/-]{4,}(?==))?={0,2}",
+    re.ASCII,
+)
+"""Base64 on one line or on lines of equal length."""
+_SORTS = [re.compile(sort) for sort in ("[a-z]", "[A-Z]", "[0-9]")]
+"""Sorts of characters that base64 of this length always has, and a word or a rule never."""
+_AROUND = 80
+"""Characters beside a run that tell whether it is part of a secret."""
+
+
+def spoken(text: str) -> str:
+    r"""Return a message without memento's own blocks and without payloads.
+
+    >>> spoken('May Ada eat nuts?\n\n<memories-0123abcd>\n{"text": "no"}\n</memories-0123abcd>')
+    'May Ada eat nuts?'
+    >>> spoken("Here: data:image/png;base64,iVBORw0KGgo=")
+    'Here: [data: 12 characters]'
+    """
+    return _without_payloads(_without_blocks(text))
+
+
+def _without_blocks(text: str) -> str:
+    """Leave out what memento rendered; of a block that is cut off, what goes on to a gap."""
+    marks = list(_MARK.finditer(text)) if "<" in text else []
+    if not marks:
+        return text
+    ends: dict[str, list[int]] = {}
+    for mark in marks:
+        if mark[1]:
+            ends.setdefault(mark[2], []).append(mark.end())
+    kept: list[str] = []
+    at = 0
+    for mark in marks:
+        if mark[1] or mark.start() < at:
+            continue
+        after = ends.get(mark[2], [])
+        place = bisect_right(after, mark.end())
+        kept.append(text[at : mark.start()].rstrip())
+        at = after[place] if place < len(after) else _gap(text, mark.end())
+    kept.append(text[at:].strip() if at else text)
+    return "\n\n".join(part for part in kept if part)
+
+
+def _gap(text: str, start: int) -> int:
+    found = _GAP.search(text, start)
+    return len(text) if found is None else found.start()
+
+
+def _without_payloads(text: str) -> str:
+    """Replace each payload by a short note; a secret stays for whatever takes out secrets."""
+    text = _URI.sub(lambda found: _note(found[0].partition(",")[2]), text)
+    return _RUN.sub(_run, text)
+
+
+def _run(found: re.Match[str]) -> str:
+    run = found[0]
+    if len(run) < LEAST or not all(sort.search(run) for sort in _SORTS):
+        return run
+    around = found.string[max(0, found.start() - _AROUND) : found.end() + _AROUND]
+    return run if redact(around, Counter()) != around else _note(run)
+
+
+def _note(payload: str) -> str:
+    return f"[data: {len(payload):,} characters]"
