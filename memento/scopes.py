@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 
 from memento.errors import InvalidScope
 from memento.language.plain import composed
@@ -17,7 +18,25 @@ MAX_LABELS = 32
 MAX_NAMESPACE = 2048
 """Most characters of all labels of a namespace together."""
 
+MAX_FOREIGN = 64
+"""Longest part of a path that is kept as a framework gives it, so that several fit."""
+
 DEFAULT_NAMESPACE = ("default",)
+
+
+def short_form(name: str, most: int = MAX_FOREIGN) -> str:
+    """Return the name that a framework gives in at most so many characters.
+
+    Frameworks take any text as a name, such as the whole role of an agent. A long one is kept as
+    its beginning and a digest: equal names give an equal form, and others another one.
+
+    >>> short_form("notes"), short_form("x" * 999, 40)
+    ('notes', 'xxxxxxx~e68a93cffe0690eabbe295ba99146deb')
+    """
+    if len(name) <= most:
+        return name
+    digest = blake2b(name.encode(errors="surrogatepass"), digest_size=16).hexdigest()
+    return f"{name[: most - len(digest) - 1]}~{digest}"
 
 
 def parse_namespace(labels: str | Sequence[str]) -> tuple[str, ...]:

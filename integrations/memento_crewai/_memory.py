@@ -43,6 +43,8 @@ from memento_crewai._records import (
     to_match,
     to_record,
     to_scope,
+    to_session,
+    to_tags,
 )
 from memento_crewai._storage import SETTLE, MementoStorage, active, checked, warn
 from memento_crewai._strict import ORIGIN, unswallowed
@@ -293,7 +295,7 @@ class MementoCrewMemory(Memory):
         wanted = {
             "text": mended(content),
             "scope": None if scope is None else to_scope(scope),
-            "tags": mended(categories),
+            "tags": None if categories is None else to_tags(categories),
             "metadata": kept,
             "importance": importance,
         }
@@ -395,9 +397,9 @@ class MementoCrewMemory(Memory):
             draft = partial(
                 Draft,
                 scope=to_scope(self._place(scope, root_scope)),
-                tags=tuple(mended(categories or ())),
+                tags=to_tags(categories),
                 importance=importance,
-                session=source or None,
+                session=to_session(source),
                 actor=mended(agent_role or "").strip()[:MAX_ROLE] or None,
                 source=Trust.AGENT,
                 # a moment of its own keeps it apart from what says the same openly

@@ -21,10 +21,10 @@ from crewai.memory.types import MemoryMatch, MemoryRecord
 from crewai.memory.utils import normalize_scope_path
 
 from memento import Config, Filtering, conversation
-from memento.check import type_name
+from memento.check import MAX_NAME, type_name
 from memento.errors import InvalidInput
 from memento.policy import escape
-from memento.scopes import parse_scope
+from memento.scopes import parse_scope, short_form
 from memento.types import Draft, Hit, Memory, Trust
 
 PRIVATE = "crewai_private"
@@ -68,7 +68,7 @@ class Wanted:
             where |= visible(self.source)
         return Filtering(
             within=to_scope(self.scope),
-            any_tags=list(self.categories) or None,
+            any_tags=to_tags(self.categories) or None,
             where=where,
             until=None if self.older_than is None else aware(self.older_than),
         )
@@ -101,12 +101,23 @@ class EscapedMatch(MemoryMatch):
 
 
 def to_scope(path: str | None) -> str:
-    """Spell CrewAI's scope path as memento does.
+    """Spell CrewAI's scope path as memento does; a long part, such as a role, in its short form.
 
     Raises:
         InvalidScope: If it is not well formed.
     """
-    return parse_scope(normalize_scope_path(path or "/"))
+    parts = mended(normalize_scope_path(path or "/")).split("/")
+    return parse_scope("/".join(map(short_form, parts)))
+
+
+def to_session(source: str | None) -> str | None:
+    """Spell CrewAI's source, any text, as a session."""
+    return conversation.session_of(source) if source else None
+
+
+def to_tags(categories: Iterable[str] | None) -> tuple[str, ...]:
+    """Spell CrewAI's categories, any texts, as tags."""
+    return tuple(short_form(mended(one), MAX_NAME) for one in categories or ())
 
 
 def to_record(memory: Memory) -> MemoryRecord:
@@ -138,10 +149,10 @@ def to_draft(record: MemoryRecord) -> Draft:
         id=record.id,
         text=mended(record.content),
         scope=to_scope(record.scope),
-        tags=tuple(mended(record.categories)),
+        tags=to_tags(record.categories),
         metadata=marked(record.metadata, record.source, private=record.private),
         importance=record.importance,
-        session=record.source or None,
+        session=to_session(record.source),
         source=Trust.AGENT,
         occurred_at=aware(record.created_at),
     )
@@ -160,12 +171,12 @@ def visible(source: str | None) -> dict[str, list[Any]]:
     """
     if not isinstance(source, str | None):
         raise InvalidInput("source", f"must be a string, not {type(source).__name__}")
-    return {PRIVATE: [None] if source is None else [None, source]}
+    return {PRIVATE: [None] if source is None else [None, to_session(source) or source]}
 
 
 def mark(source: str | None) -> str | bool:
     """Return the mark of private records of a source; without a source, nobody can read them."""
-    return source or True
+    return to_session(source) or True
 
 
 def marked(

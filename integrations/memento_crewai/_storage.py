@@ -32,6 +32,7 @@ from memento_crewai._records import (
     to_draft,
     to_record,
     to_scope,
+    to_tags,
 )
 
 logger = logging.getLogger("memento.crewai")
@@ -185,7 +186,7 @@ class MementoStorage:
             record.id,
             text=mended(record.content),
             scope=to_scope(record.scope),
-            tags=mended(record.categories),
+            tags=to_tags(record.categories),
             metadata=marked(
                 record.metadata,
                 stored.session,

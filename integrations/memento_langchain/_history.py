@@ -21,8 +21,8 @@ from langchain_core.messages import BaseMessage, ToolMessage
 
 from memento import Config, Draft, Kind, Memory, MemoryManager, Source, Tier
 from memento.admit import Redaction
-from memento.check import check_count, check_metadata, check_text, short_name
-from memento.conversation import kind_of, pieces
+from memento.check import check_count, check_metadata, check_text, type_name
+from memento.conversation import kind_of, pieces, session_of
 from memento.errors import InvalidInput, MementoError, ReadOnlyStore, StoreClosed
 from memento.status import having
 from memento_langchain._parts import pack, spell
@@ -49,7 +49,8 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
     """Keeps the messages of one session, with all they carry, tool calls included.
 
     Args:
-        session_id: Name of the conversation, 1 to 256 characters.
+        session_id: Name of the conversation; the messages of one with more than 256 characters are
+            kept under a short form of it.
         manager: Where to keep it.
         window: Return only this many newest messages, >= 1; None for all. Older ones stay
             on the disk and are found by ``retrieve``. Results of tools whose call is older
@@ -70,7 +71,9 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
         if manager.read_only:
             raise ReadOnlyStore(manager.root, "the store is read-only: it cannot keep messages")
         super().__init__()
-        self.session_id = short_name("session_id", session_id)
+        if not isinstance(session_id, str) or not session_id.strip():
+            raise InvalidInput("session_id", f"must name a session, not {type_name(session_id)}")
+        self.session_id = session_of(session_id)
         self._manager = manager
         self._window = ALL if window is None else check_count("window", window, most=ALL)
 

@@ -1,4 +1,4 @@
-"""Addresses as they are kept: in one form of Unicode, and without secrets. Pure.
+"""Addresses as they are kept: in one form of Unicode, of bounded length, without secrets. Pure.
 
 A key or a label that is a token is where an item lies, so it can neither be kept as it is nor
 become a marker, which would be the same for all. It becomes the marker and a digest of the whole.
@@ -16,6 +16,7 @@ from unicodedata import normalize
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
 from memento.admit import Redaction, Secrets
+from memento.scopes import short_form
 
 AnyOp = TypeVar("AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
 
@@ -69,7 +70,8 @@ def _kept(texts: Sequence[str], policy: Secrets) -> list[str] | None:
 
 
 def _labels(labels: tuple[str, ...], policy: Secrets) -> tuple[str, ...]:
-    return tuple(address(label, policy) for label in labels)
+    kept = (address(label, policy) for label in labels)
+    return tuple(short_form(one) if isinstance(one, str) else one for one in kept)
 
 
 def _condition(condition: MatchCondition, policy: Secrets) -> MatchCondition:

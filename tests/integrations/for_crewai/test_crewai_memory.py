@@ -597,3 +597,22 @@ def test_what_every_kickoff_finds_again_takes_one_place_before_the_rest(memory, 
     memory.remember("The client of this budget is allergic to walnuts")
     found = memory.recall("What do we know about the client and the budget?", limit=2)
     assert {text[-5:] for text in texts(found)} == {"day 7", "lnuts"}
+
+
+LONG = "A senior researcher who reads filings, annual reports and interviews\n" * 20
+"""A text that a framework takes as a name, of 1,400 characters."""
+
+
+@pytest.mark.parametrize("name", [LONG, LONG.replace(" ", ""), "nul \0 " * 90, "調査員" * 200])
+def test_any_text_names_a_scope_a_source_a_category_and_a_role(memory, name):
+    """A long one is kept under a short form, and found by the name that was given."""
+    facts = {"scope": f"/agent/{name.strip()}", "categories": [name], "source": name}
+    kept = memory.remember("Bo drinks tea", **facts, agent_role=name, private=True)
+    other = memory.remember("Bo drinks rum", **{**facts, "scope": f"/agent/{name}other"})
+    found = memory.recall("Bo drinks", scope=facts["scope"], categories=[name], source=name)
+    assert texts(found) == ["Bo drinks tea"]
+    assert len(memory.recall("Bo drinks", scope="/agent", source=name)) == 2
+    assert texts(memory.recall("Bo drinks", scope="/agent", source="another")) == ["Bo drinks rum"]
+    memory.update(kept.id, content="Bo drinks water")
+    assert texts(memory.recall("Bo drinks water", scope=facts["scope"], source=name))
+    assert other.scope != kept.scope

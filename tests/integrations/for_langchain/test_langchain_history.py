@@ -366,7 +366,7 @@ def test_erasing_a_part_erases_the_message(open_memory, caplog):
 def test_arguments_are_checked(open_memory):
     """A session without a name would be every session; each mistake says what to do."""
     manager = open_memory()
-    for wrong in (None, 1, "", "x" * 300):
+    for wrong in (None, 1, "", " "):
         with pytest.raises(InvalidInput, match="session_id"):
             MementoChatMessageHistory(wrong, manager)
     for window in (0, "3", 1.5):
@@ -497,3 +497,13 @@ def test_a_window_never_begins_with_the_results_of_tools(open_memory, window, sh
     )
     history = MementoChatMessageHistory("s", memory, window=window)
     assert [message.type for message in history.messages] == shown
+
+
+def test_any_text_names_a_session(open_memory):
+    """A long one is kept under a short form, apart from one that begins alike."""
+    manager = open_memory()
+    names = ["x" * 300, "x" * 300 + "y", "nul \0"]
+    for name in names:
+        MementoChatMessageHistory(name, manager).add_messages([HumanMessage(name)])
+    said = [MementoChatMessageHistory(name, manager).messages for name in names]
+    assert [[one.text for one in some] for some in said] == [[name] for name in names]

@@ -245,11 +245,11 @@ class TestNamespaces:
         assert manager.list() == []
         assert not manager.retrieve("pizza")
 
-    @pytest.mark.parametrize("label", ["x" * 300, "a" + "/" * 90, "茶" * 20 + "\n" * 200, 1])
-    def test_a_namespace_that_does_not_fit_is_a_typed_error(self, store, label):
+    @pytest.mark.parametrize("labels", [("x",) * 200, ("a" + "/" * 60,) * 2, (1,)])
+    def test_a_namespace_that_does_not_fit_is_a_typed_error(self, store, labels):
         """It is refused by its name, not cut, escapes and all."""
         with pytest.raises(InvalidScope, match=r"^namespace: "):
-            store.batch([PutOp((label,), "k", {"a": 1})])
+            store.batch([PutOp(labels, "k", {"a": 1})])
 
 
 class TestTimeToLive:
@@ -583,3 +583,14 @@ class TestErrors:
         assert ran.stdout.startswith("MissingExtra")
         assert "pip install 'agent-memento[langgraph]'" in ran.stdout
         assert issubclass(MissingExtra, ImportError)
+
+
+@pytest.mark.parametrize("label", ["x" * 65, "A role in many words, " * 40, "a/b " * 100])
+def test_a_long_label_has_a_short_form(store, label):
+    """Items are found by the label that was given, alone and below a prefix."""
+    store.put(("agents", label, "notes"), "tea", {"text": "Bo drinks tea"})
+    store.put(("agents", f"{label}!", "notes"), "tea", {"text": "Bo drinks rum"})
+    assert store.get(("agents", label, "notes"), "tea").value == {"text": "Bo drinks tea"}
+    assert [one.value["text"] for one in store.search(("agents", label))] == ["Bo drinks tea"]
+    (short,) = store.list_namespaces(prefix=("agents", label))
+    assert store.get(short, "tea").value == {"text": "Bo drinks tea"}
