@@ -198,13 +198,7 @@ class Engine:
         def check(draft: Draft) -> Entry:
             if replace and draft.id is None:
                 raise InvalidInput("id", "is needed with replace=True")
-            return admit(
-                draft,
-                now=now,
-                limits=self.config.limits,
-                choice=self.config.tier_choice,
-                secrets=self.config.secrets,
-            )
+            return self.admitted(draft, now)
 
         if len(drafts) == 1:
             entries = [check(drafts[0])]
@@ -235,6 +229,11 @@ class Engine:
         if progress is not None:
             progress(len(rows), len(rows))
         return [again.get(row.docid, row) for row in rows]
+
+    def admitted(self, draft: Draft, now: int) -> Entry:
+        """Check a draft, take secrets out of it and weigh it; nothing is written."""
+        limits, choice, secrets = self.config.limits, self.config.tier_choice, self.config.secrets
+        return admit(draft, now=now, limits=limits, choice=choice, secrets=secrets)
 
     def new_namespace(self, connection: Session, labels: tuple[str, ...]) -> int:
         """Give a namespace a number, inside the transaction that first writes to it.

@@ -9,6 +9,7 @@
     ├── NotFound                no such memory in this namespace (also a LookupError)
     ├── IdConflict              the id belongs to a memory with other content
     ├── ChangedSince            a memory is not what the caller saw
+    ├── TurnErased              a turn of a conversation that was erased is given again
     ├── LockedMemory            a lock forbids this change of a memory
     ├── TooManyLocks            as many memories are locked as may be
     ├── NothingToUndo           no such change, or one that cannot be undone
@@ -36,7 +37,7 @@
 Each error carries its facts as attributes, and its message says what to do next.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -175,6 +176,21 @@ class ChangedSince(MementoError):
         )
         self.memory_id = memory_id
         self.version = version
+
+
+class TurnErased(MementoError):
+    """A turn of a conversation was erased and is given again; nothing was written.
+
+    ``keep`` and ``observe`` leave such a turn out. It is an error only where it is erased at the
+    same moment, or is added by its id: a new message of the user is another turn.
+
+    Attributes:
+        ids: The ids of the turns.
+    """
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self.ids = frozenset(ids)
+        super().__init__(f"{len(self.ids)} turns were erased and are not kept again")
 
 
 class LockedMemory(MementoError):

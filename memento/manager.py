@@ -251,7 +251,8 @@ class MemoryManager(
             related: Ids of memories to link it to.
             id: Your own id, 1 to 128 characters. It makes a retry harmless: a retry is not counted
                 as a repeat, and merges only arguments that the first call did not have. A trusted
-                memory may reuse the id of a quarantined or rejected one and replaces it.
+                memory may reuse the id of a quarantined or rejected one and replaces it. The same
+                text under the id of a forgotten memory brings that one back.
             signal: How it was recognised in a conversation; ``observe`` sets it.
             condition: When a rule applies, in words. The same text under another condition is
                 another memory.

@@ -8,6 +8,7 @@ unknown place would be lost without a word.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
@@ -132,6 +133,7 @@ def is_one(value: object) -> bool:
     )
 
 
+@lru_cache(maxsize=256)
 def trust_of(role: str | None) -> Trust:
     """Return how far a role is trusted: only the user's own is the user.
 
@@ -145,6 +147,7 @@ def trust_of(role: str | None) -> Trust:
     return Trust.TOOL if _folded(role) in _TOOLS or _is_output(role) else Trust.AGENT
 
 
+@lru_cache(maxsize=256)
 def named(role: str) -> str:
     """Return a role as it is kept: ``user``, ``assistant``, or the name as it stands there.
 

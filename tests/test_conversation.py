@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from memento import AsyncMemoryManager, Config, MemoryManager, Recalled, Turn
-from memento.conversation import Keeper
+from memento.conversation import keep_new
 from memento.conversation.recalling import fused, queries
 from memento.conversation.turns import placed, turns_of
 from memento.errors import InvalidInput, StoreClosed
@@ -39,7 +39,7 @@ def said(talk):
 
 def kept_by_a_keeper(memory, talk, session):
     """Keep a conversation as an adapter does."""
-    Keeper().keep(memory, turns_of(talk), session=session)
+    keep_new(memory, turns_of(talk), session=session)
 
 
 class TestKeep:

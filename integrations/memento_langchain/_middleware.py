@@ -31,7 +31,7 @@ from langgraph.runtime import Runtime
 from memento import MemoryManager, Recalled, Trust, Turn
 from memento.aio import settle
 from memento.check import MAX_TOKENS, check_count, check_flag, check_seconds, check_share, member
-from memento.conversation import MOST, Keeper, mended, session_of
+from memento.conversation import MOST, keep_new, mended, session_of
 from memento.errors import InvalidInput
 from memento.policy import TOKENS
 from memento.scopes import parse_scope
@@ -161,7 +161,6 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             raise InvalidInput("observe", "needs save: it learns from the turns that are kept")
         self._scope = parse_scope(scope)
         self._wait = check_seconds("wait", wait)
-        self._keeper = Keeper()
         self._recalled: OrderedDict[tuple[Any, ...], Recalled] = OrderedDict()
         self._policies: OrderedDict[tuple[Any, ...], tuple[str, str]] = OrderedDict()
 
@@ -180,7 +179,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         if not self._save:
             return None
         refused = _refused(state, last)
-        self._keep([one for one in messages if one is not last and one.id not in refused], runtime)
+        before = [one for one in messages if one is not last and one.id not in refused]
+        self._keep(before, runtime, now=False)
         return {
             "memento_running": None if last is None else last.id,
             "memento_refused": [one.id for one in messages if one.id in refused],
@@ -323,12 +323,14 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     def _name(self, asked: BaseMessage, runtime: Runtime[Any]) -> tuple[Any, ...]:
         return (self._view(runtime).namespace, _thread(), asked.id, text_of(asked))
 
-    def _keep(self, messages: Iterable[AnyMessage], runtime: Runtime[Any]) -> None:
+    def _keep(
+        self, messages: Iterable[AnyMessage], runtime: Runtime[Any], *, now: bool = True
+    ) -> None:
         speaker = self._speaker or (Trust.AGENT if _is_inside_another() else Trust.USER)
         wanted = (one for one in messages if self._wanted is None or self._wanted(one))
         said_so = with_words(wanted) if self._structured else wanted
         view, thread = self._view(runtime), _thread()
-        fresh = self._keeper.keep(view, _turns(said_so), session=thread, speaker=speaker)
+        fresh = keep_new(view, _turns(said_so), session=thread, speaker=speaker, now=now)
         for said in fresh if self._observe and speaker is Trust.USER else ():
             name = said.piece_id(0)
             if said.turn.role == "user" and name is not None:

@@ -15,7 +15,7 @@ from memento.check import (
     shown,
 )
 from memento.conversation import keeping, recalling
-from memento.conversation.keeping import Keeper
+from memento.conversation.keeping import keep_new
 from memento.conversation.turns import (
     kept_here,
     kind_of,
@@ -38,8 +38,8 @@ from memento.views import Memories
 __all__ = [
     "MOST",
     "Conversations",
-    "Keeper",
     "Messages",
+    "keep_new",
     "kept_here",
     "kind_of",
     "mended",
@@ -78,6 +78,10 @@ class Conversations(Texts):
         rendered for a prompt is no part of what is said, and a payload, such as a picture as a
         ``data:`` URI, becomes a short note.
 
+        A turn that was erased or forgotten stays away when it is given again. A new message is
+        stored, whatever its words: one with another id or other words, and without an id the last
+        message of the user with what follows it.
+
         A turn is trusted as far as who wrote it: ``user`` as ``speaker``, ``tool`` as a tool, so it
         is quarantined by default, and everything else as an agent. Other names and spellings of
         ``tool``, such as ``function`` and ``TOOL``, are the same to this.
@@ -94,7 +98,8 @@ class Conversations(Texts):
                 in a subagent. These turns are then not shown as the user's.
 
         Returns:
-            The memories, in order: one per turn, several for a long one, none for a blank one.
+            The memories, in order: one per turn, several for a long one, none for a blank or an
+            erased one.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -110,8 +115,9 @@ class Conversations(Texts):
         ...     [one.text for one in memory.list()]
         ['My bike is red.']
         """
+        view = cast("Verbs", self)
         said = placed(turns_of(messages), _session(session), member(Trust, "speaker", speaker))
-        return keeping.keep(cast("Verbs", self), said)
+        return keeping.keep(view, keeping.said_anew(view, said))
 
     def recall(
         self,

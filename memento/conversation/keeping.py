@@ -6,23 +6,22 @@ approved memory: it is quarantined beside it, and replaces it once it is approve
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 from memento.check import check_source
-from memento.conversation.turns import SAID, Said, kept_here, placed, turn_id
+from memento.conversation.turns import Said, kept_here, placed, turn_id
 from memento.conversation.values import Turn
 from memento.conversation.verbs import Verbs
-from memento.errors import IdConflict
+from memento.errors import IdConflict, TurnErased
 from memento.language.plain import composed
+from memento.ledger import memories, replays
+from memento.ledger.replays import SAID, Kept
 from memento.status import having
 from memento.types import Draft, Memory, Status, Trust
 from memento.views import View
 
-REMEMBERED = 10_000
-"""Turns that a keeper remembers."""
 MOST_PIECES = 1_000
 """Pieces looked for that an edited message no longer has."""
 EDIT = "edit"
@@ -30,53 +29,123 @@ EDIT = "edit"
 SHOWN_OR_WAITING = having("current")
 
 
-class Keeper:
-    """Keeps the turns of conversations that are given again and again, such as whole threads.
+def keep_new(
+    view: View,
+    turns: Iterable[Turn],
+    *,
+    session: str | None,
+    speaker: Trust = Trust.USER,
+    now: bool = True,
+) -> list[Said]:
+    """Keep the turns of a conversation that is given again and again, such as a whole thread.
 
-    It remembers in RAM what it kept, so that a long thread is not compared with the store at each
-    call. One keeper serves any threads and namespaces; it may be called from several threads.
+    One look into the store finds what it has already; see ``MemoryManager.keep`` for the rest.
 
     Args:
-        most: Most turns that it remembers, >= 1.
+        view: The manager, and the namespace.
+        turns: The turns from the beginning of the conversation, in order.
+        session: Name of the conversation, or None.
+        speaker: Who writes what has the role ``user``.
+        now: Whether the last of them are what is said now.
+
+    Returns:
+        The turns that are new or were edited, in order.
     """
+    verbs = cast("Verbs", view)
+    said = placed(turns, None if session is None else composed(session), speaker)
+    fresh = _unknown(verbs, said_anew(verbs, said) if now else said)
+    kept = {memory.id for memory in keep(verbs, fresh)} if fresh else set()
+    return [one for one in fresh if one.nameless or one.piece_id(0) in kept]
 
-    def __init__(self, most: int = REMEMBERED) -> None:
-        self._most = most
-        self._kept: OrderedDict[tuple[tuple[str, ...], str, bool], str] = OrderedDict()
 
-    def keep(
-        self,
-        view: View,
-        turns: Iterable[Turn],
-        *,
-        session: str | None,
-        speaker: Trust = Trust.USER,
-    ) -> list[Said]:
-        """Keep the turns that are new or were edited; see ``MemoryManager.keep``.
+def said_anew(view: Verbs, said: Sequence[Said]) -> list[Said]:
+    """Let the user say again what was erased or forgotten: from the last message on, it is new.
 
-        Args:
-            view: The manager, and the namespace.
-            turns: The turns from the beginning of the conversation, in order.
-            session: Name of the conversation, or None.
-            speaker: Who writes what has the role ``user``.
+    Turns before that, and those with an id, are given again, and stay away.
+    """
+    users = [at for at, one in enumerate(said) if one.turn.role == "user"]
+    start = users[-1] if users else len(said)
+    found = [*said[:start]]
+    away = gone(view, said[start:])
+    taken: set[str] = set()
+    for one in said[start:]:
+        while one.count is not None and (one.key in away or (away and one.key in taken)):
+            one = one.numbered(one.count + 1)  # noqa: PLW2901 - the same turn, later
+            away |= gone(view, [one])
+        taken.add(one.key)
+        found.append(one)
+    return found
 
-        Returns:
-            The turns that are new or were edited, in order.
-        """
-        verbs = cast("Verbs", view)
-        session = session if session is None else composed(session)
-        said = {
-            (view.namespace, one.key, _trusted(verbs, one)): one
-            for one in placed(turns, session, speaker)
-        }
-        fresh = {key: one for key, one in said.items() if self._kept.get(key) != one.digest}
-        if not fresh:
-            return []
-        keep(verbs, list(fresh.values()))
-        self._kept.update((key, one.digest) for key, one in fresh.items())
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
-        return list(fresh.values())
+
+def gone(view: Verbs, said: Iterable[Said]) -> set[str]:
+    """Return the keys of the turns of which a part was erased or forgotten."""
+    return there(view, said, (Status.FORGOTTEN,))
+
+
+def there(view: Verbs, said: Iterable[Said], statuses: Iterable[Status] = Status) -> set[str]:
+    """Return the keys of the turns of which a part was erased, or has one of some statuses."""
+    ids = {name: (digest, one.key) for one in said
+           for name, digest in one.digests(view.config).items()}  # fmt: skip
+    erased, kept = _stored(view, {name: digest for name, (digest, _) in ids.items()})
+    among = frozenset(one.value for one in statuses)
+    return {ids[name][1] for name in (*erased, *kept)
+            if name in erased or kept[name].status in among}  # fmt: skip
+
+
+def _stored(view: Verbs, digests: Mapping[str, str]) -> tuple[set[str], dict[str, Kept]]:
+    """Return which ids were erased with such words, and what is stored under the ids."""
+    ledger = view._engine.ledger  # noqa: SLF001 - a part of the manager
+    ns = ledger.find_namespace(view.namespace)
+    if ns is None or not digests:
+        return set(), {}
+    kept, erased = ledger.read(
+        lambda c: (replays.kept(c, ns, digests), replays.erased(c, ns, digests))
+    )
+    return erased - kept.keys(), kept
+
+
+def _unknown(view: Verbs, said: Sequence[Said]) -> list[Said]:
+    """Return the turns that the store does not have as they are; the last ones of equal name."""
+    last = {(one.key, _trusted(view, one)): one for one in said}
+    turns = [(one, one.digests(view.config)) for one in last.values()]
+    ends = {one.piece_id(len(parts)): "" for one, parts in turns}
+    looked = {name: digest for _, parts in turns for name, digest in parts.items()}
+    erased, kept = _stored(view, {**{end: "" for end in ends if end}, **looked})
+    known = _known_by_words(view, [one for one, _ in turns if one.nameless])
+
+    def has(one: Said, name: str, digest: str) -> bool:
+        there = kept.get(name)
+        same = there is not None and (there.said, there.trust) == (digest, one.source.kind)
+        return same or name in erased
+
+    return [
+        one
+        for one, parts in turns
+        if (one.nameless and one.key not in known)
+        or not all(has(one, name, digest) for name, digest in parts.items())
+        or _is_left(kept.get(one.piece_id(len(parts)) or ""))
+    ]
+
+
+def _is_left(piece: Kept | None) -> bool:
+    """Tell whether a piece behind the last one of a message is left of longer words."""
+    return piece is not None and piece.status in SHOWN_OR_WAITING
+
+
+def _known_by_words(view: Verbs, said: Sequence[Said]) -> set[str]:
+    """Return the keys of turns without a name whose words the store has."""
+    engine = view._engine  # noqa: SLF001 - a part of the manager
+    ns = engine.ledger.find_namespace(view.namespace)
+    if ns is None or not said:
+        return set()
+    now = engine.now()
+    drafts = {one.key: one.drafts(view.config) for one in said}
+    hashes = {key: [engine.admitted(draft, now).row.content_hash for draft in some]
+              for key, some in drafts.items()}  # fmt: skip
+    wanted = [each for some in hashes.values() for each in some]
+    rows = engine.ledger.read(lambda c: memories.repeatable(c, ns, wanted, now))
+    found = {row.content_hash for row in rows}
+    return {key for key, some in hashes.items() if found.issuperset(some)}
 
 
 def keep(view: Verbs, said: Sequence[Said]) -> list[Memory]:
@@ -91,10 +160,15 @@ def keep(view: Verbs, said: Sequence[Said]) -> list[Memory]:
 
 
 def _keep_last(view: Verbs, said: Sequence[Said]) -> list[Memory]:
-    """Keep the last turn of each name."""
+    """Keep the last turn of each name; what was erased stays away."""
     last = {one.key: (one, one.drafts(view.config)) for one in said}
     drafts = [draft for _, some in last.values() for draft in some]
-    kept = list(_kept(view, drafts))
+    while True:
+        try:
+            kept = list(_kept(view, drafts))
+            break
+        except TurnErased as replay:
+            drafts = [draft for draft in drafts if draft.id not in replay.ids]
     _forget_leftover(view, [(one, len(some)) for one, some in last.values()])
     return kept
 

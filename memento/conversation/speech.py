@@ -74,8 +74,9 @@ def _gap(text: str, start: int) -> int:
 
 def _without_payloads(text: str) -> str:
     """Replace each payload by a short note; a secret stays for whatever takes out secrets."""
-    text = _URI.sub(lambda found: _note(found[0].partition(",")[2]), text)
-    return _RUN.sub(_run, text)
+    if "data:" in text.lower():
+        text = _URI.sub(lambda found: _note(found[0].partition(",")[2]), text)
+    return _RUN.sub(_run, text) if len(text) >= LEAST else text
 
 
 def _run(found: re.Match[str]) -> str:

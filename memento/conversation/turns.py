@@ -21,18 +21,15 @@ from memento.conversation.speech import spoken
 from memento.conversation.values import Turn
 from memento.errors import InvalidInput
 from memento.language.questions import merely_asks
+from memento.ledger.replays import SAID, TURN
 from memento.messages import named, read
 from memento.messages import trust_of as trust_of_role
 from memento.types import Draft, Kind, Memory, Source, Tier, Trust
 
 PIECE_CHARS = 16_000
 """Most characters of a turn in one memory; a longer turn is kept in pieces."""
-ID = "turn-"
-"""First characters of the ids of kept turns."""
-SAID = "said"
-"""Metadata: digest of what the message said when it was kept, whatever the memory says by now."""
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-_MADE = re.compile(rf"{ID}[0-9a-f]{{32}}")
+_MADE = re.compile(rf"{TURN}[0-9a-f]{{32}}")
 
 
 def turns_of(messages: str | Iterable[str | Mapping[str, Any] | Turn]) -> list[Turn]:
@@ -83,12 +80,14 @@ class Said:
         name: What the turn is called there: its role and id; without an id, its role and text and
             how often that was said before.
         source: How far it is trusted.
+        count: How often it was said before; None if the name is not made of that.
     """
 
     turn: Turn
     session: str | None
     name: str
     source: Source
+    count: int | None = None
 
     @property
     def key(self) -> str:
@@ -102,10 +101,15 @@ class Said:
         """Whether it has neither a session nor an id."""
         return self.session is None and self.turn.id is None
 
-    @property
-    def digest(self) -> str:
-        """Digest of its words, to tell whether it was edited."""
-        return turn_id(self.turn.text)
+    def numbered(self, count: int) -> Said:
+        """Return it as what was said so often before."""
+        return replace(self, name=turn_id(self.turn.role, self.turn.text, str(count)), count=count)
+
+    def digests(self, config: Config) -> dict[str, str]:
+        """Return the ids of its pieces, each with the digest of what it says; {} if nameless."""
+        texts = () if self.nameless else pieces(self.turn.text, config)
+        return {turn_id(self.session, self.name, str(at)): digest_of(one)
+                for at, one in enumerate(texts)}  # fmt: skip
 
     def drafts(self, config: Config) -> list[Draft]:
         """Make its memories, one per piece."""
@@ -144,11 +148,12 @@ def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[S
     before: Counter[tuple[str, str]] = Counter()
     found = []
     for one in turns:
-        turn = replace(one, text=spoken(one.text))
+        text = spoken(one.text)
+        turn = one if text == one.text else replace(one, text=text)
         said = (turn.role, turn.text)
-        name = turn_id(*said, str(before[said])) if turn.id is None else turn_id(turn.role, turn.id)
+        named = Said(turn, session, turn_id(turn.role, turn.id), trust_of(turn, speaker))
+        found.append(named if turn.id is not None else named.numbered(before[said]))
         before[said] += 1
-        found.append(Said(turn, session, name, trust_of(turn, speaker)))
     return found
 
 
@@ -182,7 +187,9 @@ def kept_here(memory: Memory) -> bool:
 
 def turn_id(*parts: str | None) -> str:
     """Make the id of a turn from what it is called; equal parts give an equal id."""
-    return f"{ID}{blake2b(repr(parts).encode(errors='surrogatepass'), digest_size=16).hexdigest()}"
+    return (
+        f"{TURN}{blake2b(repr(parts).encode(errors='surrogatepass'), digest_size=16).hexdigest()}"
+    )
 
 
 def digest_of(text: str) -> str:

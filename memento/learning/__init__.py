@@ -120,7 +120,8 @@ class Learning(View):
 
         Observing the same turn twice changes nothing the second time: a turn is known by its
         session and ``id``, or else by its session and text if it is the last of its speaker there.
-        A language model that did not see it then is shown it now.
+        A language model that did not see it then is shown it now. A turn that was erased or
+        forgotten is left out, as ``keep`` does it.
 
         With ``LLMConfig.background`` the call does not wait for the model: ``Observation.pending``
         messages wait in the ledger and are shown to it later.
@@ -153,6 +154,7 @@ class Learning(View):
             NotFound: If ``turn_id`` is no memory of this namespace.
             SecretFound: If a text holds a secret and ``Config.secrets`` says to refuse it.
             StoreError: If it could not be written; then nothing was.
+            TurnErased: If a turn was erased while it was written; then nothing was.
 
         >>> import tempfile
         >>> from memento import MemoryManager

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from memento.admit.draft import admit, to_json
 from memento.admit.entry import Entry
 from memento.clock import from_micros, to_micros
+from memento.conversation.keeping import gone, said_anew, there
 from memento.conversation.turns import Said, mended, placed, turn_id
 from memento.conversation.values import Turn
 from memento.conversation.verbs import Verbs
@@ -228,6 +229,10 @@ class Reader:
         said = [one for one in given if one.turn.text.strip()]
         if numbered and self._session is not None:
             said = [self._named(one, dated) for one in said]
+        else:
+            said = said_anew(self._view, said)
+        away = gone(self._view, said)
+        said = [one for one in said if one.key not in away]
         return [
             replace(one, source=self._origin) if one.turn.role == "user" and not _lowered(one)
             else one
@@ -240,20 +245,14 @@ class Reader:
         if turn.id is not None:
             return said
         if dated is not None:
-            return replace(said, name=turn_id(turn.role, turn.text, dated.isoformat()))
+            name = turn_id(turn.role, turn.text, dated.isoformat())
+            return replace(said, name=name, count=None)
         last = next((row for row in self._newest() if row.role == turn.role), None)
-        names = [turn_id(turn.role, turn.text, str(count)) for count in range(_MOST_EQUAL)]
-        ids = [turn_id(self._session, name, "0") for name in names]
-        known = self._known(ids)
-        count = next((at for at, one in enumerate(ids) if one not in known), _MOST_EQUAL - 1)
-        again = count > 0 and last is not None and last.id == ids[count - 1]
-        return replace(said, name=names[count - 1 if again else count])
-
-    def _known(self, ids: list[str]) -> set[str]:
-        if self.ns is None:
-            return set()
-        ns = self.ns
-        return set(self._engine.ledger.read(lambda c: memories.docids_of(c, ns, ids)))
+        alike = [said.numbered(count) for count in range(_MOST_EQUAL)]
+        known = there(self._view, alike)
+        count = next((at for at, one in enumerate(alike) if one.key not in known), _MOST_EQUAL - 1)
+        again = count > 0 and last is not None and last.id == alike[count - 1].piece_id(0)
+        return alike[count - 1 if again else count]
 
     def _newest(self) -> list[Row]:
         """Return the newest turns of the session, newest first."""

@@ -1,7 +1,8 @@
 """Taking memories out of the ledger for good. SQL only.
 
-An erased memory leaves its row id in ``erased`` and nothing else: caches of every process learn of
-it by the revision, and the row id is never given again. The work left to do on the files is noted
+An erased memory leaves its row id in ``erased``, and a turn also a digest (see ``replays``), and
+nothing else: caches of every process learn of it by the revision, and the row id is never given
+again. The work left to do on the files is noted
 in ``meta`` in the same transaction, so that it is done even if this process dies. Very many
 memories are erased by ``erase_many``.
 """
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from memento.errors import NotFound
-from memento.ledger import dynamics, links, llm_tasks, loops, memories, quotes, strengths
+from memento.ledger import dynamics, links, llm_tasks, loops, memories, quotes, replays, strengths
 from memento.ledger.contract import Session
 from memento.ledger.dialect import (
     SKIP_IF_THERE,
@@ -185,6 +186,7 @@ def delete(connection: Session, docids: list[int]) -> dict[str, int]:
     reason to erase. The sums of events and the numbers of claims are removed and not counted:
     whether they were made yet depends on the background thread.
     """
+    replays.note(connection, docids)
     counts = {"full text": connection.words.remove(docids)} | dict.fromkeys(_OF_ROW, 0)
     for table, columns in _OF_ROW.items():
         for column in columns:

@@ -17,7 +17,7 @@ from memento.status import having
 APPLICATION_ID = 0x6D656D6F
 """``memo`` in ASCII: tells our file from another program's."""
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 """Version this code writes; kept in ``PRAGMA user_version``."""
 
 SEALED = 6
@@ -426,3 +426,9 @@ scope that only memories name has no row. ``merges`` has the numbers of the chan
 memories, so that they can be undone. ``shares_with`` finds what a namespace is shown."""
 
 M011 = LINKS + SCOPES
+
+M012 = """
+CREATE TABLE erased_turns (ns INTEGER NOT NULL, turn TEXT NOT NULL, PRIMARY KEY (ns, turn))
+    WITHOUT ROWID;
+"""
+"""A turn that was erased is known when its conversation is given again, see ``replays``."""

@@ -16,12 +16,22 @@ from typing import Any
 
 from memento.admit.entry import Entry
 from memento.admit.novelty import Met, Novelty
-from memento.errors import IdConflict, UntrustedSource
+from memento.errors import IdConflict, TurnErased, UntrustedSource
 from memento.ledger import changes as recorded
-from memento.ledger import descent, erase_many, memories, scopes, sessions, since, slot_values
+from memento.ledger import (
+    descent,
+    erase_many,
+    memories,
+    replays,
+    scopes,
+    sessions,
+    since,
+    slot_values,
+)
 from memento.ledger.contract import Work
 from memento.ledger.merge import MAX_STATES, may_add, merged
-from memento.ledger.rows import NAMES, Row, columns_of, identity, is_sound, sound
+from memento.ledger.replays import SAID, TURN
+from memento.ledger.rows import NAMES, Row, columns_of, identity, is_sound, mapping_in, sound
 from memento.levels import LOCKS
 from memento.lifecycle import locks, slots, trust
 from memento.lifecycle.steps import (
@@ -72,6 +82,7 @@ def remember(
     """
     if chosen := [entry.row.id for entry in entries if entry.chosen_id]:
         erase_many.make_way(work.db, work.ns, chosen)
+        _refuse_replays(work, entries)
     go_to_present_scopes(work, entries)
     trust.judge(work, entries)  # first: the words of a quarantined memory stay new
     met = novelty.weigh(work, entries)
@@ -79,6 +90,24 @@ def remember(
     sessions.touch(work.db, work.ns, {entry.row.session for entry in entries}, work.now)
     named = {entry.row.id for entry in entries if entry.chosen_id}
     return rows, trust.judge_again(work, rows, named), met
+
+
+def _refuse_replays(work: Work, entries: Sequence[Entry]) -> None:
+    """Refuse turns of a conversation that were erased: here, as one may be erased meanwhile.
+
+    Raises:
+        TurnErased: If there are any.
+    """
+    turns = [entry.row for entry in entries if entry.chosen_id and _is_kept_turn(entry.row)]
+    said = {row.id: str(mapping_in(row.metadata).get(SAID)) for row in turns}
+    erased = replays.erased(work.db, work.ns, said)
+    if erased and (absent := erased - replays.kept(work.db, work.ns, erased).keys()):
+        raise TurnErased(absent)
+
+
+def _is_kept_turn(row: Row) -> bool:
+    """Tell whether ``keep`` chose the id: such a turn is given again with its conversation."""
+    return row.id.startswith(TURN) and row.source_uri is None
 
 
 def go_to_present_scopes(work: Work, entries: Sequence[Entry]) -> None:
@@ -342,7 +371,7 @@ def _insert_taking_ids(work: Work, entries: Sequence[Entry]) -> list[Row]:
         rows += insert_or_fold(work, entries[start:at])
         start = at
         row = memories.by_ids(work.db, work.ns, [entry.row.id]).get(entry.row.id)
-        if row is not None and _gives_way(work, sound(row)):
+        if row is not None and (_gives_way(work, sound(row)) or _comes_back(row, entry)):
             _put_over(work, row, entry)
             memories.overflow(work, [entry.row.session])
             rows.append(row)
@@ -367,6 +396,16 @@ def _gives_way(work: Work, row: Row) -> bool:
     """Tell whether a memory has no claim to its id: quarantined, or hidden and never trusted."""
     hidden = row.status not in FOUND and row.trust in work.rules.untrusted
     return row.status == Status.QUARANTINED or hidden
+
+
+def _comes_back(row: Row, entry: Entry) -> bool:
+    """Tell whether a memory that was forgotten is added again by its id.
+
+    A turn of a conversation and a part of a file are given again with the rest of it, so they stay
+    away until they are restored.
+    """
+    same = row.status == Status.FORGOTTEN and row.content_hash == entry.row.content_hash
+    return same and not _is_kept_turn(row) and row.source_uri is None
 
 
 def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:

@@ -22,7 +22,7 @@ EXAMPLES = [
     errors.UntrustedSource("kind", "a web page cannot make a rule"),
     errors.NotFound("abc"),
     errors.IdConflict("abc"),
-    errors.ChangedSince("abc", 2),
+    errors.TurnErased(["turn-abc"]),
     errors.LockedMemory("abc", "user"),
     errors.TooManyLocks(100),
     errors.NothingToUndo(7, "there is no change 7"),

@@ -77,6 +77,7 @@ _SCRIPTS = {
     "m009_changes": schema.M009,
     "m010_learning": schema.M010,
     "m011_links": schema.M011,
+    "m012_erased_turns": schema.M012,
 }
 """Every migration in order. A name is recorded in the file, so it never changes."""
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from memento.errors import StoreBusy, StoreFromTheFuture
 from memento.language.words import cues
-from memento.ledger import checks, descent, namespaces, schema, scopes, sessions
+from memento.ledger import checks, descent, namespaces, replays, schema, scopes, secret, sessions
 from memento.ledger.lite import held, migrations
 from memento.ledger.lite.pages import Pages
 from memento.ledger.lite.sqlite import Connection, connect, translated
@@ -58,6 +58,8 @@ class Rescued:
         links: As in the table.
         events: As in the table, without their own number.
         erased: Lines about what was erased, by row id.
+        turns: Turns that were erased, as namespace number and digest, see ``replays``.
+        key: The key that their digests are made with.
         changed: Ids of rows that are there but not as they were, by row id.
         known: Row ids that indexes tell of, to how often; each memory is in two at least.
         seals: Checksums of labels by namespace number.
@@ -73,6 +75,8 @@ class Rescued:
     links: list[tuple[Any, ...]] = field(default_factory=list)
     events: list[tuple[Any, ...]] = field(default_factory=list)
     erased: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    turns: list[tuple[int, str]] = field(default_factory=list)
+    key: bytes | None = None
     changed: dict[int, str] = field(default_factory=dict)
     known: Counter[int] = field(default_factory=Counter)
     seals: dict[int, bytes] = field(default_factory=dict)
@@ -139,6 +143,8 @@ def write(found: Rescued, target: Path) -> None:
             ("links (src, dst, relation, weight, seal)", found.links),
             ("events (ns, at, kind, docid, detail, seal)", found.events),
             ("erased (docid, ns, rev)", list(found.erased.values())),
+            ("erased_turns (ns, turn)", found.turns),
+            ("meta (name, value)", [(secret.NAME, found.key)] if found.key else []),
         ):  # fmt: skip
             marks = ", ".join("?" * (table.count(",") + 1))
             connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
@@ -270,6 +276,10 @@ def _take_indexed(found: Rescued, versions: list[tuple[Any, ...]], values: tuple
             found.latest[docid] = max(rev, found.latest.get(docid, 0))
         case (str(name), bytes(seal)) if (owner := namespaces.sealed_by(name)) is not None:
             found.seals[owner] = seal
+        case (int(ns), str(turn)) if replays.is_digest(turn):
+            found.turns.append((ns, turn))
+        case (secret.NAME, bytes(key)):
+            found.key = key
         case (int(src), str(relation), int(dst), float(weight)) | (
             int(src),
             str(relation),

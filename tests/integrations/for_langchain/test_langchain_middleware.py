@@ -1210,3 +1210,32 @@ def test_the_policy_is_in_the_system_message_and_before_the_text(manager, fake_m
     assert 'new, rule of the user: "Answer in French"' in second[-1].text
     assert not any("policy" in text for text in kept(manager, kinds="episode"))
     assert manager.sessions()[0].id == "t"
+
+
+@pytest.mark.parametrize("how", ["erase", "forget"])
+@pytest.mark.parametrize("name", [None, "one"])
+@pytest.mark.parametrize("lasting", [True, False])
+def test_an_erased_turn_stays_away_and_can_be_said_again(manager, fake_model, how, name, lasting):
+    """A thread that is given again brings nothing back; a new message is kept, in any process."""
+    if lasting and name is None:
+        pytest.skip("a checkpointer needs a thread")
+    saver, run = InMemorySaver() if lasting else None, thread(name) if name else {}
+
+    def runs(*texts):
+        ours = MementoMiddleware(manager, observe=True)
+        agent = create_agent(fake_model("ok", "ok"), middleware=[ours], checkpointer=saver)
+        for text in texts:
+            agent.invoke(said(text), run)
+
+    def gone():
+        if how == "erase":
+            manager.store.erase(everything=True)
+        else:
+            manager.forget_many(within="")
+
+    runs("I live in Zebraville.")
+    gone()
+    runs("Hello again, my cat is Tom.")
+    assert not any("Zebra" in text for text in kept(manager))
+    runs("I live in Zebraville.", "Hm.")
+    assert kept(manager).count("I live in Zebraville.") >= 1

@@ -1,0 +1,273 @@
+"""An erased or forgotten turn stays away when its conversation is given again."""
+
+from __future__ import annotations
+
+import pytest
+
+from memento import Draft, MemoryManager, Source, Turn
+from memento.conversation import keep_new
+from memento.errors import IdConflict, TurnErased
+from memento.types import Status
+from memento.upkeep.backup import restore
+from memento.upkeep.salvage import salvage
+
+HOME = "I live in Zebraville."
+TALK = [
+    Turn(HOME, id="u1"),
+    Turn("Zebraville, noted.", "assistant", id="a1"),
+    Turn("I like tea.", id="u2"),
+]
+NAMELESS = [Turn(one.text, one.role) for one in TALK]
+
+ERASED = {
+    "ids": lambda m: m.store.erase([one.id for one in m.list(status=list(Status))]),
+    "session": lambda m: m.store.erase(session="s") and derived_too(m),
+    "everything": lambda m: m.store.erase(everything=True),
+}
+HIDDEN = {
+    "forget": lambda m: [m.forget(one.id) for one in m.list()],
+    "forget_many": lambda m: m.forget_many(within=""),
+}
+AWAY = ERASED | HIDDEN
+
+
+def derived_too(memory):
+    """Erase what was learnt and is in no session."""
+    left = [one.id for one in memory.list(status=list(Status))]
+    return memory.store.erase(left) if left else None
+
+
+def keeps(memory, talk):
+    """Keep a conversation, and learn nothing."""
+    memory.keep(talk, session="s")
+
+
+def observes(memory, talk):
+    """Learn from a conversation."""
+    memory.observe(messages=talk, session="s")
+
+
+def adapts(memory, talk):
+    """Do as the middleware does."""
+    for said in keep_new(memory, talk, session="s"):
+        if said.turn.role == "user":
+            memory.observe(said.turn.text, session="s", keep=False, turn_id=said.piece_id(0))
+
+
+DOORS = {"keep": keeps, "observe": observes, "adapter": adapts}
+
+
+@pytest.fixture
+def again(tmp_path):
+    """Open the store of a test, and close it when it is opened again."""
+    opened = []
+
+    def open_it():
+        while opened:
+            opened.pop().close()
+        opened.append(MemoryManager(tmp_path / "store", embedder=None))
+        return opened[-1]
+
+    yield open_it
+    opened[-1].close()
+
+
+def texts(memory):
+    """Return what is found, in order."""
+    return [one.text for one in memory.list(limit=1_000)]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("how", AWAY)
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("talk", [TALK, NAMELESS], ids=["by id", "by place"])
+def test_a_turn_that_is_given_again_stays_away(again, talk, door, how, restarted):
+    """In this process and in the next, through each door: neither kept nor learnt again."""
+    memory = again()
+    DOORS[door](memory, talk)
+    AWAY[how](memory)
+    memory = again() if restarted else memory
+    news = Turn("My cat is called Tom.", id="u9" if talk is TALK else None)
+    for _ in range(2):
+        DOORS[door](memory, [*talk, news])
+    assert not any("Zebra" in text or "tea" in text for text in texts(memory))
+    assert "My cat is called Tom." in texts(memory)
+    assert memory.value("user/home") is None
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("how", AWAY)
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("name", [None, "u7"])
+def test_a_new_message_of_the_user_is_stored(again, door, name, how, restarted):
+    """The same words in the same session, as a new message: kept once, and learnt."""
+    memory = again()
+    DOORS[door](memory, TALK if name else NAMELESS)
+    AWAY[how](memory)
+    memory = again() if restarted else memory
+    for _ in range(3):
+        DOORS[door](memory, [Turn(HOME, id=name)])
+    kept = [one for one in memory.list(session="s") if one.text == HOME and one.role == "user"]
+    assert len(kept) == 1
+    if door != "keep":
+        assert memory.value("user/home").text == HOME
+
+
+@pytest.mark.parametrize("how", AWAY)
+def test_each_new_message_can_be_erased(again, how):
+    """Said, erased, said, erased: what is given again then has no turn of it."""
+    memory = again()
+    for _ in range(3):
+        memory.keep(NAMELESS[:1], session="s")
+        assert texts(memory) == [HOME]
+        AWAY[how](memory)
+    memory.keep([*NAMELESS[:1], Turn("Hm.")], session="s")
+    assert texts(memory) == ["Hm."]
+
+
+@pytest.mark.parametrize("how", AWAY)
+def test_observed_alone_it_is_stored_again(again, how):
+    """A message that is given alone is what is said now; by its id it is known."""
+    memory = again()
+    memory.observe(HOME, "Noted.", session="s", id="u1")
+    AWAY[how](memory)
+    assert memory.observe(HOME, session="s", id="u1").turns == ()
+    assert memory.value("user/home") is None
+    for _ in range(2):
+        assert memory.observe(HOME, session="s").turns
+    assert memory.value("user/home").text == HOME
+
+
+def test_other_words_under_the_id_of_an_erased_turn_are_another_turn(again):
+    """A program that numbers its messages again loses none."""
+    memory = again()
+    memory.keep(TALK, session="s")
+    memory.store.erase(everything=True)
+    memory.keep([Turn("I moved to Porto.", id="u1")], session="s")
+    assert texts(memory) == ["I moved to Porto."]
+
+
+def test_another_session_and_another_namespace_are_not_meant(again):
+    """A turn is erased where it was said."""
+    memory = again()
+    memory.keep(TALK, session="s")
+    memory.store.erase(everything=True)
+    memory.keep(TALK, session="t")
+    memory.of("other").keep(TALK, session="s")
+    assert texts(memory) == texts(memory.of("other")) == [one.text for one in TALK]
+
+
+def test_a_piece_of_a_long_turn_stays_away(again):
+    """The others stay where they are."""
+    memory = again()
+    long = Turn(" ".join(f"word{n}" for n in range(9_000)), id="u1")
+    kept = memory.keep([long], session="s")
+    memory.store.erase(kept[2].id)
+    assert memory.keep([long], session="s") == [*kept[:2], *kept[3:]]
+    assert keep_new(memory, [long], session="s") == []
+
+
+def test_very_many_erased_turns_stay_away(again):
+    """Also those that are deleted later than they are erased."""
+    memory = again()
+    many = [Turn(f"My number {n} is red.", id=str(n)) for n in range(400)]
+    memory.keep(many, session="s")
+    memory.store.erase(everything=True)
+    assert memory.keep(many, session="s") == []
+    assert keep_new(again(), many, session="s") == []
+
+
+def test_a_turn_that_is_erased_at_the_same_moment_is_refused(again):
+    """The transaction that writes it looks again, so that nobody is too late."""
+    memory = again()
+    (kept,) = memory.keep(TALK[:1], session="s")
+    memory.store.erase(kept.id)
+    draft = Draft(kept.text, id=kept.id, session="s", role="user", metadata=kept.metadata)
+    with pytest.raises(TurnErased) as refused:
+        memory.add_many([draft])
+    assert refused.value.ids == {kept.id}
+
+
+def test_a_backup_knows_what_was_erased(again, tmp_path):
+    """A store that is restored from it keeps the turn away."""
+    memory = again()
+    memory.keep(TALK, session="s")
+    memory.store.erase(everything=True)
+    memory.store.backup(tmp_path / "saved.db")
+    restore(tmp_path / "saved.db", tmp_path / "other")
+    with MemoryManager(tmp_path / "other", embedder=None) as other:
+        assert other.keep(TALK, session="s") == []
+
+
+def test_a_salvaged_store_knows_what_was_erased(again, tmp_path):
+    """The digests and their key are taken over with the rows."""
+    memory = again()
+    memory.keep([*TALK, Turn("My cat is called Tom.", id="u9")], session="s")
+    memory.store.erase([one.id for one in memory.list() if "Tom" not in one.text])
+    memory.close()
+    salvage(tmp_path / "store")
+    memory = again()
+    assert memory.keep(TALK, session="s") == []
+    assert texts(memory) == ["My cat is called Tom."]
+
+
+def test_an_import_brings_back_what_its_file_holds(again, tmp_path):
+    """A person asks for it by name; the conversation itself still brings back nothing."""
+    memory = again()
+    memory.keep(TALK[:1], session="s")
+    memory.store.export(tmp_path / "saved.jsonl")
+    memory.store.erase(everything=True)
+    assert memory.keep(TALK[:1], session="s") == texts(memory) == []
+    assert memory.store.import_from(tmp_path / "saved.jsonl").memories == 1
+
+
+def test_no_word_of_it_is_left(again, tmp_path):
+    """Neither its words nor its id or session, but a digest that only this store can make."""
+    memory = again()
+    memory.keep([Turn(HOME, id="the-id-of-it")], session="its-session")
+    memory.store.erase(everything=True)
+    memory.close()
+    left = b"".join(one.read_bytes() for one in (tmp_path / "store").rglob("*") if one.is_file())
+    for word in (b"Zebraville", b"the-id-of-it", b"its-session"):
+        assert word not in left
+
+
+class TestAdd:
+    """``add`` with the id of a memory that was forgotten."""
+
+    @pytest.mark.parametrize("source", ["user", "agent"])
+    def test_brings_it_back(self, again, source):
+        """An acknowledged memory can be found, also after a retry."""
+        memory = again()
+        memory.add(HOME, id="home", source=source)
+        memory.forget("home")
+        for _ in range(2):
+            assert memory.add(HOME, id="home", source=source).status is Status.ACTIVE
+        assert texts(memory) == [HOME]
+        assert [hit.id for hit in memory.retrieve("Zebraville")] == ["home"]
+
+    def test_with_other_words_is_an_error(self, again):
+        """Nothing is written under an id that belongs to something else."""
+        memory = again()
+        memory.add(HOME, id="home")
+        memory.forget("home")
+        with pytest.raises(IdConflict):
+            memory.add("I live in Porto.", id="home")
+        assert texts(memory) == []
+
+    def test_of_an_erased_id_is_a_new_memory(self, again):
+        """The caller who chooses the id wants it."""
+        memory = again()
+        memory.add(HOME, id="home")
+        memory.store.erase("home")
+        memory.add(HOME, id="home")
+        assert texts(memory) == [HOME]
+
+    def test_a_part_of_a_file_stays_away(self, again):
+        """A file that is read again does not bring back what was forgotten of it."""
+        memory = again()
+        draft = Draft(HOME, id="home", source=Source("user", uri="notes.md"))
+        memory.add_many([draft])
+        memory.forget("home")
+        memory.add_many([draft])
+        assert texts(memory) == []
