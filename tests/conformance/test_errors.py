@@ -23,6 +23,7 @@ EXAMPLES = [
     errors.NotFound("abc"),
     errors.IdConflict("abc"),
     errors.TurnErased(["turn-abc"]),
+    errors.ChangedSince("abc", 2),
     errors.LockedMemory("abc", "user"),
     errors.TooManyLocks(100),
     errors.NothingToUndo(7, "there is no change 7"),

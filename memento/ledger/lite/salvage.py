@@ -19,6 +19,7 @@ from typing import Any
 from memento.errors import StoreBusy, StoreFromTheFuture
 from memento.language.words import cues
 from memento.ledger import checks, descent, namespaces, replays, schema, scopes, secret, sessions
+from memento.ledger.happenings import Happening
 from memento.ledger.lite import held, migrations
 from memento.ledger.lite.pages import Pages
 from memento.ledger.lite.sqlite import Connection, connect, translated
@@ -37,6 +38,7 @@ from memento.ledger.rows import (
     is_changed_link,
     is_changed_state,
     is_whole,
+    mapping_in,
 )
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.ledger.scopes import Place
@@ -56,14 +58,13 @@ class Rescued:
         namespaces: Labels as JSON by namespace number.
         versions: Earlier states, as in the table, checked.
         links: As in the table.
-        events: As in the table, without their own number.
+        events: As in the table, by their own number.
         erased: Lines about what was erased, by row id.
         turns: Turns that were erased, as namespace number and digest, see ``replays``.
         key: The key that their digests are made with.
         changed: Ids of rows that are there but not as they were, by row id.
         known: Row ids that indexes tell of, to how often; each memory is in two at least.
         seals: Checksums of labels by namespace number.
-        latest: Newest revision of a row id that an index tells of.
         sessions: Sessions by namespace number and name, the newest state of each.
         checkpoints: Their checkpoints, by namespace number, session and number.
         scopes: Scopes by namespace number and path.
@@ -73,14 +74,13 @@ class Rescued:
     namespaces: dict[int, str] = field(default_factory=dict)
     versions: list[tuple[Any, ...]] = field(default_factory=list)
     links: list[tuple[Any, ...]] = field(default_factory=list)
-    events: list[tuple[Any, ...]] = field(default_factory=list)
+    events: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     erased: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     turns: list[tuple[int, str]] = field(default_factory=list)
     key: bytes | None = None
     changed: dict[int, str] = field(default_factory=dict)
     known: Counter[int] = field(default_factory=Counter)
     seals: dict[int, bytes] = field(default_factory=dict)
-    latest: dict[int, int] = field(default_factory=dict)
     sessions: dict[tuple[int, str], Begun] = field(default_factory=dict)
     checkpoints: dict[tuple[int, str, int], Noted] = field(default_factory=dict)
     scopes: dict[tuple[int, str], Place] = field(default_factory=dict)
@@ -109,17 +109,18 @@ def find(path: Path) -> Rescued:
     ours = pages.application_id == schema.APPLICATION_ID
     if ours and pages.user_version > schema.SCHEMA_VERSION:
         raise StoreFromTheFuture(path, found=pages.user_version, known=schema.SCHEMA_VERSION)
-    versions: list[tuple[Any, ...]] = []
     for record in pages.records():
         if record.rowid is None:
-            _take_indexed(found, versions, record.values)
+            _take_indexed(found, record.values)
         else:
             _take_row(found, record.rowid, record.values)
+    found.versions = [version for version in found.versions if _is_whole(found, version)]
     _drop_outdated(found)
     _drop_changed_labels(found)
-    found.versions = [version for version in versions if _is_whole(found, version)]
-    found.links = [link for link in found.links if {link[0], link[1]} <= found.memories.keys()]
-    found.events = [event for event in found.events if event[3] in found.memories]
+    kept = found.memories.keys()
+    found.versions = [version for version in found.versions if version[0] in kept]
+    found.links = [link for link in found.links if {link[0], link[1]} <= kept]
+    found.events = _of_kept(found)
     return found
 
 
@@ -141,7 +142,7 @@ def write(found: Rescued, target: Path) -> None:
         for table, rows in (
             (f"versions (docid, rev, {STATE})", found.versions),
             ("links (src, dst, relation, weight, seal)", found.links),
-            ("events (ns, at, kind, docid, detail, seal)", found.events),
+            ("events (ns, at, kind, docid, detail, seal)", list(found.events.values())),
             ("erased (docid, ns, rev)", list(found.erased.values())),
             ("erased_turns (ns, turn)", found.turns),
             ("meta (name, value)", [(secret.NAME, found.key)] if found.key else []),
@@ -225,7 +226,7 @@ def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
             str() | None,
             bytes() | None,
         ):
-            _take_event(found, *values[1:])
+            _take_event(found, rowid, *values[1:])
         case (None, str(labels)) | (None, str(labels), int()) if namespaces.are_labels(labels):
             found.namespaces[rowid] = labels
         case (None, int(ns), int(rev)) if rowid >> SEQ_BITS == ns:
@@ -236,6 +237,7 @@ def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
 
 def _take_event(
     found: Rescued,
+    number: int,
     ns: int,
     at: int,
     kind: str,
@@ -244,7 +246,7 @@ def _take_event(
     seal: bytes | None = None,
 ) -> None:
     if not is_changed_event(ns, at, kind, docid, detail, seal):
-        found.events.append((ns, at, kind, docid, detail, seal))
+        found.events[number] = (ns, at, kind, docid, detail, seal)
 
 
 def _take_memory(found: Rescued, row: Row) -> None:
@@ -267,13 +269,11 @@ def _is_sane(row: Row) -> bool:
 _UNSEALED = attrgetter("rev", "updated_at")
 
 
-def _take_indexed(found: Rescued, versions: list[tuple[Any, ...]], values: tuple[Any, ...]) -> None:
+def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
     """Keep what a page of an index, or of a table without row ids, holds."""
     match values:
         case (int(ns), str() | bytes(), int(docid)) if docid >> SEQ_BITS == ns:
             found.known[docid] += 1
-        case (int(ns), int(rev), int(docid)) if docid >> SEQ_BITS == ns and rev <= SEQ_MASK:
-            found.latest[docid] = max(rev, found.latest.get(docid, 0))
         case (str(name), bytes(seal)) if (owner := namespaces.sealed_by(name)) is not None:
             found.seals[owner] = seal
         case (int(ns), str(turn)) if replays.is_digest(turn):
@@ -294,17 +294,35 @@ def _take_indexed(found: Rescued, versions: list[tuple[Any, ...]], values: tuple
         case (int(), int(), int(), str(), str(), str(), int(), str(), str(), *change) if (
             len(change) <= 1
         ):
-            versions.append(values[:9])
+            found.versions.append(values[:9])
         case _:
             _take_named(found, values)
 
 
 def _drop_outdated(found: Rescued) -> None:
-    """Let go of rows that were erased, or of which there was a newer state."""
-    for docid, row in list(found.memories.items()):
-        if docid in found.erased or row.rev < found.latest.get(docid, 0):
-            del found.memories[docid]
-            found.changed[docid] = row.id
+    """Let go of rows that were erased, or that a change ended: their own history tells, sealed.
+
+    No index is asked: nothing seals its numbers, and several indexes look the same on a page.
+    """
+    ended = {docid for docid, rev, *_ in found.versions if rev >= found.memories[docid].rev}
+    for docid in (ended | found.erased.keys()) & found.memories.keys():
+        found.changed[docid] = found.memories.pop(docid).id
+
+
+def _of_kept(found: Rescued) -> dict[int, tuple[Any, ...]]:
+    """Return the events that name only memories that are kept, in order."""
+    ids: dict[int, set[str]] = {}
+    for row in found.memories.values():
+        ids.setdefault(row.ns, {""}).add(row.id)  # "" is what is said of an erased one
+
+    def names_kept(event: tuple[Any, ...]) -> bool:
+        ns, at, kind, docid, detail, _ = event
+        if docid is not None:
+            return docid in found.memories
+        named = Happening(0, ns, at, kind, None, mapping_in(detail)).ids
+        return ns in ids and ids[ns].issuperset(named)
+
+    return {number: event for number, event in sorted(found.events.items()) if names_kept(event)}
 
 
 def _drop_changed_labels(found: Rescued) -> None:

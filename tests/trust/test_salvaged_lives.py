@@ -1,0 +1,79 @@
+"""Whatever happened to a store, salvaging it while it is healthy changes nothing."""
+
+from __future__ import annotations
+
+import harness_salvage
+import pytest
+from harness_salvage import told, wrong_after
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from memento.ledger.lite import sqlite
+from memento.upkeep.salvage import salvage
+
+
+@pytest.mark.harness
+@pytest.mark.parametrize("harness", harness_salvage.HARNESSES, ids=lambda one: one.__name__)
+def test_the_promise_holds_and_its_control_fails(harness, tmp_path):
+    """Every life is kept as it was, and the old reading of the pages loses memories."""
+    result = harness(tmp_path, full=False, seed=1)
+    assert result.verdict == "held", result
+
+
+@settings(
+    max_examples=12, deadline=None, derandomize=True, database=None,
+    phases=[Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+@given(dice=st.randoms(use_true_random=False), steps=st.integers(1, 15))
+def test_any_life_of_a_store_is_salvaged_whole(tmp_path_factory, dice, steps):
+    """Every memory comes back in its newest state, with its history and all that was said of it."""
+    assert wrong_after(tmp_path_factory.mktemp("life"), dice, steps)[1] == []
+
+
+def test_numbers_that_run_ahead_of_the_revision_are_no_proof(open_memory):
+    """The sums of events are numbered by stamps of their own, which tell of no change."""
+    memory = open_memory()
+    ids = [memory.add(f"note {n}", "long").id for n in range(10)]
+    for memory_id in ids:
+        memory.feedback(memory_id, useful=True)
+    memory.consolidate(seconds=60)
+    memory.close()
+    assert salvage(memory.root).lost == 0
+    assert {one.id for one in open_memory().list(limit=100)} == set(ids)
+
+
+def test_a_row_that_its_own_history_says_has_ended_is_left_behind(open_memory):
+    """A page that is older than the others does not bring back what was forgotten."""
+    memory = open_memory()
+    gone, kept = memory.add("the door code is 1234"), memory.add("the kettle is red")
+    memory.close()
+    path = memory.root / "ledger.db"
+    with sqlite.sqlite3.connect(path) as file:
+        columns = [one[1] for one in file.execute("PRAGMA table_info(memories)")]
+        old = file.execute("SELECT * FROM memories WHERE id = ?", (gone.id,)).fetchone()
+    file.close()
+    memory = open_memory()
+    memory.forget(gone.id)
+    memory.close()
+    with sqlite.sqlite3.connect(path) as file:
+        marks = ", ".join(f"{name} = ?" for name in columns)
+        file.execute(f"UPDATE memories SET {marks} WHERE id = ?", (*old, gone.id))
+    file.close()
+    done = salvage(memory.root)
+    assert (done.kept, done.changed) == (1, (gone.id,))
+    assert [one.id for one in open_memory().list(status=["active", "forgotten"])] == [kept.id]
+
+
+def test_the_log_keeps_its_order_and_its_answers(open_memory):
+    """What was shown, and when the namespace was used, are told of several memories at once."""
+    memory = open_memory()
+    one = memory.add("the kettle is red")
+    memory.retrieve("kettle")
+    memory.flush(wait=True, timeout=60)
+    before, uses = told(memory)["log"], memory.strength(one.id).uses
+    memory.close()
+    salvage(memory.root)
+    memory = open_memory()
+    assert uses > 0
+    assert memory.strength(one.id).uses == uses
+    assert told(memory)["log"] == before
