@@ -197,7 +197,7 @@ VERBS = (
 def told(memory: MemoryManager) -> dict[str, Any]:
     """Return every memory of every namespace, its earlier states, what is said of it, and the log.
 
-    A salvaged store does not know which changes made a state, and numbers its events anew.
+    A salvaged store does not know which changes made a state, and numbers its events again.
     """
     said: dict[str, Any] = {}
     for who in WHO:

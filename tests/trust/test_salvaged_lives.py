@@ -1,4 +1,4 @@
-"""Whatever happened to a store, salvaging it while it is healthy changes nothing."""
+"""A salvage of a healthy store changes nothing, whatever the store has been through."""
 
 from __future__ import annotations
 
