@@ -108,6 +108,10 @@ _END_OF_URL = "(?!_*[A-Za-z0-9-])"
 """It ends here, but for underscores that set it off in Markdown."""
 _HEX = "[a-f0-9]"
 _PEM = r"(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+_GAP = r"(?:[\s>]|\\[nr])++"
+"""What parts the lines of a key: their ends, perhaps escaped, and how a mail quotes the next."""
+_HEADER = r"[A-Z][A-Za-z-]{1,40}: [^\n\\]{1,200}+"
+"""A line above the body, which tells the program that wrote a PGP key, or how a key is locked."""
 _QUOTE = r"(?:\\*[\"'`]|&(?:quot|apos|#3[49]|#x2[27]);)?"
 """A quotation mark, as it is, escaped, or encoded for HTML."""
 _ASSIGNED = rf"{_QUOTE}[ \t]*(?::=|=>|[:=]|%3[ADad])[ \t]*{_QUOTE}"
@@ -126,7 +130,7 @@ _SAID = (
 """A verb by which a sentence tells a password; between name and verb only its purpose may stand."""
 _PASSWORD = rf"(?:(?!&(?:quot|apos|#3[49]|#x2[27]|lt|gt);)[^\s\"'`,;<>\x1b]){{5,127}}{_LAST}"
 """Six to 128 characters somebody chose; it ends before a mark encoded for HTML."""
-_NAMED = rf"(?i:(?=[acpst]){_BEFORE}(?:"
+_NAMED = rf"(?ai:(?=[acpst]){_BEFORE}(?:"
 
 
 BREAK = r"\\?\r?\n[ \t>]*+"
@@ -181,10 +185,10 @@ FORMATS: tuple[SecretFormat, ...] = (
     # keys of several lines, and tokens that hold others' prefixes, come first
     _shape(
         "private-key",
-        "key-----",
+        "-----begin",
         rf"-----BEGIN {_PEM}(?:(?!-----BEGIN)[\s\S]){{32,20000}}?-----END {_PEM}",
-        rf"|-----BEGIN {_PEM}(?:(?:\s|\\[nr])+[A-Za-z0-9+/=]{{32,}})+",
-        place=SecretPlace.BESIDE,
+        rf"|-----BEGIN {_PEM}(?:{_GAP}{_HEADER})*+(?:{_GAP}[A-Za-z0-9+/=]{{32,}}+)++",
+        place=SecretPlace.ANYWHERE,
     ),
     _token("age-key", "AGE-SECRET-KEY-1", "[A-Z0-9]{58}", start="", end=""),
     _token("1password-token", "ops_eyJ", "[A-Za-z0-9+/=_-]{200,2000}", end=""),
@@ -196,7 +200,7 @@ FORMATS: tuple[SecretFormat, ...] = (
     _shape(
         "aws-secret-access-key",
         "secret",
-        rf"(?i:secret[_ ]?(?:access[_ ]?)?key){_ASSIGNED}",
+        rf"(?ai:secret[_ ]?(?:access[_ ]?)?key){_ASSIGNED}",
         r"(?P<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
         proof=proofs.mixed,
         place=SecretPlace.BESIDE,
@@ -205,7 +209,11 @@ FORMATS: tuple[SecretFormat, ...] = (
     _token("google-oauth-secret", "GOCSPX-", f"{_URL}{{28}}"),
     _token("google-access-token", "ya29.", f"{_URL}{{20,2000}}"),
     _shape("azure-storage-key", "AccountKey=", r"AccountKey=(?P<secret>[A-Za-z0-9+/]{86}==)"),
-    _shape("azure-client-secret", "Q~", rf"{_BEFORE}[\w.~-]{{3}}\dQ~[\w.~-]{{31,34}}{_AFTER}"),
+    _shape(
+        "azure-client-secret",
+        "Q~",
+        rf"{_BEFORE}[A-Za-z0-9_.~-]{{3}}[0-9]Q~[A-Za-z0-9_.~-]{{31,34}}{_AFTER}",
+    ),
     _token("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", f"{_HEX}{{64}}"),
     _token("heroku-key", "HRKU-AA", f"{_URL}{{58}}"),
     _token("fly-token", "fo1_", f"{_URL}{{43}}"),
@@ -330,11 +338,12 @@ FORMATS: tuple[SecretFormat, ...] = (
         r"://[^\s/:@?#\"'<>]{0,128}:",
         r"(?P<secret>[^\s/@\"'<>]{1,256})@(?=[\w.\[-])",
         proof=proofs.url_password,
+        place=SecretPlace.ANYWHERE,
     ),
     _shape(
         "authorization-header",
         "bearer",
-        rf"(?=[Bb]){_BEFORE}(?i:bearer)(?:[ \t]+|%20|\+)",
+        rf"(?=[Bb]){_BEFORE}(?ai:bearer)(?:[ \t]+|%20|\+)",
         r"(?P<secret>[A-Za-z0-9._~+/-]{20,2000}+={0,2}+)(?![A-Za-z0-9.~+/-])",
         proof=proofs.keyed,
         place=SecretPlace.BESIDE,
@@ -342,7 +351,7 @@ FORMATS: tuple[SecretFormat, ...] = (
     _shape(
         "authorization-header",
         "bearer",
-        rf"(?=[Aa]){_BEFORE}(?i:authorization){_ASSIGNED}(?i:bearer)(?:[ \t]+|%20|\+)",
+        rf"(?=[Aa]){_BEFORE}(?ai:authorization){_ASSIGNED}(?ai:bearer)(?:[ \t]+|%20|\+)",
         r"(?P<secret>[A-Za-z0-9._~+/-]{20,2000}+={0,2}+)(?![A-Za-z0-9.~+/-])",
         proof=proofs.borne,
         place=SecretPlace.BESIDE,
@@ -350,7 +359,7 @@ FORMATS: tuple[SecretFormat, ...] = (
     _shape(
         "authorization-header",
         "basic",
-        rf"(?=[Bb]){_BEFORE}(?i:basic)(?:[ \t]+|%20|\+)",
+        rf"(?=[Bb]){_BEFORE}(?ai:basic)(?:[ \t]+|%20|\+)",
         r"(?P<secret>[A-Za-z0-9+/]{6,2000}+={0,2}+)(?![A-Za-z0-9+/])",
         proof=proofs.user_and_password,
         place=SecretPlace.ANYWHERE,
@@ -366,7 +375,7 @@ FORMATS: tuple[SecretFormat, ...] = (
     _shape(
         "password",
         "passw passphrase",
-        rf"(?=[Pp]){_BEFORE}(?i:(?:password|passphrase)\b)",
+        rf"(?=[Pp]){_BEFORE}(?ai:(?:password|passphrase)\b)",
         _SAID,
         rf"(?P<secret>[^\s\"'`\x1b]{{5,127}}{_LAST})(?![ \t]+(?i:is|was)\b)",
         proof=proofs.spoken,
@@ -375,7 +384,7 @@ FORMATS: tuple[SecretFormat, ...] = (
     _shape(
         "password",
         "--pass",
-        r"(?<![\w-])--(?i:passw(?:or)?d|pass(?:phrase)?)[ \t]+[\"']?",
+        r"(?<![\w-])--(?ai:passw(?:or)?d|pass(?:phrase)?)[ \t]+[\"']?",
         rf"(?P<secret>[^\s\"'`\x1b]{{1,127}}{_LAST})",
         proof=proofs.typed,
         place=SecretPlace.ANYWHERE,
@@ -383,7 +392,7 @@ FORMATS: tuple[SecretFormat, ...] = (
     _shape(
         "password",
         "curl",
-        rf"(?=[Cc]){_BEFORE}(?i:curl)\b[^\n]{{0,256}}?[ \t](?:-u|--user)[ =]?[\"']?",
+        rf"(?=[Cc]){_BEFORE}(?ai:curl)\b[^\n]{{0,256}}?[ \t](?:-u|--user)[ =]?[\"']?",
         r"[^\s:\"'`]{1,128}:(?P<secret>[^\s\"'`\x1b]{1,128})",
         proof=proofs.url_password,
         place=SecretPlace.ANYWHERE,
@@ -391,7 +400,7 @@ FORMATS: tuple[SecretFormat, ...] = (
     _shape(
         "assigned-key",
         "key token secret",
-        rf"(?=[AaCcSs]){_BEFORE}(?i:(?:api|access|auth|secret)[ _-]?(?:key|token)",
+        rf"(?=[AaCcSs]){_BEFORE}(?ai:(?:api|access|auth|secret)[ _-]?(?:key|token)",
         r"|(?:aws|client|app|shared)[ _-]?secret)\b",
         _SAID,
         rf"(?P<secret>[A-Za-z0-9+/_.~-]{{15,511}}[A-Za-z0-9+/_~-]={{0,2}}){_NO_CODE}",

@@ -97,6 +97,17 @@ def _pem(rng: Random) -> str:
     return gap.join([frame[0], *lines, frame[1]])
 
 
+def _pgp(rng: Random) -> str:
+    """Make an armoured key (RFC 9580, 6.2): lines above the body, which ends in a checksum."""
+    body = base64.b64encode(rng.randbytes(rng.choice([400, 1190, 2500]))).decode()
+    lines = [body[at : at + 64] for at in range(0, len(body), 64)]
+    said = rng.choice([[], ["Version: GnuPG v2"], ["Comment: ada", "Hash: SHA256"]])
+    armour = ["-----BEGIN PGP PRIVATE KEY BLOCK-----", *said, "", *lines]
+    whole = [f"={some(rng, BASE64, 4)}", "-----END PGP PRIVATE KEY BLOCK-----"]
+    gap = rng.choice(["\n", "\n", "\r\n", "\\n", "\n> "])
+    return gap.join(armour + (whole if rng.random() < 0.8 else []))
+
+
 def _discord(rng: Random) -> str:
     number = base64.b64encode(str(rng.randrange(10**17, 9 * 10**18)).encode()).decode().rstrip("=")
     return f"{number}.{some(rng, URLSAFE, 6)}.{some(rng, URLSAFE, 27, 38)}"
@@ -350,7 +361,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "perplexity-key": (after("pplx-", ALNUM, 48),),
     "planetscale-token": (after("pscale_tkn_", URLSAFE, 43), after("pscale_pw_", URLSAFE, 43)),
     "postman-key": (lambda rng: f"PMAK-{some(rng, HEX, 24)}-{some(rng, HEX, 34)}",),
-    "private-key": (_pem,),
+    "private-key": (_pem, _pgp),
     "pulumi-token": (after("pul-", HEX, 40),),
     "pypi-token": (_pypi,),
     "replicate-token": (after("r8_", ALNUM, 37),),
