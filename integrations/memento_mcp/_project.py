@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from memento.ledger.files import read_regular
+
 LONGEST = 100
 """Most characters of a project's name."""
 _MOST_BYTES = 1 << 20
-_ORIGIN = re.compile(r'^\s*\[remote "origin"\]\s*$')
-_SECTION = re.compile(r"^\s*\[")
-_URL = re.compile(r"^\s*url\s*=\s*(.+?)\s*$")
 _HOST = re.compile(r"^(?:\w+://)?(?:[^/@]*@)?[^/:]+(?::\d+)?[/:]")
 _OTHER = re.compile(r"[^\w.]+")
 
@@ -48,20 +47,18 @@ def _common(git: Path) -> Path:
 def _name_in(config: str) -> str:
     """Find the name of a project in git's settings; ``""`` if it has no address."""
     inside = False
-    for line in config.splitlines():
-        if _ORIGIN.match(line):
-            inside = True
-        elif _SECTION.match(line):
-            inside = False
-        elif inside and (found := _URL.match(line)):
-            return _HOST.sub("", found[1], count=1).strip("/").removesuffix(".git")
+    for line in map(str.strip, config.splitlines()):
+        name, _, value = line.partition("=")
+        if line.startswith("["):
+            inside = line == '[remote "origin"]'
+        elif inside and name.rstrip() == "url" and value:
+            return _HOST.sub("", value.lstrip(), count=1).strip("/").removesuffix(".git")
     return ""
 
 
 def _text(path: Path) -> str:
-    """Read a small file; ``""`` if it cannot be read."""
+    """Read a small file; ``""`` if it is none, or cannot be read."""
     try:
-        with path.open("rb") as opened:
-            return opened.read(_MOST_BYTES).decode("utf-8", "replace")
+        return read_regular(path, _MOST_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError):  # the name of a file may come from a file
         return ""

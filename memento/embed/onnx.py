@@ -22,6 +22,7 @@ from memento.embed.checked import require_texts
 from memento.embed.windows import MAX_WINDOWS, combine, split
 from memento.errors import EmbedderError, InvalidInput
 from memento.forks import whole
+from memento.ledger.files import open_regular, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -198,7 +199,7 @@ def _in_range(field: str, value: int, least: int, most: int) -> None:
 def _read_manifest(folder: Path) -> _Manifest:
     path = folder / "manifest.json"
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
+        fields = json.loads(read_regular(path))
         sha256 = {name: fields["sha256"][name] for name in ("model.onnx", "tokenizer.json")}
         return _Manifest(fields["name"], fields["dim"], fields["max_tokens"], sha256)
     except OSError as error:
@@ -212,7 +213,7 @@ _REPAIR = "reinstall agent-memento, or build the folder with scripts/build_minil
 
 def _verify(path: Path, expected: str) -> None:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise EmbedderError(f"{path}: cannot be read ({error.strerror}); {_REPAIR}") from error

@@ -12,6 +12,7 @@ import numpy as np
 from memento.embed.checked import require_texts
 from memento.embed.windows import MAX_WINDOWS, combine, split
 from memento.errors import EmbedderError, InvalidInput, MissingExtra
+from memento.ledger.files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,7 +194,7 @@ def _identity(model: Any, name: str, prompt: str) -> str:
 def _folder_hash(folder: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(p for p in folder.rglob("*") if p.suffix in IDENTITY_SUFFIXES):
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         digest.update(f"{path.relative_to(folder).as_posix()} {found}\n".encode())
     return digest.hexdigest()[:12]

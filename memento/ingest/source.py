@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memento.errors import InvalidInput
+from memento.ledger.files import open_regular
 from memento.messages import is_one
 from memento.types import Source
 
@@ -58,7 +59,7 @@ def lines(path: Path, most: int = LINE_BYTES) -> Iterator[tuple[FilePlace, str]]
     if "\0" in str(path):
         raise InvalidInput("path", "holds a NUL character")
     try:
-        with path.open("rb") as raw:
+        with open_regular(path) as raw:
             packed = raw.peek(2)[:2] == b"\x1f\x8b"
             stream = GzipFile(fileobj=raw) if packed else raw
             for number, line in enumerate(iter(lambda: stream.readline(most + 1), b""), 1):

@@ -6,9 +6,11 @@ import errno
 import fcntl
 import logging
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
+from io import BufferedReader
 from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
@@ -66,6 +68,41 @@ def path_of(field: str, name: object) -> Path:
     except FileNotFoundError:
         problem = "is relative, and the working folder was removed; give an absolute path"
         raise InvalidInput(field, problem) from None
+
+
+def open_regular(path: str | os.PathLike[str], *, follow: bool = True) -> BufferedReader:
+    """Open a file that somebody else may have put there, to read it.
+
+    A pipe would be waited for without end, and a device may never end; neither is opened for long
+    enough to matter.
+
+    Args:
+        path: The file.
+        follow: Whether it may be a link to a file.
+
+    Raises:
+        OSError: If it cannot be opened, or is not a regular file.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    descriptor = os.open(path, flags if follow else flags | os.O_NOFOLLOW)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "is not a regular file", str(path))
+
+
+def read_regular(path: str | os.PathLike[str], most: int = -1) -> bytes:
+    """Read a file that somebody else may have put there, or its first bytes.
+
+    Args:
+        path: The file.
+        most: Most bytes to read; all of them if it is negative.
+
+    Raises:
+        OSError: If it cannot be read, or is not a regular file.
+    """
+    with open_regular(path) as file:
+        return file.read(most)
 
 
 def path_outside(field: str, name: object, root: Path) -> Path:

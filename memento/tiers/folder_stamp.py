@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from memento.ledger.files import sync_folder
+from memento.ledger.files import read_regular, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -177,7 +177,7 @@ def read_stamp(path: Path) -> Stamp | StampUnreadable | None:
         OSError: If the file is there and cannot be read.
     """
     try:
-        return _parse(json.loads(path.read_bytes()))
+        return _parse(json.loads(read_regular(path)))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from memento import layout
 from memento.clock import in_name, system_clock
-from memento.ledger.files import sync_folder
+from memento.ledger.files import read_regular, sync_folder
 from memento.ledger.schema import APPLICATION_ID
 from memento.tiers.folder_stamp import Stamp, StampUnreadable, read_stamp
 from memento.tiers.ownership import is_lock
@@ -66,7 +66,7 @@ def bears_mark(folder: Path) -> bool:
 
 def _is_mark(path: Path) -> bool:
     try:
-        return path.read_bytes() == _CONTENT
+        return read_regular(path, len(_CONTENT) + 1) == _CONTENT
     except FileNotFoundError:
         return False
 
@@ -145,7 +145,7 @@ def _holds_ours(path: Path) -> bool:
         return _is_ledger(path)
     for file in _TOLD_BY:
         if name.startswith(f"{file}."):
-            return _is_told(file, path.read_bytes())
+            return _is_told(file, read_regular(path))
     return False
 
 
@@ -161,8 +161,7 @@ def _is_ledger(path: Path) -> bool:
             path = path.with_name(path.name.removesuffix(suffix))
     if not path.is_file():
         return False
-    with path.open("rb") as file:
-        head = file.read(_HEADER.size)
+    head = read_regular(path, _HEADER.size)
     if len(head) < _HEADER.size:
         return not head
     magic, application = _HEADER.unpack(head)
@@ -196,7 +195,7 @@ def is_stamp(path: Path) -> bool:
         OSError: If it cannot be read.
     """
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except FileNotFoundError:
         return True
     return _is_told(_STAMP, data)

@@ -15,6 +15,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from memento.errors import StoreUnusable
+from memento.ledger.files import read_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +91,7 @@ class FolderLock:
     def holder(self) -> str:
         """Name the owner of the lock, as far as the file tells."""
         try:
-            pid = self._path.read_text("ascii").strip()
+            pid = read_regular(self._path, 32).decode("ascii").strip()
         except (OSError, UnicodeDecodeError):
             pid = ""
         if pid == str(os.getpid()):

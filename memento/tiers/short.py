@@ -20,7 +20,7 @@ from memento.clock import in_name, system_clock
 from memento.config.tiers import ShortConfig
 from memento.ledger import erase, memories, since
 from memento.ledger.contract import Ledger, Session
-from memento.ledger.files import remove_litter, write_atomically
+from memento.ledger.files import read_regular, remove_litter, write_atomically
 from memento.ledger.rows import NAMES, Row
 from memento.status import having
 from memento.types import Tier
@@ -98,7 +98,7 @@ class ShortTier:
         if not self._ledger.read_only:
             remove_litter(self._path)
         try:
-            revs, rings = _parse(self._path.read_bytes())
+            revs, rings = _parse(read_regular(self._path))
         except FileNotFoundError:
             return
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -21,6 +21,8 @@ import os
 import struct
 from pathlib import Path
 
+from memento.ledger.files import read_regular
+
 ROWS_FILE = "data_level0.bin"
 HEADER = struct.Struct("<iQQQQ")
 """Version, offset of level 0, places, rows stored, bytes of a row; more follows."""
@@ -109,7 +111,7 @@ def blank(index: Path) -> None:
 
 def _layout(header: Path) -> tuple[int, int]:
     """Read how many rows an index stores, and how many bytes each takes."""
-    data = header.read_bytes()
+    data = read_regular(header)
     if len(data) < HEADER.size:
         raise UnknownLayout("header.bin is cut short")
     version, _, places, rows, row_bytes = HEADER.unpack_from(data)

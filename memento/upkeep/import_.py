@@ -13,10 +13,10 @@ The caller's own file is imported unchanged; any other file passes ``import_door
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import shutil
-import stat
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -313,12 +313,10 @@ def _whole(source: str | Path | IO[str] | IO[bytes]) -> Iterator[tuple[IO[bytes]
 
 def _opened(path: Path) -> IO[bytes]:
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise ArchiveDamaged(path, "is not a file; give the name of an export")
-        return path.open("rb")
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise ArchiveDamaged(path, "is not a file; give the name of an export") from error
+        return files.open_regular(path)
     except OSError as error:
+        if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.EINVAL}:
+            raise ArchiveDamaged(path, "is not a file; give the name of an export") from error
         raise ArchiveDamaged(path, f"cannot be read ({error.strerror})") from error
 
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from memento.ledger.files import read_regular
+
 MAGIC = b"SQLite format 3\0"
 HEADER_BYTES = 100
 PAGE_BYTES = 4096
@@ -49,14 +51,14 @@ class Pages:
     """
 
     def __init__(self, path: Path) -> None:
-        self._data = path.read_bytes()
+        self._data = read_regular(path)
         header = self._data[:HEADER_BYTES].ljust(HEADER_BYTES, b"\0")
         self.sound_header = header.startswith(MAGIC)
         size = int.from_bytes(header[16:18], "big") if self.sound_header else 0
         self._size = 65_536 if size == 1 else size if size >= _LEAST_PAGE else PAGE_BYTES
         self._usable = self._size - (header[20] if self.sound_header else 0)
         log = path.with_name(f"{path.name}-wal")
-        self._logged = committed(log.read_bytes(), self._size) if log.exists() else {}
+        self._logged = committed(read_regular(log), self._size) if log.exists() else {}
         self.application_id = int.from_bytes(header[68:72], "big") if self.sound_header else 0
         self.user_version = int.from_bytes(header[60:64], "big") if self.sound_header else 0
         self.count = max(-(-len(self._data) // self._size), *self._logged, 0)

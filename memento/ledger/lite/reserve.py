@@ -15,7 +15,7 @@ from pathlib import Path
 
 from memento import layout
 from memento.errors import StoreError, StoreUnusable
-from memento.ledger.files import explain_os, remove_litter, write_atomically
+from memento.ledger.files import explain_os, open_regular, remove_litter, write_atomically
 
 SIZE = 1024 * 1024
 """Bytes kept aside. A reader takes 32 KiB, hiding a memory less than 100 KiB."""
@@ -166,13 +166,10 @@ class Reserve:
 def is_ours(path: str | os.PathLike[str]) -> bool:
     """Tell whether a file is a reserve that a store made, full, cut off or given back."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open_regular(path, follow=False) as file:
+            return _made_by_us(file.read(SIZE))
     except OSError:
         return False
-    try:
-        return stat.S_ISREG(os.fstat(descriptor).st_mode) and _made_by_us(os.read(descriptor, SIZE))
-    finally:
-        os.close(descriptor)
 
 
 def _made_by_us(content: bytes) -> bool:
