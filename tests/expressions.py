@@ -9,8 +9,12 @@ import importlib
 import pkgutil
 import random
 import re
+import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 _parser = re._parser  # type: ignore[attr-defined]
@@ -22,24 +26,26 @@ _CLASSES = {
     "CATEGORY_WORD": lambda char: char.isalnum() or char == "_",
 }
 REPEATS = {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}
+_CALL = re.compile(
+    r"\b(\w+)(?:\[[^\]]*\])?\.(search|match|fullmatch|finditer|findall|subn?|split)\b"
+)
+LONGEST_PUMP = 200
 MANY = 16
 """From this number of repetitions on a repeat is looked at as if it had no limit."""
 
 
+ADAPTERS = ("memento_crewai", "memento_langchain", "memento_langgraph", "memento_mcp")
+
+
 def modules() -> Iterator[Any]:
-    """Import every module of memento and of its adapters that can be imported here."""
-    for package in (
-        "memento",
-        "memento_crewai",
-        "memento_langchain",
-        "memento_langgraph",
-        "memento_mcp",
-    ):
-        root = importlib.import_module(package)
-        yield root
-        for one in pkgutil.walk_packages(root.__path__, f"{package}."):
-            if not one.name.endswith("__main__"):
-                yield importlib.import_module(one.name)
+    """Import every module of memento, and of those adapters whose frameworks are installed."""
+    for package in ("memento", *ADAPTERS):
+        with warnings.catch_warnings(), suppress(ImportError):
+            warnings.simplefilter("ignore")  # of the frameworks
+            root = importlib.import_module(package)
+            for one in pkgutil.walk_packages(root.__path__, f"{package}."):
+                if not one.name.endswith("__main__"):
+                    yield importlib.import_module(one.name)
 
 
 def patterns() -> dict[str, re.Pattern[Any]]:
@@ -166,22 +172,37 @@ def letters(nodes: Iterable[Any], rng: random.Random) -> Iterator[str]:
             yield from letters(value, rng)
 
 
-def pumped(pattern: re.Pattern[Any], rng: random.Random) -> Iterator[tuple[str, str, str]]:
-    """Yield what to put before, to repeat, and to put behind, so as to make an expression slow."""
+def pumped(pattern: re.Pattern[Any], rng: random.Random) -> Iterator[tuple[str, str]]:
+    """Yield what to put before, and what to repeat, so as to make an expression slow."""
     nodes = tree(pattern)
     chars = sorted(set(letters(nodes, rng)))
-    pumps = {
-        ("", char) for char in [*rng.sample(chars, min(8, len(chars))), " ", "\n", "a", "1", "A"]
-    }
-    pumps |= {
-        ("", a + b) for a in [*rng.sample(chars, min(4, len(chars))), "a"] for b in " \n,.'-a1"
-    }
-    for _ in range(3):
-        whole = drawn(nodes, rng)
-        pumps |= {("", whole), ("", whole[:-1]), ("", whole[: len(whole) // 2])}
-        for lead, body in repeats(nodes, rng):
-            pumps |= {(lead, body), ("", body), ("", lead + body), ("", lead)}
-    for lead, pump in sorted(pumps):
-        if pump and len(pump) <= 200:
-            for end in ("", "\0", "!\n"):
-                yield lead, pump, end
+    some = rng.sample(chars, min(6, len(chars)))
+    pumps = {("", char) for char in [*some, " ", "\n", "a", "1"]}
+    pumps |= {("", a + b) for a in [*some[:3], "a"] for b in " \n,.'-"}
+    whole = drawn(nodes, rng)
+    pumps |= {("", whole), ("", whole[:-1]), ("", whole[: len(whole) // 2])}
+    for lead, body in repeats(nodes, rng):
+        pumps |= {(lead, body), ("", body), ("", lead + body), ("", lead)}
+    yield from sorted((lead, pump) for lead, pump in pumps if 0 < len(pump) <= LONGEST_PUMP)
+
+
+@cache
+def ways(name: str) -> set[str]:
+    """Find by which methods an expression is called: by its name, or by one that stands for it."""
+    module = max((one for one in sys.modules if name.startswith(f"{one}.")), key=len)
+    held = re.findall(r"(?:^|\]\.)(\w+)", name.removeprefix(f"{module}."))[-1]
+    here = _called(module)
+    by_name = here.get(held) or set[str]().union(
+        *(_called(one).get(held, set()) for one in [*sys.modules] if one.startswith("memento"))
+    )
+    loose = set[str]().union(*(how for who, how in here.items() if who.islower() and who != "re"))
+    return by_name or (loose - {"split"}) or {"finditer"}
+
+
+@cache
+def _called(module: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    source = Path(sys.modules[module].__file__ or "").read_text(encoding="utf-8")
+    for name, method in _CALL.findall(source):
+        found.setdefault(name, set()).add(method)
+    return found

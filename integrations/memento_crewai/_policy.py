@@ -12,7 +12,7 @@ from memento_crewai._storage import checked
 
 A = TypeVar("A", bound=BaseAgent)
 
-_BLOCK = re.compile(r"\n*<policy-([0-9a-f]{12})>\n.*\n</policy-\1>\s*\Z", re.DOTALL)
+_BLOCK = re.compile(r"(?<!\n)\n*+<policy-([0-9a-f]{12})>\n.*\n</policy-\1>\s*\Z", re.DOTALL)
 """The head of an earlier call at the end of a backstory."""
 
 

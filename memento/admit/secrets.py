@@ -135,9 +135,9 @@ _NAMED = rf"(?ai:(?=[acpst]){_BEFORE}(?:"
 
 BREAK = r"\\?\r?\n[ \t>]*+"
 """The end of a line, perhaps escaped for a shell, and how a mail or a block indents the next."""
-_FIXED = re.compile(r"(?:(?:\[[^\]]+\]\{\d+\})|\\?[._-])+")
+_FIXED = re.compile(r"(?:(?:\[[^\[\]]+\]\{\d+\})|\\?[._-])+")
 """A body of so and so many characters, in parts with a mark between them."""
-_PART = re.compile(r"(\[[^\]]+\])\{(\d+)\}|(\\?[._-])")
+_PART = re.compile(r"(\[[^\[\]]+\])\{(\d+)\}|(\\?[._-])")
 
 
 def _over_lines(body: str) -> str:

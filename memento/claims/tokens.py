@@ -12,7 +12,7 @@ _WORD = re.compile(
 )
 _STOP = {"。": ".", "，": ",", "；": ";", "！": "!", "？": "?", "：": "=", ":": "=", "!": "."}  # noqa: RUF001 - real stops
 _ELISION = re.compile(r"\b(j|l|d|n|s|m|t|qu|c)'", re.IGNORECASE)
-_SHORT = re.compile(r"[A-Za-z]+'[a-z]+|\bdont\b|\bim\b")
+_SHORT = re.compile(r"(?<![A-Za-z])[A-Za-z]++'[a-z]+|\bdont\b|\bim\b")
 _TITLE = re.compile(
     r"\b(Dr|Dra|Mr|Mrs|Ms|Mx|Prof|Rev|Hon|Capt|Col|Gen|Sgt|Hr|Sr|Sra|St|Ste|Mt|Ft)\.(?=\s+[^\W\d_a-z])"
 )

@@ -58,8 +58,8 @@ _ATTRIBUTE = re.compile(
 _END = re.compile(r"[\s/]*+>")
 _CSS_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _STYLE = re.compile(
-    r"(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|opacity:0*\.?0*%?(?=[;!]|$)"
-    r"|font-size:0*\.?0*[a-z%]*(?=[;!]|$))"
+    r"(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|opacity:0*+(?:\.0*+)?%?(?=[;!]|$)"
+    r"|font-size:0*+(?:\.0*+)?[a-z%]*+(?=[;!]|$))"
 )
 
 

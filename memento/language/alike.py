@@ -19,7 +19,6 @@ _TOKEN = re.compile(r"\"[^\"]+\"|\S+")
 _EDGES = "().,;:!?\u2026\u201c\u201d\u2018\u2019\"'"
 _QUOTES = '"\u201c\u201d\u00ab\u00bb\u201e`'
 _INNER = re.compile(r"[_/\\@#=<>{}\[\]|+*%$&~^.]")
-_LEADS = re.compile(r"(?:^|[.!?\n]\s+)$")
 _DENIALS = """
     not no never nobody none nothing nowhere neither nor without cannot hardly unless except
     nicht kein keine keinen keinem keiner nie niemals niemand nichts ohne
@@ -106,7 +105,9 @@ def _leads(text: str, at: int) -> bool:
     before = at
     while before and text[before - 1].isspace():
         before -= 1
-    return _LEADS.search(text, max(0, before - 1), at) is not None
+    gap = text[before:at]
+    ended = before > 0 and text[before - 1] in ".!?"
+    return at == 0 or bool(gap and (ended or "\n" in gap[:-1]))
 
 
 def _is_code(token: str) -> bool:

@@ -86,7 +86,7 @@ _GERMAN = re.compile(r"(?i:er|sie|es|wir|ich|der|die|das|den|ein|eine|mein|meine
 """A beginning of a German statement, where every noun has a capital letter."""
 _OF = re.compile(r"(?i:\b(?:of|for) (?:the|my|our|his|her|their)|^\W*(?:my|our)) ((?:\w+ ?){1,2})")
 _NAMES = re.compile(r"(?<=[\w,;] )[A-ZÀ-Þ][\w-]{2,}")
-_OWNER = re.compile(r"\b[\w-]+(?=['’]s\b)")  # noqa: RUF001 - a real apostrophe
+_OWNER = re.compile(r"(?<![\w-])-*+([\w-]++)(?=['’]s\b)")  # noqa: RUF001 - a real apostrophe
 Other = Callable[[str, str], bool]
 """Tells of an older and a newer text whether they give two values of the same kind and size."""
 

@@ -18,8 +18,8 @@ PIECE = 400
 QUESTION_MARKS = ("?", "？", "؟")  # noqa: RUF001 - real question marks
 
 _FENCE = re.compile(r"\s*(```|~~~)")
-_HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
-_ITEM = re.compile(r"\s*(?:[-*+•‣◦]|\d{1,3}[.)])\s+(?P<text>.*)")
+_HEADING = re.compile(r"#{1,6}\s++(?P<text>.*)")
+_ITEM = re.compile(r"\s*(?:[-*+•‣◦]|\d{1,3}[.)])\s++(?P<text>.*)")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\n+")  # noqa: RUF001 - real stops
 _WORD = re.compile(r"\w")
 _COURTESY = re.compile(

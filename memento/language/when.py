@@ -64,9 +64,9 @@ _UNTIL = re.compile(
     re.IGNORECASE,
 )
 _UNTIL_AFTER = re.compile(r"\s*まで")
-_LINK = re.compile(r"[\s,]*(?:of|in|im|on|am|de|du|del|des|の|的|der|des)?[\s,]*", re.IGNORECASE)
+_LINK = re.compile(r"[\s,]*+(?:(?:of|in|im|on|am|de|du|del|des|の|的|der)[\s,]*+)?", re.IGNORECASE)
 _TO = re.compile(
-    r"\s*(?:and|to|until|till|through|-|\u2013|und|bis|et|au|à|y|al?|hasta|から|と|到|至|和)\s*(?:the|zum|dem|le|el)?\s*",
+    r"\s*+(?:and|to|until|till|through|-|\u2013|und|bis|et|au|à|y|al?|hasta|から|と|到|至|和)\s*+(?:(?:the|zum|dem|le|el)\s*+)?",
     re.IGNORECASE,
 )
 _HABIT = re.compile(

@@ -10,16 +10,13 @@ _THIS = re.compile(
     r"|\b(?:off the record|forget (?:this|that) (?:message|turn)|keep this between us)\b",
     re.IGNORECASE,
 )
-_ABOUT = re.compile(
-    r"\b(?:about|regarding|concerning)\s+(?P<about>.+?)"
-    r"(?:\s+(?:from|in) (?:your |the )?memory)?[.!\s]*$",
-    re.IGNORECASE,
-)
+_ABOUT = re.compile(r"\b(?:about|regarding|concerning)\s+(?P<about>.+)$", re.IGNORECASE)
 _NAMED = re.compile(
     r"\b(?:forget|delete|remove|erase|wipe|clear|drop)\s+(?:all |everything |any )?"
-    r"(?P<about>(?:my|our|the)\s+.+?)(?:\s+(?:from|in) (?:your |the )?memory)?[.!\s]*$",
+    r"(?P<about>(?:my|our|the)\s+.+)$",
     re.IGNORECASE,
 )
+_FROM_MEMORY = re.compile(r"\s(?:from|in) (?:your |the )?memory$", re.IGNORECASE)
 _OWN = re.compile(r"(?:my|our|the|me|myself)\s+", re.IGNORECASE)
 _WORD = re.compile(r"\w{3,}")
 _KEYS = {
@@ -35,7 +32,7 @@ _KEYS = {
 _CLAUSES = sorted((key for key in _KEYS if key.startswith(("where", "how", "wh"))), key=len)
 _CLAUSE = re.compile(
     r"\b(?:forget|delete|remove|erase|wipe|clear|drop)\s+(?P<about>"
-    rf"{'|'.join(reversed(_CLAUSES))})[.!\s]*$",
+    rf"{'|'.join(reversed(_CLAUSES))})$",
     re.IGNORECASE,
 )
 """A clause that names a slot: "Forget where I live"."""
@@ -64,8 +61,8 @@ def subject_of(request: str) -> str:
     >>> subject_of("Forget what I said about the Berlin office.")
     'Berlin office'
     """
-    said = request.replace("’", "'")  # noqa: RUF001 - a real apostrophe
-    match = _ABOUT.search(request) or _NAMED.search(request) or _CLAUSE.search(said)
+    said = _FROM_MEMORY.sub("", request.replace("’", "'").rstrip(".! \n"))  # noqa: RUF001 - a real apostrophe
+    match = _ABOUT.search(said) or _NAMED.search(said) or _CLAUSE.search(said)
     return "" if match is None else _OWN.sub("", match["about"], count=1).strip(" \"'")
 
 

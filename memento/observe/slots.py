@@ -91,7 +91,7 @@ def slot_under(text: str, signal: Signal, condition: str | None) -> Slot | None:
 
 _FROM_NOW_ON = re.compile(
     r"(?:from now on|going forward|in future|in the future),?\s+"
-    r"|\s+(?:instead|please|from now on|now)$",
+    r"|(?<!\s)\s++(?:instead|please|from now on|now)$",
     re.IGNORECASE,
 )
 _FILLING = frozenset(Signal) - {Signal.FEEDBACK, Signal.FORGET, Signal.TODO, Signal.PROCEDURE}
@@ -331,7 +331,7 @@ def is_choice(value: str) -> bool:
 _KIN = "|".join(KIN)
 _OF_KIN = re.compile(rf"my (?:\w+ )?(?P<noun>{_KIN})(?![\w-]|'s (?!name))", re.IGNORECASE)
 _IS_KIN = re.compile(
-    rf"(?:{_CAPITAL}(?: {_CAPITAL})?) is (?:now )?my (?:new )?(?P<noun>{_KIN})\b(?!'s)",
+    rf"(?<!\w){_CAPITAL}(?: {_CAPITAL})? is (?:now )?my (?:new )?(?P<noun>{_KIN})\b(?!'s)",
     re.IGNORECASE,
 )
 _ANY_KIN = re.compile(rf"\b(?:{_KIN})\b", re.IGNORECASE)

@@ -15,22 +15,22 @@ from memento.observe.sorts import names
 from memento.observe.wording import without_lead
 
 _DENIES = re.compile(
-    r"""^\W*(?:(?:and|but|so|well|oh|also|ok|okay|by\s+the\s+way|btw|sadly|unfortunately)\W+)*
+    r"""^\W*(?:(?:and|but|so|well|oh|also|ok|okay|by\s++the\s++way|btw|sadly|unfortunately)\W+)*
       (?:i|we|my|our)\b[^.;:?]{0,80}?
-      (?:\bno\s+longer\b|(?:n't|\bnot)\b[^.;:?]{0,80}\bany\s?(?:more|longer)\b)""",
+      (?:\bno\s++longer\b|(?:n't|\bnot)\b[^.;:?]{0,80}\bany\s?(?:more|longer)\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
 """A plain denial: "I'm no longer married"."""
 _FROM_TO = re.compile(
-    r"""^\W*(?:(?:and|so|also|ok|okay|well|btw|by\s+the\s+way)\W+)*(?:i|we)(?:'ve|\s+have)?\s+
-      (?:(?:just|now|finally|recently)\s+)?(?:moved|migrated|switched)\s+(?:over\s+)?
-      from\s+(?P<old>[^.;:?,]{1,40}?)\s+to(?:\s+(?!(?:in|for|on|at|and|with|by)\b)[\w.+#-]+){1,3}[.!]?$""",
+    r"""^\W*(?:(?:and|so|also|ok|okay|well|btw|by\s++the\s++way)\W+)*(?:i|we)(?:'ve|\s++have)?\s++
+      (?:(?:just|now|finally|recently)\s++)?(?:moved|migrated|switched)\s++(?:over\s++)?
+      from\s++(?P<old>[^.;:?,]{1,40}?)\s++to(?:\s++(?!(?:in|for|on|at|and|with|by)\b)[\w.+#-]+){1,3}[.!]?$""",
     re.IGNORECASE | re.VERBOSE,
 )
 """A change with both values and nothing else: "We've moved from npm to pnpm"."""
 _BEGAN = re.compile(
     r"""^(?=.*\bnow\b)(?!.*\b(?:if|when)\b)[^.;:?]{1,120}?
-      (?: (?:\b(?:is|are|am)|'(?:s|re|m))\s+now\s+\w
+      (?: (?:\b(?:is|are|am)|'(?:s|re|m))\s++now\s++\w
         | (?:\b(?:is|are|am|lives?|works?|uses?|runs?|has|have|costs?|takes?)|'(?:s|re|m))\b
           [^.;:?]{1,60}\bnow\W*$ )""",
     re.IGNORECASE | re.VERBOSE,
@@ -49,7 +49,7 @@ _OUR_VALUE = re.compile(
 )
 """A thing of the project's and a name, and nothing else."""
 _USES = re.compile(
-    r"(?P<we>we (?:all )?use)\s+(?P<it>\S+(?: \S+)?)(?: for (?:the |our |all )?[\w-]+)?"
+    r"(?P<we>we (?:all )?use)\s++(?P<it>\S+(?: \S+)?)(?: for (?:the |our |all )?[\w-]+)?"
     r"|(?:(?:please|always|only|just) )*(?:use|indent with|stick (?:to|with))"
     r" (?P<what>\S+(?: \S+)?)",
     re.IGNORECASE,
