@@ -40,7 +40,8 @@ insight      what memories say together: names that link them, chains of evidenc
 background   the chores of the background thread in quiet moments
 engine       one open store: its parts; open, close, fork
 long_turns   a turn that is longer than a memory may be, in parts
-views        verbs that are not for every day: ``memory.quarantine``, ``memory.store``
+views        one namespace of an open store, and ``memory.store``
+quarantine   approve or reject what untrusted sources said
 archive      archive memories that nobody needs, and bring them back
 browse       lists, counts, history and links: all that is read without a query
 conflicts    the statements that conflict, and how a person settles them

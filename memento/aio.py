@@ -48,6 +48,7 @@ from memento.locks import Locks
 from memento.loops import Ids, Loop, Loops
 from memento.manager import MemoryManager
 from memento.overviews import Overviews
+from memento.quarantine import QuarantineView
 from memento.reasoning import Reasons
 from memento.scopes import DEFAULT_NAMESPACE
 from memento.scoping import Scoping
@@ -59,7 +60,7 @@ from memento.slots import Slots, SlotValues, Versions
 from memento.spending import Spending
 from memento.tiers.indexer import POLL_SECONDS
 from memento.types import Trust
-from memento.views import QuarantineView, StoreView, View
+from memento.views import StoreView, View
 
 if TYPE_CHECKING:
     from memento.config import Config

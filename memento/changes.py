@@ -1,4 +1,4 @@
-"""List and undo changes, correct a memory, and read what differs between two moments.
+"""Correct or forget a memory, list and undo changes, read what differs between two moments.
 
 A change is a call that ended a state of a memory, see ``ledger.changes``; a plain ``add`` is not.
 """
@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memento.check import check_count, check_flag, check_id, check_moment, check_text, shown
+from memento.check import (
+    check_count,
+    check_flag,
+    check_id,
+    check_moment,
+    check_text,
+    member,
+    shown,
+)
 from memento.clock import from_micros
 from memento.errors import InvalidInput, NothingToUndo
 from memento.later import later
@@ -19,6 +27,7 @@ from memento.ledger.changes import Recorded
 from memento.ledger.contract import Session, Trace, Work
 from memento.ledger.rows import Row, docid_of, sound
 from memento.ledger.schema import SEQ_MASK
+from memento.lifecycle import change
 from memento.lifecycle import undo as undoing
 from memento.lifecycle.steps import ENDED, FOUND, SLOT_HOLDING, holds
 from memento.lifecycle.undo import Outcome
@@ -44,7 +53,7 @@ class _Moved(Exception):
 
 
 class Changes(View):
-    """Verbs of the manager that correct memories, and that list and undo changes."""
+    """Verbs of the manager that correct and forget memories, and that list and undo changes."""
 
     def correct(
         self,
@@ -146,6 +155,29 @@ class Changes(View):
             supersedes=(row.id,),
             condition=old.condition,
             due_at=due,
+        )
+
+    def forget(
+        self,
+        id: str,  # noqa: A002 - the field's own name
+        *,
+        source: Trust | TrustName | None = None,
+    ) -> Memory:
+        """Hide a memory at once; ``restore`` brings it back.
+
+        Args:
+            id: The memory.
+            source: Who wants it hidden, a trust class; None for the user.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            LockedMemory: If the user locked it.
+            UntrustedSource: If ``source`` is not trusted, or less than the memory.
+        """
+        now = self._engine.now()
+        author = Trust.USER if source is None else member(Trust, "source", source)
+        return self._change(
+            id, now, lambda work: change.forget(work, id, author), verb="forget", makes_room=True
         )
 
     def changes(

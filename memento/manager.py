@@ -23,7 +23,6 @@ from memento.check import (
     check_progress,
     check_seconds,
     expiry,
-    member,
 )
 from memento.clock import system_clock
 from memento.config import Config
@@ -49,6 +48,7 @@ from memento.locks import Locks
 from memento.loops import Loops
 from memento.overviews import Overviews
 from memento.policy import prompt
+from memento.quarantine import QuarantineView
 from memento.reasoning import Reasons
 from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.scoping import Scoping
@@ -69,7 +69,7 @@ from memento.types import (
     Trust,
     TrustName,
 )
-from memento.views import Ids, QuarantineView, StoreView
+from memento.views import Ids, StoreView
 
 if TYPE_CHECKING:
     import numpy as np
@@ -641,29 +641,6 @@ class MemoryManager(
         by = asked.author.value
         return self._change(
             id, now, lambda work: change.update(work, id, asked), verb="update", by=by
-        )
-
-    def forget(
-        self,
-        id: str,  # noqa: A002 - the field's own name
-        *,
-        source: Trust | TrustName | None = None,
-    ) -> Memory:
-        """Hide a memory at once; ``restore`` brings it back.
-
-        Args:
-            id: The memory.
-            source: Who wants it hidden, a trust class; None for the user.
-
-        Raises:
-            NotFound: If this namespace has no such id.
-            LockedMemory: If the user locked it.
-            UntrustedSource: If ``source`` is not trusted, or less than the memory.
-        """
-        now = self._engine.now()
-        author = Trust.USER if source is None else member(Trust, "source", source)
-        return self._change(
-            id, now, lambda work: change.forget(work, id, author), verb="forget", makes_room=True
         )
 
     def forget_many(self, **filters: Unpack[Filtering]) -> Ids:

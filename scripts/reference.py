@@ -47,6 +47,7 @@ from memento.manager import KEEP, MemoryManager
 from memento.observe import values as observed
 from memento.overviews import Overviews
 from memento.policy import values as policy_values
+from memento.quarantine import QuarantineView
 from memento.reasoning import Reasons
 from memento.scoping import Scoping
 from memento.scoping import values as scoping_values
@@ -56,7 +57,7 @@ from memento.sleep import Sleeping
 from memento.slots import Slots
 from memento.spending import ModelUse, Spending, Usage
 from memento.upkeep import backup, erase, export, import_, lineage
-from memento.views import QuarantineView, StoreView, View
+from memento.views import StoreView, View
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 MADE = "<!-- Made by scripts/reference.py; change the code's own words, then run it. -->\n"

@@ -11,7 +11,8 @@ import pytest
 from memento import Config, MemoryManager
 from memento.aio import AsyncMemoryManager, AsyncQuarantineView, AsyncStoreView
 from memento.errors import InvalidInput, NotFound, StoreClosed, TierUnavailable
-from memento.views import QuarantineView, StoreView
+from memento.quarantine import QuarantineView
+from memento.views import StoreView
 
 SYNC_ON_PURPOSE = {
     "of", "root", "namespace", "closed", "read_only", "config", "clock", "prompt_confidence",

@@ -44,6 +44,7 @@ ROOMS = [
         "locks",
         "loops",
         "overviews",
+        "quarantine",
         "reasoning",
         "scoping",
         "sessions",

@@ -16,8 +16,9 @@ from memento.display import data
 from memento.errors import InvalidInput, NotFound, NothingToUndo
 from memento.observe.signals import Signal, Span
 from memento.observe.values import Candidate
+from memento.quarantine import QuarantineView
 from memento.testing import HashEmbedder
-from memento.views import QuarantineView, StoreView
+from memento.views import StoreView
 
 
 def exported(memory):
