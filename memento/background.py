@@ -10,7 +10,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
@@ -243,24 +244,65 @@ class Background:
 
         Args:
             gives_way: Whether to stop while a query is in flight, and while adds follow each other
-                closely and few statements wait, but not for long; and after a while.
-            seconds: That while, if it gives way: no other few are begun after it, but it takes
-                some of them in any case.
+                closely and few statements wait, but not for long.
+            seconds: Time after which no other few are begun, but it takes some of them in any
+                case; ``inf`` for no end.
 
         Returns:
             Whether it stopped because the time was over, so that it could go on at once.
         """
-        if self._ledger.read_only or not self._config.conflicts.pairs:
-            return False
-        if not self._settling.acquire(blocking=not gives_way):
-            return False  # a caller who waits for it is comparing
+        until = time.monotonic() + seconds
+        with self._comparing(until, waits=not gives_way) as mine:
+            return self._settle(until, gives_way=gives_way) if mine else not gives_way
+
+    def compare(self, ns: int, until: float) -> bool:
+        """Compare the statements of one namespace that wait: a few at least.
+
+        Args:
+            ns: Namespace number.
+            until: Moment of ``time.monotonic`` after which no other few are begun.
+
+        Returns:
+            Whether none waits any more.
+        """
+        if not self._compares() or not self._is_behind(ns):
+            return True
+        with self._comparing(until, waits=True) as mine:
+            if not mine:
+                return False
+            for some in (self._index_some, self._settle_some):
+                while some(ns):
+                    if time.monotonic() >= until:
+                        return False
+        return True
+
+    def _index_some(self, ns: int) -> bool:
+        """Let full text take a bite of a namespace, by which earlier statements are found."""
+        return self._catch_up_many((ns,))
+
+    def _compares(self) -> bool:
+        return not self._ledger.read_only and bool(self._config.conflicts.pairs)
+
+    @contextmanager
+    def _comparing(self, until: float, *, waits: bool) -> Iterator[bool]:
+        """Be the one that compares while the block runs; tells it whether it is.
+
+        Args:
+            until: Moment of ``time.monotonic`` to which it waits for another.
+            waits: Whether it waits.
+        """
+        longest = min(max(until - time.monotonic(), QUIET_SECONDS), threading.TIMEOUT_MAX)
+        mine = self._settling.acquire(timeout=longest if waits else 0)
         try:
-            return self._settle(time.monotonic() + seconds, gives_way=gives_way)
+            yield mine
         finally:
-            self._settling.release()
+            if mine:
+                self._settling.release()
 
     def _settle(self, until: float, *, gives_way: bool) -> bool:
-        """Do what ``settle`` does, until a ``time.monotonic`` moment if it gives way."""
+        """Do what ``settle`` does, until a ``time.monotonic`` moment."""
+        if not self._compares():
+            return False
         if not self._asked_all:  # work that an earlier process left
             self.unsettled.update(self._ledger.read(_spaces_behind))
             self._unread = self._ledger.read(_spaces_unread)
@@ -269,7 +311,7 @@ class Background:
         if self.unsettled and (has_turn or not self._adds_go_first()):
             self.index_words()  # by which earlier statements are found
         ends = time.monotonic() + TURN_SECONDS if has_turn else -inf
-        until = max(until, ends) if gives_way else inf
+        until = max(until, ends)
         growing: set[int] = set()
         had: set[int] = set()
         try:

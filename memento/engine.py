@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from importlib import import_module
+from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import IO, TYPE_CHECKING, TypeVar
@@ -561,13 +562,15 @@ class Engine:
             self.background.index_words()
         if not wait:
             return True
-        self.background.settle(gives_way=False)
+        began = monotonic()
+        late = self.background.settle(gives_way=False, seconds=inf if timeout is None else timeout)
+        left = None if timeout is None else max(0.0, timeout - (monotonic() - began))
         if progress is None:
-            return self.indexer.wait(timeout, sees=self.sees(labels)) and shown
+            return self.indexer.wait(left, sees=self.sees(labels)) and shown and not late
         owed = self.owed(labels, progress)
-        done = self.indexer.wait(timeout, sees=self.sees(labels), each=owed.glance)
+        done = self.indexer.wait(left, sees=self.sees(labels), each=owed.glance)
         owed.report()
-        return done and shown
+        return done and shown and not late
 
     def owed(self, labels: tuple[str, ...], progress: Progress) -> Owed:
         """Return a report to ``progress`` of how much of a backlog is done since now."""
@@ -581,7 +584,7 @@ class Engine:
 
     def drained(self, labels: tuple[str, ...]) -> bool | None:
         """Tell what ``flush(wait=True)`` would return without waiting; None while it would wait."""
-        self.background.settle(gives_way=False)
+        self.background.settle(gives_way=False, seconds=inf)
         self.indexer.start()
         return None if self.background.assists() else self.indexer.drained(sees=self.sees(labels))
 

@@ -42,7 +42,8 @@ class Sleeping(View):
     ) -> Tick:
         """Tidy up: add up uses, fold near-equal statements, write articles, move, archive.
 
-        Statements that wait to be compared are compared first, see ``conflicts``.
+        Statements of this namespace that wait to be compared are compared first, see
+        ``conflicts``.
 
         Each step changes a few memories in each transaction, so that no other writer waits for
         long. When time is up the call returns, and the next one goes on; a process that dies loses
@@ -53,8 +54,8 @@ class Sleeping(View):
         are pinned, locked or quarantined, and tiers that the caller chose.
 
         Args:
-            seconds: Time after which no other transaction is begun, up to a day; one is always
-                done.
+            seconds: Time after which nothing else is begun, up to a day, whatever other namespaces
+                hold; one transaction is always done.
             rows: Most memories to change, a group of equal ones counts as one; None for no limit.
             steps: Only these, of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive``,
                 ``replay`` and ``links``; None for all, ``articles`` only if ``Config.articles``
@@ -100,9 +101,10 @@ class Sleeping(View):
         if dry_run:
             return _tick(sleeper.plans(ns, now, names), began)
         self._engine.background.log_accesses()
-        self._engine.background.settle(gives_way=False)
-        found = sleeper.sleep(ns, now, names, tick.Limits(began + limit, most))
-        return _tick(found, began)
+        until = began + limit
+        if not self._engine.background.compare(ns, until):
+            return _tick(tick.Ticked(), began)  # the next call goes on
+        return _tick(sleeper.sleep(ns, now, names, tick.Limits(until, most)), began)
 
     def stale(
         self, *, kinds: Kind | KindName | Sequence[Kind | KindName] | None = None, limit: int = 100

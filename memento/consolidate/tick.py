@@ -298,13 +298,15 @@ class _Sleep:
         self.ns, self.now, self.state, self.progress = ns, now, state, progress
         self.marked = list(progress.steps)
         self._size = sleeper._config.sleep.bite  # noqa: SLF001 - its own helper
-        self._left, self._written = limits.rows, False
+        self._left, self._began = limits.rows, False
         self.run_number: int | None = None
 
     def run(self) -> None:
         """Do the steps that are left; the state is kept even if there was nothing to do."""
         while self.progress.steps:
-            if not self._step(STEPS[self.progress.steps[0]]):
+            if late := self._is_late():
+                self._bite()  # the steps that found nothing to do are done
+            if late or not self._step(STEPS[self.progress.steps[0]]):
                 self._sleeper.release(self)
                 return
         if FOLD in self._found.steps:  # of what the steps wrote: the next sleep finds nothing
@@ -331,7 +333,10 @@ class _Sleep:
             if plan.more is None:
                 break
             self.progress.since = plan.more
-            self._sleeper.bite(self, lambda _: (), last=False)
+            self._bite()
+            if self._is_late():
+                return False
+        self._began = True
         self.progress.steps = self.progress.steps[1:]
         self.progress.begin_step()
         return True
@@ -359,16 +364,23 @@ class _Sleep:
             return counted
 
         self.progress.done += len(part)
-        self._sleeper.bite(self, counting, last=False)
-        self._written = True
+        self._bite(counting)
         told.changed += len(counted)
         if self._left is not None:
             self._left -= len(part)
 
+    def _bite(self, job: Callable[[Work], Sequence[Row]] = lambda _: ()) -> None:
+        """Do one transaction; without a job it only keeps where the sleep stands."""
+        self._sleeper.bite(self, job, last=False)
+        self._began = True
+
     def _is_over(self) -> bool:
-        """Tell whether no other bite may begin; one is always done."""
-        late = self._written and time.monotonic() >= self._limits.until
-        return late or self._left == 0
+        """Tell whether no other change may begin."""
+        return self._is_late() or self._left == 0
+
+    def _is_late(self) -> bool:
+        """Tell whether time is up; one bite, or one step that needs none, is always done."""
+        return self._began and time.monotonic() >= self._limits.until
 
 
 def _planned(step: Step, night: Night) -> Callable[[Session], Plan]:

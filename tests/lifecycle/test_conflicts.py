@@ -150,7 +150,7 @@ def test_a_quiet_moment_has_an_end(memory):
         ns = memory._engine.ledger.find_namespace(memory.namespace)
         left = memory._engine.ledger.read(lambda c: claims.waiting(c, ns))
         assert 0 < left < len(ids)
-        assert not chores.settle(gives_way=False)
+        assert not chores.settle(gives_way=False, seconds=inf)
     assert not memory._engine.ledger.read(lambda c: claims.behind(c, ns))
 
 

@@ -12,6 +12,7 @@ from memento.config.sleep import Sleep
 from memento.consolidate import tick
 from memento.errors import InvalidInput
 from memento.language import alike
+from memento.ledger import claims
 from memento.testing import HashEmbedder, ManualClock
 
 EVERY = ["active", "superseded", "archived", "forgotten", "quarantined"]
@@ -535,3 +536,56 @@ def test_a_process_without_an_embedder_sleeps_by_itself(open_memory):
         "active",
         "superseded",
     }
+
+
+def waits(memory):
+    """Tell whether statements of a namespace wait to be compared."""
+    engine = memory._engine
+    ns = engine.ledger.find_namespace(memory.namespace)
+    return engine.ledger.read(lambda c: claims.behind(c, ns))
+
+
+def test_a_sleep_compares_nothing_of_other_namespaces(memory):
+    """Its time is for its own memories, however many others share the store."""
+    others = [memory.of(f"user {n}") for n in range(20)]
+    with memory._engine.indexer.paused():
+        for one in [memory, *others]:
+            one.add(SHED)
+        assert memory.consolidate().done
+        assert not waits(memory)
+        assert all(waits(one) for one in others)
+
+
+def test_a_sleep_without_time_does_one_thing_at_a_time(memory):
+    """Comparing, and a step that finds nothing, are things too; in the end all is done."""
+    with memory._engine.indexer.paused():
+        memory.add_many(f"The {n}th lamp post stands at the gate" for n in range(300))
+        first = memory.consolidate(seconds=0)
+        assert not first.done
+        assert waits(memory)
+        calls = 1
+        while not (found := memory.consolidate(seconds=0)).done:
+            assert len(found.steps) <= 2  # the fold, and one more
+            calls += 1
+        assert calls > len(tick.STEPS)
+        assert not waits(memory)
+
+
+def test_a_sleep_beside_one_who_compares_waits_no_longer_than_its_time(memory):
+    """A flush of another thread may hold that up for long."""
+    memory.add(SHED)
+    background = memory._engine.background
+    with memory._engine.indexer.paused(), background._settling:
+        memory.add(ALWAYS)
+        assert not memory.consolidate(seconds=0).done
+
+
+def test_a_flush_without_time_compares_little(memory):
+    """It says that it is not done, and the next one goes on."""
+    with memory._engine.indexer.paused():
+        for n in range(6):
+            memory.of(f"user {n}").add_many(f"The {k}th lamp post" for k in range(80))
+        assert not memory.flush(wait=True, timeout=0)
+        assert any(waits(memory.of(f"user {n}")) for n in range(6))
+    assert memory.flush(wait=True, timeout=60)
+    assert not any(waits(memory.of(f"user {n}")) for n in range(6))
