@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from memento.conversation.verbs import Verbs
 from memento.errors import EmbedderError, InvalidInput, MissingExtra
 from memento.ledger import vectors
-from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.ledger.schema import SEQ_BITS
 from memento.types import Hit
 
 LIKENESS = 0.6
@@ -43,7 +43,7 @@ def spread(view: Verbs, groups: Sequence[Sequence[Hit]], most: int) -> list[Sequ
     import numpy as np  # noqa: PLC0415 - must not load with memento
 
     best = max(group[0].score for group in groups)
-    rows = [np.frombuffer(known.get(group[0].memory.seq, b""), np.float32) for group in groups]
+    rows = [np.frombuffer(known.get(group[0].id, b""), np.float32) for group in groups]
     like = [0.0] * len(groups)
     while left and len(chosen) < most:
         worth = {at: groups[at][0].score - PENALTY * best * like[at] for at in left}
@@ -57,8 +57,8 @@ def spread(view: Verbs, groups: Sequence[Sequence[Hit]], most: int) -> list[Sequ
     return [groups[at] for at in (*chosen, *left)]
 
 
-def _vectors(view: Verbs, hits: Sequence[Hit]) -> dict[int, bytes]:
-    """Read the vectors of hits by the present embedder; sequence number to vector."""
+def _vectors(view: Verbs, hits: Sequence[Hit]) -> dict[str, bytes]:
+    """Read the vectors of own hits by the present embedder; id to vector."""
     engine = view._engine  # noqa: SLF001 - a part of the manager
     try:
         model = None if engine.embedding is None or not hits else engine.embedding.known_model()
@@ -67,6 +67,6 @@ def _vectors(view: Verbs, hits: Sequence[Hit]) -> dict[int, bytes]:
     ns = engine.ledger.find_namespace(view.namespace)
     if model is None or ns is None:
         return {}
-    docids = [ns << SEQ_BITS | hit.memory.seq for hit in hits]
-    found = engine.ledger.read(lambda c: vectors.read(c, docids, model))
-    return {docid & SEQ_MASK: vector for docid, vector in found.items()}
+    docids = {ns << SEQ_BITS | hit.memory.seq: hit.id for hit in hits if not hit.shared}
+    found = engine.ledger.read(lambda c: vectors.read(c, [*docids], model))
+    return {docids[docid]: vector for docid, vector in found.items()}

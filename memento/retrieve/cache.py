@@ -22,6 +22,9 @@ AROUND = 13_000
 queries without filters, and its empty vocabulary. Measured with tracemalloc: 13,200 for one memory.
 """
 
+Part = tuple[int, tuple[str, ...]]
+"""A namespace and the scopes to which its memories are confined; () for all of it."""
+
 
 class Followed(NamedTuple):
     """The moment of the ledger that a namespace was brought up to, and what was found then.
@@ -59,6 +62,7 @@ class Held:
         followed: The moment of the ledger it was brought up to, and what was found then.
         owed: A moment of the ledger, and how many memories were still to be embedded then.
         words: Its words, empty before the first query with a word that is in no memory.
+        shown: The scopes to which its memories are confined; () for all of them.
     """
 
     roster: Roster = field(default_factory=Roster)
@@ -75,6 +79,12 @@ class Held:
     scanned: bool = False
     followed: Followed | None = None
     owed: tuple[Moment, int] | None = None
+    shown: tuple[str, ...] = ()
+
+    def drop_rows(self) -> None:
+        """Drop the memories, and all that was made of them, to be read again."""
+        self.roster, self.words = Roster(), Vocabulary()
+        self.stamp, self.scan, self.open = 0, None, None
 
     @property
     def nbytes(self) -> int:
@@ -94,7 +104,9 @@ class Held:
 
 
 class Kept:
-    """The cached namespaces; one that was evicted is built again on its next use. Thread-safe.
+    """The cached namespaces, and parts of them. Thread-safe.
+
+    One that was evicted is built again on its next use.
 
     Args:
         most: Most bytes of all of them together. The one used last stays, however large it is.
@@ -103,33 +115,33 @@ class Kept:
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._held: OrderedDict[int, Held] = OrderedDict()
+        self._held: OrderedDict[Part, Held] = OrderedDict()
         self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._held)
 
-    def hold(self, ns: int) -> Held:
+    def hold(self, part: Part) -> Held:
         """Return a namespace, empty if it is not cached, and mark it as used last."""
         with self._lock:
-            held = self._held.get(ns)
+            held = self._held.get(part)
             if held is None:
-                held = self._held[ns] = Held()
-            self._held.move_to_end(ns)
+                held = self._held[part] = Held(shown=part[1])
+            self._held.move_to_end(part)
             return held
 
     def every(self) -> list[tuple[int, Held]]:
-        """Return the cached namespaces with their numbers."""
+        """Return the cached namespaces that are held as a whole, with their numbers."""
         with self._lock:
-            return list(self._held.items())
+            return [(ns, held) for (ns, shown), held in self._held.items() if not shown]
 
-    def make_room(self, ns: int) -> None:
+    def make_room(self, part: Part) -> None:
         """Count the bytes of an updated namespace and evict those used least recently.
 
         A thread that still uses an evicted one keeps its own reference.
         """
         with self._lock:
-            held = self._held.get(ns)
+            held = self._held.get(part)
             if held is None:  # evicted in the meantime
                 return
             size = held.nbytes + AROUND

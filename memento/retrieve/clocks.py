@@ -204,9 +204,11 @@ class PastSearcher(Searcher):
         self._moment = moment
         self._world: World | None = None
 
-    def search(self, ns: int, labels: tuple[str, ...], request: Request) -> Retrieval:
+    def search(
+        self, ns: int, labels: tuple[str, ...], request: Request, shown: tuple[str, ...] = ()
+    ) -> Retrieval:
         """Find memories of one namespace as they were."""
-        found = super().search(ns, labels, request)
+        found = super().search(ns, labels, request, shown)
         if self._world is None:
             return found
         missing = dict(found.missing)
@@ -219,8 +221,10 @@ class PastSearcher(Searcher):
             )
         return replace(found, missing=missing)
 
-    def _source(self, labels: tuple[str, ...], ns: int) -> LedgerSource:
-        now = super()._source(labels, ns)
+    def _source(
+        self, labels: tuple[str, ...], ns: int, shown: tuple[str, ...] = ()
+    ) -> LedgerSource:
+        now = super()._source(labels, ns, shown)
         self._world = self._ledger.read(lambda c: World.read(c, ns, self._moment))
         return PastSource(now, self._world, self._ledger.make_tail())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -132,7 +132,11 @@ class Indexes:
         """Bring the vectors for exact search up to date."""
         stamp = vectors.latest_stamp(connection)
         if stamp != held.stamp:
-            for bite in vectors.since(connection, ns, model, held.stamp):
+            for bite in (
+                _of_members(connection, held, model)
+                if held.shown and not held.stamp
+                else vectors.since(connection, ns, model, held.stamp)
+            ):
                 docids = np.array([docid for docid, _ in bite], np.int64)
                 matrix = np.frombuffer(b"".join(blob for _, blob in bite), np.float32)
                 held.roster.set_vectors(docids, matrix.reshape(len(bite), -1))
@@ -186,3 +190,11 @@ class Indexes:
             overfetch=self._config.overfetch if narrow else 1,
             seen=None if snap.live == snap.n else snap.docid[snap.heard | allowed],
         )
+
+
+def _of_members(connection: Session, held: Held, model: int) -> Iterator[list[tuple[int, bytes]]]:
+    """Read the vectors of a part of a namespace, in bites that bound memory."""
+    docids = held.roster.snapshot().docid.tolist()
+    for start in range(0, len(docids), vectors.BITE):
+        found = vectors.read(connection, docids[start : start + vectors.BITE], model)
+        yield list(found.items())

@@ -87,10 +87,13 @@ class LedgerSource:
         labels: Its labels.
         tail: Texts that are not in the full-text index yet.
         kept: Postings of earlier queries.
+        shown: Scopes that it shows to another namespace, if that one asks; () for all of it.
 
     Attributes:
         ns: Number of the namespace.
         labels: Its labels.
+        shown: The scopes.
+        members: Row ids of the memories in them, ascending; set with the state, None for all.
         moment: The moment of the ledger before the query read anything.
         state: Last known state of the namespace; None before it is known.
         known: Its words, as far as an earlier query needed them; set with the state.
@@ -110,9 +113,11 @@ class LedgerSource:
         labels: tuple[str, ...],
         tail: Tail,
         kept: Postings,
+        shown: tuple[str, ...] = (),
     ) -> None:
         self._ledger, self._tail, self._kept = ledger, tail, kept
-        self.ns, self.labels = ns, labels
+        self.ns, self.labels, self.shown = ns, labels, shown
+        self.members: Docids | None = None
         self.moment = ledger.moment()
         self.state: State | None = None
         self.rows: dict[int, Row] = {}
@@ -183,7 +188,8 @@ class LedgerSource:
         if self.state is not None and known.rev == self.state[0] and first <= known.first:
             return known
         with self.known.following():
-            self._ledger.read(lambda c: _follow_words(c, self.ns, self.known, first))
+            among = None if self.members is None else frozenset(self.members.tolist())
+            self._ledger.read(lambda c: _follow_words(c, self.ns, self.known, first, among))
         return self.known
 
     def matching(self, filters: Filters) -> Docids:
@@ -199,8 +205,10 @@ class LedgerSource:
         return np.array(sorted(found.values()), np.int64)
 
 
-def _follow_words(connection: Session, ns: int, known: Vocabulary, first: int) -> None:
-    """Bring a vocabulary up to date."""
+def _follow_words(
+    connection: Session, ns: int, known: Vocabulary, first: int, among: frozenset[int] | None
+) -> None:
+    """Bring a vocabulary up to date; ``among`` are the row ids whose words it has, None for all."""
     rev = memories.latest_rev(connection, ns)
     if first > known.first:
         known.drop_before(first)
@@ -208,16 +216,16 @@ def _follow_words(connection: Session, ns: int, known: Vocabulary, first: int) -
         return
     for docid in since.erased_since(connection, ns, known.rev):
         known.drop(docid)
-    known.put_all(_heard_words(connection, ns, known, first))
+    known.put_all(_heard_words(connection, ns, known, first, among))
     known.rev = rev
 
 
 def _heard_words(
-    connection: Session, ns: int, known: Vocabulary, first: int
+    connection: Session, ns: int, known: Vocabulary, first: int, among: frozenset[int] | None
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the words of the heard rows that came or changed; drop those of the others."""
     for docid, status, text, names in since.said_since(connection, ns, known.rev, first):
-        if status in HEARD:
+        if status in HEARD and (among is None or docid in among):
             parts = [part for part in (text, *names) if part]
             yield docid, words(parts[0] if len(parts) == 1 else "\n".join(parts))
         else:

@@ -34,6 +34,7 @@ from memento.ledger import claims, memories, since, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_sound, strings_in, to_memory
+from memento.ledger.schema import SEQ_MASK
 from memento.retrieve import confidence, spellings
 from memento.retrieve.answer import Found, Ranking, find
 from memento.retrieve.by_meaning import best_rows, dots
@@ -42,7 +43,7 @@ from memento.retrieve.cache import Followed, Held, Kept
 from memento.retrieve.chosen import chosen, set_aside
 from memento.retrieve.conflicts import Links
 from memento.retrieve.indexes import Indexes
-from memento.retrieve.ledger_source import LedgerSource, Postings, State
+from memento.retrieve.ledger_source import Docids, LedgerSource, Postings, State
 from memento.retrieve.lifecycle import Life
 from memento.retrieve.look import Rerank
 from memento.retrieve.outline import Outlines, is_due
@@ -50,6 +51,8 @@ from memento.retrieve.request import Request
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
 from memento.retrieve.source import WIDER, Nearest, Sieve
 from memento.retrieve.visible import allow, needs_ledger
+from memento.scopes import contains
+from memento.status import having
 from memento.tiers.embedder import StoreEmbedder
 from memento.types import Hit, Retrieval, Tier
 
@@ -68,6 +71,7 @@ _MOST_OWED = 1_000
 message alone, and each memory costs a seek."""
 _FEW_LACK = 8
 """If less than one row in so many has no vector, nobody counts which of them are active."""
+_FOUND = frozenset(having("found"))
 _GARBLED = (KeyError, TypeError, ValueError, OverflowError)
 """Errors from reading a row that was damaged on the disk."""
 
@@ -75,6 +79,35 @@ _GARBLED = (KeyError, TypeError, ValueError, OverflowError)
 def _rows_since(connection: Session, ns: int, rev: int) -> list[RosterRow]:
     outlines = since.outlines_since(connection, ns, rev)
     return [RosterRow._make((*outline[:-1], strings_in(outline[-1]))) for outline in outlines]
+
+
+def _take(connection: Session, ns: int, held: Held, rows: list[RosterRow]) -> None:
+    """Take the new and changed rows into a namespace, or into a part of one.
+
+    A part has no trace of what is not in it: if a row left it, or one that was there before came
+    into it, it is read again.
+    """
+    ours = _shown(held, rows)
+    if held.shown:
+        stays = {row.docid for row in ours}
+        gone = [row.docid for row in rows if row.docid not in stays]
+        late = [row.docid for row in ours if row.docid & SEQ_MASK <= held.rev]
+        known = held.roster.snapshot().docid
+        if np.isin(gone, known).any() or not np.isin(late, known).all():
+            held.drop_rows()
+            ours = _shown(held, _rows_since(connection, ns, 0))
+    held.roster.apply(ours)
+
+
+def _shown(held: Held, rows: list[RosterRow]) -> list[RosterRow]:
+    """Leave out the rows that are not in the scopes of a part, or are not active."""
+    if not held.shown:
+        return rows
+    return [
+        row
+        for row in rows
+        if row.status in _FOUND and any(contains(scope, row.scope) for scope in held.shown)
+    ]
 
 
 def _readable(rows: list[RosterRow]) -> list[RosterRow]:
@@ -119,17 +152,26 @@ class Searcher:
         self._tail = ledger.make_tail()
         self._postings = Postings()
 
-    def search(self, ns: int, labels: tuple[str, ...], request: Request) -> Retrieval:
+    def search(
+        self,
+        ns: int,
+        labels: tuple[str, ...],
+        request: Request,
+        shown: tuple[str, ...] = (),
+    ) -> Retrieval:
         """Find memories of one namespace.
 
         Args:
             ns: Its number.
             labels: Its labels.
             request: The request.
+            shown: Scopes that it shows to the namespace that asks; () if it asks itself. Then the
+                answer is that of a store which has nothing but the active memories of these scopes.
         """
         began = time.perf_counter()
-        source, took = self._source(labels, ns), {"embed": 0.0}
-        missing = self._owing(source) if request.wait and self._embedding is not None else {}
+        source, took = self._source(labels, ns, shown), {"embed": 0.0}
+        owing = request.wait and self._embedding is not None and not shown
+        missing = self._owing(source) if owing else {}
         try:
             ranking = self._ranked(request, source, self._rerank, missing, took)
         except RerankerError as error:
@@ -186,15 +228,17 @@ class Searcher:
                 if held.whole and self._outlines.save(ns, held.roster, held.rev):
                     held.filed = held.rev
 
-    def _source(self, labels: tuple[str, ...], ns: int) -> LedgerSource:
-        return LedgerSource(self._ledger, ns, labels, self._tail, self._postings)
+    def _source(
+        self, labels: tuple[str, ...], ns: int, shown: tuple[str, ...] = ()
+    ) -> LedgerSource:
+        return LedgerSource(self._ledger, ns, labels, self._tail, self._postings, shown)
 
     def _owing(self, source: LedgerSource) -> dict[str, str]:
         """Report, as in ``missing``, memories that cannot be found by their meaning yet.
 
         They are counted again only after a write: the whole backlog of Chroma may have to be read.
         """
-        ns, moment, held = source.ns, source.moment, self._kept.hold(source.ns)
+        ns, moment, held = source.ns, source.moment, self._kept.hold((source.ns, ()))
         if held.owed is None or held.owed[0] != moment:
             count_them = partial(vectors.owed_in, ns=ns, most=_MOST_OWED + 1)
             held.owed = moment, self._ledger.read(count_them)
@@ -316,7 +360,7 @@ class Searcher:
             nearest=nearest,
             rerank=rerank,
             life=self._life(source, filters.now),
-            links=links if present else None,
+            links=links if present and not source.shown else None,
             quoted=links.quoted,
             min_score=request.min_score,
             min_confidence=request.min_confidence,
@@ -369,12 +413,14 @@ class Searcher:
         """
         docids = source.matching(filters) if needs_ledger(filters) else None
         hidden = source.hidden(filters)
-        held = self._kept.hold(source.ns)
-        source.known, source.strengths = held.words, held.strengths
+        held = self._kept.hold((source.ns, source.shown))
+        exact = exact or bool(source.shown)  # no index is of a part alone
 
         def catch_up(*, exact: bool) -> tuple[Snapshot, Mask]:
             source.state, source.linked = self._followed(source, held, model, exact=exact)
+            source.known, source.strengths = held.words, held.strengths
             snap = held.roster.snapshot()
+            source.members = snap.docid if source.shown else None
             return snap, allow(snap, filters, docids, hidden) if narrow else held.open_at(filters)
 
         nearest: Nearest | None = None
@@ -388,7 +434,7 @@ class Searcher:
                 )
                 if nearest is None and not self._indexes.is_small(held):
                     snap, allowed = catch_up(exact=True)
-        self._kept.make_room(source.ns)
+        self._kept.make_room((source.ns, source.shown))
         return snap, allowed, nearest
 
     def _followed(
@@ -417,7 +463,8 @@ class Searcher:
         Both are of one moment: a vector of a row that is not known yet would be lost.
         """
         held.rev, edition = self._follow_rows(connection, ns, held)
-        held.strengths.follow(connection, ns)
+        if not held.shown:  # how the owner used a memory, beside which others, is not shown
+            held.strengths.follow(connection, ns)
         self._indexes.follow(connection, ns, held, model, exact=exact)
         return (held.rev, edition), claims.linked_in(connection, ns)
 
@@ -433,16 +480,21 @@ class Searcher:
             return rev, edition
         held.open = None
         afresh = not held.rev
-        if afresh and (outline := self._outlines.load(connection, ns, rev)) is not None:
+        if (
+            afresh
+            and not held.shown
+            and (outline := self._outlines.load(connection, ns, rev)) is not None
+        ):
             held.roster, held.rev = outline
             held.filed = held.rev
         rows = _rows_since(connection, ns, held.rev)
         try:
-            held.roster.apply(rows)
+            _take(connection, ns, held, rows)
         except _GARBLED as error:
             log.warning("namespace %s has damaged rows (%s); run `memento doctor`", ns, error)
-            held.roster, held.stamp, held.scan, held.whole = Roster(), 0, None, False
-            held.roster.apply(_readable(_rows_since(connection, ns, 0)))
+            held.drop_rows()
+            held.whole = False
+            held.roster.apply(_readable(_shown(held, _rows_since(connection, ns, 0))))
         erased = [row.docid for row in rows if row.status == ERASED]
         self._tail.follow(connection, ns, rev, erased, afresh=afresh)
         return rev, edition
@@ -478,7 +530,8 @@ class Searcher:
         life = self._life(source, filters.now)
         pairs = [(shown[one.docid], one.terms) for one in found]
         told = life.told(pairs, weighed=ranking.weighed) if life else []
-        return tuple([_hit(source.labels, shown, *one) for one in zip_longest(found, told)])
+        hits = [_hit(source.labels, shown, *one) for one in zip_longest(found, told)]
+        return tuple(hits if source.members is None else _counted(hits, found, source.members))
 
     def _read(
         self, source: LedgerSource, docids: Sequence[int], filters: Filters
@@ -516,6 +569,13 @@ def _standing(found: Sequence[Found], shown: Mapping[int, Row]) -> Iterator[Foun
                 if known[0] == one.docid
                 else replace(one, docid=known[0], folded=tuple(known[1:]), passage=None)
             )
+
+
+def _counted(hits: Sequence[Hit], found: Sequence[Found], members: Docids) -> Iterator[Hit]:
+    """Number the memories of a part by their order in it: else the gaps would count the others."""
+    places = np.searchsorted(members, [one.docid for one in found]) + 1
+    for hit, place in zip(hits, places.tolist(), strict=True):
+        yield replace(hit, memory=replace(hit.memory, seq=place))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

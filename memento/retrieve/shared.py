@@ -1,7 +1,9 @@
 """Ask the namespaces that share memories with one as well, and join their answers.
 
-Each namespace ranks its own memories. The score of a hit compares within one answer only; so the
-scores of each answer are weighed by the confidence of its best hit before the answers are joined.
+The memories that a namespace shows are searched as a store of their own: words, statistics and
+order are theirs alone, so that nothing tells of the others, nor of how any was used. The score of a
+hit compares within one answer only; so the scores of each answer are weighed by the confidence
+of its best hit before the answers are joined.
 Nothing is written to a namespace that shares: no use is recorded there.
 """
 
@@ -16,9 +18,7 @@ from memento.language.gist import gist
 from memento.ledger import memories
 from memento.ledger import scopes as rows
 from memento.ledger.contract import Ledger, Session
-from memento.ledger.predicate import Filters
 from memento.retrieve.budget import within
-from memento.scopes import contains
 from memento.status import having
 from memento.types import Hit, Retrieval, Source, Trust
 
@@ -32,8 +32,10 @@ SHARED = "shared"
 class Searches(Protocol):
     """The searcher, as far as it answers a request within one namespace."""
 
-    def search(self, ns: int, labels: tuple[str, ...], request: Request) -> Retrieval:
-        """Find memories of one namespace."""
+    def search(
+        self, ns: int, labels: tuple[str, ...], request: Request, shown: tuple[str, ...] = ()
+    ) -> Retrieval:
+        """Find memories of one namespace, or of the scopes that it shows."""
         ...
 
 
@@ -53,9 +55,13 @@ def answer(
     ns = ledger.find_namespace(labels)
     if ns is None:
         return Retrieval(request.query, took={"total": time.perf_counter() - began})
-    own, others = ledger.read(lambda c: _asked(c, ns, request, shared=shared))
-    found = searcher.search(ns, labels, own)
-    answers = [searcher.search(other, ledger.labels(other), asked) for other, asked in others]
+    own, shown = ledger.read(lambda c: _asked(c, ns, request))
+    found, asked = searcher.search(ns, labels, own), of_shared(request) if shared else None
+    answers = [
+        searcher.search(other, ledger.labels(other), asked, scopes)
+        for other, scopes in shown.items()
+        if asked is not None
+    ]
     if not any(one.hits or one.missing for one in answers):
         return found
     began = time.perf_counter()
@@ -64,48 +70,27 @@ def answer(
     return _timed(joined(found, answers, request, taken), [found, *answers], began)
 
 
-def _asked(
-    c: Session, ns: int, request: Request, *, shared: bool
-) -> tuple[Request, list[tuple[int, Request]]]:
-    """Return the request as it is put to the namespace, and to each that shares with it."""
-    owners = rows.by_owner(rows.shown_to(c, ns)) if shared else {}
-    asked = ((other, of_shared(request, scopes)) for other, scopes in owners.items())
+def _asked(c: Session, ns: int, request: Request) -> tuple[Request, dict[int, tuple[str, ...]]]:
+    """Return the request as it is put to the namespace, and the scopes that others show it."""
+    owners = rows.by_owner(rows.shown_to(c, ns))
+    shown = {other: tuple(sorted({*scopes})) for other, scopes in owners.items()}
     filters = rows.redirected(c, ns, request.filters)
-    own = request
-    if filters is not request.filters:
-        past = request.past and rows.redirected(c, ns, request.past)
-        own = replace(request, filters=filters, past=past)
-    return own, [(other, one) for other, one in asked if one is not None]
+    if filters is request.filters:
+        return request, shown
+    past = request.past and rows.redirected(c, ns, request.past)
+    return replace(request, filters=filters, past=past), shown
 
 
-def of_shared(request: Request, scopes: Sequence[str]) -> Request | None:
-    """Return a request as it is put to a namespace that shares some scopes.
+def of_shared(request: Request) -> Request | None:
+    """Return a request as it is put to what other namespaces show.
 
-    It finds active memories of these scopes, and never what is superseded, archived, forgotten or
-    quarantined there, whatever the caller asked for. The past is not shared, and a session is of
-    one namespace; then it is None.
+    It never finds what is superseded, archived, forgotten or quarantined there, whatever the caller
+    asked for. The past is not shared, and a session is of one namespace; then it is None.
     """
-    filters = request.filters
-    inside = _common(filters.within, scopes)
-    if filters.as_of is not None or filters.sessions or inside is None:
+    if request.filters.as_of is not None or request.filters.sessions:
         return None
-    seen: Filters = replace(filters, within=inside, statuses=having("found"))
+    seen = replace(request.filters, statuses=having("found"))
     return replace(request, filters=seen, past=None, aside=False)
-
-
-def _common(asked: Sequence[str], shared: Sequence[str]) -> tuple[str, ...] | None:
-    """Return what is inside scopes of both kinds; () for everything, None for nothing."""
-    if "" in shared:
-        return tuple(asked)
-    if not asked:
-        return tuple(shared)
-    both = [
-        one if contains(other, one) else other
-        for one in asked
-        for other in shared
-        if contains(other, one) or contains(one, other)
-    ]
-    return tuple(dict.fromkeys(both)) or None
 
 
 def joined(

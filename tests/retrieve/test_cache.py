@@ -24,9 +24,9 @@ FEW = of_size(4).nbytes + AROUND
 
 def filled(kept, ns, count):
     """Ask for a namespace that turns out to have so many memories."""
-    held = kept.hold(ns)
+    held = kept.hold((ns, ()))
     held.roster = of_size(count)
-    kept.make_room(ns)
+    kept.make_room((ns, ()))
     return held
 
 
@@ -34,11 +34,11 @@ def test_those_asked_least_recently_are_let_go():
     """Past the limit the oldest question's namespace goes, and comes back empty."""
     kept = Kept(2 * FEW)
     first, second = filled(kept, 1, 4), filled(kept, 2, 4)
-    assert kept.hold(1) is first
+    assert kept.hold((1, ())) is first
     filled(kept, 3, 4)
     assert len(kept) == 2
-    assert kept.hold(1) is first
-    assert kept.hold(2) is not second
+    assert kept.hold((1, ())) is first
+    assert kept.hold((2, ())) is not second
 
 
 def test_the_one_asked_last_stays_however_large():
@@ -47,20 +47,20 @@ def test_the_one_asked_last_stays_however_large():
     filled(kept, 1, 4)
     large = filled(kept, 2, 500)
     assert large.roster.nbytes + AROUND > 2 * FEW
-    assert kept.hold(2) is large
+    assert kept.hold((2, ())) is large
     assert len(kept) == 1
 
 
 def test_one_let_go_meanwhile_is_not_counted():
     """An entry that goes while another thread updates it does not count for ever."""
     kept = Kept(2 * FEW)
-    slow = kept.hold(1)
+    slow = kept.hold((1, ()))
     filled(kept, 2, 500)
     assert len(kept) == 1
     slow.roster.apply([Shelf().row("late", docid=1)])
-    kept.make_room(1)
+    kept.make_room((1, ()))
     again = filled(kept, 3, 5)
-    assert kept.hold(3) is again
+    assert kept.hold((3, ())) is again
 
 
 def test_vectors_count():

@@ -88,7 +88,7 @@ def both(open_memory, root):
 
 def scan_of(memory, ns=1):
     """Return what a store holds to scan a namespace; None if it does not."""
-    return memory._engine.searcher._kept.hold(ns).scan
+    return memory._engine.searcher._kept.hold((ns, ())).scan
 
 
 def files(memory):
@@ -557,7 +557,7 @@ def test_a_namespace_is_scanned_as_long_as_chroma_lacks_vectors(open_memory, tmp
         if scan_of(memory) is None:  # the files have just grown
             answers(memory)
         assert scan_of(memory) is not None
-        assert memory._engine.searcher._kept.hold(1).roster.snapshot().vectors is None
+        assert memory._engine.searcher._kept.hold((1, ())).roster.snapshot().vectors is None
         for i in range(30):
             exact.add(text(first + i), "long", id=f"x{first + i}")
         settled(exact)
@@ -684,5 +684,5 @@ def test_an_answer_says_so_while_most_rows_have_no_vector(open_memory):
     embedder.go.set()
     settled(memory)
     assert not memory.retrieve("lamp").missing
-    search = scan_of(memory).search(memory._engine.searcher._kept.hold(1).roster.snapshot())
+    search = scan_of(memory).search(memory._engine.searcher._kept.hold((1, ())).roster.snapshot())
     assert search.embedded() == np.count_nonzero(search.has_vector()) == 100

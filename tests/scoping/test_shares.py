@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from memento import MemoryManager, Source, Trust
 from memento.config import Config
 from memento.config.scopes import ScopeConfig
+from memento.conversation import diverse
 from memento.errors import InvalidInput, NotFound
 from memento.testing import HashEmbedder
 
@@ -592,3 +593,57 @@ class TestNamed:
         assert mark in rami.recall(QUERY).block
         assert mark in rami.prompt(QUERY, tokens=45)
         assert '"from"' not in team.prompt(QUERY)
+
+
+class TestAlone:
+    """The memories that are shown are searched as a store of their own."""
+
+    def test_no_word_of_the_rest_shows_in_an_answer(self, team, rami):
+        """A word that only a private memory has is as unknown as a word that nobody has."""
+        for n in range(30):
+            team.add(f"Talked about the merger for a while, note {n}")
+        team.share("ops", ["acme", "rami"])
+        for known, unknown in (("merger", "xqzvkw"), ("mergre", "xqzvwk"), ("merg", "xqzv")):
+            told, other = (rami.retrieve(f"{word} deploy", 5) for word in (known, unknown))
+            assert told.confidence == other.confidence
+            assert [hit.signs for hit in told] == [hit.signs for hit in other]
+
+    def test_a_memory_that_comes_into_the_scope_brings_its_vector(self, open_memory):
+        """Also one that was embedded long before it was moved there, and one that left it."""
+        memory = open_memory(embedder=HashEmbedder(64))
+        team = memory.of("team")
+        for n, place in enumerate(["ops", "shop", "ops"]):
+            team.add(f"{TEXT} {n}", "long", scope=place, id=f"n{n}")
+        memory.flush(wait=True, timeout=60)
+        team.share("ops", "default")
+        signs = {hit.id: hit.signs["cosine"] for hit in memory.retrieve(TEXT)}
+        assert signs.keys() == {"n0", "n2"}
+        team.update("n1", scope="ops")
+        assert {hit.id: hit.signs["cosine"] > 0.5 for hit in memory.retrieve(TEXT)} == {
+            "n0": True, "n1": True, "n2": True,
+        }  # fmt: skip
+        team.update("n0", scope="shop")
+        assert {hit.id: hit.signs["cosine"] > 0.5 for hit in memory.retrieve(TEXT)} == {
+            "n1": True, "n2": True,
+        }  # fmt: skip
+
+    def test_its_number_counts_what_is_shown(self, team, rami):
+        """The place of a memory in its namespace would count the private ones before it."""
+        team.add("Deploys wait for Ada", scope="ops", id="ada")
+        team.share("ops", ["acme", "rami"])
+        before = {hit.id: hit.memory.seq for hit in rami.retrieve(QUERY)}
+        assert before == {"blue": 1, "ada": 2}
+        assert team.get("ada").seq == 3
+
+    def test_diverse_recall_takes_no_vector_of_an_own_memory_for_a_shared_one(self, open_memory):
+        """Numbers of two namespaces are not compared."""
+        memory = open_memory(embedder=HashEmbedder(64))
+        team = memory.of("team")
+        for n in range(3):
+            memory.add(f"My cat sleeps on chair {n}", "long")
+            team.add(f"Deploys of service {n} go by train", "long", scope="ops", id=f"n{n}")
+        memory.flush(wait=True, timeout=60)
+        team.share("ops", "default")
+        hits = [hit for hit in memory.retrieve("deploys go by train", 6) if hit.shared]
+        assert len(hits) == 3
+        assert diverse._vectors(memory, hits) == {}

@@ -8,6 +8,10 @@ scope that its owner shares with the one who asks. The namespace has to find eac
 There are two controls: a manager that keeps shares that it should take back, and a search that asks
 for everything of a namespace that shares one scope. The harness must notice both.
 
+Then two stores show the same scope, and in one of them the owner has and does other things besides:
+every answer that is seen through the share, with every number in it, is the same. The control is a
+search that weighs with the words and statistics of the whole namespace.
+
 Alone: ``python benchmarks/trust.py --full --only shares``.
 """
 
@@ -23,18 +27,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
+from share_twins import answers, differing
 from trust_result import TrustResult
 
 from memento import MemoryManager
 from memento.config import Config
 from memento.display import data
 from memento.errors import MementoError
-from memento.retrieve import shared
+from memento.retrieve.searcher import Searcher
 from memento.scopes import contains
 from memento.testing import HashEmbedder, ManualClock
 
 if TYPE_CHECKING:
     from memento.retrieve.request import Request
+    from memento.types import Retrieval
 
 NAMES = ("team", "rami", "lina")
 SCOPES = ("ops", "ops/night", "shop", "opsx", "")
@@ -217,7 +223,7 @@ def shares_show_one_scope(folder: Path, *, full: bool, seed: int) -> TrustResult
     done = [_lived(folder, MemoryManager, n, seed, steps) for n in range(rounds)]
     broken = [found for found, _ in done if found]
     controls = [_caught(folder / "kept", Keeping, seed)]
-    with mock.patch.object(shared, "of_shared", _everything):
+    with mock.patch.object(Searcher, "search", _open):
         controls.append(_caught(folder / "open", MemoryManager, seed))
     return TrustResult(
         name="a scope that is shared",
@@ -246,12 +252,60 @@ def _caught(folder: Path, kind: type[MemoryManager], seed: int) -> str:
     return next((found for found in lives if " sees " in found), "")
 
 
-def _everything(
-    request: Request,
-    scopes: Sequence[str],  # noqa: ARG001 - the control ignores it
-) -> Request:
-    """Return a request for everything, whatever is shared: a control."""
-    return replace(request, past=None)
+_search = Searcher.search
 
 
-HARNESSES = (shares_show_one_scope,)
+def _open(
+    self: Searcher, ns: int, labels: tuple[str, ...], asked: Request, _: tuple[str, ...] = ()
+) -> Retrieval:
+    """Search the whole namespace, whatever it shows: a control."""
+    return _search(self, ns, labels, asked)
+
+
+def _filtered(
+    self: Searcher, ns: int, labels: tuple[str, ...], asked: Request, shown: tuple[str, ...] = ()
+) -> Retrieval:
+    """Search the whole namespace, and leave out what it does not show: a control."""
+    within = shown or asked.filters.within
+    return _search(self, ns, labels, replace(asked, filters=replace(asked.filters, within=within)))
+
+
+def shares_tell_nothing_else(folder: Path, *, full: bool, seed: int) -> TrustResult:
+    """Compare what is seen through a share, with and without other memories of the owner."""
+    pairs = 100 if full else 2
+    broken, questions = [], 0
+    for number in range(pairs):
+        asked, found = _compared(folder / f"pair-{number}", f"{seed}.{number}", number % 2 * 64)
+        questions += asked
+        broken += [f"pair {number}, {line}"[:400] for line in found]
+    search = Searcher.search
+    with mock.patch.object(
+        Searcher,
+        "search",
+        lambda self, ns, labels, asked, _shown=(): search(self, ns, labels, asked),
+    ):
+        control = _compared(folder / "control", f"{seed}.control", 0)[1]
+    return TrustResult(
+        name="what a share tells of the rest",
+        promise="What is seen through a share does not depend on any other memory of its owner:"
+        " texts, order, scores, confidence, explanations and counts are the same.",
+        cases=questions,
+        failures=len(broken),
+        control="a search that weighs with the words and statistics of the whole namespace",
+        control_failed=bool(control),
+        seed=seed,
+        figures={"pairs of stores": pairs, "control, answers that differ": len(control)},
+        details=tuple(broken[:5]),
+    )
+
+
+def _compared(folder: Path, seed: str, embedder: int) -> tuple[int, list[str]]:
+    """Return how many answers were compared in a pair of stores, and which differ."""
+    chance = random.Random(seed)
+    members, hidden = chance.randrange(6, 20), chance.randrange(5, 40)
+    alone = answers(folder / "alone", seed, members=members, hidden=0, embedder=embedder)
+    beside = answers(folder / "beside", seed, members=members, hidden=hidden, embedder=embedder)
+    return len(alone), differing(alone, beside)
+
+
+HARNESSES = (shares_show_one_scope, shares_tell_nothing_else)
