@@ -91,6 +91,7 @@ class Engine:
         embedder: Any setting that ``memento.embed.resolve`` accepts; None for full text only.
         clock: Tells the time.
         reranker: Reorders the best candidates, or None.
+        sweep: Closes stores of this process that nobody holds any more; called now and then.
     """
 
     def __init__(
@@ -99,7 +100,8 @@ class Engine:
         config: Config,
         embedder: str | Embedder | None,
         clock: Clock,
-        reranker: Reranker | None = None,
+        reranker: Reranker | None,
+        sweep: Callable[[], None],
     ) -> None:
         if reranker is not None and not isinstance(reranker, Reranker):
             raise InvalidInput("reranker", f"has no method score: {type(reranker).__name__}")
@@ -115,6 +117,7 @@ class Engine:
         self.ledger = open_ledger(root, allow_network=config.allow_network)
         self._spec = embedder
         self._reranker = reranker
+        self._sweep = sweep
         try:
             self._start()
             self.short.load()
@@ -148,7 +151,7 @@ class Engine:
             self.embedding,
             self.open_long,
             self._index_lost,
-            chores=background.finish_erasing,
+            chores=self._chores,
             take_up=background.take_up,
             waiting=background.waiting,
             aside=background.keep_up,
@@ -157,6 +160,28 @@ class Engine:
             streaming=background.streaming,
             config=self.config.index,
         )
+
+    def _chores(self) -> None:
+        self._sweep()
+        self.background.finish_erasing()
+
+    def suits(
+        self,
+        config: Config,
+        embedder: str | Embedder | None,
+        clock: Clock,
+        reranker: Reranker | None,
+    ) -> bool:
+        """Tell whether a manager with these settings can share it: it would open the same."""
+        named = isinstance(embedder, str) and self._spec == embedder
+        if not (named or self._spec is embedder) or self.config != config:
+            return False
+        if self.clock is not clock or self._reranker is not reranker or self.ledger.read_only:
+            return False
+        with suppress(StoreError):  # closed, or the files are gone
+            self.ledger.check_present()
+            return True
+        return False
 
     def now(self) -> int:
         """Return the present moment, microseconds since 1970 UTC.
@@ -602,7 +627,8 @@ class Engine:
                 self.short.snapshot()
                 keep_outlines()
             except StoreError as error:  # the memories are on the disk; the rest is rebuilt
-                log.warning("closed without log and snapshot: %s", error)
+                problem = str(error)  # a record that somebody keeps would keep all our callers
+                log.warning("closed without log and snapshot: %s", problem)
             finally:
                 self.ledger.close()
                 _open_engines.discard(self)

@@ -28,7 +28,6 @@ from memento.clock import system_clock
 from memento.config import Config
 from memento.conflicts import Conflicting
 from memento.conversation import Conversations
-from memento.engine import Engine
 from memento.errors import InvalidInput, NotFound
 from memento.feedback import Verdicts
 from memento.filters import (
@@ -40,6 +39,7 @@ from memento.filters import (
     several,
 )
 from memento.guidance import Guidance
+from memento.holding import hold
 from memento.later import later
 from memento.learning import Learning
 from memento.ledger import memories
@@ -105,7 +105,12 @@ class MemoryManager(
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called
-    from any thread. Use it as a context manager, or call ``close``.
+    from any thread. Use it as a context manager, or call ``close``; a manager that nobody refers to
+    any more is closed soon.
+
+    Managers that one process has on one folder share files, threads and caches if their ``config``
+    is equal and embedder, clock and reranker are the same objects or names. Others work beside each
+    other like two processes; then one of them feeds Chroma for all.
 
     Args:
         root: Folder of the store; created if missing.
@@ -148,19 +153,19 @@ class MemoryManager(
         labels = parse_namespace(namespace)
         config = Config() if config is None else config
         clock = system_clock if clock is None else clock
-        super().__init__(Engine(root, config, embedder, clock, reranker), labels)
+        super().__init__(hold(root, config, embedder, clock, reranker), labels)
         if config.llm.background:
             waiting.attend(self)
 
     @property
     def quarantine(self) -> QuarantineView:
         """Memories from untrusted sources: list, approve or reject them, or hide a source."""
-        return QuarantineView(self._engine, self._namespace)
+        return QuarantineView(self._hold, self._namespace)
 
     @property
     def store(self) -> StoreView:
         """The care of the store: statistics, backup, export, import, erase, doctor, reindex."""
-        return StoreView(self._engine, self._namespace)
+        return StoreView(self._hold, self._namespace)
 
     def of(self, *labels: str) -> MemoryManager:
         """Return a view of another namespace of the same store.
@@ -172,7 +177,7 @@ class MemoryManager(
         """
         view = object.__new__(type(self))
         view._namespace = parse_namespace(labels)
-        view._engine = self._engine
+        view._hold = self._hold
         return view
 
     def add(
@@ -778,8 +783,11 @@ class MemoryManager(
         )
 
     def close(self) -> None:
-        """Write the snapshot and close the store, for all its views. Idempotent."""
-        self._engine.close()
+        """Write the snapshot and close the store, for all views of this manager. Idempotent.
+
+        Other managers that this process has on the folder go on; the last one closes the files.
+        """
+        self._hold.close()
 
     def __enter__(self) -> Self:
         return self

@@ -21,8 +21,8 @@ from memento.check import (
     member,
 )
 from memento.clock import from_micros
-from memento.engine import Engine
 from memento.errors import InvalidInput, NotFound
+from memento.holding import Hold
 from memento.ledger import changes, past, scopes
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
@@ -41,6 +41,7 @@ from memento.upkeep.import_ import Imported
 
 if TYPE_CHECKING:
     from memento.config import Config
+    from memento.engine import Engine
     from memento.protocols import Clock, Progress
     from memento.upkeep.lineage import Stats
 
@@ -58,18 +59,22 @@ class View:
     """One namespace of an open store, and how its memories are read and changed.
 
     Args:
-        engine: The open store.
+        hold: The open store.
         namespace: Labels of the namespace.
     """
 
-    def __init__(self, engine: Engine, namespace: tuple[str, ...]) -> None:
-        self._engine = engine
+    def __init__(self, hold: Hold, namespace: tuple[str, ...]) -> None:
+        self._hold = hold
         self._namespace = namespace
+
+    @property
+    def _engine(self) -> Engine:
+        return self._hold.use()
 
     @property
     def root(self) -> Path:
         """Folder of the store."""
-        return self._engine.ledger.root
+        return self._hold.engine.ledger.root
 
     @property
     def namespace(self) -> tuple[str, ...]:
@@ -79,27 +84,27 @@ class View:
     @property
     def closed(self) -> bool:
         """Whether the store was closed."""
-        return self._engine.ledger.closed
+        return self._hold.closed
 
     @property
     def read_only(self) -> bool:
         """Whether the store cannot be written; reading still works."""
-        return self._engine.ledger.read_only
+        return self._hold.engine.ledger.read_only
 
     @property
     def config(self) -> Config:
         """Settings that the manager was made with."""
-        return self._engine.config
+        return self._hold.engine.config
 
     @property
     def prompt_confidence(self) -> float:
         """Default of ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
-        return self._engine.prompt_confidence
+        return self._hold.engine.prompt_confidence
 
     @property
     def clock(self) -> Clock:
         """The clock that the manager uses."""
-        return self._engine.clock
+        return self._hold.engine.clock
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else "open"

@@ -31,6 +31,7 @@ ROOMS = [
     {"insight"},
     {"background"},
     {"engine"},
+    {"holding"},
     {"long_turns"},
     {"views"},
     {

@@ -20,6 +20,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from datetime import timedelta, timezone
 from importlib import import_module
@@ -30,6 +31,7 @@ from zlib import crc32
 from memento.clock import from_micros
 from memento.errors import MementoError, StoreClosed, StoreError, StoreUnusable
 from memento.forks import whole
+from memento.holding import Hold
 from memento.language.words import STOP_WORDS, words
 from memento.learning.assisting import Part, assisted, is_open, parts_of
 from memento.learning.reading import Message, Reader, answered_by, embedder_of, key_of
@@ -158,7 +160,11 @@ def attend(view: View) -> None:
     engine, llm = view._engine, view.config.llm  # noqa: SLF001 - a part of the manager
     if not llm.background or llm.model is None or engine.ledger.read_only:
         return
-    manager = cast("_Namespaces", view)
+    if engine.background.attendant is not None:
+        return  # that of another manager who shares the store
+    lent = copy(view)
+    lent._hold = Hold(engine)  # noqa: SLF001 - as above; else the store would never be released
+    manager = cast("_Namespaces", lent)
     engine.background.attendant = Attendant(engine, lambda labels: manager.of(*labels))
     if engine.ledger.read(llm_tasks.any_waits):
         engine.indexer.start()

@@ -28,6 +28,7 @@ from memento.ledger.owing import lines_of
 from memento.ledger.vectors import Owed
 from memento.tiers.express import Express
 from memento.tiers.feed import OPS, Index, tell
+from memento.tiers.ownership import Taken
 from memento.tiers.refused import Refused
 from memento.tiers.turns import Turns, within
 from memento.tiers.waiting import SHORT, Wish, Wishes
@@ -488,16 +489,21 @@ class Indexer:
             error: What was raised, such as by a clock of the application that exits.
         """
         if not isinstance(error, MementoError):
-            log.error("the indexer met an unexpected error; it continues", exc_info=error)
+            if not self._is_ending():
+                log.error("the indexer met an unexpected error; it continues", exc_info=error)
             unknown = f"{type(error).__name__}, see the log"  # its text may quote a memory
             error = MementoError(unknown)
-        if self.trouble.get(where) != str(error) and not self._stopping:
-            log.warning("%s", error)
+        if self.trouble.get(where) != str(error) and not self._is_ending():
+            log.log(logging.INFO if isinstance(error, Taken) else logging.WARNING, "%s", error)
         self.trouble[where] = str(error)
         _, pause = self._pauses.get(where, (0.0, self._config.retry_seconds / 2))
         pause = min(60.0, pause * 2)
         self._pauses[where] = (time.monotonic() + pause, pause)
         self.wishes.ring()
+
+    def _is_ending(self) -> bool:
+        """Tell whether the store or the program ends, in which libraries fail to load."""
+        return self._stopping or not threading.main_thread().is_alive()
 
     def works(self, where: str) -> None:
         """Note that a part works: ``embedder``, ``long`` or ``store``."""

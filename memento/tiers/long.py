@@ -36,7 +36,7 @@ from memento.tiers.chroma import (
     refuse_if_shared,
 )
 from memento.tiers.folder_stamp import Marks, make_private
-from memento.tiers.ownership import FolderLock
+from memento.tiers.ownership import FolderLock, Taken
 from memento.tiers.recovery import Holder, LongSample, Recovery, TooManyResets, by_collection
 
 if TYPE_CHECKING:
@@ -354,7 +354,7 @@ class LongTier:
             raise self._unavailable() from error
         if not owned:
             self._set(LongState.ELSEWHERE, f"{self._lock.holder()} owns the Chroma folder")
-            raise self._unavailable()
+            raise Taken("long", self._reason)
 
     def _note_rebuilding(self, why: str) -> None:
         self._set(LongState.COLD, f"being rebuilt: {why}")

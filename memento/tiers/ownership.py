@@ -14,7 +14,7 @@ import stat
 import weakref
 from typing import TYPE_CHECKING
 
-from memento.errors import StoreUnusable
+from memento.errors import StoreUnusable, TierUnavailable
 from memento.ledger.files import read_regular
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 _CONTENT = re.compile(rb"[0-9]{0,20}\n?")
 """Content of a lock file: a process id, perhaps cut off by a crash."""
+
+
+class Taken(TierUnavailable):
+    """The folder has another owner, which also indexes what this process adds: no fault."""
 
 
 class FolderLock:

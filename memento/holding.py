@@ -1,0 +1,155 @@
+"""Who holds an open store: the managers of one folder share it, and the last one closes it.
+
+Managers of one process whose settings are equal share an engine: its files, threads and caches.
+One with another configuration, embedder, clock or reranker gets an engine of its own beside it, as
+another process would.
+
+A manager that nobody refers to any more holds nothing. The garbage collector says so in whatever
+thread it runs, in the middle of anything, so it only makes a note; an indexer at its next look, or
+whoever opens a manager next, closes what nobody holds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, deque
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock, RLock
+from typing import TYPE_CHECKING
+from weakref import finalize
+
+from memento.engine import Engine
+from memento.errors import MementoError, StoreClosed
+
+if TYPE_CHECKING:
+    from memento.config import Config
+    from memento.protocols import Clock, Embedder, Reranker
+
+_Place = tuple[str, Engine]
+"""A folder, all links followed, and an engine of it."""
+
+_holds: Counter[_Place] = Counter()
+_dropped: deque[_Place] = deque()
+_doors = [RLock() for _ in range(64)]
+"""Held while an engine is opened or closed, one for some folders each."""
+_sweeping = Lock()
+
+
+class Hold:
+    """What a manager and its views have of an open store.
+
+    Args:
+        engine: The open store.
+        place: What it gives back in the end; None if the store outlives it in any case.
+    """
+
+    def __init__(self, engine: Engine, place: _Place | None = None) -> None:
+        self.engine = engine
+        self._closed = False
+        self._end = None if place is None else finalize(self, _dropped.append, place)
+        if self._end is not None:
+            self._end.atexit = False  # then the engines are closed, whoever holds them
+
+    @property
+    def closed(self) -> bool:
+        """Whether the store cannot be used by this manager any more."""
+        return self._closed or self.engine.ledger.closed
+
+    def use(self) -> Engine:
+        """Return the store.
+
+        Raises:
+            StoreClosed: If the manager was closed, though others may use it.
+        """
+        if self._closed and not self.engine.ledger.closed:  # else it says so itself
+            raise StoreClosed(self.engine.ledger.root)
+        return self.engine
+
+    def close(self) -> None:
+        """Give it back; the last one closes the store. Idempotent."""
+        self._closed = True
+        if self._end is not None and (found := self._end.detach()) is not None:
+            _release(*found[2], waits=True)
+
+
+def hold(
+    root: str | Path,
+    config: Config,
+    embedder: str | Embedder | None,
+    clock: Clock,
+    reranker: Reranker | None,
+) -> Hold:
+    """Open a store, or share it with those who have it open with the same settings.
+
+    Args:
+        root: Folder of the store.
+        config: Settings.
+        embedder: See ``Engine``, as for the others.
+        clock: Tells the time.
+        reranker: Reorders the best candidates, or None.
+    """
+    folder = _followed(root)
+    with _door(folder):
+        for where, engine in list(_holds):
+            if where == folder and engine.suits(config, embedder, clock, reranker):
+                if engine.indexer.trouble:
+                    engine.indexer.retry()  # as a new one would
+                break
+        else:
+            sweep()  # also the files of those are needed again
+            engine = Engine(root, config, embedder, clock, reranker, sweep=sweep)
+        place = folder, engine
+        _holds[place] += 1
+        found = Hold(engine, place)
+    sweep()
+    return found
+
+
+def sweep() -> None:
+    """Close the stores that nobody holds any more, unless another thread is doing so."""
+    if not _dropped or not _sweeping.acquire(blocking=False):
+        return
+    try:
+        for _ in range(len(_dropped)):
+            place = _dropped.popleft()
+            with suppress(MementoError):  # the ledger has all memories
+                if not _release(place, waits=False):  # who is at that door may wait for this thread
+                    _dropped.append(place)
+    finally:
+        _sweeping.release()
+
+
+def _release(place: _Place, *, waits: bool) -> bool:
+    """Count a hold less, and close the store with the last; tell whether that was possible."""
+    folder, engine = place
+    door = _door(folder)
+    if not door.acquire(blocking=waits):
+        return False
+    try:
+        _holds[place] -= 1
+        if _holds[place] <= 0:
+            del _holds[place]
+            engine.close()
+    finally:
+        door.release()
+    return True
+
+
+def _followed(root: str | Path) -> str:
+    try:
+        return os.path.realpath(root)
+    except (OSError, TypeError, ValueError):
+        return ""  # no folder; the engine says why
+
+
+def _door(folder: str) -> RLock:
+    return _doors[hash(folder) % len(_doors)]
+
+
+def _after_fork() -> None:
+    global _sweeping  # noqa: PLW0603 - both may have been held by a thread that is not there now
+    _sweeping, _doors[:] = Lock(), [RLock() for _ in _doors]
+
+
+os.register_at_fork(after_in_child=_after_fork)
