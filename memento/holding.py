@@ -148,7 +148,7 @@ def _door(folder: str) -> RLock:
 
 
 def _after_fork() -> None:
-    global _sweeping  # noqa: PLW0603 - both may have been held by a thread that is not there now
+    global _sweeping
     _sweeping, _doors[:] = Lock(), [RLock() for _ in _doors]
 
 
