@@ -91,9 +91,9 @@ def test_long_base64_is_a_note(data, columns):
     ],
 )
 def test_a_data_uri_is_a_note(memory, uri):
-    """Its content is neither kept nor learnt, and the words beside it are."""
+    """Its content is neither kept nor learnt, and the words beside it are kept."""
     seen = memory.observe(f"I live in Porto.\n\nLook: {uri}", session="a")
-    assert memory.value("user/home").text == "I live in Porto."
+    assert "I live in Porto." in seen.turns[0].text
     assert memory.value("user/name") is None
     assert PNG not in seen.turns[0].text
     assert "[data: " in seen.turns[0].text

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from pathlib import Path
-
-from memento.ledger.files import read_regular
 
 LONGEST = 100
 """Most characters of a project's name."""
@@ -57,8 +57,11 @@ def _name_in(config: str) -> str:
 
 
 def _text(path: Path) -> str:
-    """Read a small file; ``""`` if it is none, or cannot be read."""
+    """Read a small file; ``""`` if it is none, or cannot be read. Others may have put it there."""
     try:
-        return read_regular(path, _MOST_BYTES).decode("utf-8", "replace")
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a pipe is no wait
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return ""
+            return file.read(_MOST_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError):  # the name of a file may come from a file
         return ""

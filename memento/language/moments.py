@@ -17,7 +17,7 @@ _AGO = re.compile(
     r"(?:(an?)|(\d+(?:\.\d+)?))\s*(?:([smhdw])|(sec|min|hour)\w*(?=\s+ago$))(?:\s+ago)?"
 )
 _CLOCK = re.compile(
-    r"(?:[\s,]+at)?[\s,]+(?P<h>\d{1,2})(?:(?::(?P<m>\d\d))?\s*(?P<half>[ap]m)|:(?P<mm>\d\d))$"
+    r"(?:[ ,]{1,3}at)?[ ,]{1,3}(?P<h>\d{1,2})(?:(?::(?P<m>\d\d))?\s*(?P<half>[ap]m)|:(?P<mm>\d\d))$"
 )
 _NOON = 12
 

@@ -36,7 +36,7 @@ _SPEAKER = re.compile(r"\W*(?P<label>[^\W_][^\s:]*(?:\s[^\s:]+){0,2})\s?[:：](?
 """Up to three words before the first colon: who speaks, or the name of a field."""
 _COLON = re.compile(r"(?:^|[.!?…]\s+)(?P<label>(?:[^:.!?…]|[:.](?=\S)){1,60}?)\s?[:：](?=\s|$)")  # noqa: RUF001
 """Words before a colon where a sentence begins."""
-_ITEM = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_ITEM = re.compile(r"(?:[-*•]|\d{1,2}[.)])\s")
 _PRINTED = re.compile(
     r"(?:[\w.-]+[:\s]\s?){0,3}\(?(?:trace|debug|info|notice|warn|warning|error|err!|fatal|critical)\b"
     r"[\])]?(?::|!|\s[\w.-]+:|\s(?-i:[A-Z0-9]))|\S{0,80}[@:/~]\S{0,80}[$#>]\s",
@@ -95,7 +95,8 @@ def _introduces(line: str) -> bool:
 def _of_line(masked: str, lines: int) -> str | None:
     line = masked.strip().replace(HIDDEN, "x")
     if lines > 1:
-        line = _ITEM.sub("", line, count=1)
+        item = _ITEM.match(line)
+        line = line[item.end() :].lstrip() if item else line
     hidden = not masked.strip(HIDDEN + " \t")
     printed = _STAMP.match(line) or _PRINTED.match(line) or _MARK.search(line)
     if hidden or printed or not _PROSE.match(line):

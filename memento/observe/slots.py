@@ -138,11 +138,13 @@ def _of_form(plain: str, signal: Signal) -> Slot | None:
 
 _PLACE_NAME = re.compile(
     rf"(?:the |downtown |central |greater |(?:north|south|east|west)(?:ern)? |near )?"
-    rf"(?:\d+\w? )?{_CAPITAL}",
+    rf"(?:\d{{1,6}}\w? )?{_CAPITAL}",
     re.IGNORECASE,
 )
 """The beginning of the name of a place, or of an address: "I live in jeans" gives none."""
-_LOWER_PLACE = re.compile(r"(?!(?:an?|the|my|our|this|that|these)\b)[\w'-]+(?: [\w'-]+){0,2}$")
+_LOWER_PLACE = re.compile(
+    r"(?!(?:an?|the|my|our|this|that|these)\b)[\w'-]{1,40}(?: [\w'-]{1,40}){0,2}$"
+)
 """A place in a statement of somebody who writes no capitals."""
 _NO_PLACE = re.compile(
     r"(?:team|department|group|squad|marketing|sales|finance|engineering|legal|support|operations"

@@ -167,10 +167,10 @@ def model(*answers):
 
 
 def put_elsewhere(manager):
-    """Put under a namespace too long for any scope."""
+    """Put under a namespace too deep for any scope."""
     from memento_langgraph import MementoStore
 
-    MementoStore(manager).put(("a" * 300,), "k", {"x": 1})
+    MementoStore(manager).put(("a",) * 200, "k", {"x": 1})
 
 
 DOORS = {
