@@ -59,7 +59,7 @@ def _name_in(config: str) -> str:
 def _text(path: Path) -> str:
     """Read a small file; ``""`` if it is none, or cannot be read. Others may have put it there."""
     try:
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a pipe is no wait
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # no pipe waits
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return ""
             return file.read(_MOST_BYTES).decode("utf-8", "replace")
