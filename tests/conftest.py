@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -25,11 +27,16 @@ def clock():
 
 @pytest.fixture
 def open_memory(tmp_path, clock):
-    """Open a store in the test's folder, without an embedder unless told; closed at the end."""
+    """Open a store in the test's folder, without an embedder unless told; closed at the end.
+
+    Each has a clock of its own, and so an engine of its own: beside another one of the same folder
+    it is what another process would be.
+    """
     opened = []
 
     def make(root=None, **options):
         options = {"embedder": None, "clock": clock} | options
+        options["clock"] = partial(options["clock"])
         opened.append(MemoryManager(root or tmp_path / "store", **options))
         return opened[-1]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memento.types import Trust
 
 SURE = 1.1
-"""Difference of belief, in nats, that turns the order round."""
+"""Difference of belief, in nats, that counts more than which one is newer."""
 ASSISTANT = "assistant"
 """The role whose statements stand below the user's."""
 
@@ -40,13 +40,12 @@ class Stand:
 def stands_higher(one: Stand, other: Stand) -> bool:
     """Tell whether the first of two statements that conflict stands higher.
 
-    The one of the more trusted speaker does, then the one that holds since later, then the one that
-    came later. A difference of belief of more than ``SURE`` turns that round.
+    The one of the more trusted speaker does, whatever verdicts say. Of two speakers of one class
+    the one that is believed more does, if the difference is above ``SURE``; else the one that
+    holds since later, then the one that came later.
     """
+    if one.rank != other.rank:
+        return one.rank < other.rank
     if abs(one.belief - other.belief) > SURE:
         return one.belief > other.belief
-    return _order(one) > _order(other)
-
-
-def _order(one: Stand) -> tuple[int, int, int]:
-    return -one.rank, one.valid_from, one.docid
+    return (one.valid_from, one.docid) > (other.valid_from, other.docid)

@@ -125,10 +125,13 @@ def test_an_echo_says_the_same_again():
         (Stand("agent", None, 1, 1), Stand("web", None, 9, 9)),
         (Stand("user", None, 2, 1), Stand("user", None, 1, 9)),
         (Stand("user", None, 1, 2), Stand("user", None, 1, 1)),
-        (Stand("agent", None, 1, 1, 0.0), Stand("user", None, 9, 9, -1.2)),
+        (Stand("user", None, 1, 1, -3.0), Stand("agent", None, 9, 9, 3.0)),
+        (Stand("agent", None, 1, 1, 0.0), Stand("web", None, 9, 9, 9.0)),
+        (Stand("user", None, 1, 1, 0.0), Stand("user", None, 9, 9, -1.2)),
+        (Stand("user", None, 9, 9, -1.0), Stand("user", None, 1, 1, 0.0)),
     ],
 )
-def test_trust_then_time_then_arrival_decide_unless_belief_differs(higher, lower):
+def test_trust_decides_before_belief_and_belief_before_time(higher, lower):
     """And exactly one of two stands higher."""
     assert stands_higher(higher, lower)
     assert not stands_higher(lower, higher)

@@ -128,7 +128,7 @@ class TestOrder:
         books.feedback("Heron", verdict="confirmed")
         order(books)
         searcher, config = books._engine.searcher, books.config
-        held = searcher._kept.hold(books._engine.ledger.find_namespace(books.namespace))
+        held = searcher._kept.hold((books._engine.ledger.find_namespace(books.namespace), ()))
         snap, rows = held.roster.snapshot(), np.arange(len(NAMES))
         life = Life(held.strengths, to_micros(books.clock()), config.dynamics, config.effect)
         assert life.effects(snap, rows)["belief"][0] > 0
