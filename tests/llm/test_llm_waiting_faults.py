@@ -63,11 +63,12 @@ def test_close_waits_for_the_request(tmp_path):
 
     def after_the_close_began(_task):
         asked.set()
-        while not memory._engine.background.attendant._stopped:
+        while not attendant._stopped:
             asked.wait(0.01)
         return pointing_at(SAID)
 
     memory = store(tmp_path, ScriptedLLM(after_the_close_began), close_seconds=20.0)
+    attendant = memory._engine.background.attendant
     memory.observe(SAID, session="s")
     assert not memory.flush(wait=True, timeout=0.01)
     assert asked.wait(20)
