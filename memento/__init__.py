@@ -39,6 +39,7 @@ upkeep       backup, erase, salvage, doctor, export, import, history
 insight      what memories say together: names that link them, chains of evidence
 background   the chores of the background thread in quiet moments
 engine       one open store: its parts; open, close, fork
+holding      the managers of one folder share an open store; the last one closes it
 long_turns   a turn that is longer than a memory may be, in parts
 views        one namespace of an open store, and ``memory.store``
 quarantine   approve or reject what untrusted sources said
