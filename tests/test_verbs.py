@@ -441,10 +441,11 @@ class TestState:
             memory.add("tea", metadata={"text": "a" * 1_048_576})
         assert Limits().metadata_bytes == 1 << 20
 
-    def test_clock(self, memory, clock):
+    def test_clock(self, tmp_path, clock):
         """The one it was given."""
-        assert memory.clock is clock
-        assert memory.of("x").clock() == clock()
+        with MemoryManager(tmp_path, embedder=None, clock=clock) as memory:
+            assert memory.clock is clock
+            assert memory.of("x").clock() == clock()
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
     def test_read_only(self, open_memory, tmp_path):

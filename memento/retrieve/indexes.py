@@ -197,4 +197,5 @@ def _of_members(connection: Session, held: Held, model: int) -> Iterator[list[tu
     docids = held.roster.snapshot().docid.tolist()
     for start in range(0, len(docids), vectors.BITE):
         found = vectors.read(connection, docids[start : start + vectors.BITE], model)
-        yield list(found.items())
+        if found:  # none of them may be embedded yet
+            yield list(found.items())

@@ -51,6 +51,20 @@ class TestSeen:
         assert shown(rami) == []
         assert rami.scopes() == []
 
+    def test_what_is_not_embedded_yet_is_shown_by_its_words(self, open_memory, tmp_path):
+        """None of the members of the share has a vector, though the store has an embedder."""
+        memory = open_memory(tmp_path / "other", embedder=HashEmbedder(16))
+        memory.add("Something else that is embedded", scope="x")
+        memory.flush(wait=True)
+        team = memory.of("acme", "team")
+        with memory._engine.indexer.paused():
+            team.add(TEXT, scope="ops", id="blue")
+            team.share("ops", ["acme", "rami"])
+            for _ in range(2):
+                assert shown(memory.of("acme", "rami")) == ["blue"]
+        memory.flush(wait=True)
+        assert shown(memory.of("acme", "rami")) == ["blue"]
+
     def test_a_share_shows_the_scope_and_nothing_else(self, team, rami):
         """Only to the namespace that is named."""
         info = team.share("ops", ["acme", "rami"])

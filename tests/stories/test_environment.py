@@ -13,6 +13,7 @@ from memento.errors import StoreUnusable
 
 FULL = Path("/dev/full")
 MEMENTO = f"'{sys.executable}' -m memento"
+SUM = b"-  1 memory, 0 links, 0 events\n"
 
 
 @pytest.fixture
@@ -62,8 +63,8 @@ def test_other_closed_streams_do_not_matter(shell, streams):
 
 
 def test_a_reader_that_has_read_enough_sees_no_error(shell):
-    """A pipe that closes early ends the command without a word."""
-    assert shell(f"{MEMENTO} export - | head -c 1").stderr == b""
+    """A pipe that closes early ends the command without a word but the sum, if all was written."""
+    assert shell(f"{MEMENTO} export - | head -c 1").stderr in (b"", SUM)
 
 
 @pytest.mark.parametrize(

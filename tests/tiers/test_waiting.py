@@ -253,10 +253,11 @@ def test_closing_ends_the_wait(open_memory, gated):
     paste(memory, gated, count=1)
     asking = threading.Thread(target=ask)
     asking.start()
-    until(lambda: bool(memory._engine.indexer.wishes))
+    indexer = memory._engine.indexer
+    until(lambda: bool(indexer.wishes))
     closing = threading.Thread(target=memory.close)
     closing.start()
-    until(lambda: memory._engine.indexer._stopping)
+    until(lambda: indexer._stopping)
     gated.go.set()
     closing.join(60)
     asking.join(60)
