@@ -125,9 +125,7 @@ class Background:
         """Shows messages that wait to a language model; set when there is one."""
         self._settling = threading.Lock()
         self._held = inf
-        self._unread_since = inf
         self._asked_all = False
-        self._unread: list[int] = []
         self._seen: Moment | None = None
         self._tidied: Moment | None = None
         self._swept: Moment | None = None
@@ -305,7 +303,6 @@ class Background:
             return False
         if not self._asked_all:  # work that an earlier process left
             self.unsettled.update(self._ledger.read(_spaces_behind))
-            self._unread = self._ledger.read(_spaces_unread)
             self._asked_all = True
         has_turn = not gives_way or self._turn_is_due()
         if self.unsettled and (has_turn or not self._adds_go_first()):
@@ -328,33 +325,7 @@ class Background:
                     self.unsettled.add(ns)
         finally:
             self.unsettled |= growing
-        until = min(until, time.monotonic() + QUIET_SECONDS)  # a flush does not wait for the rest
-        return self._read_earlier(until, gives_way=gives_way)
-
-    def _read_earlier(self, until: float, *, gives_way: bool) -> bool:
-        """Read again what an earlier version of memento compared, a few in each transaction.
-
-        Returns:
-            Whether it stopped because the time was over.
-        """
-        config = self._config.conflicts
-        if self._unread:
-            self.index_words()
-        while self._unread and not (gives_way and self._reading_waits()):
-            if time.monotonic() >= until:
-                return True
-            ns = self._unread[-1]
-            if not self._ledger.write(lambda c, ns=ns: conflicts.read_earlier(c, ns, config)):  # type: ignore[misc]
-                self._unread.pop()
-            self._unread_since = time.monotonic()
         return False
-
-    def _reading_waits(self) -> bool:
-        """Tell whether queries and a stream of adds go before reading again; not for long."""
-        now = time.monotonic()
-        self._unread_since = min(self._unread_since, now)
-        busy = self._queries > 0 or self.streaming()
-        return busy and now - self._unread_since < HELD_SECONDS
 
     def _turn_is_due(self) -> bool:
         """Tell whether statements wait and none was compared for a while."""
@@ -548,11 +519,6 @@ def nothing() -> None:
 def _spaces_behind(session: Session) -> list[int]:
     """Return the namespaces whose statements were not all compared yet."""
     return [ns for ns, _ in namespaces.every(session) if claims.behind(session, ns)]
-
-
-def _spaces_unread(session: Session) -> list[int]:
-    """Return the namespaces with statements that an earlier version of memento compared."""
-    return [ns for ns, _ in namespaces.every(session) if claims.unread(session, ns)]
 
 
 def _log(connection: Session, retrieved: Sequence[tuple[int, int, list[str]]]) -> None:

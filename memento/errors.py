@@ -334,27 +334,17 @@ class ArchiveFromTheFuture(StoreError):
 
 
 class MomentUnknown(StoreError):
-    """The state of the store at that moment cannot be rebuilt from the backup.
+    """The backup was made before the moment to which the store is to be set back.
 
     Attributes:
         moment: The moment asked for.
-        earliest: Earliest moment that can be rebuilt, or None for any.
-        latest: Latest moment that can be rebuilt, or None for any.
+        latest: When the backup was made.
     """
 
-    def __init__(
-        self,
-        path: Path | str,
-        moment: datetime,
-        *,
-        earliest: datetime | None = None,
-        latest: datetime | None = None,
-    ) -> None:
-        bounds = [("from", earliest), ("until", latest)]
-        reach = " ".join(f"{word} {at.isoformat()}" for word, at in bounds if at is not None)
-        super().__init__(path, f"{moment.isoformat()} is unknown; it can be set back to {reach}")
+    def __init__(self, path: Path | str, moment: datetime, latest: datetime) -> None:
+        made = f"the backup was made at {latest.isoformat()}"
+        super().__init__(path, f"what came until {moment.isoformat()} is not in it: {made}")
         self.moment = moment
-        self.earliest = earliest
         self.latest = latest
 
 

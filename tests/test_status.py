@@ -157,8 +157,8 @@ def test_one_status_more_is_one_row_of_the_table(disputed, tmp_path, traits):
 @pytest.mark.parametrize(
     ("traits", "why"),
     [
-        ("holds_slot", "the index memories_holding_slot holds ('active',): write a migration"),
-        ("in_ring", "the index memories_in_ring holds ('active',): write a migration"),
+        ("holds_slot", "the index memories_holding_slot holds ('active',)"),
+        ("in_ring", "the index memories_in_ring holds ('active',)"),
         ("owed_vector", "disputed needs a vector (owed_vector), so it must be embedded"),
     ],
 )

@@ -8,8 +8,6 @@ from typing import Any, Self, TypeAlias
 
 Mark: TypeAlias = list[int]
 """Revision, event and UTC day up to which a step has looked."""
-_LATER = {"notes", "noted"}
-"""Fields that a state may be without: earlier versions kept none."""
 
 
 @dataclass(slots=True)
@@ -45,10 +43,7 @@ class Progress:
     @classmethod
     def read(cls, state: Mapping[str, Any]) -> Self:
         """Read a state; one that is damaged is that of a namespace that never slept."""
-        known = {name.name for name in fields(cls)}
-        if not known - _LATER <= set(state) <= known:
-            return cls()
-        return cls(**state)
+        return cls(**state) if {one.name for one in fields(cls)} == set(state) else cls()
 
     def spelt(self) -> dict[str, Any]:
         """Return the state as it is kept."""

@@ -10,6 +10,8 @@ from memento.ledger.contract import Session
 from memento.ledger.dialect import one_of
 from memento.ledger.erase_many import UNDER_WAY
 from memento.ledger.rows import (
+    COLUMNS,
+    NAMES,
     Row,
     State,
     columns_of,
@@ -18,9 +20,8 @@ from memento.ledger.rows import (
     is_changed_link,
     is_changed_state,
     is_sound,
-    names_in,
 )
-from memento.ledger.schema import SCHEMA_VERSION, SEQ_BITS, SEQ_MASK
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import sql
 
 _DERIVED = dict.fromkeys(("embeddings", "backlog", "awaited", "dynamics", "claims"), "docid") | {
@@ -29,6 +30,7 @@ _DERIVED = dict.fromkeys(("embeddings", "backlog", "awaited", "dynamics", "claim
 }
 """Tables made from the memories, and the column that says of which."""
 
+_OF_MEMORIES = ", ".join(f"memories.{name}" for name in NAMES)
 _OF_VERSIONS = ", ".join(f"v.{name}" for name in State._fields)
 _STATE = len(State._fields)
 
@@ -50,25 +52,16 @@ def split(changed: Sequence[Whose], sees: Sees) -> tuple[list[Whose], int]:
     return named, len(changed) - len(named)
 
 
-def changed_rows(connection: Session, version: int = SCHEMA_VERSION) -> list[Whose]:
-    """Return the memories that are not as they were written, or not whose they were.
-
-    Args:
-        connection: To the ledger.
-        version: Schema version of the file; a backup may have an earlier one.
-    """
-    return [_whose(row) for row in rows(connection, version) if not is_sound(row)]
+def changed_rows(connection: Session) -> list[Whose]:
+    """Return the memories that are not as they were written, or not whose they were."""
+    return [_whose(row) for row in rows(connection) if not is_sound(row)]
 
 
-def changed_versions(connection: Session, version: int = SCHEMA_VERSION) -> list[Whose]:
-    """Return the memories with an earlier state that is not what it was, once for each.
-
-    States from before schema 2, and those written before they had a checksum, cannot be told.
-    """
-    of_memories = ", ".join(f"memories.{name}" for name in names_in(version))
+def changed_versions(connection: Session) -> list[Whose]:
+    """Return the memories with an earlier state that is not what it was, once for each."""
     query = (
-        f"SELECT {_OF_VERSIONS}, {of_memories} FROM versions AS v"
-        " JOIN memories USING (docid) WHERE v.earlier IS NOT NULL ORDER BY docid"
+        f"SELECT {_OF_VERSIONS}, {_OF_MEMORIES} FROM versions AS v"
+        " JOIN memories USING (docid) ORDER BY docid"
     )
     wrong = {
         _whose(row): None
@@ -188,8 +181,7 @@ _UNOWED = (
 """A row that needs a vector, has none and is not queued for one."""
 
 
-def rows(connection: Session, version: int = SCHEMA_VERSION) -> Iterator[Row]:
+def rows(connection: Session) -> Iterator[Row]:
     """Read every memory of every namespace, in order of arrival."""
-    names = ", ".join(names_in(version))
-    for values in connection.execute(f"SELECT {names} FROM memories ORDER BY docid"):
+    for values in connection.execute(f"SELECT {COLUMNS} FROM memories ORDER BY docid"):
         yield Row(*values)

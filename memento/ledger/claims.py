@@ -24,9 +24,6 @@ RESOLVED = "resolved"
 """Link between two memories that a person has settled."""
 
 _CURSOR = "claims "
-_READ = "claims read 3 "
-"""Names how far a namespace was read as this version of memento reads it. The number grows when
-more is derived of a statement: then what was compared before is read again."""
 _NOTED = "SELECT value FROM meta WHERE name = ?"
 _NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
 _NEW = (
@@ -55,24 +52,7 @@ def cursor(session: Session, ns: int) -> int:
 
 def move_cursor(session: Session, ns: int, rev: int) -> None:
     """Note up to which revision the statements of a namespace were compared."""
-    if cursor(session, ns) == 0:
-        note_read(session, ns, 0)  # nothing was compared by an earlier version
     session.execute(_NOTE, (f"{_CURSOR}{ns}", rev))
-
-
-def unread(session: Session, ns: int) -> int:
-    """Return the number of arrival up to which statements are still to be read again; 0 if none.
-
-    An earlier version of memento compared them, and derived less of each of them.
-    """
-    found = session.execute(_NOTED, (f"{_READ}{ns}",)).fetchone()
-    compared = cursor(session, ns)
-    return compared if found is None else min(int(found[0]), compared)
-
-
-def note_read(session: Session, ns: int, left: int) -> None:
-    """Note up to which number of arrival statements are still to be read again."""
-    session.execute(_NOTE, (f"{_READ}{ns}", left))
 
 
 def behind(session: Session, ns: int) -> bool:

@@ -536,10 +536,6 @@ class BackupTool(Protocol):
         """Bring a copy to the present schema, owing what must be made again."""
         ...
 
-    def reach(self, path: Path) -> int | None:
-        """Return the earliest moment a ledger can be set back to, microseconds; None for any."""
-        ...
-
     def set_back_to(
         self,
         path: Path,

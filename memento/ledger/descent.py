@@ -14,9 +14,15 @@ from memento.ledger import memories
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE, one_of
 from memento.ledger.rows import COLUMNS, Row, docid_range, strings_in
-from memento.ledger.schema import FILL_AWAITED
 
 _MINE = one_of()
+_FILL = """
+INSERT INTO awaited SELECT DISTINCT child.ns, parent.value, child.docid FROM memories AS child,
+    json_each(iif(json_valid(child.source_parents), child.source_parents, '[]')) AS parent
+    WHERE child.source_parents <> '[]' AND parent.type = 'text' AND NOT EXISTS
+    (SELECT 1 FROM memories WHERE ns = child.ns AND id = parent.value)
+"""
+"""Names every parent that is not there; a row that is damaged names none."""
 
 
 def note(connection: Session, ns: int, rows: Iterable[Row]) -> None:
@@ -68,4 +74,4 @@ def children(connection: Session, ns: int, ids: Collection[str]) -> list[Row]:
 def note_all(connection: Session) -> None:
     """Make ``awaited`` again from the memories."""
     connection.execute("DELETE FROM awaited")
-    connection.execute(FILL_AWAITED)
+    connection.execute(_FILL)

@@ -212,7 +212,7 @@ def successors(connection: Session, docids: list[int]) -> dict[str, str | None]:
 
 def heir_of(heirs: Heirs, memory_id: str | None) -> str | None:
     """Return the first of a memory and its successors that is not erased; None for none."""
-    for _ in range(len(heirs) + 1):  # a circle of an earlier memento also ends
+    for _ in range(len(heirs) + 1):  # a circle also ends
         if memory_id is None or memory_id not in heirs:
             return memory_id
         memory_id = heirs[memory_id]
@@ -257,7 +257,7 @@ def clean_row(connection: Session, docid: int, heirs: Heirs) -> None:
     memories.overwrite(connection, row, changes)
 
 
-_STATES = f"SELECT docid, rev, {STATE} FROM versions WHERE earlier IS NOT NULL AND docid"
+_STATES = f"SELECT docid, rev, {STATE} FROM versions WHERE docid"
 
 
 def states_naming(connection: Session, ns: int, ids: frozenset[str]) -> list[tuple[int, int]]:
@@ -330,8 +330,8 @@ def clean_event(connection: Session, event: int, ids: frozenset[str]) -> bool:
         dynamics.events_went(connection)
         return True
     left = json.dumps(kept)
-    whole = seal is not None and not is_changed_event(ns, at, kind, docid, detail, seal)
-    new = seal_of(ns, at, kind, docid, left) if whole else seal
+    changed = is_changed_event(ns, at, kind, docid, detail, seal)
+    new = seal if changed else seal_of(ns, at, kind, docid, left)
     connection.execute("UPDATE events SET detail = ?, seal = ? WHERE event = ?", (left, new, event))
     return False
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from memento import layout
-from memento.check import first_of
 from memento.clock import from_micros
 from memento.errors import InvalidInput, StoreUnusable
 from memento.language.words import Columns
@@ -89,8 +88,7 @@ def read(session: Session, ns: int, moment: int, docids: Sequence[int] | None = 
         docids: Only these memories; None for all.
 
     Raises:
-        InvalidInput: If the recording of the store begins later, or an older memento kept only a
-            part of a state that is needed.
+        InvalidInput: If the recording of the store begins later.
     """
     _check_line(session, moment)
     changed: dict[int, Row] = {}
@@ -312,21 +310,11 @@ def _histories(
 
 
 def _state_at(row: Row, states: Sequence[State], moment: int) -> Row | None:
-    """Return a memory as it was at a moment; None if that is damaged.
-
-    Raises:
-        InvalidInput: If an older memento kept only a part of it.
-    """
+    """Return a memory as it was at a moment; None if that is damaged."""
     state = next(one for one in states if one.until > moment)
-    if state.earlier is None:
-        problem = "is too early: a memento before this one kept only a part of what"
-        raise InvalidInput("known_at", f"{problem} {first_of([row.id])} was then")
     if not is_sound(row) or is_changed_state(row, state):
         return None
-    then = earlier_state(row, state)
-    if then is not None and then.checksum == b"":
-        then.seal()  # it was kept before there were checksums of earlier states
-    return then
+    return earlier_state(row, state)
 
 
 def _is_doubted(row: Row, states: Sequence[State], then: Row) -> bool:

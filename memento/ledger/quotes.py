@@ -162,7 +162,7 @@ def _was_made_of(session: Session, article: Row, ids: frozenset[str]) -> bool:
     if not named or not ids.isdisjoint(named):
         return True  # what is damaged may have been made of any
     for state in memories.states(session, article.docid):
-        earlier = mapping_in(state.earlier or "")
+        earlier = mapping_in(state.earlier)
         parents = earlier.get("source_parents")
         if not isinstance(parents, str) or not ids.isdisjoint(strings_in(parents)):
             return True

@@ -17,7 +17,7 @@ from memento.check import first_of
 from memento.clock import from_micros
 from memento.errors import StoreUnusable
 from memento.language.words import Columns, columns
-from memento.ledger.schema import LEARNING, SEQ_BITS, SEQ_MASK
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.levels import PINNED, lock_of
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
@@ -105,35 +105,20 @@ _SEALED = (
     "id", "text", "kind", "scope", "session", "actor", "role", "key", "aliases", "tags",
     "metadata", "trust", "source_uri", "source_model", "source_parents", "occurred_at",
     "created_at", "valid_from", "valid_until", "expires_at", "status", "superseded_by",
-    "importance", "pinned", "reinforced", "version", "content_hash",
+    "importance", "pinned", "reinforced", "version", "content_hash", "signal", "condition",
+    "due_at",
 )  # fmt: skip
 """All that matters but the tier: what the ring pushes out is moved without being read."""
 
-
-LEARNT = ("signal", "condition", "due_at")
-"""Columns that schema 10 added, mostly null. A row in which all are null has the checksum that it
-had before, so that every older seal stays valid, and so does that of an earlier state."""
-ADDED = ("given", *LEARNT)
-"""All columns that schema 10 added; no checksum covers ``given``."""
-
-
-def names_in(version: int) -> tuple[str, ...]:
-    """Name the columns of a memory in a file of some schema version, in the order of a row."""
-    return NAMES if version >= LEARNING else NAMES[: -len(ADDED)]
-
-
 _all = attrgetter(*NAMES)
 _sealed = attrgetter(*_SEALED)
-_learnt = attrgetter(*LEARNT)
-_NOTHING_LEARNT = (None,) * len(LEARNT)
 
 
 _ELSEWHERE = {
     "docid", "ns", "rev", "id", "version", "text", "status", "tier", "content_hash", "checksum",
 }  # fmt: skip
-EARLIER = tuple(name for name in NAMES if name not in _ELSEWHERE and name not in LEARNT)
-"""Fields in ``versions.earlier``: those without a column there that may change or be derived. Those
-of ``LEARNT`` are there if they are not null."""
+EARLIER = tuple(name for name in NAMES if name not in _ELSEWHERE)
+"""Fields in ``versions.earlier``: those without a column there that may change or be derived."""
 
 
 class State(NamedTuple):
@@ -146,7 +131,7 @@ class State(NamedTuple):
         tier: Its tier.
         until: When it was replaced, microseconds.
         reason: What replaced it.
-        earlier: The rest of it as JSON, see ``earlier_of``; None if it was not kept.
+        earlier: The rest of it as JSON, see ``state_of``.
     """
 
     version: int
@@ -155,12 +140,12 @@ class State(NamedTuple):
     tier: str
     until: int
     reason: str
-    earlier: str | None
+    earlier: str
 
 
 STATE = ", ".join(State._fields)
 _SUMS = ("content_hash", "checksum", "ended")
-"""Fields that ``earlier_of`` adds: digests in hexadecimal, the last of how it ended."""
+"""Fields that ``state_of`` adds: digests in hexadecimal, the last of how it ended."""
 
 
 def state_of(row: Row, until: int, reason: str) -> State:
@@ -172,7 +157,6 @@ def state_of(row: Row, until: int, reason: str) -> State:
         reason: What replaced it.
     """
     earlier = {name: getattr(row, name) for name in EARLIER}
-    earlier |= {name: value for name in LEARNT if (value := getattr(row, name)) is not None}
     earlier["content_hash"] = _hex(row.content_hash)
     earlier["checksum"] = _hex(row.checksum)
     earlier["ended"] = _ended(earlier["checksum"], until, reason)
@@ -194,11 +178,9 @@ def set_back(row: Row, earlier: str) -> None:
     """Give a row the values that ``state_of`` wrote."""
     state = json.loads(earlier)
     row.content_hash = bytes.fromhex(state["content_hash"])
-    row.checksum = bytes.fromhex(state.get("checksum", ""))
+    row.checksum = bytes.fromhex(state["checksum"])
     for name in state.keys() - set(_SUMS):
         setattr(row, name, state[name])
-    for name in set(LEARNT) - state.keys():
-        setattr(row, name, None)
 
 
 def earlier_state(row: Row, state: State) -> Row | None:
@@ -210,7 +192,7 @@ def earlier_state(row: Row, state: State) -> Row | None:
     """
     past = replace(row, **{name: getattr(state, name) for name in _IN_BOTH})
     try:
-        set_back(past, state.earlier or "")
+        set_back(past, state.earlier)
     except (ValueError, TypeError, AttributeError, KeyError):
         return None
     return past
@@ -220,21 +202,20 @@ _IN_BOTH = ("version", "text", "status", "tier")
 
 
 def amended(row: Row, state: State, changes: dict[str, Any]) -> str:
-    """Spell an earlier state as it is after changes; whole if it was whole.
+    """Spell an earlier state as it is after changes; sound if it was sound.
 
     Args:
         row: The row as it is now.
-        state: One of its ``versions``, kept whole.
+        state: One of its ``versions``.
         changes: Columns to new values.
     """
     past, sound = earlier_state(row, state), not is_changed_state(row, state)
-    earlier: dict[str, Any] = json.loads(state.earlier or "{}") | changes
+    earlier: dict[str, Any] = json.loads(state.earlier) | changes
     if past is not None and sound and is_whole(past):
         for name, value in changes.items():
             setattr(past, name, value)
         earlier["checksum"] = checksum(past).hex()
-        if "ended" in earlier:
-            earlier["ended"] = _ended(earlier["checksum"], state.until, state.reason)
+        earlier["ended"] = _ended(earlier["checksum"], state.until, state.reason)
     return json.dumps(earlier, ensure_ascii=False)
 
 
@@ -276,22 +257,15 @@ def damaged(ids: Sequence[str]) -> str:
 def is_changed_state(row: Row, state: State) -> bool:
     """Tell whether an earlier state of a row, or how it ended, is not as it was written.
 
-    Of one that was not kept whole, or before there were checksums of it, nothing can be told.
-
     Args:
         row: The row as it is now.
         state: One of its ``versions``.
     """
-    if state.tier not in _TIERS:
-        return True
-    if state.earlier is None:
-        return False
     past = earlier_state(row, state)
-    if past is None or past.checksum == b"":
-        return past is None
-    ended = json.loads(state.earlier).get("ended")
+    if past is None or state.tier not in _TIERS or not is_whole(past):
+        return True
     right = _ended(past.checksum.hex(), state.until, state.reason)
-    return not is_whole(past) or ended not in (None, right)
+    return bool(json.loads(state.earlier).get("ended") != right)
 
 
 def seal_of(*parts: object) -> bytes:
@@ -299,24 +273,21 @@ def seal_of(*parts: object) -> bytes:
     return blake2b(repr(parts).encode(errors="surrogatepass"), digest_size=8).digest()
 
 
-def is_changed_link(src: int, dst: int, relation: str, weight: float, seal: bytes | None) -> bool:
-    """Tell whether a link is not as it was written; not of one from before there were seals."""
-    return seal not in (None, seal_of(src, dst, relation, weight))
+def is_changed_link(src: int, dst: int, relation: str, weight: float, seal: bytes) -> bool:
+    """Tell whether a link is not as it was written."""
+    return seal != seal_of(src, dst, relation, weight)
 
 
 def is_changed_event(
-    ns: int, at: int, kind: str, docid: int | None, detail: str | None, seal: bytes | None
+    ns: int, at: int, kind: str, docid: int | None, detail: str | None, seal: bytes
 ) -> bool:
-    """Tell whether an event is not as it was written; see ``is_changed_link``."""
-    return seal not in (None, seal_of(ns, at, kind, docid, detail))
+    """Tell whether an event is not as it was written."""
+    return seal != seal_of(ns, at, kind, docid, detail)
 
 
 def checksum(row: Row) -> bytes:
     """Digest what a memory says and where it comes from, to notice damage on the disk."""
-    said, learnt = _sealed(row), _learnt(row)
-    if learnt != _NOTHING_LEARNT:
-        said += learnt
-    return blake2b(repr(said).encode(), digest_size=8).digest()
+    return blake2b(repr(_sealed(row)).encode(), digest_size=8).digest()
 
 
 def content_hash(*parts: object, condition: str | None = None) -> bytes:

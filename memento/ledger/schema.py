@@ -1,4 +1,4 @@
-"""The tables of the ledger and how they came to be, one migration a version.
+"""The tables of the ledger.
 
 Row ids carry the namespace: ``docid = namespace number << 40 | seq``. A namespace is thus one
 range of row ids, which FTS5 and every index can seek to, and no query can forget to filter.
@@ -17,26 +17,8 @@ from memento.status import having
 APPLICATION_ID = 0x6D656D6F
 """``memo`` in ASCII: tells our file from another program's."""
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 1
 """Version this code writes; kept in ``PRAGMA user_version``."""
-
-SEALED = 6
-"""First version whose links and events have a seal, see ``M006``."""
-
-NUMBERED = 9
-"""First version that numbers changes, see ``M009``."""
-
-WITH_SESSIONS = 10
-"""First version that has sessions and checkpoints, see ``SESSIONS``."""
-
-WITH_SCOPES = 11
-"""First version that has scopes and shares, see ``SCOPES``."""
-
-LEARNING = 10
-"""First version whose memories have the columns of ``LEARNT``."""
-
-WHOLE_HISTORY = 2
-"""First version that keeps earlier states whole, see ``M002``."""
 
 SEQ_BITS = 40
 SEQ_MASK = (1 << SEQ_BITS) - 1
@@ -50,9 +32,18 @@ FULLTEXT = (
 )
 """The full-text index; ``doctor`` makes it again the same way."""
 
-M001 = f"""
+_GROUND = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE namespaces (ns INTEGER PRIMARY KEY, labels TEXT NOT NULL UNIQUE);
+INSERT INTO meta VALUES ('stamp', 0);
+CREATE TABLE namespaces (
+    ns INTEGER PRIMARY KEY,
+    labels TEXT NOT NULL UNIQUE,
+    fts_upto INTEGER NOT NULL DEFAULT 0
+);
+"""
+"""Full text catches up later: ``fts_upto`` is the newest ``seq`` it knows of a namespace."""
+
+_MEMORIES = f"""
 CREATE TABLE memories (
     docid INTEGER PRIMARY KEY,
     ns INTEGER NOT NULL REFERENCES namespaces (ns),
@@ -89,17 +80,58 @@ CREATE TABLE memories (
     head_words INTEGER NOT NULL,
     cues INTEGER NOT NULL,
     content_hash BLOB NOT NULL,
-    checksum BLOB NOT NULL
+    checksum BLOB NOT NULL,
+    given INTEGER NOT NULL,
+    signal TEXT,
+    condition TEXT,
+    due_at INTEGER
 );
 CREATE UNIQUE INDEX memories_by_id ON memories (ns, id);
 CREATE INDEX memories_changed ON memories (ns, rev) WHERE rev <> (docid & {SEQ_MASK});
 CREATE INDEX memories_by_content ON memories (ns, content_hash);
-CREATE INDEX memories_by_key ON memories (ns, key) WHERE key IS NOT NULL;
 CREATE INDEX memories_by_session ON memories (ns, session) WHERE session IS NOT NULL;
 CREATE INDEX memories_in_ring ON memories (ns, session, docid)
     WHERE tier = 'short' AND status = 'active';
-{FULLTEXT[0]};
-{FULLTEXT[1]};
+CREATE INDEX memories_in_quarantine ON memories (ns, docid) WHERE status = 'quarantined';
+CREATE INDEX memories_by_source ON memories (ns, source_uri) WHERE source_uri IS NOT NULL;
+CREATE INDEX memories_by_slot ON memories (ns, key, scope, valid_from) WHERE key IS NOT NULL;
+CREATE INDEX memories_holding_slot ON memories (ns, key, scope)
+    WHERE key IS NOT NULL AND status = 'active';
+CREATE INDEX memories_derived ON memories (ns) WHERE source_parents <> '[]';
+CREATE INDEX memories_by_successor ON memories (ns, superseded_by)
+    WHERE superseded_by IS NOT NULL;
+CREATE INDEX memories_of_policy ON memories (ns, rev)
+    WHERE (kind IN ('rule', 'preference', 'decision', 'procedure', 'plan')
+    OR signal = 'identity' OR pinned <> 0);
+CREATE TABLE awaited (ns INTEGER NOT NULL, parent TEXT NOT NULL, docid INTEGER NOT NULL,
+    PRIMARY KEY (ns, parent, docid)) WITHOUT ROWID;
+CREATE INDEX awaited_by_docid ON awaited (docid);
+"""
+"""``memories.given`` has a bit for a tier and one for an importance that the caller chose.
+``signal``, ``condition`` and ``due_at`` are of a memory learnt from a conversation: how it was
+recognised, when a rule applies, when a plan is due. The neighbours of a value in its slot are found
+without going through its other values, and what names an erased memory without going through those
+that name none. ``memories_of_policy`` finds what a policy may hold, and tells by its largest
+revision and its size whether that changed: a row that enters or changes has a higher revision than
+all others, and one that leaves makes it smaller. A memory in ``awaited`` names a parent that is not
+stored, and is judged again when it comes, see ``descent``."""
+
+RING_INDEX = ("active",)
+"""Statuses that ``memories_in_ring`` holds."""
+SLOT_INDEX = ("active",)
+"""Statuses that ``memories_holding_slot`` holds."""
+
+for _kind, _index, _held in (
+    ("in_ring", "memories_in_ring", RING_INDEX),
+    ("holds_slot", "memories_holding_slot", SLOT_INDEX),
+):
+    if having(_kind) != _held:
+        raise TypeError(
+            f"memento.status.TABLE says {_kind} of {having(_kind)}, and the index {_index} holds"
+            f" {_held}: make them the same"
+        )
+
+_HISTORY = """
 CREATE TABLE versions (
     docid INTEGER NOT NULL,
     rev INTEGER NOT NULL,
@@ -109,126 +141,101 @@ CREATE TABLE versions (
     tier TEXT NOT NULL,
     until INTEGER NOT NULL,
     reason TEXT NOT NULL,
+    earlier TEXT NOT NULL,
+    change INTEGER,
     PRIMARY KEY (docid, rev)
 ) WITHOUT ROWID;
+CREATE INDEX versions_by_change ON versions (change) WHERE change IS NOT NULL;
+CREATE TABLE changes (
+    change INTEGER PRIMARY KEY,
+    ns INTEGER NOT NULL,
+    run INTEGER,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    by TEXT NOT NULL,
+    rev_from INTEGER NOT NULL,
+    rev_to INTEGER NOT NULL,
+    undone_by INTEGER,
+    undoes INTEGER,
+    seal BLOB NOT NULL
+);
+CREATE INDEX changes_by_run ON changes (run) WHERE run IS NOT NULL;
+CREATE TABLE changed_links (
+    change INTEGER NOT NULL,
+    src INTEGER NOT NULL,
+    dst INTEGER NOT NULL,
+    relation TEXT NOT NULL,
+    weight REAL NOT NULL,
+    made INTEGER NOT NULL,
+    PRIMARY KEY (change, src, relation, dst)
+) WITHOUT ROWID;
+CREATE INDEX changed_links_by_src ON changed_links (src);
+CREATE INDEX changed_links_by_dst ON changed_links (dst);
+CREATE TABLE erased (docid INTEGER PRIMARY KEY, ns INTEGER NOT NULL, rev INTEGER NOT NULL);
+CREATE INDEX erased_by_rev ON erased (ns, rev);
+CREATE TABLE erased_turns (ns INTEGER NOT NULL, turn TEXT NOT NULL, PRIMARY KEY (ns, turn))
+    WITHOUT ROWID;
+"""
+"""``versions.earlier`` is the rest of a row's earlier state, so that a store can be set back to a
+moment, and ``change`` the call that ended it; null for what an import brought. ``changes`` are
+those calls: numbers and words of memento, so nothing of an erased memory can be in one. ``erased``
+holds the row ids of memories that are gone and nothing else of them: caches learn from it, and no
+row id is ever given again. An erased turn is known when its conversation is given again, see
+``replays``."""
+
+_LINKS = f"""
 CREATE TABLE links (
     src INTEGER NOT NULL,
     dst INTEGER NOT NULL,
     relation TEXT NOT NULL,
     weight REAL NOT NULL,
+    seal BLOB NOT NULL,
     PRIMARY KEY (src, relation, dst)
 ) WITHOUT ROWID;
 CREATE INDEX links_by_dst ON links (dst);
+CREATE INDEX links_in_conflict ON links (src, dst) WHERE relation IN ('contradicts', 'echoes');
+CREATE TABLE claims (
+    key INTEGER NOT NULL,
+    docid INTEGER NOT NULL,
+    PRIMARY KEY (key, docid)
+) WITHOUT ROWID;
+CREATE INDEX claims_by_docid ON claims (docid);
+CREATE TABLE successions (
+    older INTEGER NOT NULL,
+    newer INTEGER NOT NULL,
+    PRIMARY KEY (older, newer)
+) WITHOUT ROWID;
+CREATE INDEX successions_by_newer ON successions (newer);
+CREATE TABLE associations (
+    src INTEGER NOT NULL,
+    dst INTEGER NOT NULL,
+    weight REAL NOT NULL,
+    count INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    stamp INTEGER NOT NULL,
+    PRIMARY KEY (src, dst)
+) WITHOUT ROWID;
+CREATE INDEX associations_by_dst ON associations (dst);
+CREATE INDEX associations_by_stamp ON associations (src >> {SEQ_BITS}, stamp);
+"""
+"""A seal is a digest to notice damage, see ``rows.seal_of``. ``links_in_conflict`` has the flagged
+pairs, so that an answer without any does not look for them. The other tables are derived:
+``claims`` of statements, as hashes by which those that may conflict are found; ``successions``,
+statements that say that something ended, each with earlier ones that speak of it; ``associations``
+between memories that are used together, which the read path follows by their stamp."""
+
+_USE = f"""
 CREATE TABLE events (
     event INTEGER PRIMARY KEY,
     ns INTEGER NOT NULL,
     at INTEGER NOT NULL,
     kind TEXT NOT NULL,
     docid INTEGER,
-    detail TEXT
+    detail TEXT,
+    seal BLOB NOT NULL
 );
-CREATE TABLE embedders (model INTEGER PRIMARY KEY, name TEXT NOT NULL, dim INTEGER NOT NULL,
-    UNIQUE (name, dim));
-CREATE TABLE embeddings (
-    docid INTEGER PRIMARY KEY,
-    model INTEGER NOT NULL REFERENCES embedders (model),
-    stamp INTEGER NOT NULL,
-    vector BLOB NOT NULL
-);
-CREATE INDEX embeddings_by_stamp ON embeddings (stamp);
-CREATE TABLE backlog (
-    docid INTEGER PRIMARY KEY,
-    rev INTEGER NOT NULL,
-    op TEXT NOT NULL CHECK (op IN ('embed', 'index', 'drop'))
-);
-INSERT INTO meta VALUES ('stamp', 0);
-"""
-
-RING_INDEX = ("active",)
-"""Statuses that ``memories_in_ring`` holds, in its newest definition."""
-
-if having("in_ring") != RING_INDEX:
-    raise TypeError(
-        f"memento.status.TABLE puts {having('in_ring')} in the ring, and the index memories_in_ring"
-        f" holds {RING_INDEX}: write a migration that makes it again, and change RING_INDEX"
-    )
-
-M002 = """
-ALTER TABLE versions ADD COLUMN earlier TEXT;
-CREATE TABLE erased (docid INTEGER PRIMARY KEY, ns INTEGER NOT NULL, rev INTEGER NOT NULL);
-CREATE INDEX erased_by_rev ON erased (ns, rev);
-"""
-"""``versions.earlier`` is the rest of a row's earlier state, so that a store can be set back to a
-moment; null for states from before this migration. ``erased`` holds the row ids of memories that
-are gone and nothing else of them: caches learn from it, and no row id is ever given again."""
-
-M003 = f"""
-ALTER TABLE namespaces ADD COLUMN fts_upto INTEGER NOT NULL DEFAULT 0;
-UPDATE namespaces SET fts_upto = ifnull((SELECT max(docid) & {SEQ_MASK} FROM memories
-    WHERE docid BETWEEN namespaces.ns << {SEQ_BITS}
-    AND namespaces.ns << {SEQ_BITS} | {SEQ_MASK}), 0);
-"""
-"""Full text catches up later: ``fts_upto`` is the newest ``seq`` it knows of a namespace."""
-
-
-M004 = """
-CREATE INDEX memories_in_quarantine ON memories (ns, docid) WHERE status = 'quarantined';
-CREATE INDEX memories_by_source ON memories (ns, source_uri) WHERE source_uri IS NOT NULL;
 CREATE INDEX events_redacted ON events (ns) WHERE kind = 'redacted';
-"""
-"""From here on a memory can be quarantined, which an earlier memento would not understand.
-Indexes find quarantined memories, those of one source and those that were redacted."""
-
-FILL_AWAITED = """
-INSERT INTO awaited SELECT DISTINCT child.ns, parent.value, child.docid FROM memories AS child,
-    json_each(iif(json_valid(child.source_parents), child.source_parents, '[]')) AS parent
-    WHERE child.source_parents <> '[]' AND parent.type = 'text' AND NOT EXISTS
-    (SELECT 1 FROM memories WHERE ns = child.ns AND id = parent.value)
-"""
-"""Names every parent that is not there; a row that is damaged names none."""
-
-M005 = f"""
-CREATE TABLE awaited (ns INTEGER NOT NULL, parent TEXT NOT NULL, docid INTEGER NOT NULL,
-    PRIMARY KEY (ns, parent, docid)) WITHOUT ROWID;
-CREATE INDEX awaited_by_docid ON awaited (docid);
-{FILL_AWAITED};
-DROP INDEX embeddings_by_stamp;
-CREATE INDEX embeddings_by_stamp ON embeddings (docid >> {SEQ_BITS}, stamp);
-"""
-"""A memory whose parent is not stored is judged again when it comes, see ``descent``. A
-parent that came before this migration does not affect its children: visible memories stay visible.
-And a namespace not used for long finds its new vectors without a scan of all namespaces."""
-
-M006 = """
-ALTER TABLE links ADD COLUMN seal BLOB;
-ALTER TABLE events ADD COLUMN seal BLOB;
-"""
-"""Digests to notice damage, see ``rows.seal_of``; null for what is older. From here on an earlier
-state has one of how it ended (``ended``), which an earlier memento would take for a column."""
-
-SLOT_INDEX = ("active",)
-"""Statuses that ``memories_holding_slot`` holds, in its newest definition."""
-
-if having("holds_slot") != SLOT_INDEX:
-    raise TypeError(
-        f"memento.status.TABLE lets {having('holds_slot')} hold a slot, and the index"
-        f" memories_holding_slot holds {SLOT_INDEX}: write a migration that makes it again, and"
-        " change SLOT_INDEX"
-    )
-
-M007 = """
-DROP INDEX memories_by_key;
-CREATE INDEX memories_by_slot ON memories (ns, key, scope, valid_from) WHERE key IS NOT NULL;
-CREATE INDEX memories_holding_slot ON memories (ns, key, scope)
-    WHERE key IS NOT NULL AND status = 'active';
-CREATE INDEX memories_derived ON memories (ns) WHERE source_parents <> '[]';
-CREATE INDEX memories_by_successor ON memories (ns, superseded_by)
-    WHERE superseded_by IS NOT NULL;
-"""
-"""The neighbours of a value in its slot are found without going through its other values, and
-what names an erased memory without going through those that name none."""
-
-M008 = """
+CREATE INDEX events_by_docid ON events (docid) WHERE docid IS NOT NULL;
 CREATE TABLE dynamics (
     docid INTEGER PRIMARY KEY,
     stale INTEGER NOT NULL,
@@ -246,79 +253,11 @@ CREATE TABLE dynamics (
     worth REAL NOT NULL,
     today INTEGER NOT NULL,
     spent REAL NOT NULL,
-    marks INTEGER NOT NULL
+    marks INTEGER NOT NULL,
+    stamp INTEGER NOT NULL
 );
 CREATE INDEX dynamics_stale ON dynamics (docid) WHERE stale = 1;
-CREATE INDEX events_by_docid ON events (docid) WHERE docid IS NOT NULL;
-"""
-"""The sums of the events, see ``dynamics``: derived, so it has no seals and no revisions. The
-events of one memory are found without going through the log."""
-
-M009 = """
-CREATE TABLE changes (
-    change INTEGER PRIMARY KEY,
-    ns INTEGER NOT NULL,
-    run INTEGER,
-    at INTEGER NOT NULL,
-    kind TEXT NOT NULL,
-    by TEXT NOT NULL,
-    rev_from INTEGER NOT NULL,
-    rev_to INTEGER NOT NULL,
-    undone_by INTEGER,
-    undoes INTEGER,
-    seal BLOB NOT NULL
-);
-CREATE INDEX changes_by_run ON changes (run) WHERE run IS NOT NULL;
-ALTER TABLE versions ADD COLUMN change INTEGER;
-CREATE INDEX versions_by_change ON versions (change) WHERE change IS NOT NULL;
-CREATE TABLE changed_links (
-    change INTEGER NOT NULL,
-    src INTEGER NOT NULL,
-    dst INTEGER NOT NULL,
-    relation TEXT NOT NULL,
-    weight REAL NOT NULL,
-    made INTEGER NOT NULL,
-    PRIMARY KEY (change, src, relation, dst)
-) WITHOUT ROWID;
-CREATE INDEX changed_links_by_src ON changed_links (src);
-CREATE INDEX changed_links_by_dst ON changed_links (dst);
-"""
-"""Calls that changed memories, see ``changes``. An earlier state says which change ended it; null
-for what is older, and for what an import brought. A change holds numbers and words of memento, so
-nothing of an erased memory can be in it."""
-
-CLAIMS = """
-CREATE TABLE claims (
-    key INTEGER NOT NULL,
-    docid INTEGER NOT NULL,
-    PRIMARY KEY (key, docid)
-) WITHOUT ROWID;
-CREATE INDEX claims_by_docid ON claims (docid);
-CREATE TABLE successions (
-    older INTEGER NOT NULL,
-    newer INTEGER NOT NULL,
-    PRIMARY KEY (older, newer)
-) WITHOUT ROWID;
-CREATE INDEX successions_by_newer ON successions (newer);
-CREATE INDEX links_in_conflict ON links (src, dst) WHERE relation IN ('contradicts', 'echoes');
-"""
-"""The claims of statements, as hashes by which those that may conflict are found; and
-statements that say that something ended, each with earlier ones that speak of it: derived. And
-an index of the flagged pairs, so that an answer without any does not look for them."""
-
-SLEEP = """
-ALTER TABLE memories ADD COLUMN given INTEGER NOT NULL DEFAULT 3;
-CREATE TABLE sleeps (ns INTEGER PRIMARY KEY, owner TEXT, until INTEGER NOT NULL, state TEXT);
-"""
-"""The columns and tables of the sleep. ``memories.given`` has a bit for a tier and one for an
-importance that the caller chose; those of older rows count as chosen, so that nothing moves them.
-``sleeps`` says where the sleep of a namespace stands: it is derived, without it the next sleep
-looks at everything again."""
-
-LOOPS = f"""
-ALTER TABLE dynamics ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX dynamics_by_stamp ON dynamics (docid >> {SEQ_BITS}, stamp);
-INSERT INTO meta SELECT 'dynamics stamp', 1 WHERE EXISTS (SELECT 1 FROM dynamics);
 CREATE TABLE loops (
     loop TEXT PRIMARY KEY,
     ns INTEGER NOT NULL,
@@ -330,19 +269,31 @@ CREATE TABLE loops (
     outcome REAL
 );
 CREATE INDEX loops_of ON loops (ns, closed_at);
+CREATE TABLE sleeps (ns INTEGER PRIMARY KEY, owner TEXT, until INTEGER NOT NULL, state TEXT);
 """
-"""The read path follows the sums of events by their stamp, as it follows vectors. And turns whose
-outcome is open: what they showed, until they are closed or expire."""
+"""``dynamics`` holds the sums of the events, which the read path follows by their stamp; it is
+derived, so it has no seals and no revisions. ``loops`` are turns whose outcome is open: what they
+showed, until they are closed or expire. ``sleeps`` says where the sleep of a namespace stands: it
+is derived too, without it the next sleep looks at everything again."""
 
-LEARNT = """
-ALTER TABLE memories ADD COLUMN signal TEXT;
-ALTER TABLE memories ADD COLUMN condition TEXT;
-ALTER TABLE memories ADD COLUMN due_at INTEGER;
+_VECTORS = f"""
+CREATE TABLE embedders (model INTEGER PRIMARY KEY, name TEXT NOT NULL, dim INTEGER NOT NULL,
+    UNIQUE (name, dim));
+CREATE TABLE embeddings (
+    docid INTEGER PRIMARY KEY,
+    model INTEGER NOT NULL REFERENCES embedders (model),
+    stamp INTEGER NOT NULL,
+    vector BLOB NOT NULL
+);
+CREATE INDEX embeddings_by_stamp ON embeddings (docid >> {SEQ_BITS}, stamp);
+CREATE TABLE backlog (
+    docid INTEGER PRIMARY KEY,
+    rev INTEGER NOT NULL,
+    op TEXT NOT NULL CHECK (op IN ('embed', 'index', 'drop'))
+);
 """
-"""Columns of a memory learnt from a conversation: how it was recognised, when a rule applies, when
-a plan is due. They are null for all other memories, which keep the checksums that they had."""
 
-SESSIONS = """
+_SESSIONS = """
 CREATE TABLE sessions (
     ns INTEGER NOT NULL,
     id TEXT NOT NULL,
@@ -368,37 +319,13 @@ CREATE TABLE checkpoints (
     seal BLOB NOT NULL,
     PRIMARY KEY (ns, session, number)
 ) WITHOUT ROWID;
-CREATE INDEX memories_of_policy ON memories (ns, rev)
-    WHERE (kind IN ('rule', 'preference', 'decision', 'procedure', 'plan')
-    OR signal = 'identity' OR pinned <> 0);
 """
 """Sessions and their checkpoints. The row of a session is there once somebody began it; a memory
 that only names a session makes none. ``touched`` is not in the seal: every write of the session
 moves it. ``head`` is what the policy gave the session first, and ``rev`` the newest revision of
-the namespace when a checkpoint was made: what came later came after it. ``memories_of_policy``
-finds what a policy may hold, and tells by its largest revision and its size whether that changed:
-a row that enters or changes has a higher revision than all others, and one that leaves makes it
-smaller."""
+the namespace when a checkpoint was made: what came later came after it."""
 
-M010 = CLAIMS + SLEEP + LOOPS + LEARNT + SESSIONS
-
-LINKS = f"""
-CREATE TABLE associations (
-    src INTEGER NOT NULL,
-    dst INTEGER NOT NULL,
-    weight REAL NOT NULL,
-    count INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    stamp INTEGER NOT NULL,
-    PRIMARY KEY (src, dst)
-) WITHOUT ROWID;
-CREATE INDEX associations_by_dst ON associations (dst);
-CREATE INDEX associations_by_stamp ON associations (src >> {SEQ_BITS}, stamp);
-"""
-"""The links between memories that are used together: a fold of the verdicts, so derived. The read
-path follows them by their stamp, as it follows the sums of events."""
-
-SCOPES = """
+_SCOPES = """
 CREATE TABLE scopes (
     ns INTEGER NOT NULL,
     path TEXT NOT NULL,
@@ -425,10 +352,7 @@ CREATE INDEX shares_with ON shares (other);
 scope that only memories name has no row. ``merges`` has the numbers of the changes that moved its
 memories, so that they can be undone. ``shares_with`` finds what a namespace is shown."""
 
-M011 = LINKS + SCOPES
+_FULLTEXT = "".join(f"{statement};\n" for statement in FULLTEXT)
 
-M012 = """
-CREATE TABLE erased_turns (ns INTEGER NOT NULL, turn TEXT NOT NULL, PRIMARY KEY (ns, turn))
-    WITHOUT ROWID;
-"""
-"""A turn that was erased is known when its conversation is given again, see ``replays``."""
+SCHEMA = _GROUND + _MEMORIES + _FULLTEXT + _HISTORY + _LINKS + _USE + _VECTORS + _SESSIONS + _SCOPES
+"""Every table and index; each statement ends with a semicolon at the end of a line."""

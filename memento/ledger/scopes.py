@@ -176,15 +176,6 @@ def changed(db: Session) -> tuple[int, int]:
     return wrong, sum(whole_share(values) is None for values in db.execute(_SELECT_SHARES))
 
 
-def any_in(db: Session, numbers: Iterable[int]) -> bool:
-    """Tell whether one of some namespaces has a scope with a row, or a share."""
-    query = (
-        "SELECT 1 WHERE EXISTS (SELECT 1 FROM scopes WHERE ns = ?1)"
-        " OR EXISTS (SELECT 1 FROM shares WHERE ns = ?1)"
-    )
-    return any(db.execute(query, (ns,)).fetchone() is not None for ns in numbers)
-
-
 def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:
     """Remove the scopes and shares of a namespace if everything of it is erased.
 

@@ -197,12 +197,6 @@ def changed(db: Session) -> tuple[int, int]:
     return wrong, sum(whole_checkpoint(values) is None for values in noted)
 
 
-def any_in(db: Session, numbers: Iterable[int]) -> bool:
-    """Tell whether one of some namespaces has a session."""
-    query = "SELECT 1 FROM sessions WHERE ns = ? LIMIT 1"
-    return any(db.execute(query, (ns,)).fetchone() is not None for ns in numbers)
-
-
 def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:
     """Remove the sessions that are erased; no other session keeps its fixed policy.
 

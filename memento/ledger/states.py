@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 from memento import layout
 from memento.errors import StoreUnusable
@@ -20,8 +19,6 @@ from memento.ledger.rows import (
     is_changed_state,
 )
 
-_ALWAYS_KEPT = ("version", "text", "status", "tier")
-
 
 def at_revision(session: Session, row: Row, rev: int) -> Row:
     """Return a memory as it was in its earlier state of a revision, which is there.
@@ -34,13 +31,11 @@ def at_revision(session: Session, row: Row, rev: int) -> Row:
 
 
 def past(row: Row, state: State) -> Row:
-    """Return a memory as it was in an earlier state; of one that schema 1 kept, what is known.
+    """Return a memory as it was in an earlier state.
 
     Raises:
         StoreUnusable: If that state is damaged.
     """
-    if state.earlier is None:
-        return replace(row, **{name: getattr(state, name) for name in _ALWAYS_KEPT})
     found = None if is_changed_state(row, state) else earlier_state(row, state)
     if found is None:
         raise StoreUnusable(layout.LEDGER, f"an earlier state of {damaged([row.id])}")

@@ -172,8 +172,8 @@ def misread(session: Session, ns: int, config: Conflicts, sample: int) -> int:
         config: Settings.
         sample: Most memories to read.
     """
-    if not config.pairs or claims.behind(session, ns) or claims.unread(session, ns):
-        return 0  # a memory that changed since, or is of an earlier version, is read again soon
+    if not config.pairs or claims.behind(session, ns):
+        return 0  # a memory that changed since is read again soon
     rows = claims.newest(session, ns, compared_up_to(session, ns), sample)
     return sum(_is_misread(session, row, config) for row in rows)
 
@@ -218,21 +218,6 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
         for newer in _taken_back_by(session, row, config):
             claims.note_later(session, newer.docid, [row.docid])
     return rows[-1].docid if len(rows) == most else None
-
-
-def read_earlier(session: Session, ns: int, config: Conflicts, most: int = BITE) -> bool:
-    """Read the next statements again that an earlier version compared; tell whether there are more.
-
-    Args:
-        session: Of a job that writes.
-        ns: Namespace number.
-        config: Settings.
-        most: Most memories.
-    """
-    left = claims.unread(session, ns)
-    last = read_again(session, ns, config, docid_of(ns, left + 1), most) if left else None
-    claims.note_read(session, ns, 0 if last is None else (last & SEQ_MASK) - 1)
-    return last is not None
 
 
 def reread(session: Session, row: Row) -> None:

@@ -88,9 +88,9 @@ def spelt_heads(made: Made, fixed: Sequence[object], kept: str | None) -> str:
 
 
 def _heads_in(text: str | None) -> list[dict[str, Any]]:
-    """Read the heads of a session; earlier versions kept one alone."""
-    found = [] if text is None else json.loads(text)
-    return found if isinstance(found, list) else [found]
+    """Read the heads of a session."""
+    found: list[dict[str, Any]] = [] if text is None else json.loads(text)
+    return found
 
 
 def read_head(text: str, fixed: Sequence[object]) -> Made | None:

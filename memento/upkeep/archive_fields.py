@@ -14,9 +14,7 @@ from memento.clock import from_micros
 from memento.errors import InvalidInput
 from memento.language.words import Columns, cues
 from memento.ledger.rows import (
-    GIVEN,
     IMPORTANCE_GIVEN,
-    LEARNT,
     TIER_GIVEN,
     Row,
     State,
@@ -29,19 +27,13 @@ from memento.types import Kind, Status, Tier, Trust
 
 LOCK = "lock"
 """Field of a memory that is locked, besides ``FIELDS``: its level."""
-FORMAT = 3
-"""The newest version of the format that this code reads and writes."""
-WITHOUT_SCOPES = 2
-"""Version of an export that holds neither scopes nor shares, which an earlier memento reads too."""
-WITHOUT_SESSIONS = 1
-"""Version of an export that holds no session, which an earlier memento reads too."""
+FORMAT = 1
+"""The version of the format that this code reads and writes."""
 OURS = "ours"
 """Field of a memory whose tier or importance memento chose, besides ``FIELDS``: which of them."""
 
 MADE_HERE = {"docid", "ns", "rev", "words", "head_words", "cues", "checksum", "given"}
 FIELDS = tuple(field.name for field in fields(Row) if field.name not in MADE_HERE)
-ALWAYS = tuple(name for name in FIELDS if name not in LEARNT)
-"""Fields that every memory of a file has; those of ``LEARNT`` are there if they are not null."""
 _TYPES = {field.name: str(field.type) for field in fields(Row)}
 _MOMENTS = {name for name in FIELDS if name.endswith("_at")} | {"valid_from", "valid_until"}
 _JSON = {"aliases", "tags", "metadata", "source_parents"}
@@ -52,15 +44,14 @@ _CHOICES = {"tier": Tier, "kind": Kind, "status": Status, "trust": Trust}
 def spelt_state(state: State) -> dict[str, Any]:
     """Encode an earlier state of a memory."""
     line = state._asdict() | {"until": spelt_moment(state.until)}
-    if state.earlier is not None:
-        earlier = json.loads(state.earlier)
-        line["earlier"] = {
-            name: value if name == "content_hash" else spelt(name, value)
-            for name, value in earlier.items()
-            if name not in MADE_HERE and name != "ended"
-        }
-        line["earlier"] |= spelt_lock(earlier["pinned"])
-        line["earlier"] |= spelt_ours(earlier.get("given", GIVEN))
+    earlier = json.loads(state.earlier)
+    line["earlier"] = {
+        name: value if name == "content_hash" else spelt(name, value)
+        for name, value in earlier.items()
+        if name not in MADE_HERE and name != "ended"
+    }
+    line["earlier"] |= spelt_lock(earlier["pinned"])
+    line["earlier"] |= spelt_ours(earlier["given"])
     return line
 
 
@@ -96,8 +87,7 @@ def spelt_moment(micros: int) -> str:
 
 def read_row(line: Mapping[str, Any], limits: check.Limits) -> tuple[Row, Columns]:
     """Make a row from a line, validated as by ``add``; also the columns for full text."""
-    values = {name: _read(name, line[name], limits) for name in ALWAYS}
-    values |= {name: _read(name, line.get(name), limits) for name in LEARNT}
+    values = {name: _read(name, line[name], limits) for name in FIELDS}
     values["id"] = check.check_id(values["id"])
     values["pinned"] |= _lock(line)
     values["given"] = _given(line)
@@ -111,12 +101,9 @@ def read_state(line: Mapping[str, Any], present: Row, limits: check.Limits) -> S
         name: _read(name, line[name], limits) for name in ("version", "text", "status", "tier")
     }
     until, reason = read_moment("until", line["until"]), check.short_name("reason", line["reason"])
-    if line["earlier"] is None:
-        return State(**columns, until=until, reason=reason, earlier=None)
     earlier = line["earlier"]
-    values: dict[str, Any] = dict.fromkeys(LEARNT)
     named = [name for name in earlier if name not in (LOCK, OURS)]
-    values |= {name: _read(name, earlier[name], limits) for name in named}
+    values = {name: _read(name, earlier[name], limits) for name in named}
     values["given"] = _given(earlier)
     if LOCK in earlier:
         values["pinned"] |= _lock(earlier)

@@ -166,7 +166,8 @@ def _build(source: Path, target: Path, moment: int | None) -> tuple[int, int | N
         tool.settle(draft)
         count = found.memories
         if moment is not None:
-            _check_reach(source, draft, moment, found.taken_at)
+            if found.taken_at is not None and moment > found.taken_at:
+                raise MomentUnknown(source, from_micros(moment), from_micros(found.taken_at))
             count = tool.set_back_to(draft, moment, found.taken_at, reread=conflicts.reread)
     return count, found.taken_at
 
@@ -177,15 +178,3 @@ def _inspected(source: Path, draft: Path) -> Contents:
     except ArchiveDamaged as error:
         problem = str(error).removeprefix(f"{draft}: ")
         raise ArchiveDamaged(source, problem) from error
-
-
-def _check_reach(source: Path, draft: Path, moment: int, latest: int | None) -> None:
-    earliest = backup_tool().reach(draft)
-    too_early = earliest is not None and moment < earliest
-    if too_early or (latest is not None and moment > latest):
-        raise MomentUnknown(
-            source,
-            from_micros(moment),
-            earliest=None if earliest is None else from_micros(earliest),
-            latest=None if latest is None else from_micros(latest),
-        )

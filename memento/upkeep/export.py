@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import json
-import logging
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,11 +21,8 @@ from memento.ledger.contract import Ledger, Session
 from memento.ledger.files import new_file, path_outside
 from memento.ledger.rows import Row, is_changed_state, is_sound
 from memento.upkeep.archive_fields import (
-    ALWAYS,
     FIELDS,
     FORMAT,
-    WITHOUT_SCOPES,
-    WITHOUT_SESSIONS,
     spelt,
     spelt_lock,
     spelt_moment,
@@ -39,7 +35,6 @@ from memento.upkeep.archive_sessions import spelt_session
 _UNSPEAKABLE = (ValueError, TypeError, AttributeError, OverflowError)
 """Errors from encoding a damaged value."""
 
-log = logging.getLogger("memento.upkeep.export")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +115,7 @@ def _export(
         writer = _Writer(stream)
         head = {
             "type": "memento export",
-            "format": _format(connection, [ns for ns, _ in chosen]),
+            "format": FORMAT,
             "at": spelt_moment(now),
             "namespaces": [list(labels) for _, labels in chosen],
             "embedder": None if embedder is None else {"name": embedder[1], "dim": embedder[2]},
@@ -137,7 +132,8 @@ def _export(
         for ns, labels in chosen:
             for at, kind, memory_id, detail in sql.events(connection, ns):
                 line = {"type": "event", "namespace": list(labels), "at": spelt_moment(at)}
-                writer.write(line | {"kind": kind, "memory": memory_id, "detail": _detail(detail)})
+                said = None if detail is None else json.loads(detail)
+                writer.write(line | {"kind": kind, "memory": memory_id, "detail": said})
         for ns, labels in chosen:
             for begun in sessions.newest(connection, ns):
                 line = {"type": "session", "namespace": list(labels)}
@@ -147,13 +143,6 @@ def _export(
         return writer.end(len(chosen))
 
     return ledger.read(job)
-
-
-def _format(connection: Session, numbers: list[int]) -> int:
-    """Return the oldest version of the format that has all of some namespaces."""
-    if scopes.any_in(connection, numbers):
-        return FORMAT
-    return WITHOUT_SCOPES if sessions.any_in(connection, numbers) else WITHOUT_SESSIONS
 
 
 def _one(connection: Session, labels: tuple[str, ...]) -> list[tuple[int, tuple[str, ...]]]:
@@ -204,7 +193,7 @@ def _export_memories(
     for row in sql.rows(connection, ns):
         line: dict[str, Any] = {"type": "memory", "namespace": list(labels)}
         legible = _legible(row)
-        if not is_sound(row) or not legible.keys() >= set(ALWAYS):
+        if not is_sound(row) or not legible.keys() >= set(FIELDS):
             line |= {**legible, "id": str(row.id), "versions": [], "damaged": True}
             writer.damaged.append(line["id"])
         else:
@@ -232,8 +221,6 @@ def _legible(row: Row) -> dict[str, Any]:
     for name in FIELDS:
         with suppress(*_UNSPEAKABLE):
             value = getattr(row, name)
-            if value is None and name not in ALWAYS:
-                continue
             fields[name] = spelt(name, value)
             if isinstance(value, bytes) and name != "content_hash":
                 del fields[name]
@@ -246,20 +233,11 @@ def _past(connection: Session, writer: _Writer, row: Row) -> list[dict[str, Any]
     lines: list[dict[str, Any]] = []
     for state in states:
         if not is_changed_state(row, state):
-            with suppress(*_UNSPEAKABLE):  # older ones lack the checksum of their end
+            with suppress(*_UNSPEAKABLE):
                 lines.append(spelt_state(state))
     if len(lines) < len(states):
         writer.damaged_history.append(row.id)
     return lines
-
-
-def _detail(text: str | None) -> Any:
-    """Read the detail of an event; an older one has no checksum."""
-    try:
-        return None if text is None else json.loads(text)
-    except ValueError:
-        log.warning("an event is damaged; its detail is left out")
-        return None
 
 
 @contextmanager

@@ -124,10 +124,10 @@ def _states(connection: Session, row: Row) -> list[Version]:
         StoreUnusable: If a state was damaged.
     """
     earlier = [
-        _version(past(row, state), state, number, by, whole=state.earlier is not None)
+        _version(past(row, state), state, number, by)
         for state, number, by in numbered(connection, row.docid)
     ]
-    return [*earlier, _version(row, None, None, None, whole=True)]
+    return [*earlier, _version(row, None, None, None)]
 
 
 def endings(rows: Sequence[Row], now: int) -> list[str]:
@@ -177,9 +177,7 @@ def related(
     return ledger.read(job)
 
 
-def _version(
-    row: Row, state: State | None, number: int | None, by: str | None, *, whole: bool
-) -> Version:
+def _version(row: Row, state: State | None, number: int | None, by: str | None) -> Version:
     """Describe a state of a memory.
 
     Args:
@@ -187,7 +185,6 @@ def _version(
         state: The state as it was kept; None for the present one.
         number: Key of the change that ended it.
         by: Class of who made that change.
-        whole: Whether its validity is known.
     """
     try:
         return Version(
@@ -198,8 +195,8 @@ def _version(
             until=None if state is None else from_micros(state.until),
             reason=Reason.PRESENT.value if state is None else state.reason,
             id=row.id,
-            valid_from=from_micros(row.valid_from) if whole else None,
-            valid_until=_moment(row.valid_until) if whole else None,
+            valid_from=from_micros(row.valid_from),
+            valid_until=_moment(row.valid_until),
             change=None if number is None else number_of(number),
             by=None if by is None else Trust(by),
         )

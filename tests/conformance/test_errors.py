@@ -37,7 +37,7 @@ EXAMPLES = [
     errors.TargetExists("/x", "is there already"),
     errors.ArchiveDamaged("/x", "is cut off"),
     errors.ArchiveFromTheFuture("/x", found=9, known=1),
-    errors.MomentUnknown("/x", NEW_YEAR, earliest=NEW_YEAR),
+    errors.MomentUnknown("/x", NEW_YEAR, NEW_YEAR),
     errors.StorageFull("/x", "full"),
     errors.StorageFailed("/x", "broken"),
     errors.TierUnavailable("long", "is elsewhere"),

@@ -1,4 +1,4 @@
-"""Stores that earlier versions wrote open, are upgraded, and have all they had."""
+"""A store that an earlier release wrote opens, is upgraded, and has all it had."""
 
 from __future__ import annotations
 
@@ -10,47 +10,43 @@ import pytest
 
 from memento import MemoryManager, Status
 from memento.ledger import schema
+from memento.ledger.lite import migrations
 from memento.testing import HashEmbedder
+from memento.upkeep.backup import restore
+from memento.upkeep.salvage import salvage
 
-FOLDER = Path(__file__).parent / "stores"
-STORES = sorted(FOLDER.glob("schema-*.db.gz"))
-"""A store of each earlier schema, written by the code of that time."""
-
-
-def put(root, schema_version):
-    """Put the store of one schema into a folder."""
-    stored = (FOLDER / f"schema-{schema_version}.db.gz").read_bytes()
-    (root / "ledger.db").write_bytes(gzip.decompress(stored))
+STORES = Path(__file__).parent / "stores"
 
 
-@pytest.fixture(params=STORES, ids=lambda path: path.name.split(".")[0])
-def old(request, tmp_path):
-    """The folder of an old store."""
+@pytest.fixture
+def old(tmp_path):
+    """The folder of a store that the first schema wrote."""
     root = tmp_path / "store"
     root.mkdir(mode=0o700)
-    (root / "ledger.db").write_bytes(gzip.decompress(request.param.read_bytes()))
+    packed = (STORES / "schema-1.db.gz").read_bytes()
+    (root / "ledger.db").write_bytes(gzip.decompress(packed))
     return root
 
 
-def version(root):
-    """Read the schema version from the file."""
+@pytest.fixture
+def next_schema(monkeypatch):
+    """A release whose schema has a column more."""
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
+    step = "ALTER TABLE namespaces ADD COLUMN colour TEXT NOT NULL DEFAULT 'blue';\n"
+    monkeypatch.setitem(migrations._SCRIPTS, "m999_colour", step)
+
+
+def asked(root, question):
+    """Ask the file of a store."""
     with sqlite3.connect(root / "ledger.db") as file:
-        (found,) = file.execute("PRAGMA user_version").fetchone()
+        found = file.execute(question).fetchall()
     file.close()
     return found
 
 
-def test_there_is_a_store_of_every_earlier_schema():
-    """None was forgotten when the schema changed."""
-    named = {f"schema-{number}.db.gz" for number in range(1, schema.SCHEMA_VERSION)}
-    assert {path.name for path in STORES} == named
-
-
-def test_an_old_store_is_upgraded_with_all_it_has(old):
-    """Texts, slots, history, namespaces and vectors; doctor finds nothing wrong."""
-    before = version(old)
-    assert before < schema.SCHEMA_VERSION
-    with MemoryManager(old, embedder=HashEmbedder(8)) as memory:
+def has_all(root):
+    """Look for what the old store has: texts, slots, history, namespaces, sessions and vectors."""
+    with MemoryManager(root, embedder=HashEmbedder(8)) as memory:
         assert {one.id for one in memory.list(status=list(Status))} == {
             "tea", "coffee", "turn", "page", "gone",
         }  # fmt: skip
@@ -58,45 +54,50 @@ def test_an_old_store_is_upgraded_with_all_it_has(old):
         assert [state.text for state in memory.history("coffee")] == [
             "Rami prefers black coffee", "Rami prefers espresso",
         ]  # fmt: skip
-        assert memory.of("acme", "lina").get("cello").text == "Lina plays the cello"
+        assert [one.id for one in memory.quarantine.list()] == ["page"]
         assert "coffee" in {hit.id for hit in memory.retrieve("what does Rami prefer?")}
         assert memory.restore("gone").status is Status.ACTIVE
+        lina = memory.of("acme", "lina")
+        assert lina.get("cello").text == "Lina plays the cello"
+        resumed = lina.resume("job").text
+        assert "move the piano" in resumed
+        assert "call Rami" in resumed
         assert memory.flush(wait=True)
         assert all(found.ok for found in memory.store.doctor())
-    assert version(old) == schema.SCHEMA_VERSION
 
 
-def test_what_an_old_store_shows_stays_in_view(old):
-    """Memories of untrusted sources from before the quarantine existed count as approved."""
-    with MemoryManager(old, embedder=HashEmbedder(8)) as memory:
-        assert memory.get("page").status is Status.ACTIVE
-        assert memory.quarantine.list() == []
-        later = memory.add("Another page", source="web")
-        assert [one.id for one in memory.quarantine.list()] == [later.id]
+def test_a_store_of_this_schema_is_read_as_it_was_written(old):
+    """The tables are those of the release that wrote it: a change of them needs a migration."""
+    before = asked(old, "SELECT type, name, sql FROM sqlite_master ORDER BY name")
+    has_all(old)
+    assert asked(old, "SELECT type, name, sql FROM sqlite_master ORDER BY name") == before
 
 
-def test_upgrading_twice_changes_nothing(old):
-    """The second opening finds the work done."""
+def test_a_new_store_has_the_tables_of_an_old_one(old, open_memory):
+    """Statement for statement."""
+    question = "SELECT type, name, sql FROM sqlite_master ORDER BY name"
+    assert asked(open_memory().root, question) == asked(old, question)
+
+
+@pytest.mark.usefixtures("next_schema")
+def test_an_old_store_is_upgraded_with_all_it_has(old):
+    """Once: the second opening finds the work done."""
     for _ in range(2):
-        with MemoryManager(old, embedder=None) as memory:
-            assert len(memory.list()) == 3
-    assert version(old) == schema.SCHEMA_VERSION
+        has_all(old)
+        assert asked(old, "PRAGMA user_version") == [(schema.SCHEMA_VERSION,)]
+        assert {colour for (colour,) in asked(old, "SELECT colour FROM namespaces")} == {"blue"}
 
 
-def test_an_old_store_knows_which_parents_are_not_there(tmp_path):
-    """A memory of schema 4 whose parent comes only now is judged again."""
-    put(tmp_path, 4)
-    with MemoryManager(tmp_path, embedder=None, namespace=("acme", "lina")) as lina:
-        assert lina.get("cello").source.parents == ("notes",)
-        lina.add("A page about Lina", id="notes", source="web")
-        assert lina.get("cello").status is Status.QUARANTINED
+@pytest.mark.usefixtures("next_schema")
+def test_an_old_backup_becomes_a_store_of_today(old, tmp_path):
+    """Brought up to date on the way, nothing missing."""
+    assert restore(old / "ledger.db", tmp_path / "copy").memories == 6
+    has_all(tmp_path / "copy")
+    assert asked(old, "PRAGMA user_version") == [(schema.SCHEMA_VERSION - 1,)]
 
 
-def test_an_old_store_resumes_its_sessions(tmp_path):
-    """A session of schema 10 has its goal and its checkpoint."""
-    put(tmp_path, 10)
-    with MemoryManager(tmp_path, embedder=None, namespace=("acme", "lina")) as lina:
-        resumed = lina.resume("job")
-        assert resumed is not None
-        assert "move the piano" in resumed.text
-        assert "call Rami" in resumed.text
+def test_an_old_store_can_be_salvaged(old):
+    """Rows are told by their pages alone, and none is lost."""
+    done = salvage(old)
+    assert (done.lost, done.changed) == (0, ())
+    has_all(old)

@@ -1,6 +1,5 @@
 """The sleep: idempotent, resumable, undoable, and it leaves alone what is not its business."""
 
-import json
 from datetime import timedelta
 
 import pytest
@@ -204,23 +203,6 @@ def test_a_second_sleep_reads_no_memory_and_tells_the_same(memory, clock, monkey
     memory.add("The ladder is in the cellar", valid_until=clock() + DAY)
     clock.advance(2 * DAY)
     assert memory.consolidate().notes["stale"] == len(memory.stale())
-
-
-def test_a_state_of_the_sleep_without_notes_is_read(memory, clock):
-    """An earlier version kept none: nothing is done again for that, only counted."""
-    lived(memory, clock, 60)
-    notes = memory.consolidate().notes
-
-    def as_before(session):
-        (kept,) = session.execute("SELECT state FROM sleeps").fetchone()
-        state = json.loads(kept)
-        del state["notes"], state["noted"]
-        session.execute("UPDATE sleeps SET state = ?", (json.dumps(state),))
-
-    memory._engine.ledger.write(as_before)
-    again = memory.consolidate()
-    assert again.notes == notes
-    assert again.steps.keys() == {"fold"}
 
 
 def test_a_dry_run_says_the_same_and_writes_nothing(memory, clock):

@@ -6,6 +6,7 @@ import pytest
 
 from memento import MemoryManager, Status
 from memento.errors import InvalidInput, NotFound, StoreUnusable
+from memento.ledger.links import link
 
 
 @pytest.fixture
@@ -84,11 +85,9 @@ def test_another_namespace_sees_no_link(memory):
 def test_a_link_into_another_namespace_is_not_followed(memory):
     """Not even one that was written behind memento's back."""
     memory.of("other").add("theirs", id="theirs")
+    ends = "SELECT a.docid, b.docid FROM memories a, memories b WHERE a.id = ? AND b.id = ?"
     memory._engine.ledger.write(
-        lambda c: c.execute(
-            "INSERT INTO links SELECT a.docid, b.docid, 'related', 1.0, NULL FROM memories a,"
-            " memories b WHERE a.id = 'shop' AND b.id = 'theirs'"
-        )
+        lambda c: link(c, *c.execute(ends, ("shop", "theirs")).fetchone(), "related")
     )
     assert links(memory, "shop", status=list(Status)) == [
         ("tea", "related", True), ("milk", "related", True),

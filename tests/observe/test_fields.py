@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-import sqlite3
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-from memento import Kind, MemoryManager, Source, Status
+from memento import Kind, Source, Status
 from memento.errors import InvalidInput
 from memento.ledger import memories
-from memento.ledger.rows import checksum, is_whole
+from memento.ledger.rows import is_whole
 from memento.upkeep.backup import restore
 from memento.upkeep.salvage import salvage
-
-OLD = Path(__file__).parents[1] / "ledger" / "stores" / "schema-9.db.gz"
 
 
 @pytest.fixture
@@ -116,22 +111,6 @@ def test_damage_to_a_field_is_noticed(learnt):
         assert not is_whole(replace(row, **{name: value}))
 
 
-def test_old_seals_stay_valid(tmp_path):
-    """A store of schema 9 keeps its checksums byte for byte; new fields enter only where set."""
-    (tmp_path / "store").mkdir(mode=0o700)
-    (tmp_path / "store" / "ledger.db").write_bytes(gzip.decompress(OLD.read_bytes()))
-    with sqlite3.connect(tmp_path / "store" / "ledger.db") as file:
-        before = dict(file.execute("SELECT id, checksum FROM memories").fetchall())
-    file.close()
-    with MemoryManager(tmp_path / "store", embedder=None) as memory:
-        row = row_of(memory, "coffee")
-        assert row.checksum == before["coffee"] == checksum(row)
-        assert memory.history("coffee")
-        memory.update("coffee", condition="in the morning")
-        assert len(memory.history("coffee")) > 1
-        assert all(found.ok for found in memory.store.doctor())
-
-
 def test_an_export_brings_them_to_another_store(learnt, open_memory, tmp_path):
     """Fields and earlier states go out and come in; the bytes that come out are the same again."""
     learnt.update("plan", due_at=None)
@@ -143,9 +122,6 @@ def test_an_export_brings_them_to_another_store(learnt, open_memory, tmp_path):
     other.store.export(tmp_path / "two.jsonl")
     one, two = (tmp_path / f"{name}.jsonl" for name in ("one", "two"))
     assert one.read_text().splitlines()[1:4] == two.read_text().splitlines()[1:4]
-    assert '"condition"' not in next(
-        line for line in one.read_text().splitlines() if "kettle" in line
-    )
     assert all(found.ok for found in other.store.doctor())
 
 
@@ -169,17 +145,3 @@ def test_a_backup_and_a_salvaged_store_have_them(learnt, open_memory, tmp_path):
     assert {one.id: one for one in open_memory(tmp_path / "restored").list()} == held
     assert salvage(tmp_path / "store").changed == ()
     assert {one.id: one for one in open_memory(tmp_path / "store").list()} == held
-
-
-def test_rows_of_before_are_salvaged(tmp_path):
-    """Rows that schema 9 wrote have fewer columns on the page than those of today."""
-    root = tmp_path / "store"
-    root.mkdir(mode=0o700)
-    (root / "ledger.db").write_bytes(gzip.decompress(OLD.read_bytes()))
-    with MemoryManager(root, embedder=None) as memory:
-        memory.add("new", id="new", condition="now and then")
-        held = {one.id: one for one in memory.list()}
-    done = salvage(root)
-    assert (done.lost, done.changed) == (0, ())
-    with MemoryManager(root, embedder=None) as memory:
-        assert {one.id: one for one in memory.list()} == held

@@ -15,7 +15,7 @@ from memento import Config, Source
 from memento.config.policy import PolicyConfig
 from memento.errors import InvalidInput
 from memento.language.tokens import estimate
-from memento.ledger import memories
+from memento.ledger import links, memories
 from memento.levels import USER
 from memento.policy import frame
 from memento.policy.values import ZONES
@@ -196,12 +196,11 @@ def test_two_rules_that_contradict_each_other_stand_side_by_side(memory):
     one = memory.add("Answer in English", kind="rule")
     memory.add("Be brief", kind="rule")
     other = memory.add("Write everything in French", kind="rule")
-    link = "INSERT INTO links (src, dst, relation, weight) SELECT ?, ?, 'contradicts', 1.0"
     docids = "SELECT docid FROM memories WHERE id = ?"
 
     def contradict(c):
         pair = [c.execute(docids, (each.id,)).fetchone()[0] for each in (one, other)]
-        c.execute(link, pair)
+        links.link(c, *pair, "contradicts")
 
     memory._engine.ledger.write(contradict)
     found = memory.policy()

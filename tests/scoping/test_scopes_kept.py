@@ -180,16 +180,6 @@ def test_imported_memories_go_where_their_scope_was_merged_to(memory, open_memor
     assert all(finding.ok for finding in copy.store.doctor())
 
 
-def test_an_export_without_scopes_is_of_the_earlier_format(memory, full):
-    """So that an earlier memento reads it; one with scopes says that it is newer."""
-    assert '"format": 3' in exported(full).splitlines()[0]
-    bare = memory.of("bare")
-    bare.add("a note", scope="x")
-    assert '"format": 1' in exported(bare).splitlines()[0]
-    bare.session("s")
-    assert '"format": 2' in exported(bare).splitlines()[0]
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -121,13 +121,6 @@ def test_an_export_has_them(full, open_memory, tmp_path):
     )
 
 
-def test_an_export_without_sessions_is_of_the_earlier_format(memory, full):
-    """So that an earlier memento reads it; one with sessions says that it is newer."""
-    assert '"format": 2' in exported(full).splitlines()[0]
-    memory.of("bare").add("a note")
-    assert '"format": 1' in exported(memory.of("bare")).splitlines()[0]
-
-
 def test_a_strangers_sessions_are_not_taken(full, open_memory, tmp_path):
     """A file that is not one's own begins no session and puts nothing into a prompt."""
     copy = open_memory(tmp_path / "copy")

@@ -6,7 +6,6 @@ besides is beside that.
 
 from __future__ import annotations
 
-import gzip
 import shutil
 import tempfile
 from contextlib import suppress
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 STEPS = 30
-OLD_STORES = Path(__file__).parents[1] / "ledger" / "stores"
 DOOMED = ("m0", "m1", "m3")
 BITE = 4
 """Memories changed in a transaction by verbs that work in bites, so that few make several."""
@@ -175,13 +173,6 @@ def filled(folder: Path) -> None:
     with opened(store_of(folder), now=START) as memory:
         for step in script.steps(STEPS, 1):
             script.do(memory, step)
-
-
-def old(folder: Path) -> None:
-    """Take a store of the first schema."""
-    packed = (OLD_STORES / "schema-1.db.gz").read_bytes()
-    store_of(folder).mkdir()
-    (store_of(folder) / LEDGER).write_bytes(gzip.decompress(packed))
 
 
 def embedded(folder: Path) -> None:
@@ -675,7 +666,7 @@ def told_of_scopes(folder: Path) -> Any:
 
 THINGS = {
     "snapshot": Thing(filled, verb(snapshot)),
-    "migration": Thing(old, verb(nothing)),
+    "first opening": Thing(nothing, verb(nothing)),
     "reindex": Thing(embedded, verb(lambda memory: memory.store.reindex(), 32), dim=32),
     "scan": Thing(scannable, scan, scanned, dim=16),
     **(

@@ -91,12 +91,10 @@ def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
             if not version:
                 raise ArchiveDamaged(path, "is empty; it holds no store")
             problems = tend.quick_check(connection)
-            problems += _named(checks.changed_rows(connection, version), sees, "")
+            problems += _named(checks.changed_rows(connection), sees, "")
             problems += namespaces.wrong(connection)
-            if version >= schema.WHOLE_HISTORY:
-                past = checks.changed_versions(connection, version)
-                problems += _named(past, sees, "an earlier state of ")
-            problems += [*_changed_rows(connection, version)]
+            problems += _named(checks.changed_versions(connection), sees, "an earlier state of ")
+            problems += [*_changed_rows(connection)]
             if not fulltext.intact(connection):
                 problems.append("its full text is damaged")
         except StoreUnusable as error:
@@ -107,16 +105,16 @@ def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
         return Contents(version, count, _taken_at(connection))
 
 
-def _changed_rows(connection: Connection, version: int) -> Iterator[str]:
+def _changed_rows(connection: Connection) -> Iterator[str]:
     """Name the tables with rows that are not as they were written."""
-    for since, what, changed in (
-        (schema.SEALED, "links", checks.changed_links),
-        (schema.SEALED, "events", checks.changed_events),
-        (schema.NUMBERED, "changes", checks.changed_changes),
-        (schema.WITH_SESSIONS, "sessions or checkpoints", lambda c: sum(sessions.changed(c))),
-        (schema.WITH_SCOPES, "scopes or shares", lambda c: sum(scopes.changed(c))),
+    for what, changed in (
+        ("links", checks.changed_links),
+        ("events", checks.changed_events),
+        ("changes", checks.changed_changes),
+        ("sessions or checkpoints", lambda c: sum(sessions.changed(c))),
+        ("scopes or shares", lambda c: sum(scopes.changed(c))),
     ):
-        if version >= since and changed(connection):
+        if changed(connection):
             yield f"{what} were changed"
 
 
@@ -138,18 +136,6 @@ def settle(path: Path) -> None:
         migrations.migrate(connection, path)
         connection.execute("DELETE FROM meta WHERE name = ?", (TAKEN_AT,))
         checks.owe_missing(connection)
-
-
-def reach(path: Path) -> int | None:
-    """Return the earliest moment a ledger of the present schema can be set back to.
-
-    None stands for any. Versions from before the schema kept them whole end the reach.
-    """
-    with _alone(path) as connection:
-        (earliest,) = connection.execute(
-            "SELECT max(until) FROM versions WHERE earlier IS NULL"
-        ).fetchone()
-        return None if earliest is None else int(earliest)
 
 
 def set_back_to(

@@ -65,20 +65,7 @@ def check_version(connection: Connection, path: Path) -> int:
     return int(version)
 
 
-_SCRIPTS = {
-    "m001_first_schema": schema.M001,
-    "m002_whole_history": schema.M002,
-    "m003_full_text_catches_up": schema.M003,
-    "m004_quarantine": schema.M004,
-    "m005_awaited_parents": schema.M005,
-    "m006_seals": schema.M006,
-    "m007_slots_by_time": schema.M007,
-    "m008_dynamics": schema.M008,
-    "m009_changes": schema.M009,
-    "m010_learning": schema.M010,
-    "m011_links": schema.M011,
-    "m012_erased_turns": schema.M012,
-}
+_SCRIPTS = {"m001_schema": schema.SCHEMA}
 """Every migration in order. A name is recorded in the file, so it never changes."""
 
 

@@ -24,7 +24,6 @@ from memento.ledger.lite import held, migrations
 from memento.ledger.lite.pages import Pages
 from memento.ledger.lite.sqlite import Connection, connect, translated
 from memento.ledger.rows import (
-    ADDED,
     COLUMNS,
     HOLES,
     NAMES,
@@ -210,28 +209,16 @@ def _take_scope(found: Rescued, values: tuple[Any, ...]) -> None:
         found.scopes[one.ns, one.path] = max(known, one, key=lambda each: len(each.aliases))
 
 
-_WIDTHS = (len(NAMES) - len(ADDED), len(NAMES))
-"""Columns of a memory on a page: written before schema 10, and since then."""
-
-
 def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
     """Keep what a page of a table holds, if it is of use."""
     match values:
-        case (None, int(), int(), str(), int() | None, str() | None) | (
-            None,
-            int(),
-            int(),
-            str(),
-            int() | None,
-            str() | None,
-            bytes() | None,
-        ):
+        case (None, int(), int(), str(), int() | None, str() | None, bytes()):
             _take_event(found, rowid, *values[1:])
-        case (None, str(labels)) | (None, str(labels), int()) if namespaces.are_labels(labels):
+        case (None, str(labels), int()) if namespaces.are_labels(labels):
             found.namespaces[rowid] = labels
         case (None, int(ns), int(rev)) if rowid >> SEQ_BITS == ns:
             found.erased[rowid] = (rowid, ns, rev)
-        case (None, int(ns), *_) if len(values) in _WIDTHS and rowid >> SEQ_BITS == ns:
+        case (None, int(ns), *_) if len(values) == len(NAMES) and rowid >> SEQ_BITS == ns:
             _take_memory(found, Row(rowid, *values[1:]))
 
 
@@ -243,7 +230,7 @@ def _take_event(
     kind: str,
     docid: int | None,
     detail: str | None,
-    seal: bytes | None = None,
+    seal: bytes,
 ) -> None:
     if not is_changed_event(ns, at, kind, docid, detail, seal):
         found.events[number] = (ns, at, kind, docid, detail, seal)

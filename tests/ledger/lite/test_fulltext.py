@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento import MemoryManager, background
-from memento.ledger import erase, schema
-from memento.ledger.lite import fulltext, library, sqlite
+from memento.ledger import erase
+from memento.ledger.lite import fulltext, sqlite
 from memento.ledger.rows import docid_of
 from memento.upkeep.backup import restore
 
@@ -242,27 +242,6 @@ def test_rebuilding_leaves_nothing_waiting(still):
     assert still._engine.ledger.write(lambda c: c.words.rebuild()) == 2
     assert waiting(still) == 0
     assert still.retrieve("note", k=2)[0].text.startswith("note")
-
-
-def test_a_store_of_the_first_version_is_known_to_be_indexed():
-    """The migration marks the memories of an older store as indexed, namespace by namespace."""
-    file = library.open_in_memory()
-    run_script(file, schema.M001)
-    file.execute("INSERT INTO namespaces VALUES (1, 'full'), (2, 'empty')")
-    row = {"docid": docid_of(1, 7), "ns": 1, "rev": 7, "id": "a", "text": "old"}
-    info = file.execute("PRAGMA table_info(memories)").fetchall()
-    values = [row.get(name, "" if needed else None) for _, name, _, needed, _, _ in info]
-    file.execute(f"INSERT INTO memories VALUES ({', '.join('?' * len(values))})", values)
-    run_script(file, schema.M003)
-    upto = file.execute("SELECT ns, fts_upto FROM namespaces ORDER BY ns").fetchall()
-    file.close()
-    assert upto == [(1, 7), (2, 0)]
-
-
-def run_script(file, script):
-    """Run the statements of a migration."""
-    for statement in script.split(";\n"):
-        file.execute(statement)
 
 
 def test_only_the_namespaces_that_are_behind_are_named(still):

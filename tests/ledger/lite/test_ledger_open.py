@@ -226,8 +226,8 @@ def test_everything_is_private_under_any_umask(tmp_path):
 
 def test_a_failed_first_schema_leaves_an_empty_file(open_memory, monkeypatch):
     """A crash in the first migration leaves no half of it; the next opening makes it whole."""
-    broken = schema.M001 + "\nCREATE TABLE broken (;\n"
-    monkeypatch.setitem(migrations._SCRIPTS, "m001_first_schema", broken)
+    broken = schema.SCHEMA + "\nCREATE TABLE broken (;\n"
+    monkeypatch.setitem(migrations._SCRIPTS, "m001_schema", broken)
     with pytest.raises(StoreError):
         open_memory()
     monkeypatch.undo()
