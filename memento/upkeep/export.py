@@ -36,7 +36,6 @@ _UNSPEAKABLE = (ValueError, TypeError, AttributeError, OverflowError)
 """Errors from encoding a damaged value."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Exported:
     """An export that was written.
